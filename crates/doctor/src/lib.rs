@@ -1,0 +1,1 @@
+//! Findings: what makes a result not worth believing.

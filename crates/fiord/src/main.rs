@@ -1,0 +1,2 @@
+//! The `fiord` command.
+fn main() {}

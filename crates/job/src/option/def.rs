@@ -1,0 +1,244 @@
+//! What the declaration of an option is made of.
+//!
+//! From one [`OptionDef`] come the parser, `--cmdhelp`, `--enghelp`, `--showcmd`, "did you mean" and
+//! the reference pages.
+
+use super::value::{Value, ValueError};
+
+/// One option of a job file or of the command line's job part.
+///
+/// Declare it with struct update syntax over [`OptionDef::new`], naming only what differs:
+///
+/// ```
+/// use fiord_job::option::def::{Category, Kind, OptionDef};
+/// const NICE: OptionDef = OptionDef {
+///     default: Some("0"),
+///     ..OptionDef::new("nice", Kind::int(-20, 19), Category::Process,
+///         "Adds this to the scheduling niceness of the job's thread.", "nice=5")
+/// };
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct OptionDef {
+    /// The name under which fio documents it.
+    pub name: &'static str,
+    /// Other names with the same meaning.
+    pub aliases: &'static [&'static str],
+    /// Where it may stand.
+    pub scope: Scope,
+    /// What its value looks like.
+    pub kind: Kind,
+    /// The value it has when it is not given, as a user would type it. `None`: no value.
+    pub default: Option<&'static str>,
+    /// Where the reference shows it.
+    pub category: Category,
+    /// The option that this one refines, for the indentation in help output.
+    pub parent: Option<&'static str>,
+    /// One paragraph, in fiord's own words.
+    pub doc: &'static str,
+    /// One line that a job file could hold.
+    pub example: &'static str,
+    /// The first release of fio that had it, where that is known ("3.33" means 3.33 or earlier).
+    pub since: &'static str,
+    /// Whether fiord does it today.
+    pub support: Support,
+}
+
+impl OptionDef {
+    /// A supported job option without aliases, default or parent.
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        category: Category,
+        doc: &'static str,
+        example: &'static str,
+    ) -> Self {
+        OptionDef {
+            name,
+            aliases: &[],
+            scope: Scope::Job,
+            kind,
+            default: None,
+            category,
+            parent: None,
+            doc,
+            example,
+            since: "3.33",
+            support: Support::Built,
+        }
+    }
+}
+
+/// Where an option may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// In a job section, in `[global]` and on the command line.
+    Job,
+    /// As `Job`, but only after an `ioengine=` that names one of these engines.
+    Engine(&'static [&'static str]),
+}
+
+/// Whether fiord does what the option (or value word, or engine) asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// It works.
+    Built,
+    /// It works, but there is nothing to do: the text says why (one clause).
+    Accepted(&'static str),
+    /// It is parsed and checked; a run that uses it ends before any I/O.
+    Later,
+}
+
+/// One word that a value may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Word {
+    /// As documented.
+    pub name: &'static str,
+    /// The word that this one is only another spelling of (`"1"` for `"native"`).
+    pub means: Option<&'static str>,
+    /// A clause that says what it does.
+    pub doc: &'static str,
+    /// Whether fiord does it today.
+    pub support: Support,
+}
+
+impl Word {
+    /// A word that works.
+    pub const fn new(name: &'static str, doc: &'static str) -> Self {
+        Word { name, means: None, doc, support: Support::Built }
+    }
+    /// Another spelling of `means`.
+    pub const fn alias(name: &'static str, means: &'static str) -> Self {
+        Word { name, means: Some(means), doc: "", support: Support::Built }
+    }
+    /// A word that is known and not built yet.
+    pub const fn later(name: &'static str, doc: &'static str) -> Self {
+        Word { name, means: None, doc, support: Support::Later }
+    }
+}
+
+/// What may follow a value word after a colon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suffix {
+    /// Nothing.
+    None,
+    /// An integer (`rw=randread:8`).
+    Int,
+    /// Free text that a later stage reads (`random_distribution=zipf:1.2/0.5`).
+    Text,
+}
+
+/// How a number is written and what it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain count; `k`, `m`, `g` suffixes are understood as fio does.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Microseconds when no time unit follows.
+    Micros,
+    /// Milliseconds when no time unit follows.
+    Millis,
+    /// Seconds when no time unit follows.
+    Seconds,
+    /// Per cent.
+    Percent,
+}
+
+/// The shape of a value.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Given without a value it is on; `=0` turns it off again.
+    Switch,
+    /// `0` or `1`; without a value it is on.
+    Bool,
+    /// Free text.
+    Text,
+    /// One whole number. `min..=max` inclusive.
+    Int { min: i64, max: u64, unit: Unit },
+    /// One to three whole numbers for read, write and trim, by commas; a place may be left empty.
+    Ints { min: i64, max: u64, unit: Unit },
+    /// A size: bytes, a percentage (`20%`) or zones (`8z`).
+    Amount,
+    /// A duration. Stored in nanoseconds; the unit is the one a bare number has.
+    Time { unit: Unit },
+    /// One to `max_len` floating point numbers by colons.
+    Floats { min: f64, max: f64, max_len: usize },
+    /// One to three ranges `low-high` for read, write and trim, by commas.
+    Ranges { min: u64 },
+    /// One of these words.
+    Words { words: &'static [Word], suffix: Suffix },
+    /// Several of these words, by commas.
+    WordList { words: &'static [Word], suffix: Suffix },
+    /// A shape of its own, read by this function. `name` says in help what it looks like.
+    Custom { name: &'static str, read: ReadValue },
+}
+
+/// Reads the text of a custom value.
+pub type ReadValue = fn(&str, &super::value::Bases) -> Result<Value, ValueError>;
+
+impl Kind {
+    /// A plain count between two bounds.
+    pub const fn int(min: i64, max: u64) -> Self {
+        Kind::Int { min, max, unit: Unit::Count }
+    }
+    /// One of these words, with nothing after it.
+    pub const fn words(words: &'static [Word]) -> Self {
+        Kind::Words { words, suffix: Suffix::None }
+    }
+}
+
+/// The chapters of the reference, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    /// `kb_base`, `unit_base`.
+    Units,
+    /// `name`, `description`, `loops`, `numjobs`.
+    Job,
+    /// Run times, delays, clocks.
+    Time,
+    /// Files, directories, devices, zones.
+    Target,
+    /// Kind of I/O: `rw`, mixes, distributions, flushing.
+    IoType,
+    /// `bs` and its family.
+    BlockSize,
+    /// What the bytes are.
+    Buffers,
+    /// `size`, `offset`.
+    IoSize,
+    /// The engine and its own options.
+    Engine,
+    /// `iodepth` and its family.
+    Depth,
+    /// `rate`, `thinktime`, `latency_target`.
+    Rate,
+    /// Recording and replaying.
+    Replay,
+    /// CPUs, priorities, cgroups, groups of jobs.
+    Process,
+    /// Verification.
+    Verify,
+    /// Steady state.
+    SteadyState,
+    /// Logs, percentiles, reporting.
+    Results,
+    /// What happens on an error.
+    Errors,
+    /// Whole runs defined by a name.
+    Profile,
+}
+
+/// One I/O engine as the language knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineDef {
+    /// The word after `ioengine=`.
+    pub name: &'static str,
+    /// Other spellings.
+    pub aliases: &'static [&'static str],
+    /// One sentence.
+    pub doc: &'static str,
+    /// Whether fiord has it today.
+    pub support: Support,
+    /// It completes each I/O before the next can be queued: `iodepth` above 1 has no effect.
+    pub synchronous: bool,
+}

@@ -1,0 +1,3 @@
+//! The option registry: every option of a job, declared once.
+pub mod def;
+pub mod value;

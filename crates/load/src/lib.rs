@@ -1,0 +1,1 @@
+//! Where, when and with what bytes an I/O is made.

@@ -1,0 +1,1 @@
+//! Job specifications and facts become an immutable plan.

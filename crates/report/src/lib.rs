@@ -1,0 +1,1 @@
+//! Output formats: a report as text, JSON and terse.

@@ -1,0 +1,1 @@
+//! File layout, workers, groups, the inner loop and the monitor.

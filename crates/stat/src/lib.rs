@@ -1,0 +1,1 @@
+//! Recorders, histograms and the report's data model.
