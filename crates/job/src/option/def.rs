@@ -154,23 +154,65 @@ pub enum Kind {
     /// Free text.
     Text,
     /// One whole number. `min..=max` inclusive.
-    Int { min: i64, max: u64, unit: Unit },
+    Int {
+        /// The smallest allowed.
+        min: i64,
+        /// The largest allowed.
+        max: u64,
+        /// What a number counts.
+        unit: Unit,
+    },
     /// One to three whole numbers for read, write and trim, by commas; a place may be left empty.
-    Ints { min: i64, max: u64, unit: Unit },
+    Ints {
+        /// The smallest allowed.
+        min: i64,
+        /// The largest allowed.
+        max: u64,
+        /// What a number counts.
+        unit: Unit,
+    },
     /// A size: bytes, a percentage (`20%`) or zones (`8z`).
     Amount,
     /// A duration. Stored in nanoseconds; the unit is the one a bare number has.
-    Time { unit: Unit },
+    Time {
+        /// The unit of a bare number.
+        unit: Unit,
+    },
     /// One to `max_len` floating point numbers by colons.
-    Floats { min: f64, max: f64, max_len: usize },
+    Floats {
+        /// The smallest allowed.
+        min: f64,
+        /// The largest allowed.
+        max: f64,
+        /// How many there may be.
+        max_len: usize,
+    },
     /// One to three ranges `low-high` for read, write and trim, by commas.
-    Ranges { min: u64 },
+    Ranges {
+        /// The smallest allowed low end.
+        min: u64,
+    },
     /// One of these words.
-    Words { words: &'static [Word], suffix: Suffix },
+    Words {
+        /// The words, aliases among them.
+        words: &'static [Word],
+        /// What may follow one.
+        suffix: Suffix,
+    },
     /// Several of these words, by commas.
-    WordList { words: &'static [Word], suffix: Suffix },
+    WordList {
+        /// The words, aliases among them.
+        words: &'static [Word],
+        /// What may follow each.
+        suffix: Suffix,
+    },
     /// A shape of its own, read by this function. `name` says in help what it looks like.
-    Custom { name: &'static str, read: ReadValue },
+    Custom {
+        /// What it looks like.
+        name: &'static str,
+        /// Reads it.
+        read: ReadValue,
+    },
 }
 
 /// Reads the text of a custom value.

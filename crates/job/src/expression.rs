@@ -1,0 +1,160 @@
+//! Arithmetic in parentheses: `size=(4k*8)`, `runtime=(1m+30s)`.
+//!
+//! Operators, weakest first: `+ -`, `* / %`, a leading `-`, `^` (right to left). Values are exact
+//! fractions until the end. Bare numbers in a time are microseconds.
+
+use crate::number::{self, Suffixes};
+use crate::option::value::ValueError;
+use crate::rational::Rational;
+
+/// Deeper nesting than this is refused, so that no input exhausts the stack.
+const DEEPEST: usize = 64;
+
+/// Evaluates an expression. The text is the whole of it, with its parentheses.
+pub fn evaluate(text: &str, suffixes: Suffixes) -> Result<Rational, ValueError> {
+    let suffixes = match suffixes {
+        Suffixes::Time { .. } => Suffixes::Time { bare_ns: 1_000 },
+        size => size,
+    };
+    let mut parser = Parser { text, at: 0, depth: 0, suffixes };
+    let value = parser.sum()?;
+    parser.blanks();
+    if parser.at < text.len() {
+        let c = parser.rest().chars().next().unwrap_or(' ');
+        return Err(ValueError::new(format!("`{c}` cannot stand here"))
+            .at(parser.at, parser.at + c.len_utf8())
+            .with_help("put the whole expression in one pair of parentheses: `(4k*8)`"));
+    }
+    Ok(value)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    suffixes: Suffixes,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+    fn blanks(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+    /// The next operator, if it is one of these.
+    fn operator(&mut self, any_of: &[u8]) -> Option<u8> {
+        self.blanks();
+        let op = *self.rest().as_bytes().first()?;
+        any_of.contains(&op).then(|| {
+            self.at += 1;
+            op
+        })
+    }
+    fn combine(&self, start: usize, value: Option<Rational>) -> Result<Rational, ValueError> {
+        let part = &self.text[start..self.at];
+        value.ok_or_else(|| {
+            ValueError::new(format!("`{part}` is too large or too fine to compute"))
+                .at(start, self.at)
+        })
+    }
+
+    fn sum(&mut self) -> Result<Rational, ValueError> {
+        let start = self.at;
+        let mut left = self.product()?;
+        while let Some(op) = self.operator(b"+-") {
+            let right = self.product()?;
+            let value = if op == b'+' { left.add(right) } else { left.sub(right) };
+            left = self.combine(start, value)?;
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Rational, ValueError> {
+        let start = self.at;
+        let mut left = self.signed()?;
+        while let Some(op) = self.operator(b"*/%") {
+            let from = self.at;
+            let right = self.signed()?;
+            if op != b'*' && right.is_zero() {
+                return Err(ValueError::new("division by zero").at(from, self.at));
+            }
+            let value = match op {
+                b'*' => left.mul(right),
+                b'/' => left.div(right),
+                _ => left
+                    .div(right)
+                    .and_then(|q| right.mul(Rational::whole(q.floor())))
+                    .and_then(|whole| left.sub(whole)),
+            };
+            left = self.combine(start, value)?;
+        }
+        Ok(left)
+    }
+
+    fn signed(&mut self) -> Result<Rational, ValueError> {
+        let mut negative = false;
+        while let Some(op) = self.operator(b"+-") {
+            negative ^= op == b'-';
+        }
+        let value = self.power()?;
+        Ok(if negative { value.neg() } else { value })
+    }
+
+    fn power(&mut self) -> Result<Rational, ValueError> {
+        let start = self.at;
+        let base = self.atom()?;
+        if self.operator(b"^").is_none() {
+            return Ok(base);
+        }
+        self.enter()?;
+        let exponent = self.signed()?;
+        self.depth -= 1;
+        if !exponent.is_whole() {
+            return Err(ValueError::new("an exponent has to be a whole number").at(start, self.at));
+        }
+        self.combine(start, base.pow(exponent))
+    }
+
+    fn enter(&mut self) -> Result<(), ValueError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(
+                ValueError::new("the expression is nested too deeply").at(self.at, self.text.len())
+            );
+        }
+        Ok(())
+    }
+
+    fn atom(&mut self) -> Result<Rational, ValueError> {
+        self.blanks();
+        let open = self.at;
+        if self.rest().starts_with('(') {
+            self.enter()?;
+            self.at += 1;
+            let value = self.sum()?;
+            self.blanks();
+            if !self.rest().starts_with(')') {
+                return Err(ValueError::new("this parenthesis is not closed").at(open, open + 1));
+            }
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(value);
+        }
+        let rest = self.rest();
+        match rest.chars().next() {
+            None => Err(ValueError::new("the expression ends where a number should stand")
+                .at(open.saturating_sub(1), open)),
+            Some(c) if !c.is_ascii_digit() && c != '.' => {
+                Err(ValueError::new(format!("`{c}` cannot stand here, a number can"))
+                    .at(open, open + c.len_utf8()))
+            }
+            Some(_) => {
+                let (value, used, _) = number::literal(rest, self.suffixes)
+                    .map_err(|e| e.shifted(open, rest.len()))?;
+                self.at += used;
+                Ok(value)
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Numbers as job files write them: `4k`, `0x1000`, `1.5m`, `30s`, `(4k*8)`.
+//!
+//! The rules are those of the chapter "Parameter types" of fio's documentation. Where that leaves a
+//! choice between reading a text in some way and refusing it (`4q`, `12 apples`), fiord refuses.
+
+use crate::expression;
+use crate::option::def::Unit;
+use crate::option::value::{Bases, ValueError};
+use crate::rational::Rational;
+
+/// What suffixes after a number mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suffixes {
+    /// Multipliers: `k`, `mi`, `gb`…
+    Size(Bases),
+    /// Durations: `us`, `ms`, `s`, `m`, `h`, `d`. The number says how many nanoseconds one unit of
+    /// a bare number is.
+    Time {
+        /// Nanoseconds of a number without a suffix.
+        bare_ns: u64,
+    },
+}
+
+/// How many nanoseconds a bare number of this unit is, for the units that are times.
+pub fn nanos_of(unit: Unit) -> Option<u64> {
+    match unit {
+        Unit::Micros => Some(1_000),
+        Unit::Millis => Some(1_000_000),
+        Unit::Seconds => Some(1_000_000_000),
+        Unit::Count | Unit::Bytes | Unit::Percent => None,
+    }
+}
+
+impl ValueError {
+    /// An error about the whole text.
+    pub fn new(what: impl Into<String>) -> Self {
+        ValueError { what: what.into(), help: None, span: None }
+    }
+    /// Says what would be right.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+    /// Says which bytes of the value's text are wrong.
+    pub fn at(mut self, start: usize, end: usize) -> Self {
+        self.span = Some((start, end));
+        self
+    }
+    /// Moves the span right: the text was a part of a longer one. An error about the whole part
+    /// then names that part.
+    pub fn shifted(mut self, by: usize, len: usize) -> Self {
+        let (s, e) = self.span.unwrap_or((0, len));
+        self.span = Some((s + by, e + by));
+        self
+    }
+}
+
+/// Reads a whole number: decimal or hexadecimal, with a fraction only where the suffix makes the
+/// result whole enough to round down (`1.5m`), or an expression in parentheses.
+///
+/// `unit` decides the suffixes: times are returned in the unit itself (`5ms` under `Micros` is
+/// 5000).
+pub fn integer(text: &str, unit: Unit, bases: &Bases) -> Result<i128, ValueError> {
+    let suffixes = match nanos_of(unit) {
+        Some(bare_ns) => Suffixes::Time { bare_ns },
+        None => Suffixes::Size(*bases),
+    };
+    let (body, lead) = trimmed(text);
+    let body = match unit {
+        Unit::Percent => body.strip_suffix('%').unwrap_or(body),
+        _ => body,
+    };
+    let (value, plain) = rational(body, suffixes).map_err(|e| e.shifted(lead, body.len()))?;
+    if plain && !value.is_whole() {
+        return Err(ValueError::new(format!("`{body}` is not a whole number")));
+    }
+    let value = match suffixes {
+        Suffixes::Size(_) => value,
+        Suffixes::Time { bare_ns } => {
+            value.div(Rational::whole(i128::from(bare_ns))).ok_or_else(|| too_large(body))?
+        }
+    };
+    Ok(value.floor())
+}
+
+/// Reads a size in bytes.
+pub fn bytes(text: &str, bases: &Bases) -> Result<u64, ValueError> {
+    let value = integer(text, Unit::Bytes, bases)?;
+    u64::try_from(value).map_err(|_| {
+        if value < 0 {
+            ValueError::new(format!("`{}` is negative, and a size cannot be", text.trim()))
+        } else {
+            too_large(text.trim())
+        }
+    })
+}
+
+/// Reads a duration and returns nanoseconds. Inside parentheses a bare number is microseconds, as
+/// fio documents, whatever it would be outside.
+pub fn nanos(text: &str, unit: Unit) -> Result<u64, ValueError> {
+    let bare_ns = nanos_of(unit).unwrap_or(1_000_000_000);
+    let (body, lead) = trimmed(text);
+    let (value, _) =
+        rational(body, Suffixes::Time { bare_ns }).map_err(|e| e.shifted(lead, body.len()))?;
+    let value = value.floor();
+    u64::try_from(value).map_err(|_| {
+        if value < 0 {
+            ValueError::new(format!("`{body}` is negative, and a time cannot be"))
+        } else {
+            too_large(body)
+        }
+    })
+}
+
+/// Reads a floating point number (no suffixes).
+pub fn float(text: &str) -> Result<f64, ValueError> {
+    let (body, _) = trimmed(text);
+    if body.starts_with('(') {
+        let none = Suffixes::Size(Bases::default());
+        return Ok(expression::evaluate(body, none)?.to_f64());
+    }
+    let looks_right =
+        body.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
+    match body.parse::<f64>() {
+        Ok(v) if looks_right && v.is_finite() => Ok(v),
+        _ => Err(ValueError::new(format!("`{body}` is not a number"))
+            .with_help("write a decimal number such as `99.9`")),
+    }
+}
+
+/// The text without blanks around it, and how many bytes of blanks led it.
+pub(crate) fn trimmed(text: &str) -> (&str, usize) {
+    let body = text.trim_start();
+    (body.trim_end(), text.len() - body.len())
+}
+
+/// A number that does not fit.
+pub(crate) fn too_large(body: &str) -> ValueError {
+    ValueError::new(format!("`{body}` is too large"))
+        .with_help("the largest number here is 18446744073709551615 (2^64 - 1)")
+}
+
+/// A signed number with its suffix or an expression in parentheses. The flag says whether it was
+/// a bare number: then a fraction is a mistake, not a way to write a multiple of a unit.
+fn rational(body: &str, suffixes: Suffixes) -> Result<(Rational, bool), ValueError> {
+    if body.is_empty() {
+        return Err(ValueError::new("there is no number"));
+    }
+    if body.starts_with('(') {
+        return Ok((expression::evaluate(body, suffixes)?, false));
+    }
+    let (negative, rest) = match body.as_bytes()[0] {
+        b'-' => (true, &body[1..]),
+        b'+' => (false, &body[1..]),
+        _ => (false, body),
+    };
+    let sign = body.len() - rest.len();
+    let (value, used, suffix) = literal(rest, suffixes).map_err(|e| e.shifted(sign, rest.len()))?;
+    if used < rest.len() {
+        let start = sign + used;
+        return Err(ValueError::new(format!("`{}` after the number means nothing", &rest[used..]))
+            .at(start, body.len())
+            .with_help(suffix_help(suffixes)));
+    }
+    let value = if negative { value.neg() } else { value };
+    let plain = !suffix && matches!(suffixes, Suffixes::Size(_));
+    Ok((value, plain))
+}
+
+fn suffix_help(suffixes: Suffixes) -> &'static str {
+    match suffixes {
+        Suffixes::Size(_) => "known suffixes are k, m, g, t, p, each also with `i`, `b` or `ib`",
+        Suffixes::Time { .. } => "known time units are us, ms, s, m, h, d",
+    }
+}
+
+/// Reads an unsigned number at the start of `text` with its suffix. Returns the value (bytes,
+/// counts or nanoseconds), how many bytes were read and whether there was a suffix.
+pub(crate) fn literal(
+    text: &str,
+    suffixes: Suffixes,
+) -> Result<(Rational, usize, bool), ValueError> {
+    let (number, digits) = digits(text)?;
+    let rest = &text[digits..];
+    // A blank may stand between number and unit: the documentation itself writes `4 KiB`.
+    let gap = rest.len() - rest.trim_start_matches(' ').len();
+    let letters: &str = {
+        let tail = &rest[gap..];
+        let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        &tail[..end]
+    };
+    let bare = match suffixes {
+        Suffixes::Size(_) => 1,
+        Suffixes::Time { bare_ns } => i128::from(bare_ns),
+    };
+    let factor = if letters.is_empty() { None } else { Some(factor(letters, suffixes)) };
+    let (factor, used, had) = match factor {
+        None => (bare, digits, false),
+        Some(Some(f)) => (f, digits + gap + letters.len(), true),
+        Some(None) => {
+            let start = digits + gap;
+            return Err(ValueError::new(format!("unknown unit `{letters}`"))
+                .at(start, start + letters.len())
+                .with_help(suffix_help(suffixes)));
+        }
+    };
+    let value = number.mul(Rational::whole(factor)).ok_or_else(|| too_large(text))?;
+    Ok((value, used, had))
+}
+
+/// The digits at the start of `text`: `12`, `1.5`, `.5`, `0x1f`.
+fn digits(text: &str) -> Result<(Rational, usize), ValueError> {
+    let bytes = text.as_bytes();
+    if bytes.len() > 2 && bytes[0] == b'0' && (bytes[1] | 0x20) == b'x' {
+        let end =
+            bytes[2..].iter().position(|b| !b.is_ascii_hexdigit()).map_or(bytes.len(), |p| p + 2);
+        if end > 2 {
+            let value = i128::from_str_radix(&text[2..end], 16).map_err(|_| too_large(text))?;
+            return Ok((Rational::whole(value), end));
+        }
+    }
+    let whole = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
+    let mut end = whole;
+    if bytes.get(whole) == Some(&b'.') {
+        let tail = &bytes[whole + 1..];
+        end = whole + 1 + tail.iter().position(|b| !b.is_ascii_digit()).unwrap_or(tail.len());
+    }
+    let fraction = text.get(whole + 1..end).unwrap_or("");
+    if whole == 0 && fraction.is_empty() {
+        return Err(ValueError::new(format!("`{text}` is not a number")));
+    }
+    let all: String = [&text[..whole], fraction].concat();
+    let value: i128 = all.parse().map_err(|_| too_large(text))?;
+    let scale = u32::try_from(fraction.len()).ok().and_then(|n| 10i128.checked_pow(n));
+    let value = scale.and_then(|s| Rational::new(value, s)).ok_or_else(|| too_large(text))?;
+    Ok((value, end))
+}
+
+/// What a suffix multiplies with.
+fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
+    let lower = letters.to_ascii_lowercase();
+    match suffixes {
+        Suffixes::Time { .. } => Some(match lower.as_str() {
+            "ns" | "nsec" => 1,
+            "us" | "usec" => 1_000,
+            "ms" | "msec" => 1_000_000,
+            "s" | "sec" => 1_000_000_000,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "d" => 86_400_000_000_000,
+            _ => return None,
+        }),
+        Suffixes::Size(bases) => {
+            let unit = lower.strip_suffix('b').unwrap_or(&lower);
+            let (prefix, binary) = match unit.strip_suffix('i') {
+                Some(p) => (p, true),
+                None => (unit, false),
+            };
+            if prefix.is_empty() {
+                return (!binary).then_some(1);
+            }
+            let power = match prefix {
+                "k" => 1,
+                "m" => 2,
+                "g" => 3,
+                "t" => 4,
+                "p" => 5,
+                _ => return None,
+            };
+            // Under kb_base=1024 the meanings are swapped: `k` is 1024 and `ki` is 1000.
+            let base: i128 = if binary == (bases.kb == 1000) { 1024 } else { 1000 };
+            base.checked_pow(power)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Readers for values with a shape of their own, one file each.
+
+mod cpu_set;
+mod paths;
+mod pattern;
+mod ranges;
+mod seed;
+mod splits;
+
+pub use cpu_set::{cpu_set, numa_nodes, numa_policy};
+pub use paths::paths;
+pub use pattern::pattern;
+pub use ranges::{size_range, time_range};
+pub use seed::seed;
+pub use splits::splits;

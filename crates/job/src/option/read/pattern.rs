@@ -1,0 +1,98 @@
+//! `buffer_pattern` and `verify_pattern`.
+
+use crate::option::value::{Bases, PatternPart, Value, ValueError};
+
+/// `0xdeadface"abcd"-12'file'%o`: parts in any order, blanks between them.
+///
+/// - `0x…`: bytes in the order written; an odd number of digits gets a leading zero.
+/// - a decimal number of 32 bits: its little-endian bytes without leading zero bytes, four of them
+///   when it is negative.
+/// - `"…"`: the text itself, without escapes.
+/// - `'…'`: the content of that file.
+/// - `%o`: the block's offset.
+pub fn pattern(text: &str, _: &Bases) -> Result<Value, ValueError> {
+    let mut parts: Vec<PatternPart> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let blank = rest.len() - rest.trim_start().len();
+        if blank > 0 {
+            at += blank;
+            continue;
+        }
+        let (part, used) = part(rest).map_err(|e| e.shifted(at, rest.len()))?;
+        match (parts.last_mut(), part) {
+            (Some(PatternPart::Bytes(have)), PatternPart::Bytes(more)) => have.extend(more),
+            (_, part) => parts.push(part),
+        }
+        at += used;
+    }
+    if parts.is_empty() {
+        return Err(ValueError::new("the pattern is empty").with_help(HELP));
+    }
+    Ok(Value::Pattern(parts))
+}
+
+const HELP: &str = "write hexadecimal `0xdeadbeef`, a number, `\"text\"`, `'file'` or `%o`";
+
+fn part(rest: &str) -> Result<(PatternPart, usize), ValueError> {
+    if rest.starts_with("%o") {
+        return Ok((PatternPart::Offset, 2));
+    }
+    if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let inner = &rest[1..];
+        let Some(end) = inner.find(quote) else {
+            return Err(ValueError::new(format!("the closing `{quote}` is missing")).at(0, 1));
+        };
+        if end == 0 {
+            return Err(ValueError::new("there is nothing between the quotes").at(0, 2));
+        }
+        let inner = inner[..end].to_string();
+        let part = match quote {
+            '"' => PatternPart::Bytes(inner.into_bytes()),
+            _ => PatternPart::File(inner),
+        };
+        return Ok((part, end + 2));
+    }
+    if rest.get(..2).is_some_and(|p| p.eq_ignore_ascii_case("0x")) {
+        return hexadecimal(rest);
+    }
+    decimal(rest)
+}
+
+fn hexadecimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
+    let tail = &rest[2..];
+    let end = tail.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(tail.len());
+    if end == 0 {
+        return Err(ValueError::new("there are no digits after `0x`").at(0, 2));
+    }
+    let mut nibbles: Vec<u8> =
+        tail[..end].bytes().map(|b| (b as char).to_digit(16).unwrap_or(0) as u8).collect();
+    if nibbles.len() % 2 == 1 {
+        nibbles.insert(0, 0);
+    }
+    let bytes = nibbles.chunks(2).map(|p| p[0] << 4 | p[1]).collect();
+    Ok((PatternPart::Bytes(bytes), end + 2))
+}
+
+fn decimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
+    let sign = usize::from(rest.starts_with(['-', '+']));
+    let tail = &rest[sign..];
+    let end = sign + tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+    let bad =
+        |end: usize| ValueError::new("this is no part of a pattern").at(0, end).with_help(HELP);
+    if end == sign {
+        let end = rest.chars().next().map_or(0, char::len_utf8);
+        return Err(bad(end));
+    }
+    let value: i32 = rest[..end].parse().map_err(|_| {
+        ValueError::new(format!("`{}` does not fit in 32 bits", &rest[..end]))
+            .at(0, end)
+            .with_help("write larger patterns in hexadecimal: `0x…`")
+    })?;
+    let mut bytes = value.to_le_bytes().to_vec();
+    while bytes.len() > 1 && bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    Ok((PatternPart::Bytes(bytes), end))
+}

@@ -1,0 +1,50 @@
+//! One value or a range of two, as `startdelay` and `filesize` take.
+
+use crate::number;
+use crate::option::def::Unit;
+use crate::option::value::{Bases, Value, ValueError};
+
+/// `startdelay=5`, `5-10`, `500ms-2s`: nanoseconds, the smaller first; bare numbers are seconds.
+pub fn time_range(text: &str, _: &Bases) -> Result<Value, ValueError> {
+    let (low, high) = pair(text, |t| number::nanos(t, Unit::Seconds))?;
+    Ok(Value::TimeRange(low, high))
+}
+
+/// `filesize=1m`, `1k-4m`: bytes, the smaller first.
+pub fn size_range(text: &str, bases: &Bases) -> Result<Value, ValueError> {
+    let (low, high) = pair(text, |t| number::bytes(t, bases))?;
+    if low == 0 {
+        return Err(ValueError::new("a size of 0 is too small").with_help("the smallest is 1"));
+    }
+    Ok(Value::Range(low, high))
+}
+
+fn pair(
+    text: &str,
+    read: impl Fn(&str) -> Result<u64, ValueError>,
+) -> Result<(u64, u64), ValueError> {
+    match split_range(text) {
+        None => read(text).map(|v| (v, v)),
+        Some((a, b)) => {
+            let low = read(a).map_err(|e| e.shifted(0, a.len()))?;
+            let high = read(b).map_err(|e| e.shifted(a.len() + 1, b.len()))?;
+            Ok((low.min(high), low.max(high)))
+        }
+    }
+}
+
+/// Cuts `a-b` or `a:b` at the separator: the first one outside parentheses that is not a sign.
+pub(crate) fn split_range(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0usize;
+    let mut seen = false;
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '-' | ':' if depth == 0 && seen => return Some((&text[..i], &text[i + 1..])),
+            _ => {}
+        }
+        seen |= !c.is_whitespace();
+    }
+    None
+}

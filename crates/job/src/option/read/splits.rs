@@ -1,0 +1,81 @@
+//! `bssplit`: block sizes with weights, for read, write and trim.
+
+use crate::number;
+use crate::option::value::{Bases, Value, ValueError};
+
+/// More sizes than this in one direction are refused.
+const MOST: usize = 64;
+
+/// `4k/10:64k/50:32k/40`, `4k/50:8k/,64k/100`.
+///
+/// A weight left out shares evenly what the others leave of 100; a rest that does not divide goes
+/// to the last size, and so does what the weights leave open. Directions follow the rule of `bs`:
+/// a missing one takes what stands before it, an empty one stays empty.
+pub fn splits(text: &str, bases: &Bases) -> Result<Value, ValueError> {
+    let mut all: [Vec<(u64, u8)>; 3] = Default::default();
+    let mut at = 0;
+    let mut count = 0;
+    for part in text.split(',') {
+        if count == 3 {
+            return Err(ValueError::new("there are more than three lists")
+                .at(at, text.len())
+                .with_help("give one list, or three by commas: read, write, trim"));
+        }
+        if !part.trim().is_empty() {
+            all[count] = direction(part, bases).map_err(|e| e.shifted(at, part.len()))?;
+        }
+        count += 1;
+        at += part.len() + 1;
+    }
+    if all.iter().all(Vec::is_empty) {
+        return Err(ValueError::new("there are no block sizes")
+            .with_help("write sizes with weights in per cent: `4k/60:64k/40`"));
+    }
+    for i in count..3 {
+        all[i] = all[i - 1].clone();
+    }
+    Ok(Value::Splits(all))
+}
+
+fn direction(text: &str, bases: &Bases) -> Result<Vec<(u64, u8)>, ValueError> {
+    let mut list: Vec<(u64, Option<u8>)> = Vec::new();
+    let mut at = 0;
+    for entry in text.split(':') {
+        let (size, weight) = entry.split_once('/').unwrap_or((entry, ""));
+        let bytes = number::bytes(size, bases).map_err(|e| e.shifted(at, size.len()))?;
+        if bytes == 0 {
+            return Err(ValueError::new("a block size of 0 is too small").at(at, at + size.len()));
+        }
+        let weight = match weight.trim() {
+            "" => None,
+            w => Some(w.parse::<u8>().ok().filter(|w| *w <= 100).ok_or_else(|| {
+                let start = at + size.len() + 1;
+                ValueError::new(format!("`{w}` is no weight in per cent"))
+                    .at(start, at + entry.len())
+                    .with_help("write a whole number from 0 to 100, or nothing")
+            })?),
+        };
+        list.push((bytes, weight));
+        at += entry.len() + 1;
+    }
+    if list.len() > MOST {
+        return Err(ValueError::new(format!("there are more than {MOST} block sizes")));
+    }
+    fill(&list)
+}
+
+fn fill(list: &[(u64, Option<u8>)]) -> Result<Vec<(u64, u8)>, ValueError> {
+    let given: u32 = list.iter().filter_map(|(_, w)| w.map(u32::from)).sum();
+    if given > 100 {
+        return Err(ValueError::new(format!("the weights add up to {given}, more than 100")));
+    }
+    let open = list.iter().filter(|(_, w)| w.is_none()).count() as u32;
+    let share = (100 - given).checked_div(open).unwrap_or(0);
+    let mut out: Vec<(u64, u8)> =
+        list.iter().map(|(b, w)| (*b, w.unwrap_or(share as u8))).collect();
+    let sum: u32 = out.iter().map(|(_, w)| u32::from(*w)).sum();
+    if let Some(last) = out.last_mut() {
+        last.1 += (100 - sum) as u8;
+    }
+    Ok(out)
+}
