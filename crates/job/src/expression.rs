@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         let mut left = self.product()?;
         while let Some(op) = self.operator(b"+-") {
             let right = self.product()?;
-            let value = if op == b'+' { left.add(right) } else { left.sub(right) };
+            let value = if op == b'+' { left.checked_add(right) } else { left.checked_sub(right) };
             left = self.combine(start, value)?;
         }
         Ok(left)
@@ -80,12 +80,12 @@ impl<'a> Parser<'a> {
                 return Err(ValueError::new("division by zero").at(from, self.at));
             }
             let value = match op {
-                b'*' => left.mul(right),
-                b'/' => left.div(right),
+                b'*' => left.checked_mul(right),
+                b'/' => left.checked_div(right),
                 _ => left
-                    .div(right)
-                    .and_then(|q| right.mul(Rational::whole(q.floor())))
-                    .and_then(|whole| left.sub(whole)),
+                    .checked_div(right)
+                    .and_then(|q| right.checked_mul(Rational::whole(q.floor())))
+                    .and_then(|whole| left.checked_sub(whole)),
             };
             left = self.combine(start, value)?;
         }
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
             negative ^= op == b'-';
         }
         let value = self.power()?;
-        Ok(if negative { value.neg() } else { value })
+        Ok(if negative { value.negated() } else { value })
     }
 
     fn power(&mut self) -> Result<Rational, ValueError> {
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         if !exponent.is_whole() {
             return Err(ValueError::new("an exponent has to be a whole number").at(start, self.at));
         }
-        self.combine(start, base.pow(exponent))
+        self.combine(start, base.checked_pow(exponent))
     }
 
     fn enter(&mut self) -> Result<(), ValueError> {

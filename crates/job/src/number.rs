@@ -76,9 +76,9 @@ pub fn integer(text: &str, unit: Unit, bases: &Bases) -> Result<i128, ValueError
     }
     let value = match suffixes {
         Suffixes::Size(_) => value,
-        Suffixes::Time { bare_ns } => {
-            value.div(Rational::whole(i128::from(bare_ns))).ok_or_else(|| too_large(body))?
-        }
+        Suffixes::Time { bare_ns } => value
+            .checked_div(Rational::whole(i128::from(bare_ns)))
+            .ok_or_else(|| too_large(body))?,
     };
     Ok(value.floor())
 }
@@ -162,7 +162,7 @@ fn rational(body: &str, suffixes: Suffixes) -> Result<(Rational, bool), ValueErr
             .at(start, body.len())
             .with_help(suffix_help(suffixes)));
     }
-    let value = if negative { value.neg() } else { value };
+    let value = if negative { value.negated() } else { value };
     let plain = !suffix && matches!(suffixes, Suffixes::Size(_));
     Ok((value, plain))
 }
@@ -204,7 +204,7 @@ pub(crate) fn literal(
                 .with_help(suffix_help(suffixes)));
         }
     };
-    let value = number.mul(Rational::whole(factor)).ok_or_else(|| too_large(text))?;
+    let value = number.checked_mul(Rational::whole(factor)).ok_or_else(|| too_large(text))?;
     Ok((value, used, had))
 }
 

@@ -36,29 +36,29 @@ impl Rational {
         self.num as f64 / self.den as f64
     }
     /// The same, the other side of zero. The smallest `i128` saturates.
-    pub fn neg(self) -> Self {
+    pub fn negated(self) -> Self {
         Rational { num: self.num.saturating_neg(), den: self.den }
     }
     /// Sum.
-    pub fn add(self, o: Self) -> Option<Self> {
+    pub fn checked_add(self, o: Self) -> Option<Self> {
         let a = self.num.checked_mul(o.den)?;
         let b = o.num.checked_mul(self.den)?;
         Rational::new(a.checked_add(b)?, self.den.checked_mul(o.den)?)
     }
     /// Difference.
-    pub fn sub(self, o: Self) -> Option<Self> {
-        self.add(o.neg())
+    pub fn checked_sub(self, o: Self) -> Option<Self> {
+        self.checked_add(o.negated())
     }
     /// Product.
-    pub fn mul(self, o: Self) -> Option<Self> {
+    pub fn checked_mul(self, o: Self) -> Option<Self> {
         Rational::new(self.num.checked_mul(o.num)?, self.den.checked_mul(o.den)?)
     }
     /// Quotient; `None` by zero.
-    pub fn div(self, o: Self) -> Option<Self> {
+    pub fn checked_div(self, o: Self) -> Option<Self> {
         Rational::new(self.num.checked_mul(o.den)?, self.den.checked_mul(o.num)?)
     }
     /// Whole power; `None` for a fractional exponent or where the result does not fit.
-    pub fn pow(self, exponent: Self) -> Option<Self> {
+    pub fn checked_pow(self, exponent: Self) -> Option<Self> {
         if !exponent.is_whole() {
             return None;
         }
