@@ -1,0 +1,400 @@
+//! From raw data of jobs to the report: merging, percentages, groups.
+
+use crate::recorder::{DirRecorder, Recorder};
+use crate::report::*;
+use crate::windows::Windows;
+
+/// What the report needs to know of a job beside what was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobSettings {
+    /// The name.
+    pub name: String,
+    /// The run status group.
+    pub group_id: u32,
+    /// `group_reporting`: one entry with the job before it, when that is in the same group
+    /// (whether or not that one has `group_reporting` itself).
+    pub group_reporting: bool,
+    /// `description`.
+    pub description: Option<String>,
+    /// Options as typed, without the global ones.
+    pub options: Vec<(String, String)>,
+    /// `continue_on_error` is set: errors survived are reported.
+    pub continue_on_error: bool,
+    /// `percentile_list`, ascending.
+    pub percentiles: Vec<f64>,
+    /// Decimals with which percentages are printed: the most that any typed one has, at least 2.
+    pub percentile_decimals: u32,
+    /// `slat_percentiles`.
+    pub slat_percentiles: bool,
+    /// `clat_percentiles`.
+    pub clat_percentiles: bool,
+    /// `lat_percentiles`.
+    pub lat_percentiles: bool,
+    /// `unified_rw_reporting`.
+    pub unified: Unified,
+    /// `significant_figures`, `kb_base`, `unit_base`.
+    pub style: NumberStyle,
+    /// `latency_target`, ns.
+    pub latency_target_ns: u64,
+    /// `latency_percentile`.
+    pub latency_percentile: f64,
+    /// `latency_window`, µs.
+    pub latency_window_us: u64,
+    /// `stats`: off keeps the job out of the report.
+    pub stats: bool,
+}
+
+/// The percentages that are printed when no list is given.
+pub const DEFAULT_PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+
+impl Default for JobSettings {
+    fn default() -> Self {
+        JobSettings {
+            name: String::new(),
+            group_id: 0,
+            group_reporting: false,
+            description: None,
+            options: Vec::new(),
+            continue_on_error: false,
+            percentiles: DEFAULT_PERCENTILES.to_vec(),
+            percentile_decimals: 2,
+            slat_percentiles: false,
+            clat_percentiles: true,
+            lat_percentiles: false,
+            unified: Unified::Separate,
+            style: NumberStyle::default(),
+            latency_target_ns: 0,
+            latency_percentile: 100.0,
+            latency_window_us: 0,
+            stats: true,
+        }
+    }
+}
+
+/// One job's raw data at the end of the run (or at a status report). Merging is exact.
+#[derive(Debug, Clone, Default)]
+pub struct JobData {
+    /// What the report needs to know of it.
+    pub settings: JobSettings,
+    /// Jobs merged into this.
+    pub members: u32,
+    /// Thread id.
+    pub pid: u32,
+    /// When it began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
+    pub start_ms: u64,
+    /// errno of what ended it.
+    pub error: i32,
+    /// Seconds left, while it runs.
+    pub eta_s: Option<u64>,
+    /// Seconds since the run began.
+    pub elapsed_s: u64,
+    /// What was counted.
+    pub recorder: Recorder,
+    /// Rates over time.
+    pub windows: Windows,
+    /// Time in which each direction was done, ms. A direction in which nothing was done: 0.
+    pub dir_runtime_ms: [u64; 3],
+    /// Time the job ran, ms.
+    pub runtime_ms: u64,
+    /// CPU time in user mode, ns.
+    pub user_ns: u64,
+    /// CPU time in the kernel, ns.
+    pub system_ns: u64,
+    /// Context switches, voluntary and not.
+    pub ctx: u64,
+    /// Page faults with I/O.
+    pub majf: u64,
+    /// Page faults without.
+    pub minf: u64,
+    /// `iodepth`, or what `latency_target` found.
+    pub latency_depth: u32,
+    /// `steadystate`.
+    pub steady_state: Option<SteadyState>,
+    /// Zones reset.
+    pub zone_resets: Option<u64>,
+}
+
+impl JobData {
+    /// Adds another job of the same entry: sums, the longest runtime of each direction, the first
+    /// error, the first name and description, the last settings.
+    pub fn merge(&mut self, other: &JobData) {
+        let name = std::mem::take(&mut self.settings.name);
+        let description = self.settings.description.take();
+        self.settings = JobSettings {
+            name,
+            description: description.or_else(|| other.settings.description.clone()),
+            continue_on_error: self.settings.continue_on_error || other.settings.continue_on_error,
+            ..other.settings.clone()
+        };
+        self.members += other.members;
+        if self.error == 0 {
+            self.error = other.error;
+        }
+        self.eta_s = self.eta_s.max(other.eta_s);
+        self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
+        self.recorder.merge(&other.recorder);
+        self.windows.merge(&other.windows);
+        for (mine, theirs) in self.dir_runtime_ms.iter_mut().zip(other.dir_runtime_ms) {
+            *mine = (*mine).max(theirs);
+        }
+        self.runtime_ms += other.runtime_ms;
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.ctx += other.ctx;
+        self.majf += other.majf;
+        self.minf += other.minf;
+        self.latency_depth = other.latency_depth;
+        if self.steady_state.is_none() {
+            self.steady_state.clone_from(&other.steady_state);
+        }
+        self.zone_resets = match (self.zone_resets, other.zone_resets) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// The report's entry. `error_text` says what an errno means.
+    pub fn summarise(&self, error_text: &dyn Fn(i32) -> String) -> JobReport {
+        let r = &self.recorder;
+        let s = &self.settings;
+        let mut issued = [0; 4];
+        let mut short = [0; 4];
+        let mut dropped = [0; 4];
+        for (i, d) in r.dirs.iter().enumerate() {
+            let row = if s.unified == Unified::Mixed { 0 } else { i };
+            issued[row] += d.issued;
+            short[row] += d.short;
+            dropped[row] += d.dropped;
+        }
+        issued[3] = r.sync_issued;
+        let ios: u64 = r.dirs.iter().map(|d| d.ios).sum();
+        let all_issued: u64 = r.dirs.iter().map(|d| d.issued).sum();
+        let latency = r.latency.0.map(|n| percent(n, ios));
+        let pick = |from: usize, i: usize| latency[from + i];
+        JobReport {
+            name: s.name.clone(),
+            description: s.description.clone(),
+            group_id: s.group_id,
+            members: self.members,
+            pid: self.pid,
+            start_ms: self.start_ms,
+            error: self.error,
+            error_text: if self.error == 0 { String::new() } else { error_text(self.error) },
+            eta_s: self.eta_s,
+            elapsed_s: self.elapsed_s,
+            options: s.options.clone(),
+            style: s.style,
+            percentile_decimals: s.percentile_decimals,
+            unified: s.unified,
+            dirs: self.dir_reports(),
+            sync: SyncReport {
+                total_ios: r.sync.n(),
+                lat: summary(&r.sync, &r.sync_hist, true, &s.percentiles),
+            },
+            runtime_ms: self.runtime_ms,
+            usr_cpu: cpu_percent(self.user_ns, self.runtime_ms),
+            sys_cpu: cpu_percent(self.system_ns, self.runtime_ms),
+            ctx: self.ctx,
+            majf: self.majf,
+            minf: self.minf,
+            depth_level: distribution(&r.depth.0, all_issued),
+            depth_submit: distribution(&r.submit.0, r.submit.0.iter().sum()),
+            depth_complete: distribution(&r.complete.0, r.complete.0.iter().sum()),
+            issued,
+            short,
+            dropped,
+            latency_ns: std::array::from_fn(|i| pick(0, i)),
+            latency_us: std::array::from_fn(|i| pick(10, i)),
+            latency_ms: std::array::from_fn(|i| pick(20, i)),
+            errors: s.continue_on_error.then(|| ErrorReport {
+                total: r.errors,
+                first: r.first_error,
+                first_text: error_text(r.first_error),
+            }),
+            latency_depth: self.latency_depth,
+            latency_target_ns: s.latency_target_ns,
+            latency_percentile: s.latency_percentile,
+            latency_window_us: s.latency_window_us,
+            steady_state: self.steady_state.clone(),
+            zone_resets: self.zone_resets,
+        }
+    }
+
+    fn dir_reports(&self) -> Vec<DirReport> {
+        let s = &self.settings;
+        let kinds = [DirKind::Read, DirKind::Write, DirKind::Trim];
+        let mut dirs = Vec::with_capacity(4);
+        if s.unified != Unified::Mixed {
+            for (i, kind) in kinds.into_iter().enumerate() {
+                let rates = (self.windows.bw[i], self.windows.iops[i]);
+                let runtime = self.dir_runtime_ms[i];
+                dirs.push(dir_report(kind, &self.recorder.dirs[i], runtime, rates, s));
+            }
+        }
+        if s.unified != Unified::Separate {
+            let mut all = DirRecorder::default();
+            let mut rates = (self.windows.bw[0], self.windows.iops[0]);
+            for (i, d) in self.recorder.dirs.iter().enumerate() {
+                all.merge(d);
+                if i > 0 {
+                    rates.0.merge(&self.windows.bw[i]);
+                    rates.1.merge(&self.windows.iops[i]);
+                }
+            }
+            let runtime = self.dir_runtime_ms.iter().copied().max().unwrap_or(0);
+            dirs.push(dir_report(DirKind::Mixed, &all, runtime, rates, s));
+        }
+        dirs
+    }
+}
+
+fn dir_report(
+    kind: DirKind,
+    d: &DirRecorder,
+    runtime_ms: u64,
+    (bw, iops): (crate::windows::RateStat, crate::windows::RateStat),
+    s: &JobSettings,
+) -> DirReport {
+    let rate = |r: crate::windows::RateStat| RateSummary {
+        min: r.min,
+        max: r.max,
+        agg: 0.0,
+        mean: r.mean,
+        dev: r.stddev(),
+        samples: r.samples,
+    };
+    DirReport {
+        kind,
+        io_bytes: d.bytes,
+        bw_bytes: per_second(d.bytes, runtime_ms),
+        iops: if runtime_ms == 0 { 0.0 } else { d.ios as f64 * 1000.0 / runtime_ms as f64 },
+        runtime_ms,
+        total_ios: d.ios,
+        short_ios: d.short,
+        drop_ios: d.dropped,
+        slat: summary(&d.slat, &d.slat_hist, s.slat_percentiles, &s.percentiles),
+        clat: summary(&d.clat, &d.clat_hist, s.clat_percentiles, &s.percentiles),
+        lat: summary(&d.lat, &d.lat_hist, s.lat_percentiles, &s.percentiles),
+        bw_samples: rate(bw),
+        iops_samples: rate(iops),
+    }
+}
+
+fn summary(
+    s: &crate::summary::Summary,
+    hist: &crate::histogram::Histogram,
+    wanted: bool,
+    list: &[f64],
+) -> LatencySummary {
+    LatencySummary {
+        min: s.min(),
+        max: s.max(),
+        mean: s.mean(),
+        stddev: s.stddev(),
+        n: s.n(),
+        percentiles: if wanted { hist.percentiles(list) } else { Vec::new() },
+        bins: if wanted { hist.bins() } else { Vec::new() },
+    }
+}
+
+fn per_second(bytes: u64, runtime_ms: u64) -> u64 {
+    if runtime_ms == 0 {
+        return 0;
+    }
+    u64::try_from(u128::from(bytes) * 1000 / u128::from(runtime_ms)).unwrap_or(u64::MAX)
+}
+
+fn percent(n: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { 100.0 * n as f64 / of as f64 }
+}
+
+fn cpu_percent(ns: u64, runtime_ms: u64) -> f64 {
+    // Milliseconds are whole numbers in the reference, too.
+    percent(ns / 1_000_000, runtime_ms)
+}
+
+/// Shares in percent; what is there but below 0.1 % is shown as 0.1 %, so that it can be seen.
+fn distribution(counts: &[u64; 7], of: u64) -> [f64; 7] {
+    counts.map(|n| match percent(n, of) {
+        share if n > 0 && share < 0.1 => 0.1,
+        share => share,
+    })
+}
+
+/// Merges jobs as `group_reporting` asks, summarises each entry and computes the run status
+/// groups. Jobs come in the order in which they are reported; those with `stats=0` are left out.
+pub fn assemble(
+    jobs: Vec<JobData>,
+    error_text: &dyn Fn(i32) -> String,
+) -> (Vec<JobReport>, Vec<GroupReport>) {
+    let mut entries: Vec<JobData> = Vec::new();
+    for mut job in jobs.into_iter().filter(|j| j.settings.stats) {
+        job.members = job.members.max(1);
+        let joins = job.settings.group_reporting;
+        match entries.last_mut() {
+            Some(entry) if joins && entry.settings.group_id == job.settings.group_id => {
+                entry.merge(&job);
+            }
+            _ => entries.push(job),
+        }
+    }
+    let mut reports: Vec<JobReport> = entries.iter().map(|e| e.summarise(error_text)).collect();
+    let groups = groups(&reports);
+    for job in &mut reports {
+        let group = groups.iter().find(|g| g.id == job.group_id);
+        for d in &mut job.dirs {
+            let total = group.and_then(|g| g.dirs.iter().find(|x| x.kind == d.kind));
+            if let Some(total) = total.filter(|t| t.agg_bw > 0) {
+                let share = d.bw_samples.mean * 100.0 / (total.agg_bw as f64 / 1024.0);
+                d.bw_samples.agg = share.min(100.0);
+            }
+        }
+    }
+    (reports, groups)
+}
+
+/// The run status groups of the printed entries.
+fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
+    let mut groups: Vec<GroupReport> = Vec::new();
+    for job in jobs {
+        let position = groups.iter().position(|g| g.id == job.group_id).unwrap_or_else(|| {
+            groups.push(GroupReport { id: job.group_id, style: job.style, dirs: Vec::new() });
+            groups.len() - 1
+        });
+        let group = &mut groups[position];
+        for d in job.dirs.iter().filter(|d| d.io_bytes > 0) {
+            add_to_group(group, d);
+        }
+    }
+    for d in groups.iter_mut().flat_map(|g| &mut g.dirs) {
+        d.agg_bw = per_second(d.io_bytes, d.max_run_ms);
+    }
+    groups
+}
+
+fn add_to_group(group: &mut GroupReport, d: &DirReport) {
+    match group.dirs.iter_mut().find(|x| x.kind == d.kind) {
+        Some(row) => {
+            row.io_bytes += d.io_bytes;
+            row.min_bw = row.min_bw.min(d.bw_bytes);
+            row.max_bw = row.max_bw.max(d.bw_bytes);
+            row.min_run_ms = row.min_run_ms.min(d.runtime_ms);
+            row.max_run_ms = row.max_run_ms.max(d.runtime_ms);
+        }
+        None => {
+            group.dirs.push(GroupDir {
+                kind: d.kind,
+                agg_bw: 0,
+                min_bw: d.bw_bytes,
+                max_bw: d.bw_bytes,
+                io_bytes: d.io_bytes,
+                min_run_ms: d.runtime_ms,
+                max_run_ms: d.runtime_ms,
+            });
+            group.dirs.sort_by_key(|x| x.kind as u8);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the live line and the header lines show.
+
+/// What a job does, and the letter that stands for it in the live line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobPhase {
+    /// Set up, not started.
+    Waiting,
+    /// Its thread exists.
+    Created,
+    /// Its thread prepares: files, buffers.
+    Initialized,
+    /// It reads its files before the run (`pre_read`).
+    PreReading,
+    /// It runs and is not measured yet (`ramp_time`).
+    Ramping,
+    /// It runs.
+    Running(RunKind),
+    /// It waits for an fsync.
+    Syncing,
+    /// It reads back what it wrote.
+    Verifying,
+    /// It ends.
+    Finishing,
+    /// It has ended and is not reaped.
+    Exited,
+    /// It is reaped.
+    Reaped,
+    /// It is reaped and had an error.
+    Failed,
+    /// It is reaped and was ended by a signal.
+    Killed,
+}
+
+/// What a running job does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum RunKind {
+    Read,
+    RandRead,
+    Write,
+    RandWrite,
+    Mixed,
+    RandMixed,
+    Trim,
+    RandTrim,
+}
+
+const LETTERS: [(char, JobPhase); 20] = [
+    ('P', JobPhase::Waiting),
+    ('C', JobPhase::Created),
+    ('I', JobPhase::Initialized),
+    ('p', JobPhase::PreReading),
+    ('/', JobPhase::Ramping),
+    ('R', JobPhase::Running(RunKind::Read)),
+    ('r', JobPhase::Running(RunKind::RandRead)),
+    ('W', JobPhase::Running(RunKind::Write)),
+    ('w', JobPhase::Running(RunKind::RandWrite)),
+    ('M', JobPhase::Running(RunKind::Mixed)),
+    ('m', JobPhase::Running(RunKind::RandMixed)),
+    ('D', JobPhase::Running(RunKind::Trim)),
+    ('d', JobPhase::Running(RunKind::RandTrim)),
+    ('F', JobPhase::Syncing),
+    ('V', JobPhase::Verifying),
+    ('f', JobPhase::Finishing),
+    ('E', JobPhase::Exited),
+    ('_', JobPhase::Reaped),
+    ('X', JobPhase::Failed),
+    ('K', JobPhase::Killed),
+];
+
+impl JobPhase {
+    /// The letter in the live line.
+    pub fn letter(self) -> char {
+        LETTERS.iter().find(|(_, phase)| *phase == self).map_or('P', |(letter, _)| *letter)
+    }
+    /// The phase of a letter; what no phase has is `Waiting`.
+    pub fn from_letter(letter: char) -> JobPhase {
+        LETTERS.iter().find(|(l, _)| *l == letter).map_or(JobPhase::Waiting, |(_, phase)| *phase)
+    }
+    /// It is between its start and its end: it counts in `Jobs: N`.
+    pub fn is_running(self) -> bool {
+        matches!(
+            self,
+            JobPhase::PreReading
+                | JobPhase::Ramping
+                | JobPhase::Running(_)
+                | JobPhase::Syncing
+                | JobPhase::Verifying
+                | JobPhase::Finishing
+        )
+    }
+}
+
+/// The live line's numbers at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// One for each job, in the order of the jobs.
+    pub phases: Vec<JobPhase>,
+    /// Files open in running jobs.
+    pub open_files: u64,
+    /// Share done, 0 to 1; `None` when it is not known (yet).
+    pub done: Option<f64>,
+    /// Bytes a second since the last line: read, write, trim.
+    pub bw: [u64; 3],
+    /// I/Os a second, likewise.
+    pub iops: [u64; 3],
+    /// The least the jobs must reach and the most they may (`rate_min`, `rate`), bytes a second,
+    /// summed over running jobs; 0 where not set.
+    pub rate_limits: (u64, u64),
+    /// The same in I/Os a second (`rate_iops_min`, `rate_iops`).
+    pub rate_iops_limits: (u64, u64),
+    /// Seconds left; `None` when it is not known.
+    pub eta_s: Option<u64>,
+    /// Seconds since the run began.
+    pub elapsed_s: u64,
+    /// How numbers are printed.
+    pub style: crate::report::NumberStyle,
+    /// `unified_rw_reporting=mixed`: one rate for all directions.
+    pub unified: bool,
+}
+
+/// The lines that introduce a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobHeader {
+    /// The name.
+    pub name: String,
+    /// The run status group.
+    pub group_id: u32,
+    /// What kind of line.
+    pub kind: HeaderKind,
+    /// `numjobs`: more than one adds a line of three dots.
+    pub members: u32,
+}
+
+/// What a job's introduction says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderKind {
+    /// It does I/O.
+    Io {
+        /// The word of `rw`.
+        rw: String,
+        /// Smallest and largest block, bytes: read, write, trim.
+        bs: [(u64, u64); 3],
+        /// Block sizes are for sequential, random and none instead (`bs_is_seq_rand`).
+        seq_rand: bool,
+        /// The engine.
+        engine: String,
+        /// `iodepth`.
+        iodepth: u32,
+    },
+    /// It burns CPU.
+    Cpu {
+        /// `cpuload`, percent.
+        load: u32,
+        /// `cpuchunks`, µs.
+        chunk_us: u64,
+    },
+}

@@ -1,0 +1,280 @@
+//! What one job counts while it runs: one writer, integers, no locks, no allocation per I/O.
+
+use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
+use crate::histogram::Histogram;
+use crate::summary::Summary;
+
+/// Which way the data goes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[repr(u8)]
+pub enum Dir {
+    /// From the target.
+    Read = 0,
+    /// To the target.
+    Write = 1,
+    /// A range is given back to the target.
+    Trim = 2,
+}
+
+impl Dir {
+    /// All, in the order in which they are reported.
+    pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
+}
+
+/// What a recorder takes of each completed I/O: a bit set, a const parameter of
+/// [`Recorder::complete`] so that what is not asked for is not compiled in.
+pub mod axes {
+    /// Submission latency: min, max, mean, deviation.
+    pub const SLAT: u32 = 1;
+    /// Completion latency: the same.
+    pub const CLAT: u32 = 2;
+    /// Total latency: the same.
+    pub const LAT: u32 = 4;
+    /// Histogram of submission latencies (`slat_percentiles`).
+    pub const SLAT_HIST: u32 = 8;
+    /// Histogram of completion latencies (`clat_percentiles`).
+    pub const CLAT_HIST: u32 = 16;
+    /// Histogram of total latencies (`lat_percentiles`).
+    pub const LAT_HIST: u32 = 32;
+    /// The coarse latency buckets. They count completion latencies, as the reference does; off
+    /// together with `CLAT`.
+    pub const BUCKETS: u32 = 64;
+    /// Decide at run time by [`super::Recorder::axes`], for the combinations that nobody runs in
+    /// a hurry.
+    pub const DYNAMIC: u32 = 1 << 31;
+
+    /// Nothing but bytes and counts: `gtod_reduce`.
+    pub const BARE: u32 = 0;
+    /// The default of a synchronous engine: submission takes no time of its own, so total and
+    /// completion latency are one number, recorded once (see [`super::Recorder::lat_is_clat`]).
+    pub const SYNC: u32 = CLAT | CLAT_HIST | BUCKETS;
+    /// The default of an asynchronous engine.
+    pub const ASYNC: u32 = SLAT | CLAT | LAT | CLAT_HIST | BUCKETS;
+}
+
+/// The times of one completed I/O, ns. Those whose axis is off are not read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
+    /// From being prepared to being with the kernel.
+    pub slat: u64,
+    /// From there to its completion.
+    pub clat: u64,
+    /// From being prepared to its completion.
+    pub lat: u64,
+}
+
+/// What is counted of one direction.
+#[derive(Debug, Clone, Default)]
+pub struct DirRecorder {
+    /// I/Os handed to the engine.
+    pub issued: u64,
+    /// I/Os completed and counted.
+    pub ios: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// I/Os that moved less than asked for.
+    pub short: u64,
+    /// I/Os given up before they were issued.
+    pub dropped: u64,
+    /// Submission latency, ns.
+    pub slat: Summary,
+    /// Completion latency, ns.
+    pub clat: Summary,
+    /// Total latency, ns.
+    pub lat: Summary,
+    /// Submission latencies.
+    pub slat_hist: Histogram,
+    /// Completion latencies.
+    pub clat_hist: Histogram,
+    /// Total latencies.
+    pub lat_hist: Histogram,
+}
+
+impl DirRecorder {
+    /// Adds what another counted.
+    pub fn merge(&mut self, other: &DirRecorder) {
+        self.issued += other.issued;
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.short += other.short;
+        self.dropped += other.dropped;
+        self.slat.merge(&other.slat);
+        self.clat.merge(&other.clat);
+        self.lat.merge(&other.lat);
+        self.slat_hist.merge(&other.slat_hist);
+        self.clat_hist.merge(&other.clat_hist);
+        self.lat_hist.merge(&other.lat_hist);
+    }
+}
+
+/// What is counted of one job. One thread writes it, and it is read when that thread has ended
+/// (what others may read while it runs is [`crate::live::Live`]).
+#[derive(Debug, Clone, Default)]
+pub struct Recorder {
+    /// What [`Recorder::complete`] takes when it is called with [`axes::DYNAMIC`].
+    pub axes: u32,
+    /// Submission takes no time of its own here: after the run the total latency is the
+    /// completion latency. Set by the worker of an engine that completes in `queue`, when `LAT`
+    /// was asked for but is not recorded I/O by I/O.
+    pub lat_is_clat: bool,
+    /// By direction, [`Dir`] as the index.
+    pub dirs: [DirRecorder; 3],
+    /// Completion latencies of all directions, coarsely.
+    pub latency: LatencyBuckets,
+    /// I/Os in flight at each issue.
+    pub depth: DepthLevels,
+    /// I/Os handed over by each submitting call.
+    pub submit: BatchSizes,
+    /// I/Os brought back by each completing call.
+    pub complete: BatchSizes,
+    /// fsync, fdatasync, sync_file_range and syncfs: latency, ns.
+    pub sync: Summary,
+    /// The same as a histogram.
+    pub sync_hist: Histogram,
+    /// Syncs issued.
+    pub sync_issued: u64,
+    /// Errors that did not end the job (`continue_on_error`).
+    pub errors: u64,
+    /// errno of the first of them.
+    pub first_error: i32,
+}
+
+impl Recorder {
+    /// A recorder for a job that uses `dirs`; the histograms that `axes` names are allocated here
+    /// and not at the first I/O.
+    pub fn new(axes: u32, dirs: &[Dir]) -> Self {
+        let mut recorder = Recorder { axes, ..Recorder::default() };
+        for dir in dirs {
+            let d = &mut recorder.dirs[*dir as usize];
+            if axes & axes::SLAT_HIST != 0 {
+                d.slat_hist.reserve();
+            }
+            if axes & axes::CLAT_HIST != 0 {
+                d.clat_hist.reserve();
+            }
+            if axes & axes::LAT_HIST != 0 {
+                d.lat_hist.reserve();
+            }
+        }
+        recorder
+    }
+
+    /// Counts one completed I/O. `A` is a set of [`axes`].
+    #[inline(always)]
+    pub fn complete<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times) {
+        let taken = if A & axes::DYNAMIC != 0 { self.axes } else { A };
+        let d = &mut self.dirs[dir as usize];
+        d.ios += 1;
+        d.bytes += bytes;
+        if taken & axes::SLAT != 0 {
+            d.slat.record(times.slat);
+        }
+        if taken & axes::CLAT != 0 {
+            d.clat.record(times.clat);
+        }
+        if taken & axes::LAT != 0 {
+            d.lat.record(times.lat);
+        }
+        if taken & axes::SLAT_HIST != 0 {
+            d.slat_hist.record(times.slat);
+        }
+        if taken & axes::CLAT_HIST != 0 {
+            d.clat_hist.record(times.clat);
+        }
+        if taken & axes::LAT_HIST != 0 {
+            d.lat_hist.record(times.lat);
+        }
+        if taken & axes::BUCKETS != 0 {
+            self.latency.record(times.clat);
+        }
+    }
+
+    /// Counts one I/O handed to the engine with `depth` in flight, itself included.
+    #[inline]
+    pub fn issued(&mut self, dir: Dir, depth: u32) {
+        self.dirs[dir as usize].issued += 1;
+        self.depth.record(depth);
+    }
+    /// Counts `n` I/Os that went one at a time through a synchronous engine: issued, depth 1,
+    /// one submission and one completion each. For the end of the run: costs nothing per I/O.
+    pub fn issued_one_by_one(&mut self, dir: Dir, n: u64) {
+        self.dirs[dir as usize].issued += n;
+        self.depth.record_n(1, n);
+        self.submit.record_n(1, n);
+        self.complete.record_n(1, n);
+    }
+    /// Counts a completed sync that took `ns`.
+    #[inline]
+    pub fn synced(&mut self, ns: u64) {
+        self.sync.record(ns);
+        self.sync_hist.record(ns);
+    }
+    /// Counts an I/O that moved less than asked for (its bytes come with [`Recorder::complete`]).
+    #[inline]
+    pub fn short(&mut self, dir: Dir) {
+        self.dirs[dir as usize].short += 1;
+    }
+    /// Counts an error that does not end the job.
+    pub fn error(&mut self, errno: i32) {
+        if self.errors == 0 {
+            self.first_error = errno;
+        }
+        self.errors += 1;
+    }
+    /// Forgets everything and keeps the memory: the end of `ramp_time`.
+    pub fn reset(&mut self) {
+        let (axes, lat_is_clat) = (self.axes, self.lat_is_clat);
+        let mut dirs = std::mem::take(&mut self.dirs);
+        let mut sync_hist = std::mem::take(&mut self.sync_hist);
+        sync_hist.clear();
+        for d in &mut dirs {
+            for h in [&mut d.slat_hist, &mut d.clat_hist, &mut d.lat_hist] {
+                h.clear();
+            }
+        }
+        let dirs = dirs.map(|d| DirRecorder {
+            slat_hist: d.slat_hist,
+            clat_hist: d.clat_hist,
+            lat_hist: d.lat_hist,
+            ..DirRecorder::default()
+        });
+        *self = Recorder { axes, lat_is_clat, dirs, sync_hist, ..Recorder::default() };
+    }
+    /// Ends recording: total latencies that were not recorded because they equal the completion
+    /// latencies are filled in. Call it once, after the worker's last I/O.
+    pub fn finish(&mut self) {
+        if !self.lat_is_clat {
+            return;
+        }
+        for d in &mut self.dirs {
+            d.lat = d.clat;
+            if self.axes & axes::LAT_HIST != 0 {
+                d.lat_hist = d.clat_hist.clone();
+            }
+        }
+    }
+    /// Adds what another recorded. Exact.
+    pub fn merge(&mut self, other: &Recorder) {
+        self.axes |= other.axes;
+        for (mine, theirs) in self.dirs.iter_mut().zip(&other.dirs) {
+            mine.merge(theirs);
+        }
+        self.latency.merge(&other.latency);
+        self.depth.merge(&other.depth);
+        self.submit.merge(&other.submit);
+        self.complete.merge(&other.complete);
+        self.sync.merge(&other.sync);
+        self.sync_hist.merge(&other.sync_hist);
+        self.sync_issued += other.sync_issued;
+        if self.errors == 0 {
+            self.first_error = other.first_error;
+        }
+        self.errors += other.errors;
+    }
+    /// Bytes and I/Os by direction so far.
+    pub fn totals(&self) -> [(u64, u64); 3] {
+        [0, 1, 2].map(|i| (self.dirs[i].bytes, self.dirs[i].ios))
+    }
+}

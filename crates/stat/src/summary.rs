@@ -1,0 +1,110 @@
+//! Minimum, maximum, mean and deviation from integers only.
+
+/// What a series of integers comes to. Recording is integer arithmetic; mean and deviation are
+/// computed when asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    n: u64,
+    min: u64,
+    max: u64,
+    sum: u64,
+    sum_of_squares: u128,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Summary {
+    /// Nothing recorded.
+    pub const fn new() -> Self {
+        Summary { n: 0, min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0 }
+    }
+    /// Takes one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.n += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.wrapping_add(value);
+        self.sum_of_squares += u128::from(value) * u128::from(value);
+    }
+    /// Takes one value `n` times.
+    #[inline]
+    pub fn record_n(&mut self, value: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        self.n += n;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.wrapping_add(value.wrapping_mul(n));
+        let square = u128::from(value) * u128::from(value);
+        self.sum_of_squares = self.sum_of_squares.wrapping_add(square.wrapping_mul(n.into()));
+    }
+    /// Adds what another recorded. Exact.
+    pub fn merge(&mut self, other: &Summary) {
+        self.n += other.n;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
+    }
+    /// Values recorded.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+    /// The smallest; 0 when there is none.
+    pub fn min(&self) -> u64 {
+        if self.n == 0 { 0 } else { self.min }
+    }
+    /// The largest; 0 when there is none.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+    /// The sum of all.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+    /// The mean; 0 when there is none.
+    pub fn mean(&self) -> f64 {
+        if self.n == 0 { 0.0 } else { self.sum as f64 / self.n as f64 }
+    }
+    /// The sample standard deviation (divided by n - 1); 0 for fewer than two values.
+    pub fn stddev(&self) -> f64 {
+        if self.n < 2 {
+            return 0.0;
+        }
+        // n·Σx² - (Σx)² in integers where it fits: no cancellation.
+        let n = u128::from(self.n);
+        let square_of_sum = u128::from(self.sum) * u128::from(self.sum);
+        let scaled = match self.sum_of_squares.checked_mul(n) {
+            Some(product) => product.saturating_sub(square_of_sum) as f64,
+            None => self.sum_of_squares as f64 * n as f64 - square_of_sum as f64,
+        };
+        (scaled.max(0.0) / n as f64 / (self.n - 1) as f64).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_sample_deviation() {
+        let mut s = Summary::new();
+        for v in [2, 4, 4, 4, 5, 5, 7, 9] {
+            s.record(v);
+        }
+        assert_eq!((s.n(), s.min(), s.max(), s.sum()), (8, 2, 9, 40));
+        assert_eq!(s.mean(), 5.0);
+        assert!((s.stddev() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+    #[test]
+    fn nothing_is_zero() {
+        let s = Summary::new();
+        assert_eq!((s.min(), s.max(), s.mean(), s.stddev()), (0, 0, 0.0, 0.0));
+    }
+}

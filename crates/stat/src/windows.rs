@@ -1,0 +1,99 @@
+//! Rates over equal windows of time (`bwavgtime`, `iopsavgtime`), for the bw and iops statistics.
+
+use crate::live::Totals;
+
+/// What the samples of one rate come to. Integers in, as the reference samples (KiB/s and IOPS).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RateStat {
+    /// Samples.
+    pub samples: u64,
+    /// The smallest (of several jobs: the sum of theirs).
+    pub min: u64,
+    /// The largest (of several jobs: the sum of theirs).
+    pub max: u64,
+    /// The mean (of several jobs: the sum of theirs).
+    pub mean: f64,
+    /// Sum of squared differences from the mean (of several jobs: the sum of theirs).
+    pub squares: f64,
+}
+
+impl RateStat {
+    /// Takes one sample.
+    pub fn record(&mut self, value: u64) {
+        self.min = if self.samples == 0 { value } else { self.min.min(value) };
+        self.max = self.max.max(value);
+        self.samples += 1;
+        // Welford's step: a few samples a second, so floating point is no cost.
+        let delta = value as f64 - self.mean;
+        self.mean += delta / self.samples as f64;
+        self.squares += delta * (value as f64 - self.mean);
+    }
+    /// Adds another job's rates: what jobs move together is the sum.
+    pub fn merge(&mut self, other: &RateStat) {
+        self.samples += other.samples;
+        self.min += other.min;
+        self.max += other.max;
+        self.mean += other.mean;
+        self.squares += other.squares;
+    }
+    /// The sample standard deviation; 0 for fewer than two samples.
+    pub fn stddev(&self) -> f64 {
+        if self.samples < 2 { 0.0 } else { (self.squares / (self.samples - 1) as f64).sqrt() }
+    }
+}
+
+/// One job's windows, fed by the monitor thread.
+#[derive(Debug, Clone, Default)]
+pub struct Windows {
+    window_ns: u64,
+    began_ns: u64,
+    last: Totals,
+    /// Bandwidth, KiB/s, by direction.
+    pub bw: [RateStat; 3],
+    /// I/Os a second, by direction.
+    pub iops: [RateStat; 3],
+}
+
+impl Windows {
+    /// Windows of `window_ns`, the first beginning now.
+    pub fn new(window_ns: u64, now_ns: u64) -> Self {
+        Windows { window_ns, began_ns: now_ns, ..Windows::default() }
+    }
+    /// When the running window ends.
+    pub fn due_ns(&self) -> u64 {
+        self.began_ns + self.window_ns
+    }
+    /// Takes the totals at `now_ns`: when the window has ended, its rates become samples and the
+    /// next begins. A direction in which nothing moved yet has no samples. Returns whether it took.
+    pub fn sample(&mut self, now_ns: u64, totals: Totals) -> bool {
+        if now_ns < self.due_ns() || now_ns == self.began_ns {
+            return false;
+        }
+        let spent_ms = ((now_ns - self.began_ns) / 1_000_000).max(1);
+        for i in 0..3 {
+            let bytes = totals.bytes[i].saturating_sub(self.last.bytes[i]);
+            let ios = totals.ios[i].saturating_sub(self.last.ios[i]);
+            // Nothing moved at all in this window: the job does not do this direction (now).
+            if bytes == 0 && ios == 0 {
+                continue;
+            }
+            self.bw[i].record((u128::from(bytes) * 1000 / u128::from(spent_ms) / 1024) as u64);
+            self.iops[i].record((u128::from(ios) * 1000 / u128::from(spent_ms)) as u64);
+        }
+        self.last = totals;
+        self.began_ns = now_ns;
+        true
+    }
+    /// Forgets all samples; windows begin anew at `now_ns`: the end of `ramp_time`. The totals
+    /// are taken to begin at zero again.
+    pub fn reset(&mut self, now_ns: u64) {
+        *self = Windows::new(self.window_ns, now_ns);
+    }
+    /// Adds another job's.
+    pub fn merge(&mut self, other: &Windows) {
+        for i in 0..3 {
+            self.bw[i].merge(&other.bw[i]);
+            self.iops[i].merge(&other.iops[i]);
+        }
+    }
+}
