@@ -4,8 +4,30 @@
 //! The contract is [`Engine`]; [`Op`] is one I/O. Every op that an engine accepts completes exactly
 //! once, either at once ([`Queued::Done`]) or through [`Engine::reap`].
 
+//!
+//! | question | module |
+//! |---|---|
+//! | how does engine X issue an I/O | its own module: [`psync`](sync), [`null`], … |
+//! | what does an engine need to be built | [`config`] |
+//! | where do the buffers lie | [`buffers`] |
+//! | how is a trim or an fsync done | [`dataless`] |
+
+pub mod buffers;
+pub mod clock;
+pub mod config;
+pub mod dataless;
+mod error;
+mod files;
+pub mod null;
+pub mod sync;
+
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+
+pub use clock::MachineClock;
+pub use config::EngineConfig;
+pub use null::Null;
+pub use sync::Psync;
 
 pub use fiord_plan::FileKind;
 

@@ -1,0 +1,112 @@
+//! The job's data buffers: one a slot, all in one region.
+
+use crate::{EngineConfig, EngineError, Slot};
+
+const PAGE: usize = 4096;
+
+/// One buffer a slot, each aligned to a page or more. Pages are touched only when used.
+#[derive(Debug)]
+pub struct Buffers {
+    base: *mut u8,
+    mapped: usize,
+    stride: usize,
+    bytes: usize,
+    slots: u32,
+    #[cfg(debug_assertions)]
+    in_flight: Vec<bool>,
+}
+
+// SAFETY: the region belongs to this value alone, and a pointer to it is as good on one thread as
+// on another.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// Makes them as the configuration says.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        let align = (config.memory_align as usize).max(PAGE);
+        let bytes = config.buffer_bytes as usize;
+        let stride = bytes.next_multiple_of(align);
+        let mapped = (stride * config.slots as usize).max(PAGE);
+        // SAFETY: a fresh anonymous mapping touches no memory that is in use.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                mapped,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(EngineError::last("I/O buffers", "mmap"));
+        }
+        Ok(Buffers {
+            base: base.cast(),
+            mapped,
+            stride,
+            bytes,
+            slots: config.slots,
+            #[cfg(debug_assertions)]
+            in_flight: vec![false; config.slots as usize],
+        })
+    }
+
+    /// A slot's buffer.
+    ///
+    /// # Panics
+    /// When there is no such slot, and in debug builds when an op on it is in flight.
+    #[inline]
+    pub fn slice(&mut self, slot: Slot) -> &mut [u8] {
+        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+        #[cfg(debug_assertions)]
+        assert!(!self.in_flight[slot as usize], "slot {slot}'s buffer is in flight");
+        // SAFETY: the slot exists, so that the range lies in the region; `&mut self` keeps out
+        // other users in this process, and the kernel uses no buffer that is not in flight.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.base.add(slot as usize * self.stride), self.bytes)
+        }
+    }
+
+    /// Where `len` bytes from `at` of a slot's buffer lie; `None` when they do not lie in it.
+    #[inline(always)]
+    pub fn span(&self, slot: Slot, at: u32, len: u32) -> Option<*mut u8> {
+        if slot < self.slots && u64::from(at) + u64::from(len) <= self.bytes as u64 {
+            Some(self.base.wrapping_add(slot as usize * self.stride + at as usize))
+        } else {
+            None
+        }
+    }
+
+    /// Bytes of a buffer.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Notes that a slot has an op in flight (debug builds; nothing otherwise).
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, _slot: Slot) {
+        #[cfg(debug_assertions)]
+        assert!(
+            !std::mem::replace(&mut self.in_flight[_slot as usize], true),
+            "slot {_slot} has an op in flight"
+        );
+    }
+
+    /// Notes that a slot's op has ended.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, _slot: Slot) {
+        #[cfg(debug_assertions)]
+        assert!(
+            std::mem::replace(&mut self.in_flight[_slot as usize], false),
+            "slot {_slot} has no op in flight"
+        );
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: the region was mapped by `new`; engines end their I/O before they drop it.
+        unsafe { libc::munmap(self.base.cast(), self.mapped) };
+    }
+}

@@ -1,0 +1,80 @@
+//! What an engine needs to know before its first I/O.
+
+use fiord_plan::model::{EnginePlan, JobPlan, Memory};
+
+use crate::{EngineError, MachineClock};
+
+/// Everything an engine is built from. Plain data: building the same engine twice gives the same.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// I/O units (`iodepth`), at least 1.
+    pub slots: u32,
+    /// Bytes of each slot's buffer: the job's largest block. May be 0 (trims only).
+    pub buffer_bytes: u32,
+    /// Files that can be attached at a time.
+    pub files: u32,
+    /// What the buffers are made of (`iomem`).
+    pub memory: Memory,
+    /// Alignment of every buffer in bytes, a power of two (`iomem_align`). Less than a page counts
+    /// as a page.
+    pub memory_align: u64,
+    /// Files are opened with `O_DIRECT`.
+    pub direct: bool,
+    /// `RWF_ATOMIC` on every write.
+    pub atomic: bool,
+    /// The job writes; the mapping of `mmap` is then writable.
+    pub writes: bool,
+    /// The clock that real engines time by.
+    pub clock: MachineClock,
+    /// Which engine, with its options.
+    pub engine: EnginePlan,
+}
+
+impl EngineConfig {
+    /// For a job of the plan.
+    pub fn for_job(job: &JobPlan, clock: MachineClock) -> Self {
+        use fiord_plan::model::Dir;
+        let bytes = [Dir::Read, Dir::Write]
+            .into_iter()
+            .filter(|dir| job.load.mix.has(*dir))
+            .map(|dir| job.load.blocks[dir as usize].max())
+            .max();
+        EngineConfig {
+            slots: job.depth.depth.max(1),
+            buffer_bytes: bytes.unwrap_or(0),
+            files: u32::try_from(job.target.files.len()).unwrap_or(u32::MAX).max(1),
+            memory: job.process.memory.clone(),
+            memory_align: job.process.memory_align,
+            direct: job.target.open.direct,
+            atomic: job.target.open.atomic,
+            writes: job.load.mix.has(Dir::Write),
+            clock,
+            engine: job.engine.clone(),
+        }
+    }
+
+    /// For tests and benchmarks: one file, ordinary memory, nothing special.
+    pub fn plain(engine: EnginePlan, slots: u32, buffer_bytes: u32) -> Self {
+        EngineConfig {
+            slots,
+            buffer_bytes,
+            files: 1,
+            memory: Memory::Malloc,
+            memory_align: 4096,
+            direct: false,
+            atomic: false,
+            writes: true,
+            clock: MachineClock::best(),
+            engine,
+        }
+    }
+
+    /// For engines whose calls take no flags: `atomic=1` is then an error.
+    pub(crate) fn refuse_atomic(&self, engine: &str) -> Result<(), EngineError> {
+        if !self.atomic {
+            return Ok(());
+        }
+        Err(EngineError::plain(format!("ioengine={engine} cannot write atomically (RWF_ATOMIC)"))
+            .help("drop atomic=1, or use ioengine=pvsync2, libaio or io_uring"))
+    }
+}

@@ -1,0 +1,46 @@
+//! Ops that carry no data, done by the calling thread: trims and syncs.
+
+use std::os::fd::RawFd;
+
+use crate::error::raw_result;
+use crate::{FileKind, Op, OpKind, Outcome};
+
+/// `BLKDISCARD` (`linux/fs.h`: `_IO(0x12, 119)`).
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// Carries out a trim or a sync. A read or write is `EINVAL`.
+pub fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
+    let ret = match op.kind {
+        OpKind::Trim => return trim(fd, kind, op.offset, u64::from(op.len)),
+        // SAFETY: these calls take no pointers.
+        OpKind::Fsync => unsafe { libc::fsync(fd) },
+        // SAFETY: as above.
+        OpKind::Fdatasync => unsafe { libc::fdatasync(fd) },
+        // SAFETY: as above.
+        OpKind::SyncFileRange(flags) => unsafe {
+            libc::sync_file_range(fd, op.offset as i64, i64::from(op.len), flags)
+        },
+        OpKind::Read | OpKind::Write => return Outcome::err(libc::EINVAL),
+    };
+    Outcome::from_raw(raw_result(i64::from(ret)))
+}
+
+/// Deallocates: `BLKDISCARD` on a block device, a hole in a regular file.
+pub fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome {
+    let ret = match kind {
+        FileKind::Block => {
+            let range = [offset, len];
+            // SAFETY: the ioctl reads two u64 from `range`.
+            unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) }
+        }
+        FileKind::Regular => {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: takes no pointers.
+            unsafe { libc::fallocate(fd, mode, offset as i64, len as i64) }
+        }
+        FileKind::Char | FileKind::Pipe | FileKind::Virtual => {
+            return Outcome::err(libc::EOPNOTSUPP);
+        }
+    };
+    Outcome::from_raw(raw_result(i64::from(ret)))
+}

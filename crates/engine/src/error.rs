@@ -1,0 +1,40 @@
+//! How engine errors are worded.
+
+use crate::EngineError;
+
+impl EngineError {
+    /// A system call failed: what it was for, its name, its errno.
+    pub(crate) fn call(purpose: &str, call: &str, errno: i32) -> Self {
+        let text = std::io::Error::from_raw_os_error(errno);
+        EngineError { what: format!("{purpose}: {call}: {text}"), help: None, errno }
+    }
+
+    /// As [`EngineError::call`], with the errno that the thread's last system call left.
+    pub(crate) fn last(purpose: &str, call: &str) -> Self {
+        Self::call(purpose, call, last_errno())
+    }
+
+    /// Something that is wrong without a system call having failed.
+    pub(crate) fn plain(what: impl Into<String>) -> Self {
+        EngineError { what: what.into(), help: None, errno: 0 }
+    }
+
+    /// The same error with what to do about it.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The calling thread's errno.
+#[inline]
+pub(crate) fn last_errno() -> i32 {
+    // SAFETY: the C library gives each thread a valid errno location.
+    unsafe { *libc::__errno_location() }
+}
+
+/// A system call's return value (-1 and errno) as a count or a negative errno.
+#[inline(always)]
+pub(crate) fn raw_result(ret: i64) -> i64 {
+    if ret >= 0 { ret } else { -i64::from(last_errno()) }
+}

@@ -1,0 +1,61 @@
+//! The files attached to an engine.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use crate::{EngineError, FileKind, Target};
+
+/// One attached file.
+#[derive(Debug, Clone)]
+pub(crate) struct Attached {
+    /// Its descriptor, -1 when nothing is attached: the kernel then answers `EBADF`.
+    pub fd: RawFd,
+    /// What it is.
+    pub kind: FileKind,
+    /// Keeps `fd` open.
+    _keep: Option<Arc<OwnedFd>>,
+}
+
+const NOTHING: Attached = Attached { fd: -1, kind: FileKind::Virtual, _keep: None };
+
+/// All of them, by index.
+#[derive(Debug)]
+pub(crate) struct Files {
+    table: Vec<Attached>,
+}
+
+impl Files {
+    pub fn new(count: u32) -> Self {
+        Files { table: vec![NOTHING; count as usize] }
+    }
+
+    pub fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        let count = self.table.len();
+        let Some(entry) = self.table.get_mut(file as usize) else {
+            return Err(EngineError::plain(format!(
+                "file {file} cannot be attached to an engine made for {count} files"
+            )));
+        };
+        let fd = target.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd());
+        *entry = Attached { fd, kind: target.kind, _keep: target.fd.clone() };
+        Ok(())
+    }
+
+    pub fn detach(&mut self, file: u32) {
+        if let Some(entry) = self.table.get_mut(file as usize) {
+            *entry = NOTHING;
+        }
+    }
+
+    /// The descriptor of a file, -1 if there is none.
+    #[inline(always)]
+    pub fn fd(&self, file: u32) -> RawFd {
+        self.table.get(file as usize).map_or(-1, |entry| entry.fd)
+    }
+
+    /// What a file is.
+    #[inline]
+    pub fn kind(&self, file: u32) -> FileKind {
+        self.table.get(file as usize).map_or(FileKind::Virtual, |entry| entry.kind)
+    }
+}

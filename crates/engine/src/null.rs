@@ -1,0 +1,94 @@
+//! `null`: completes every op and does nothing. Measures the generator alone.
+
+use crate::buffers::Buffers;
+use crate::{
+    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
+    Slot, Target, Want,
+};
+
+/// The engine. With one slot it is synchronous, with more every op is pending until it is reaped.
+#[derive(Debug)]
+pub struct Null {
+    buffers: Buffers,
+    clock: MachineClock,
+    /// A ring of what is pending; its size is a power of two.
+    ring: Box<[(Slot, u32)]>,
+    head: u32,
+    tail: u32,
+    /// How many of them were not flushed.
+    unflushed: u32,
+    slots: u32,
+}
+
+impl Null {
+    /// Makes one.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        Ok(Null {
+            buffers: Buffers::new(config)?,
+            clock: config.clock,
+            ring: vec![(0, 0); config.slots.next_power_of_two() as usize].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+            unflushed: 0,
+            slots: config.slots,
+        })
+    }
+}
+
+impl Engine for Null {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        let bytes = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.len } else { 0 };
+        if self.slots == 1 {
+            return Queued::Done(Outcome::ok(bytes));
+        }
+        if self.tail.wrapping_sub(self.head) >= self.slots {
+            return Queued::Full;
+        }
+        self.buffers.begin(slot);
+        let mask = self.ring.len() - 1;
+        self.ring[self.tail as usize & mask] = (slot, bytes);
+        self.tail = self.tail.wrapping_add(1);
+        self.unflushed += 1;
+        Queued::Pending
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        Ok(std::mem::take(&mut self.unflushed))
+    }
+
+    #[inline]
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.unflushed = 0;
+        let mask = self.ring.len() - 1;
+        let count = self.tail.wrapping_sub(self.head).min(want.max);
+        for _ in 0..count {
+            let (slot, bytes) = self.ring[self.head as usize & mask];
+            self.head = self.head.wrapping_add(1);
+            self.buffers.end(slot);
+            done.push(slot, Outcome::ok(bytes));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Engines whose I/O is a system call that returns when it is done.
+//!
+//! [`SyncEngine`] is the whole engine but for the call itself, which is a [`Transfer`].
+
+pub mod psync;
+
+use std::os::fd::RawFd;
+
+use crate::buffers::Buffers;
+use crate::error::raw_result;
+use crate::files::Files;
+use crate::{
+    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
+    Slot, Target, Want, dataless,
+};
+
+/// `ioengine=psync`.
+pub type Psync = SyncEngine<psync::Call>;
+
+/// A system call that moves data.
+///
+/// Both functions return what the call does: a count, or -1 with errno set.
+pub trait Transfer: Sized {
+    /// From the configuration; fails when the kernel or the options rule it out.
+    fn new(config: &EngineConfig) -> Result<Self, EngineError>;
+
+    /// A file was attached or detached under this index.
+    fn forget(&mut self, _file: u32) {}
+
+    /// Reads into `span`.
+    ///
+    /// # Safety
+    /// `span` is writable memory that nothing else uses.
+    unsafe fn read(&mut self, file: File, span: Span) -> i64;
+
+    /// Writes from `span`.
+    ///
+    /// # Safety
+    /// `span` is readable memory that nothing else changes.
+    unsafe fn write(&mut self, file: File, span: Span) -> i64;
+}
+
+/// Which file an I/O is on.
+#[derive(Debug, Clone, Copy)]
+pub struct File {
+    /// Its descriptor.
+    pub fd: RawFd,
+    /// Its index.
+    pub index: u32,
+}
+
+/// Memory, and where in the file its bytes belong.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// First byte in memory.
+    pub data: *mut u8,
+    /// Bytes.
+    pub len: usize,
+    /// First byte in the file.
+    pub offset: u64,
+}
+
+/// An engine around one system call.
+#[derive(Debug)]
+pub struct SyncEngine<T> {
+    transfer: T,
+    buffers: Buffers,
+    files: Files,
+    clock: MachineClock,
+}
+
+impl<T: Transfer> SyncEngine<T> {
+    /// Makes one.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        Ok(SyncEngine {
+            transfer: T::new(config)?,
+            buffers: Buffers::new(config)?,
+            files: Files::new(config.files),
+            clock: config.clock,
+        })
+    }
+
+    /// Everything that is not a read or a write: out of the way of those.
+    #[cold]
+    #[inline(never)]
+    fn dataless(&self, op: &Op) -> Queued {
+        Queued::Done(dataless::carry_out(self.files.fd(op.file), self.files.kind(op.file), op))
+    }
+}
+
+impl<T: Transfer> Engine for SyncEngine<T> {
+    const ASYNC: bool = false;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.transfer.forget(file);
+        self.files.attach(file, target)
+    }
+
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.transfer.forget(file);
+        self.files.detach(file);
+        Ok(())
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+            return self.dataless(op);
+        }
+        let Some(data) = self.buffers.span(slot, op.at, op.len) else {
+            return Queued::Done(Outcome::err(libc::EINVAL));
+        };
+        let file = File { fd: self.files.fd(op.file), index: op.file };
+        let span = Span { data, len: op.len as usize, offset: op.offset };
+        let ret = if op.kind == OpKind::Read {
+            // SAFETY: `span` lies in the slot's buffer, and `&mut self` keeps others out of it.
+            unsafe { self.transfer.read(file, span) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.transfer.write(file, span) }
+        };
+        Queued::Done(Outcome::from_raw(raw_result(ret)))
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        Ok(0)
+    }
+
+    #[inline]
+    fn reap(&mut self, _want: Want, _done: &mut Completions) -> Result<(), EngineError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! One body over all engines: what the contract promises, on real files.
+
+mod scratch;
+
+use fiord_engine::{Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Slot, Want};
+use fiord_plan::EnginePlan;
+use scratch::{Scratch, attach};
+
+const BLOCK: u32 = 4096;
+const BLOCKS: u64 = 64;
+
+fn op(kind: OpKind, block: u64) -> Op {
+    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0 }
+}
+
+/// Queues, flushes and reaps one op to its end.
+fn one<E: Engine>(engine: &mut E, slot: Slot, op: &Op) -> Outcome {
+    match engine.queue(slot, op) {
+        Queued::Done(outcome) => outcome,
+        Queued::Full => panic!("full with nothing in flight"),
+        Queued::Pending => {
+            engine.flush().unwrap();
+            let mut done = Completions::with_capacity(64);
+            engine.reap(Want { min: 1, max: 64, timeout: None }, &mut done).unwrap();
+            assert_eq!(done.len(), 1);
+            assert_eq!(done.as_slice()[0].0, slot);
+            done.as_slice()[0].1
+        }
+    }
+}
+
+/// Runs all these ops, as many at a time as there are slots, and returns their outcomes by index.
+/// Fails when one completes twice, never, or on a slot that has none.
+fn all<E: Engine>(
+    engine: &mut E,
+    slots: u32,
+    ops: &[Op],
+    mut before: impl FnMut(&mut [u8], usize),
+    mut after: impl FnMut(&[u8], usize),
+) -> Vec<Outcome> {
+    let mut outcomes = vec![None; ops.len()];
+    let mut holds: Vec<Option<usize>> = vec![None; slots as usize];
+    let mut next = 0;
+    let mut done = Completions::with_capacity(slots);
+    while outcomes.iter().any(Option::is_none) {
+        while next < ops.len() {
+            let Some(slot) = holds.iter().position(Option::is_none) else { break };
+            before(engine.buffer(slot as u32), next);
+            match engine.queue(slot as u32, &ops[next]) {
+                Queued::Done(outcome) => {
+                    after(engine.buffer(slot as u32), next);
+                    outcomes[next] = Some(outcome);
+                    next += 1;
+                }
+                Queued::Pending => {
+                    holds[slot] = Some(next);
+                    next += 1;
+                }
+                Queued::Full => {
+                    assert!(holds.iter().any(Option::is_some), "full with nothing in flight");
+                    break;
+                }
+            }
+        }
+        if holds.iter().any(Option::is_some) {
+            done.clear();
+            engine.reap(Want { min: 1, max: slots, timeout: None }, &mut done).unwrap();
+            assert!(!done.is_empty(), "asked for one, got none");
+            for (slot, outcome) in done.as_slice() {
+                let index = holds[*slot as usize].take().expect("a completion nobody waits for");
+                after(engine.buffer(*slot), index);
+                assert!(outcomes[index].replace(*outcome).is_none(), "completed twice");
+            }
+        }
+    }
+    outcomes.into_iter().map(Option::unwrap).collect()
+}
+
+fn stamp(buffer: &mut [u8], block: u64) {
+    for (i, word) in buffer.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *word = (block * 1000 + i as u64).to_le_bytes();
+    }
+}
+
+fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
+    EngineConfig::plain(engine, slots, 4 * BLOCK)
+}
+
+/// Writes every block, reads every block back.
+fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
+    let scratch = Scratch::new("rw", 0);
+    attach(&mut engine, 0, &scratch.target(BLOCKS * u64::from(BLOCK), false));
+    let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
+    let writes: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Write, b)).collect();
+    assert_eq!(all(&mut engine, slots, &writes, |b, i| stamp(b, i as u64), |_, _| {}), full);
+    let order: Vec<u64> = (0..BLOCKS).map(|i| (i * 37 + 5) % BLOCKS).collect();
+    let reads: Vec<Op> = order.iter().map(|b| op(OpKind::Read, *b)).collect();
+    let mut expected = vec![0; BLOCK as usize];
+    let outcomes = all(
+        &mut engine,
+        slots,
+        &reads,
+        |b, _| b.fill(0xff),
+        |b, i| {
+            stamp(&mut expected, order[i]);
+            assert!(b[..BLOCK as usize] == expected[..], "block {}", order[i]);
+        },
+    );
+    assert_eq!(outcomes, full);
+    for kind in [OpKind::Fsync, OpKind::Fdatasync, OpKind::SyncFileRange(2)] {
+        let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0 };
+        assert_eq!(one(&mut engine, 0, &sync), Outcome::ok(0), "{kind:?}");
+    }
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
+    engine.buffer(0).fill(0xff);
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
+    assert!(engine.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0), "trimmed, yet not empty");
+    engine.detach(0).unwrap();
+}
+
+/// The end of the file, the rest of a transfer, a file that is not there, a file that may not be
+/// written, a span outside the buffer.
+fn edges<E: Engine>(mut engine: E) {
+    let scratch = Scratch::new("edges", 2 * u64::from(BLOCK) + 100);
+    attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), false));
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 2)), Outcome::ok(100), "short at the end");
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 3)), Outcome::ok(0), "nothing at the end");
+    engine.buffer(0).fill(0xee);
+    let rest = Op { at: 1000, len: 96, ..op(OpKind::Read, 0) };
+    assert_eq!(one(&mut engine, 0, &rest), Outcome::ok(96));
+    assert!(engine.buffer(0)[..1000].iter().all(|b| *b == 0xee));
+    assert!(engine.buffer(0)[1000..1096].iter().all(|b| *b == 0));
+    assert!(engine.buffer(0)[1096..].iter().all(|b| *b == 0xee));
+    let outside = Op { at: 4 * BLOCK - 1, len: 2, ..op(OpKind::Read, 0) };
+    assert_eq!(one(&mut engine, 0, &outside), Outcome::err(libc::EINVAL));
+    engine.detach(0).unwrap();
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 0)), Outcome::err(libc::EBADF), "detached");
+    attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), true));
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 0)), Outcome::err(libc::EBADF), "read-only");
+}
+
+macro_rules! engines {
+    ($($name:ident: $type:ty, $plan:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            use fiord_engine::*;
+
+            #[test]
+            fn writes_then_reads_at_every_depth() {
+                for slots in [1, 2, 16] {
+                    write_then_read(<$type>::new(&config($plan, slots)).unwrap(), slots);
+                }
+            }
+
+            #[test]
+            fn edges_are_outcomes() {
+                edges(<$type>::new(&config($plan, 4)).unwrap());
+            }
+        }
+    )*};
+}
+
+engines! {
+    psync: Psync, EnginePlan::Psync;
+}
+
+#[test]
+fn null_completes_everything_once() {
+    for slots in [1, 3, 64] {
+        let mut null = fiord_engine::Null::new(&config(EnginePlan::Null, slots)).unwrap();
+        let ops: Vec<Op> = (0..1000).map(|b| op(OpKind::Write, b)).collect();
+        let outcomes = all(&mut null, slots, &ops, |_, _| {}, |_, _| {});
+        assert!(outcomes.iter().all(|o| *o == Outcome::ok(BLOCK)));
+        assert_eq!(one(&mut null, 0, &op(OpKind::Trim, 0)), Outcome::ok(0));
+    }
+}
