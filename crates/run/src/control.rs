@@ -5,6 +5,32 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use fiord_stat::recorder::Recorder;
+
+/// Set in the stop byte while somebody waits for a [`Snapshot`], so that the worker's one load
+/// sees both.
+const SNAPSHOT_WANTED: u8 = 0x80;
+
+/// What a running job has done so far, for `--status-interval` and SIGUSR1.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// What was counted.
+    pub recorder: Recorder,
+    /// Measured time so far, ns.
+    pub runtime_ns: u64,
+    /// CPU time in user mode, ns, of this thread since the job began.
+    pub user_ns: u64,
+    /// CPU time in the kernel, ns.
+    pub system_ns: u64,
+    /// Context switches, voluntary and not.
+    pub ctx: u64,
+    /// Page faults with I/O.
+    pub majf: u64,
+    /// Page faults without.
+    pub minf: u64,
+}
 
 /// Why a job is to end before its work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +81,8 @@ pub struct JobControl {
     phase: AtomicU8,
     gate: Mutex<Gate>,
     moved: Condvar,
+    snapshot: Mutex<Option<Box<Snapshot>>>,
+    taken: Condvar,
 }
 
 impl Default for JobControl {
@@ -71,12 +99,16 @@ impl JobControl {
             phase: AtomicU8::new(Phase::NotStarted as u8),
             gate: Mutex::new(Gate::Shut),
             moved: Condvar::new(),
+            snapshot: Mutex::new(None),
+            taken: Condvar::new(),
         }
     }
 
     /// Tells the job to end. The first reason stays.
     pub fn stop(&self, reason: StopReason) {
-        let _ = self.stop.compare_exchange(0, reason as u8, Ordering::Release, Ordering::Relaxed);
+        let _ = self.stop.fetch_update(Ordering::Release, Ordering::Relaxed, |old| {
+            (old & !SNAPSHOT_WANTED == 0).then_some(old | reason as u8)
+        });
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         if *gate == Gate::Shut {
             *gate = Gate::Cancelled;
@@ -87,12 +119,46 @@ impl JobControl {
     /// Whether it was told to end. One relaxed load.
     #[inline]
     pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) & !SNAPSHOT_WANTED != 0
+    }
+
+    /// Whether the worker is wanted for anything: told to end, or asked for a [`Snapshot`]. One
+    /// relaxed load; look at [`stopped`](Self::stopped) and
+    /// [`snapshot_wanted`](Self::snapshot_wanted) only when it says yes.
+    #[inline]
+    pub fn attention(&self) -> bool {
         self.stop.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether somebody waits for a snapshot.
+    pub fn snapshot_wanted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) & SNAPSHOT_WANTED != 0
+    }
+
+    /// Asks the worker for a snapshot; [`take_snapshot`](Self::take_snapshot) fetches it.
+    pub fn request_snapshot(&self) {
+        self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::Release);
+    }
+
+    /// Called by the worker when one is wanted.
+    pub fn deliver_snapshot(&self, snapshot: Box<Snapshot>) {
+        *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
+        self.stop.fetch_and(!SNAPSHOT_WANTED, Ordering::Release);
+        self.taken.notify_all();
+    }
+
+    /// Waits for the snapshot that was asked for. `None`: the worker did not come by in time (it
+    /// sits in a system call, or has ended).
+    pub fn take_snapshot(&self, patience: Duration) -> Option<Box<Snapshot>> {
+        let slot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.taken.wait_timeout_while(slot, patience, |slot| slot.is_none());
+        let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        slot.take()
     }
 
     /// Why it was told to end.
     pub fn stop_reason(&self) -> Option<StopReason> {
-        match self.stop.load(Ordering::Acquire) {
+        match self.stop.load(Ordering::Acquire) & !SNAPSHOT_WANTED {
             1 => Some(StopReason::Runtime),
             2 => Some(StopReason::Signal),
             3 => Some(StopReason::ExitAll),
@@ -136,5 +202,36 @@ impl JobControl {
             5 => Phase::Finishing,
             _ => Phase::Ended,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_stays_and_a_snapshot_request_is_none() {
+        let control = JobControl::new();
+        control.request_snapshot();
+        assert!(control.attention() && control.snapshot_wanted() && !control.stopped());
+        assert_eq!(control.stop_reason(), None);
+        control.stop(StopReason::Signal);
+        control.stop(StopReason::Runtime);
+        assert_eq!(control.stop_reason(), Some(StopReason::Signal));
+        control.deliver_snapshot(Box::new(Snapshot { runtime_ns: 7, ..Snapshot::default() }));
+        assert!(!control.snapshot_wanted() && control.stopped());
+        let taken = control.take_snapshot(Duration::from_secs(1));
+        assert_eq!(taken.map(|s| s.runtime_ns), Some(7));
+        assert!(control.take_snapshot(Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn a_stopped_job_does_not_wait_at_the_gate() {
+        let control = JobControl::new();
+        control.stop(StopReason::Failure);
+        assert!(!control.wait_for_go());
+        let control = JobControl::new();
+        control.go();
+        assert!(control.wait_for_go());
     }
 }
