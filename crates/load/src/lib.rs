@@ -1,9 +1,18 @@
 //! Where, when and with what bytes an I/O is made. Issues no system call.
 //!
 //! [`Source`] says what is next, [`Content`] fills buffers. Both are made from a job's plan, once,
-//! and are then driven by the worker, which is monomorphised over them.
+//! and are then driven by the worker, which is monomorphised over them: see
+//! [`source::with_source`] and [`content::with_content`].
 
+pub mod content;
+pub mod error;
+pub mod rng;
+pub mod source;
+
+pub use content::{ContentVisitor, with_content};
+pub use error::LoadError;
 pub use fiord_plan::Dir;
+pub use source::{SourceVisitor, with_source};
 
 /// One I/O to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,119 @@
+//! A random order of `0 .. n` in which each number occurs exactly once, in constant memory.
+//!
+//! A linear congruential generator modulo the next power of two steps through all its states (full
+//! period by the Hull-Dobell theorem: odd increment, multiplier 1 modulo 4); a keyed bijection of
+//! the same width hides its regularity; values that are not below `n` are stepped over (fewer than
+//! half of them, as the modulus is less than `2 n`).
+
+use crate::rng::Rng;
+
+/// A keyed order of `0 .. n`. After `n` numbers the same order begins again.
+#[derive(Debug, Clone)]
+pub struct Permutation {
+    state: u64,
+    step: u64,
+    scramble: u64,
+    n: u64,
+    mask: u64,
+    shift: u32,
+    first: u64,
+}
+
+/// A multiplier with good spectral properties for every power-of-two modulus (Steele and Vigna,
+/// arXiv:2001.05304); it is 1 modulo 4, as a full period demands.
+const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
+
+impl Permutation {
+    /// An order of `0 .. n`, drawn from `rng`. `n` of 0 gives only zeros.
+    pub fn new(n: u64, rng: &mut Rng) -> Self {
+        let bits = 64 - n.saturating_sub(1).leading_zeros();
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        let first = rng.next() & mask;
+        Permutation {
+            state: first,
+            step: rng.next() | 1,
+            scramble: rng.next() & !6 | 5,
+            n: n.max(1),
+            mask,
+            shift: bits.div_ceil(2),
+            first,
+        }
+    }
+
+    /// The next number of the order.
+    #[inline]
+    pub fn next(&mut self) -> u64 {
+        loop {
+            self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.step) & self.mask;
+            let mut x = self.state;
+            x ^= x >> self.shift;
+            x = x.wrapping_mul(self.scramble) & self.mask;
+            x ^= x >> self.shift;
+            x = x.wrapping_mul(MULTIPLIER) & self.mask;
+            x ^= x >> self.shift;
+            if x < self.n {
+                return x;
+            }
+        }
+    }
+
+    /// Begins the same order from its start.
+    pub fn rewind(&mut self) {
+        self.state = self.first;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rng::Purpose;
+
+    fn order(n: u64, seed: u64) -> Permutation {
+        Permutation::new(n, &mut Rng::new(seed, Purpose::Offset, 0))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn each_number_occurs_exactly_once(n in 1u64..5000, seed: u64) {
+            let mut order = order(n, seed);
+            for _ in 0..2 {
+                let mut seen = vec![false; n as usize];
+                for _ in 0..n {
+                    let x = order.next() as usize;
+                    prop_assert!(!std::mem::replace(&mut seen[x], true));
+                }
+            }
+        }
+
+        #[test]
+        fn large_orders_stay_in_bounds_and_rewind(n in 1u64 << 32..1 << 50, seed: u64) {
+            let mut order = order(n, seed);
+            let first: Vec<u64> = (0..100).map(|_| order.next()).collect();
+            prop_assert!(first.iter().all(|&x| x < n));
+            order.rewind();
+            prop_assert!(first.iter().all(|&x| order.next() == x));
+        }
+    }
+
+    /// Neighbours in the order are not neighbours on the device: of a million, about one in half a
+    /// million is adjacent by chance.
+    #[test]
+    fn the_order_looks_random() {
+        let n = 4_000_000_000_000u64 / 512;
+        let mut order = order(n, 7);
+        let (mut adjacent, mut low, mut rising, mut last) = (0, 0, 0, 0);
+        for _ in 0..1_000_000 {
+            let x = order.next();
+            adjacent += u32::from(x.abs_diff(last) <= 1000);
+            low += u32::from(x < n / 2);
+            rising += u32::from(x > last);
+            last = x;
+        }
+        assert!(adjacent < 10, "{adjacent} near neighbours");
+        assert!(u32::abs_diff(low, 500_000) < 3000, "{low} in the lower half");
+        assert!(u32::abs_diff(rising, 500_000) < 3000, "{rising} rising steps");
+    }
+}
