@@ -51,7 +51,7 @@ impl Rng {
 
     /// 64 random bits.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         let s = &mut self.s;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
         let t = s[1] << 17;
@@ -67,7 +67,7 @@ impl Rng {
     /// Evenly from `0 .. bound`; 0 when `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        let mut product = u128::from(self.next()) * u128::from(bound);
+        let mut product = u128::from(self.draw()) * u128::from(bound);
         if (product as u64) < bound {
             product = self.reject(product, bound);
         }
@@ -79,7 +79,7 @@ impl Rng {
     fn reject(&mut self, mut product: u128, bound: u64) -> u128 {
         let threshold = bound.wrapping_neg() % bound;
         while (product as u64) < threshold {
-            product = u128::from(self.next()) * u128::from(bound);
+            product = u128::from(self.draw()) * u128::from(bound);
         }
         product
     }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn streams_differ_by_seed_purpose_and_index() {
-        let first = |seed, purpose, which| Rng::new(seed, purpose, which).next();
+        let first = |seed, purpose, which| Rng::new(seed, purpose, which).draw();
         let one = first(1, Purpose::Offset, 0);
         assert_ne!(one, first(2, Purpose::Offset, 0));
         assert_ne!(one, first(1, Purpose::Size, 0));

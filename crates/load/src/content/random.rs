@@ -16,7 +16,7 @@ impl Lanes {
     /// The streams of this seed for this job.
     pub fn new(seed: u64, job: u64) -> Self {
         let mut rng = Rng::new(seed, Purpose::Content, job);
-        Lanes { s: std::array::from_fn(|_| std::array::from_fn(|_| rng.next())) }
+        Lanes { s: std::array::from_fn(|_| std::array::from_fn(|_| rng.draw())) }
     }
 
     #[inline]

@@ -72,12 +72,14 @@ fn region(job: &JobPlan, dir: Dir, block: u32, file: &FilePlan) -> Result<Region
     if blocks == 0 {
         return Err(LoadError::TooSmall { len: file.len, block });
     }
-    let wanted = job.end.bytes.div_ceil(u64::from(block));
-    // Without a larger io_size the work ends with the region, even when its last block is not whole.
-    let by_bytes = if job.end.bytes > file.len || job.load.no_map && job.load.random {
-        wanted
-    } else {
-        wanted.min(blocks)
+    let size = u64::from(block);
+    let whole = job.end.bytes / u64::from(block);
+    // At the end of a pass another one begins only when a whole block is still to be transferred;
+    // drawing without a map has no passes.
+    let pass_ended = whole >= blocks && whole.is_multiple_of(blocks);
+    let by_bytes = match pass_ended && !(job.load.random && job.load.no_map) {
+        true => whole,
+        false => job.end.bytes.div_ceil(u64::from(block)),
     };
     let ios = job.end.ios.map_or(by_bytes, |limit| limit.min(by_bytes));
     Ok(Region { dir, file: 0, start: file.offset, blocks, block, ios })

@@ -28,11 +28,11 @@ impl Permutation {
     pub fn new(n: u64, rng: &mut Rng) -> Self {
         let bits = 64 - n.saturating_sub(1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        let first = rng.next() & mask;
+        let first = rng.draw() & mask;
         Permutation {
             state: first,
-            step: rng.next() | 1,
-            scramble: rng.next() & !6 | 5,
+            step: rng.draw() | 1,
+            scramble: rng.draw() & !6 | 5,
             n: n.max(1),
             mask,
             shift: bits.div_ceil(2),
@@ -42,7 +42,7 @@ impl Permutation {
 
     /// The next number of the order.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         loop {
             self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.step) & self.mask;
             let mut x = self.state;
@@ -67,8 +67,8 @@ impl Permutation {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
-    use crate::rng::Purpose;
+    use super::Permutation;
+    use crate::rng::{Purpose, Rng};
 
     fn order(n: u64, seed: u64) -> Permutation {
         Permutation::new(n, &mut Rng::new(seed, Purpose::Offset, 0))
@@ -82,7 +82,7 @@ mod tests {
             for _ in 0..2 {
                 let mut seen = vec![false; n as usize];
                 for _ in 0..n {
-                    let x = order.next() as usize;
+                    let x = order.draw() as usize;
                     prop_assert!(!std::mem::replace(&mut seen[x], true));
                 }
             }
@@ -91,10 +91,10 @@ mod tests {
         #[test]
         fn large_orders_stay_in_bounds_and_rewind(n in 1u64 << 32..1 << 50, seed: u64) {
             let mut order = order(n, seed);
-            let first: Vec<u64> = (0..100).map(|_| order.next()).collect();
+            let first: Vec<u64> = (0..100).map(|_| order.draw()).collect();
             prop_assert!(first.iter().all(|&x| x < n));
             order.rewind();
-            prop_assert!(first.iter().all(|&x| order.next() == x));
+            prop_assert!(first.iter().all(|&x| order.draw() == x));
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let mut order = order(n, 7);
         let (mut adjacent, mut low, mut rising, mut last) = (0, 0, 0, 0);
         for _ in 0..1_000_000 {
-            let x = order.next();
+            let x = order.draw();
             adjacent += u32::from(x.abs_diff(last) <= 1000);
             low += u32::from(x < n / 2);
             rising += u32::from(x > last);

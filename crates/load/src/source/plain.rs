@@ -108,7 +108,7 @@ impl Source for Permuted {
             self.new_pass();
         }
         self.pass -= 1;
-        self.region.io(self.region.start + self.order.next() * u64::from(self.region.block))
+        self.region.io(self.region.start + self.order.draw() * u64::from(self.region.block))
     }
 
     fn restart(&mut self) {
