@@ -7,7 +7,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | how does engine X issue an I/O | its own module: [`psync`](sync), [`null`], … |
+//! | how does engine X issue an I/O | its own module: [`null`], [`sync::psync`], … |
 //! | what does an engine need to be built | [`config`] |
 //! | where do the buffers lie | [`buffers`] |
 //! | how is a trim or an fsync done | [`dataless`] |
@@ -18,6 +18,7 @@ pub mod config;
 pub mod dataless;
 mod error;
 mod files;
+mod flags;
 pub mod null;
 pub mod sync;
 
@@ -27,7 +28,7 @@ use std::sync::Arc;
 pub use clock::MachineClock;
 pub use config::EngineConfig;
 pub use null::Null;
-pub use sync::Psync;
+pub use sync::{Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::FileKind;
 

@@ -162,6 +162,12 @@ macro_rules! engines {
 
 engines! {
     psync: Psync, EnginePlan::Psync;
+    sync: SyncRw, EnginePlan::Sync;
+    vsync: Vsync, EnginePlan::Vsync;
+    pvsync: Pvsync, EnginePlan::Pvsync;
+    pvsync2: Pvsync2, EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
+    pvsync2_polled: Pvsync2,
+        EnginePlan::Pvsync2 { hipri_percent: 50, uncached: false, nowait: false };
 }
 
 #[test]

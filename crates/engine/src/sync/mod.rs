@@ -3,6 +3,11 @@
 //! [`SyncEngine`] is the whole engine but for the call itself, which is a [`Transfer`].
 
 pub mod psync;
+pub mod pvsync;
+pub mod pvsync2;
+#[allow(clippy::module_inception)]
+pub mod sync;
+pub mod vsync;
 
 use std::os::fd::RawFd;
 
@@ -17,6 +22,14 @@ use crate::{
 /// `ioengine=psync`.
 pub type Psync = SyncEngine<psync::Call>;
 
+/// `ioengine=sync`.
+pub type SyncRw = SyncEngine<sync::Call>;
+/// `ioengine=pvsync`.
+pub type Pvsync = SyncEngine<pvsync::Call>;
+/// `ioengine=pvsync2`.
+pub type Pvsync2 = SyncEngine<pvsync2::Call>;
+pub use vsync::Vsync;
+
 /// A system call that moves data.
 ///
 /// Both functions return what the call does: a count, or -1 with errno set.
@@ -24,8 +37,11 @@ pub trait Transfer: Sized {
     /// From the configuration; fails when the kernel or the options rule it out.
     fn new(config: &EngineConfig) -> Result<Self, EngineError>;
 
-    /// A file was attached or detached under this index.
-    fn forget(&mut self, _file: u32) {}
+    /// A file was attached under this index, or detached (`None`). Fails when the call cannot work
+    /// on it.
+    fn attached(&mut self, _file: u32, _target: Option<&Target>) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Reads into `span`.
     ///
@@ -97,14 +113,13 @@ impl<T: Transfer> Engine for SyncEngine<T> {
     }
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        self.transfer.forget(file);
-        self.files.attach(file, target)
+        self.files.attach(file, target)?;
+        self.transfer.attached(file, Some(target))
     }
 
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        self.transfer.forget(file);
         self.files.detach(file);
-        Ok(())
+        self.transfer.attached(file, None)
     }
 
     #[inline]

@@ -1,0 +1,105 @@
+//! Flags of single I/Os (`RWF_*` of `linux/fs.h`), and whether a file takes them.
+
+use std::os::fd::{AsRawFd, RawFd};
+
+use crate::error::last_errno;
+use crate::{EngineError, FileKind, Target};
+
+/// Poll for completion.
+pub(crate) const RWF_HIPRI: i32 = 0x01;
+/// Fail with `EAGAIN` rather than wait.
+pub(crate) const RWF_NOWAIT: i32 = 0x08;
+/// All or nothing, even over a power failure. Linux 6.11.
+pub(crate) const RWF_ATOMIC: i32 = 0x40;
+/// Through the page cache without leaving anything in it. Linux 6.14.
+pub(crate) const RWF_DONTCACHE: i32 = 0x80;
+
+/// `STATX_WRITE_ATOMIC` and `STATX_ATTR_WRITE_ATOMIC` (`linux/stat.h`).
+const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
+const STATX_ATTR_WRITE_ATOMIC: u64 = 0x40_0000;
+
+/// The flags of reads and of writes.
+pub(crate) fn of(uncached: bool, nowait: bool, atomic: bool) -> (i32, i32) {
+    let mut flags = 0;
+    if uncached {
+        flags |= RWF_DONTCACHE;
+    }
+    if nowait {
+        flags |= RWF_NOWAIT;
+    }
+    (flags, if atomic { flags | RWF_ATOMIC } else { flags })
+}
+
+/// Fails when the kernel or the file's file system does not take these flags.
+///
+/// Atomic writes are asked for by `statx(2)`; for the others one page is read with them, the only
+/// way to know. Nothing is read for a job without such flags.
+pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
+    let Some(fd) = target.fd.as_ref().map(|fd| fd.as_raw_fd()) else { return Ok(()) };
+    if flags & RWF_ATOMIC != 0 && !target.read_only {
+        check_atomic(fd)?;
+    }
+    let probed = flags & !RWF_ATOMIC;
+    if probed == 0 || !matches!(target.kind, FileKind::Regular | FileKind::Block) {
+        return Ok(());
+    }
+    if probe(fd, target.offset, probed) != libc::EOPNOTSUPP {
+        return Ok(());
+    }
+    let names = [
+        (RWF_HIPRI, "RWF_HIPRI", "4.6", "hipri"),
+        (RWF_NOWAIT, "RWF_NOWAIT", "4.14", "nowait"),
+        (RWF_DONTCACHE, "RWF_DONTCACHE", "6.14", "uncached"),
+    ];
+    let bad = names
+        .into_iter()
+        .find(|(flag, ..)| {
+            probed & flag != 0 && probe(fd, target.offset, *flag) == libc::EOPNOTSUPP
+        })
+        .unwrap_or(names[0]);
+    let (_, name, version, option) = bad;
+    Err(EngineError {
+        what: format!("the kernel or the file system does not take {name} on this file"),
+        help: Some(format!(
+            "drop {option}=1; {name} needs Linux {version} or later and a file system that has it"
+        )),
+        errno: libc::EOPNOTSUPP,
+    })
+}
+
+/// Reads a page with these flags and returns the errno, 0 if it worked.
+fn probe(fd: RawFd, offset: u64, flags: i32) -> i32 {
+    #[repr(align(4096))]
+    struct Page([u8; 4096]);
+    let mut page = Page([0; 4096]);
+    let vector = libc::iovec { iov_base: page.0.as_mut_ptr().cast(), iov_len: 4096 };
+    // SAFETY: the one entry describes `page`, which outlives the call.
+    let ret = unsafe { libc::preadv2(fd, &vector, 1, offset as i64, flags) };
+    if ret >= 0 { 0 } else { last_errno() }
+}
+
+fn check_atomic(fd: RawFd) -> Result<(), EngineError> {
+    // SAFETY: all-zero is a valid `statx` structure.
+    let mut answer: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` is written to.
+    let ret = unsafe {
+        libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, STATX_WRITE_ATOMIC, &mut answer)
+    };
+    if ret < 0 {
+        return Err(EngineError::last("atomic writes", "statx"));
+    }
+    if answer.stx_mask & STATX_WRITE_ATOMIC != 0
+        && answer.stx_attributes & STATX_ATTR_WRITE_ATOMIC != 0
+    {
+        return Ok(());
+    }
+    Err(EngineError {
+        what: "this file does not take atomic writes (RWF_ATOMIC)".into(),
+        help: Some(
+            "drop atomic=1; it needs Linux 6.11 or later, direct=1, and a device (and file system) \
+             that reports a nonzero atomic_write_unit_max_bytes"
+                .into(),
+        ),
+        errno: libc::EOPNOTSUPP,
+    })
+}

@@ -1,0 +1,29 @@
+//! `pvsync`: `preadv(2)` and `pwritev(2)`, one buffer each.
+
+use super::{File, Span, Transfer};
+use crate::{EngineConfig, EngineError};
+
+/// The calls.
+#[derive(Debug)]
+pub struct Call;
+
+impl Transfer for Call {
+    fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        config.refuse_atomic("pvsync")?;
+        Ok(Call)
+    }
+
+    #[inline(always)]
+    unsafe fn read(&mut self, file: File, span: Span) -> i64 {
+        let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
+        // SAFETY: the caller vouches for the memory that the one entry describes.
+        unsafe { libc::preadv(file.fd, &vector, 1, span.offset as i64) as i64 }
+    }
+
+    #[inline(always)]
+    unsafe fn write(&mut self, file: File, span: Span) -> i64 {
+        let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
+        // SAFETY: the caller vouches for the memory that the one entry describes.
+        unsafe { libc::pwritev(file.fd, &vector, 1, span.offset as i64) as i64 }
+    }
+}

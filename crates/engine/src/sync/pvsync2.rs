@@ -1,0 +1,74 @@
+//! `pvsync2`: `preadv2(2)` and `pwritev2(2)`, which take flags for each I/O.
+
+use fiord_plan::EnginePlan;
+
+use super::{File, Span, Transfer};
+use crate::flags::{self, RWF_HIPRI};
+use crate::{EngineConfig, EngineError, Target};
+
+/// The calls.
+#[derive(Debug)]
+pub struct Call {
+    /// Flags of every read.
+    read_flags: i32,
+    /// Flags of every write.
+    write_flags: i32,
+    /// Of 100 I/Os this many are polled for.
+    hipri_percent: u32,
+    /// State of a xorshift generator that draws which.
+    draw: u32,
+}
+
+impl Call {
+    /// `RWF_HIPRI` or 0, as the share of polled I/Os demands.
+    #[inline(always)]
+    fn hipri(&mut self) -> i32 {
+        match self.hipri_percent {
+            0 => 0,
+            100.. => RWF_HIPRI,
+            percent => {
+                self.draw ^= self.draw << 13;
+                self.draw ^= self.draw >> 17;
+                self.draw ^= self.draw << 5;
+                if (u64::from(self.draw) * 100) >> 32 < u64::from(percent) { RWF_HIPRI } else { 0 }
+            }
+        }
+    }
+}
+
+impl Transfer for Call {
+    fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        let (hipri_percent, uncached, nowait) = match config.engine {
+            EnginePlan::Pvsync2 { hipri_percent, uncached, nowait } => {
+                (u32::from(hipri_percent), uncached, nowait)
+            }
+            _ => (0, false, false),
+        };
+        let (read_flags, write_flags) = flags::of(uncached, nowait, config.atomic);
+        Ok(Call { read_flags, write_flags, hipri_percent, draw: 0x9e37_79b9 })
+    }
+
+    fn attached(&mut self, _file: u32, target: Option<&Target>) -> Result<(), EngineError> {
+        let any_hipri = if self.hipri_percent > 0 { RWF_HIPRI } else { 0 };
+        match target {
+            Some(target) => flags::check(target, self.write_flags | any_hipri),
+            None => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn read(&mut self, file: File, span: Span) -> i64 {
+        let flags = self.read_flags | self.hipri();
+        let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
+        // SAFETY: the caller vouches for the memory that the one entry describes.
+        unsafe { libc::preadv2(file.fd, &vector, 1, span.offset as i64, flags) as i64 }
+    }
+
+    #[inline(always)]
+    unsafe fn write(&mut self, file: File, span: Span) -> i64 {
+        let flags = self.write_flags | self.hipri();
+        let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
+        // SAFETY: the caller vouches for the memory that the one entry describes.
+        unsafe { libc::pwritev2(file.fd, &vector, 1, span.offset as i64, flags) as i64 }
+    }
+}

@@ -1,0 +1,213 @@
+//! `vsync`: `readv(2)` and `writev(2)`. Neighbouring I/Os of one direction on one file are gathered
+//! and carried out by one call; one that is no neighbour has to wait until they are ([`Queued::Full`]).
+
+use std::collections::VecDeque;
+
+use super::sync::Position;
+use crate::buffers::Buffers;
+use crate::error::{last_errno, raw_result};
+use crate::files::Files;
+use crate::{
+    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
+    Slot, Target, Want, dataless,
+};
+
+/// `IOV_MAX` of Linux (`UIO_MAXIOV`).
+const MAX_VECTORS: usize = 1024;
+
+/// The engine. With one slot every I/O is carried out at once.
+#[derive(Debug)]
+pub struct Vsync {
+    buffers: Buffers,
+    files: Files,
+    clock: MachineClock,
+    slots: u32,
+    positions: Vec<Position>,
+    /// What the gathered I/Os have in common.
+    kind: OpKind,
+    file: u32,
+    /// Where they begin and where they end in the file.
+    start: u64,
+    end: u64,
+    gathered: Vec<Slot>,
+    vectors: Vec<libc::iovec>,
+    /// What was carried out and waits to be reaped.
+    ended: VecDeque<(Slot, Outcome)>,
+}
+
+// SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
+unsafe impl Send for Vsync {}
+
+impl Vsync {
+    /// Makes one.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        config.refuse_atomic("vsync")?;
+        let slots = config.slots as usize;
+        Ok(Vsync {
+            buffers: Buffers::new(config)?,
+            files: Files::new(config.files),
+            clock: config.clock,
+            slots: config.slots,
+            positions: vec![Position::Unknown; config.files as usize],
+            kind: OpKind::Read,
+            file: 0,
+            start: 0,
+            end: 0,
+            gathered: Vec::with_capacity(slots.min(MAX_VECTORS)),
+            vectors: Vec::with_capacity(slots.min(MAX_VECTORS)),
+            ended: VecDeque::with_capacity(slots),
+        })
+    }
+
+    fn is_neighbour(&self, op: &Op) -> bool {
+        op.kind == self.kind
+            && op.file == self.file
+            && op.offset == self.end
+            && self.gathered.len() < MAX_VECTORS
+    }
+
+    /// Carries out what was gathered. After a short transfer it goes on with the rest, until the
+    /// call transfers nothing more or fails.
+    fn carry_out(&mut self) {
+        let mut ended = 0;
+        let mut into = 0;
+        while ended < self.gathered.len() {
+            let offset = self.start;
+            let mut left = match self.call(ended, offset) {
+                Ok(0) => return self.fail(ended, into, Outcome::ok(0)),
+                Err(errno) => return self.fail(ended, into, Outcome::err(errno)),
+                Ok(bytes) => bytes,
+            };
+            self.start += left as u64;
+            while ended < self.gathered.len() && left >= self.vectors[ended].iov_len {
+                left -= self.vectors[ended].iov_len;
+                let len = (self.vectors[ended].iov_len + into) as u32;
+                into = 0;
+                self.ended.push_back((self.gathered[ended], Outcome::ok(len)));
+                ended += 1;
+            }
+            if left > 0 {
+                let vector = &mut self.vectors[ended];
+                vector.iov_base = vector.iov_base.wrapping_byte_add(left);
+                vector.iov_len -= left;
+                into += left;
+            }
+        }
+        self.gathered.clear();
+        self.vectors.clear();
+    }
+
+    /// One system call over the vectors from `first` on.
+    fn call(&mut self, first: usize, offset: u64) -> Result<usize, i32> {
+        let fd = self.files.fd(self.file);
+        let mut unknown = Position::Unknown;
+        let position = self.positions.get_mut(self.file as usize).unwrap_or(&mut unknown);
+        if !position.seek(fd, offset) {
+            return Err(last_errno());
+        }
+        let rest = &self.vectors[first..];
+        let count = rest.len() as i32;
+        let ret = if self.kind == OpKind::Read {
+            // SAFETY: the vectors describe parts of buffers of slots that are in flight.
+            unsafe { libc::readv(fd, rest.as_ptr(), count) }
+        } else {
+            // SAFETY: as above.
+            unsafe { libc::writev(fd, rest.as_ptr(), count) }
+        } as i64;
+        position.moved(offset, ret);
+        let ret = raw_result(ret);
+        if ret >= 0 { Ok(ret as usize) } else { Err(-ret as i32) }
+    }
+
+    /// The I/Os from `ended` on did not take place; the first of them did for `into` bytes.
+    fn fail(&mut self, ended: usize, into: usize, outcome: Outcome) {
+        for (i, slot) in self.gathered.iter().enumerate().skip(ended) {
+            let short = i == ended && into > 0;
+            self.ended.push_back((*slot, if short { Outcome::ok(into as u32) } else { outcome }));
+        }
+        self.gathered.clear();
+        self.vectors.clear();
+    }
+
+    fn gather(&mut self, slot: Slot, op: &Op, data: *mut u8) {
+        if self.gathered.is_empty() {
+            self.kind = op.kind;
+            self.file = op.file;
+            self.start = op.offset;
+        }
+        self.end = op.offset + u64::from(op.len);
+        self.gathered.push(slot);
+        self.vectors.push(libc::iovec { iov_base: data.cast(), iov_len: op.len as usize });
+    }
+}
+
+impl Engine for Vsync {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.files.attach(file, target)?;
+        self.positions[file as usize] = Position::of(Some(target));
+        Ok(())
+    }
+
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.files.detach(file);
+        if let Some(position) = self.positions.get_mut(file as usize) {
+            *position = Position::Unknown;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+            if !self.gathered.is_empty() {
+                return Queued::Full;
+            }
+            let (fd, kind) = (self.files.fd(op.file), self.files.kind(op.file));
+            return Queued::Done(dataless::carry_out(fd, kind, op));
+        }
+        let Some(data) = self.buffers.span(slot, op.at, op.len) else {
+            return Queued::Done(Outcome::err(libc::EINVAL));
+        };
+        if !self.gathered.is_empty() && !self.is_neighbour(op) {
+            return Queued::Full;
+        }
+        self.gather(slot, op, data);
+        if self.slots == 1 {
+            self.carry_out();
+            let (_, outcome) = self.ended.pop_back().unwrap_or((slot, Outcome::err(libc::EIO)));
+            return Queued::Done(outcome);
+        }
+        self.buffers.begin(slot);
+        Queued::Pending
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        let count = self.gathered.len() as u32;
+        self.carry_out();
+        Ok(count)
+    }
+
+    #[inline]
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.flush()?;
+        let count = self.ended.len().min(want.max as usize);
+        for (slot, outcome) in self.ended.drain(..count) {
+            self.buffers.end(slot);
+            done.push(slot, outcome);
+        }
+        Ok(())
+    }
+}
