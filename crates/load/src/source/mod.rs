@@ -72,7 +72,6 @@ fn region(job: &JobPlan, dir: Dir, block: u32, file: &FilePlan) -> Result<Region
     if blocks == 0 {
         return Err(LoadError::TooSmall { len: file.len, block });
     }
-    let size = u64::from(block);
     let whole = job.end.bytes / u64::from(block);
     // At the end of a pass another one begins only when a whole block is still to be transferred;
     // drawing without a map has no passes.
