@@ -2,9 +2,23 @@
 //!
 //! Text goes in, [`JobSpec`](spec::JobSpec)s come out: what was typed, validated value by value and
 //! tied to the place it was typed at. Nothing here touches the system under test.
+//!
+//! The one entry point is [`invocation`].
+pub mod assemble;
+pub mod command;
 pub mod diagnostic;
+pub mod expand;
 pub mod expression;
+pub mod file;
+pub mod load;
 pub mod number;
 pub mod option;
 pub mod rational;
+pub mod scan;
 pub mod spec;
+pub mod suggest;
+
+pub use command::{Action, GeneralOptions, Invocation, invocation};
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::option::def::OptionDef;
 use crate::option::value::{Amount, Bases, Value};
+use crate::option::{parse, table};
 
 /// A text that options came from: a job file, an included file or the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub struct JobSpec {
     pub bases: Bases,
     /// Where the section or `--name` stands.
     pub place: Place,
+    /// It is the first job of a second, third… job file: it starts when all jobs before it have
+    /// ended, in a new group, as if `stonewall` were set.
+    pub new_group: bool,
 }
 
 /// Reading a spec. Each takes the option's documented name, returns the last setting or, where the
@@ -65,8 +69,20 @@ impl JobSpec {
     }
     /// The value or the default's value.
     pub fn value(&self, name: &str) -> Option<Value> {
-        let _ = name;
-        unimplemented!("the language's owner fills this in")
+        if let Some(setting) = self.setting(name) {
+            return Some(setting.value.clone());
+        }
+        let engine = crate::assemble::engine_of(&self.settings);
+        let def = table::find_for_engine(engine, name).filter(|d| d.name == name).or_else(|| {
+            // An option of another engine: it has its default here, and no effect.
+            table::engine_options().iter().copied().find(|d| d.name == name)
+        });
+        let Some(def) = def else { panic!("{name} is not in the option table") };
+        let text = def.default?;
+        match parse::value(def, Some(text), &Bases::default()) {
+            Ok(value) => Some(value),
+            Err(e) => panic!("the default of {name} cannot be read: {}", e.what),
+        }
     }
     /// `Switch` and `Bool`: false where there is no default.
     pub fn flag(&self, name: &str) -> bool {

@@ -1,4 +1,6 @@
 //! The option registry: every option of a job, declared once.
 pub mod def;
+pub mod parse;
 pub mod read;
+pub mod table;
 pub mod value;

@@ -3,7 +3,7 @@
 mod cpu_set;
 mod paths;
 mod pattern;
-mod ranges;
+pub(crate) mod ranges;
 mod seed;
 mod splits;
 

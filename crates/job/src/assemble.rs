@@ -1,0 +1,231 @@
+//! Sections with raw options → [`JobSpec`]s: looks options up, reads their values, applies
+//! `[global]` sections.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostic::Diagnostic;
+use crate::expand::expand;
+use crate::load::Loader;
+use crate::option::def::OptionDef;
+use crate::option::parse;
+use crate::option::table;
+use crate::option::value::{Bases, Value, ValueError};
+use crate::scan::RawOption;
+use crate::spec::{JobSpec, Place, Setting};
+use crate::suggest;
+
+/// A section of a job file, or the options of the command line up to the next `--name`.
+#[derive(Debug, Clone)]
+pub struct RawSection {
+    /// The job's name; `global` for defaults.
+    pub name: String,
+    /// Where it opens.
+    pub place: Place,
+    /// Its options in the order typed.
+    pub options: Vec<RawOption>,
+    /// It stands on the command line: there options are taken strictly one after the other, while
+    /// in a file `kb_base` and `ioengine` count for their whole section.
+    pub command_line: bool,
+}
+
+impl RawSection {
+    /// Whether it sets defaults. The name has to be written just so: `[GLOBAL]` is a job.
+    pub fn is_global(&self) -> bool {
+        self.name == "global"
+    }
+}
+
+/// Turns sections into jobs. One assembler serves the command line and all files.
+pub struct Assembler<'a> {
+    loader: &'a dyn Loader,
+    /// What `[global]` has set so far.
+    globals: Vec<Setting>,
+    /// The bases that hold after the globals.
+    bases: Bases,
+    /// What was wrong.
+    pub wrong: Vec<Diagnostic>,
+}
+
+impl<'a> Assembler<'a> {
+    /// Starts from given defaults, such as those of the command line.
+    pub fn new(loader: &'a dyn Loader, globals: Vec<Setting>) -> Self {
+        let bases = bases_of(&globals, Bases::default());
+        Assembler { loader, globals, bases, wrong: Vec::new() }
+    }
+
+    /// The defaults now.
+    pub fn globals(&self) -> &[Setting] {
+        &self.globals
+    }
+
+    /// Takes one section: a job comes back, defaults are kept.
+    pub fn section(&mut self, section: &RawSection, new_group: bool) -> Option<JobSpec> {
+        let (own, bases) = self.settings(section);
+        if section.is_global() {
+            self.globals.extend(own);
+            self.bases = bases;
+            return None;
+        }
+        let mut settings = self.globals.clone();
+        settings.extend(own);
+        let engine = engine_of(&settings);
+        settings.retain(|s| fits(s.def, engine));
+        Some(JobSpec {
+            name: section.name.clone(),
+            settings,
+            bases,
+            place: section.place.clone(),
+            new_group,
+        })
+    }
+
+    fn settings(&mut self, section: &RawSection) -> (Vec<Setting>, Bases) {
+        let mut engine = engine_of(&self.globals);
+        let mut bases = self.bases;
+        let mut order: Vec<&RawOption> = section.options.iter().collect();
+        if !section.command_line {
+            order.sort_by_key(|o| rank(&o.name));
+            // The section's engine decides which options it may have, wherever it is named.
+            for o in section.options.iter().filter(|o| o.name == "ioengine") {
+                if let Some(e) = o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
+                    engine = e;
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for raw in order {
+            let Some(def) = self.lookup(raw, engine) else { continue };
+            let text = raw.text.as_deref().map(|t| expand(t, raw.variables, self.loader));
+            match parse::value(def, text.as_deref(), &bases) {
+                Ok(value) => {
+                    let place = raw.place();
+                    let global = section.is_global();
+                    let setting = Setting { def, text, value, place, global };
+                    engine = engine_of_setting(&setting).unwrap_or(engine);
+                    bases = bases_of(std::slice::from_ref(&setting), bases);
+                    out.push(setting);
+                }
+                Err(e) => self.wrong.push(value_error(raw, text.as_deref(), e)),
+            }
+        }
+        // Engine options come last, as fio lists them.
+        out.sort_by_key(|s| !section.command_line && is_engine_option(s.def));
+        (out, bases)
+    }
+
+    fn engine_named(&self, text: &str, raw: &RawOption) -> Option<&'static str> {
+        let text = expand(text, raw.variables, self.loader);
+        let name = text.trim().split(':').next().unwrap_or_default();
+        table::find_engine(name).map(|e| e.name)
+    }
+
+    fn lookup(&mut self, raw: &RawOption, engine: &'static str) -> Option<&'static OptionDef> {
+        let found = table::find_for_engine(engine, &raw.name);
+        if found.is_none() {
+            self.wrong.push(unknown_option(raw, engine));
+        }
+        found
+    }
+}
+
+/// fio reads the options of a file's section in this order (and in the order typed within one
+/// rank): `kb_base` has to be known before any size.
+fn rank(name: &str) -> u8 {
+    match name {
+        "lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base" => 0,
+        "filename" | "filename_format" => 2,
+        _ => 1,
+    }
+}
+
+fn is_engine_option(def: &OptionDef) -> bool {
+    matches!(def.scope, crate::option::def::Scope::Engine(_))
+}
+
+fn fits(def: &OptionDef, engine: &str) -> bool {
+    match def.scope {
+        crate::option::def::Scope::Job => true,
+        crate::option::def::Scope::Engine(engines) => engines.contains(&engine),
+    }
+}
+
+/// The engine's documented name after these settings; fio's default is `psync` on Linux.
+pub fn engine_of(settings: &[Setting]) -> &'static str {
+    settings.iter().rev().find_map(engine_of_setting).unwrap_or("psync")
+}
+
+fn engine_of_setting(setting: &Setting) -> Option<&'static str> {
+    match (&setting.value, setting.def.name) {
+        (Value::Word(word, _), "ioengine") => {
+            Some(table::find_engine(word).map_or(*word, |e| e.name))
+        }
+        _ => None,
+    }
+}
+
+fn bases_of(settings: &[Setting], start: Bases) -> Bases {
+    let mut bases = start;
+    for s in settings.iter().filter(|s| s.def.name == "kb_base") {
+        let kb = match &s.value {
+            Value::Int(1000) | Value::Word("1000", _) => 1000,
+            _ => 1024,
+        };
+        bases = Bases { kb };
+    }
+    bases
+}
+
+fn value_error(raw: &RawOption, expanded: Option<&str>, e: ValueError) -> Diagnostic {
+    let mut place = raw.text_place();
+    // A part can be underlined only where what was read is what was typed.
+    if let (Some((from, to)), true) = (e.span, expanded == raw.text.as_deref()) {
+        let start = raw.text_span.start;
+        let (from, to) = (start + from, (start + to).min(raw.text_span.end));
+        if from < to {
+            place.span = from..to;
+        }
+    }
+    let typed = match &raw.text {
+        Some(t) => format!("{}={t}", raw.name),
+        None => raw.name.clone(),
+    };
+    let mut what = format!("failed parsing {typed}: {}", e.what);
+    if let (Some(now), true) = (expanded, expanded != raw.text.as_deref()) {
+        what.push_str(&format!(" (the value became `{now}`)"));
+    }
+    let mut out = Diagnostic::error(what, Some(place));
+    out.help.extend(e.help);
+    out
+}
+
+/// The message for a name that no table holds, or only that of another engine.
+pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
+    let typed = match &raw.text {
+        Some(t) => format!("{}={t}", raw.name),
+        None => raw.name.clone(),
+    };
+    let engines = table::engines_with(&raw.name);
+    if !engines.is_empty() {
+        return Diagnostic::error(
+            format!("unrecognized option `{typed}`: ioengine {engine} has no option {}", raw.name),
+            Some(raw.name_place()),
+        )
+        .help(format!(
+            "{} belongs to {}: name one with ioengine= first",
+            raw.name,
+            engines.join(", ")
+        ));
+    }
+    let error = Diagnostic::error(format!("unrecognized option `{typed}`"), Some(raw.name_place()));
+    match suggest::nearest(&raw.name, names(engine).into_iter()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help("`--cmdhelp` lists every option"),
+    }
+}
+
+/// Every name and alias that a job of this engine may use.
+pub fn names(engine: &str) -> BTreeSet<&'static str> {
+    let own = table::engine_options().iter().filter(|o| fits(o, engine));
+    let all = table::options().iter().chain(own);
+    all.flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied())).collect()
+}

@@ -1,0 +1,286 @@
+//! Arguments → general options, sections of jobs and job files, in the manner of
+//! `getopt_long_only`: one dash or two, `--opt=value` or `--opt value`, names shortened as long as
+//! one option alone begins so.
+
+use std::sync::Arc;
+
+use super::table::{Argument, COMMANDS, CommandDef};
+use crate::assemble::{self, RawSection};
+use crate::diagnostic::Diagnostic;
+use crate::option::def::{Kind, OptionDef};
+use crate::option::table;
+use crate::scan::RawOption;
+use crate::spec::{Place, Source};
+use crate::suggest;
+
+/// An argument after it was recognised.
+#[derive(Debug, Clone)]
+pub enum Argued {
+    /// A general option with its value and where it stands.
+    General(&'static CommandDef, Option<String>, Place),
+    /// A job file.
+    File(String, Place),
+}
+
+/// What the arguments say.
+#[derive(Debug, Default)]
+pub struct Arguments {
+    /// General options and job files in the order typed.
+    pub argued: Vec<Argued>,
+    /// The options of jobs: before the first `--name` in a section named `global`.
+    pub sections: Vec<RawSection>,
+    /// What was wrong.
+    pub wrong: Vec<Diagnostic>,
+}
+
+/// What a name after dashes can be.
+#[derive(Clone, Copy)]
+enum Known {
+    General(&'static CommandDef),
+    Job(&'static OptionDef),
+}
+
+impl Known {
+    fn argument(self) -> Argument {
+        match self {
+            Known::General(c) => c.argument,
+            Known::Job(o) => match o.kind {
+                Kind::Switch => Argument::Optional("0|1"),
+                _ => Argument::Required("VALUE"),
+            },
+        }
+    }
+    fn same(self, other: Known) -> bool {
+        match (self, other) {
+            (Known::General(a), Known::General(b)) => a.name == b.name,
+            (Known::Job(a), Known::Job(b)) => std::ptr::eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+/// Reads all arguments (without the program's own name).
+pub fn read(args: &[String]) -> Arguments {
+    let (source, spans) = source_of(args);
+    let mut reader =
+        Reader { args, source, spans, at: 0, engine: "psync", out: Arguments::default() };
+    while reader.at < args.len() {
+        if args[reader.at] == "--" {
+            reader.at += 1;
+            while reader.at < args.len() {
+                reader.file();
+            }
+            break;
+        }
+        match args[reader.at].strip_prefix('-') {
+            Some(rest) if !rest.is_empty() => reader.option(),
+            _ => reader.file(),
+        }
+    }
+    reader.out
+}
+
+/// The arguments as one text, so that places in them can be shown.
+fn source_of(args: &[String]) -> (Arc<Source>, Vec<usize>) {
+    let mut text = String::new();
+    let mut starts = Vec::with_capacity(args.len());
+    for arg in args {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        starts.push(text.len());
+        text.push_str(arg);
+    }
+    (Arc::new(Source { name: "command line".into(), text }), starts)
+}
+
+struct Reader<'a> {
+    args: &'a [String],
+    source: Arc<Source>,
+    spans: Vec<usize>,
+    at: usize,
+    /// The engine named last, which decides which engine options are known.
+    engine: &'static str,
+    out: Arguments,
+}
+
+impl Reader<'_> {
+    fn place(&self, arg: usize) -> Place {
+        let start = self.spans[arg];
+        Place { source: self.source.clone(), span: start..start + self.args[arg].len() }
+    }
+
+    fn file(&mut self) {
+        let place = self.place(self.at);
+        self.out.argued.push(Argued::File(self.args[self.at].clone(), place));
+        self.at += 1;
+    }
+
+    fn option(&mut self) {
+        let arg = &self.args[self.at];
+        let dashes = if arg.starts_with("--") { 2 } else { 1 };
+        let body = &arg[dashes..];
+        let (name, inline) = match body.split_once('=') {
+            Some((n, v)) => (n, Some(v.to_string())),
+            None => (body, None),
+        };
+        let start = self.spans[self.at] + dashes;
+        let mut raw = RawOption {
+            name: name.to_string(),
+            text: inline,
+            name_span: start..start + name.len(),
+            text_span: (start + body.len())..(start + body.len()),
+            source: self.source.clone(),
+            variables: false,
+        };
+        if raw.text.is_some() {
+            raw.text_span.start = start + name.len() + 1;
+        }
+        let option_at = self.at;
+        self.at += 1;
+        let known = match self.find(name, dashes) {
+            Ok(known) => known,
+            Err(e) => return self.unknown(&raw, e),
+        };
+        if let Err(e) = self.take_value(&mut raw, known) {
+            return self.out.wrong.push(*e);
+        }
+        match known {
+            Known::General(def) => {
+                let place = self.place(option_at);
+                self.out.argued.push(Argued::General(def, raw.text, place));
+            }
+            Known::Job(def) => self.job_option(def, raw),
+        }
+    }
+
+    /// Takes the next argument as value where one is needed and none was given with `=`.
+    fn take_value(&mut self, raw: &mut RawOption, known: Known) -> Result<(), Box<Diagnostic>> {
+        let name = match known {
+            Known::General(c) => c.name,
+            Known::Job(o) => o.name,
+        };
+        match (known.argument(), &raw.text) {
+            (Argument::None, Some(text)) => Err(Box::new(
+                Diagnostic::error(
+                    format!("option --{name} takes no value, but `{text}` was given"),
+                    Some(raw.text_place()),
+                )
+                .help(format!("write --{name}")),
+            )),
+            (Argument::Required(what), None) => {
+                let Some(value) = self.args.get(self.at) else {
+                    return Err(Box::new(
+                        Diagnostic::error(
+                            format!("option {name} requires an argument"),
+                            Some(raw.name_place()),
+                        )
+                        .help(format!("write --{name}={what}")),
+                    ));
+                };
+                raw.text = Some(value.clone());
+                raw.text_span = self.spans[self.at]..self.spans[self.at] + value.len();
+                self.at += 1;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn job_option(&mut self, def: &'static OptionDef, mut raw: RawOption) {
+        raw.name = def.name.to_string();
+        if def.name == "ioengine" {
+            let word = raw.text.as_deref().unwrap_or_default();
+            let word = word.split(':').next().unwrap_or_default();
+            self.engine = table::find_engine(word).map_or(self.engine, |e| e.name);
+        }
+        if def.name == "name" {
+            return self.open_job(raw);
+        }
+        match self.out.sections.last_mut() {
+            Some(section) => section.options.push(raw),
+            None => {
+                let place = raw.place();
+                self.out.sections.push(RawSection {
+                    name: "global".into(),
+                    place,
+                    options: vec![raw],
+                    command_line: true,
+                });
+            }
+        }
+    }
+
+    fn open_job(&mut self, raw: RawOption) {
+        let name = raw.text.clone().unwrap_or_default();
+        if name.is_empty() {
+            let error = Diagnostic::error("the job has no name", Some(raw.name_place()))
+                .help("write --name=JOB");
+            return self.out.wrong.push(error);
+        }
+        // Each job starts from the engine that the globals named.
+        let globals = self.out.sections.iter().filter(|s| s.is_global());
+        let named = globals.flat_map(|s| &s.options).rfind(|o| o.name == "ioengine");
+        let word = named.and_then(|o| o.text.as_deref()).unwrap_or("psync");
+        self.engine = table::find_engine(word).map_or("psync", |e| e.name);
+        let place = raw.place();
+        // The name is the job's first setting, except for the globals, where it only opens them.
+        let options = if name == "global" { Vec::new() } else { vec![raw] };
+        self.out.sections.push(RawSection { name, place, options, command_line: true });
+    }
+
+    fn find(&self, name: &str, dashes: usize) -> Result<Known, Vec<String>> {
+        if let Some(c) = COMMANDS.iter().find(|c| c.name == name) {
+            return Ok(Known::General(c));
+        }
+        if let Some(o) = table::find_for_engine(self.engine, name) {
+            return Ok(Known::Job(o));
+        }
+        if let (1, Some(letter), 1) = (dashes, name.chars().next(), name.chars().count())
+            && let Some(c) = COMMANDS.iter().find(|c| c.letter == Some(letter))
+        {
+            return Ok(Known::General(c));
+        }
+        if name.is_empty() {
+            return Err(Vec::new());
+        }
+        let mut found: Vec<(String, Known)> = Vec::new();
+        let mut add = |full: &str, known: Known| {
+            if full.starts_with(name) {
+                found.push((full.to_string(), known));
+            }
+        };
+        COMMANDS.iter().for_each(|c| add(c.name, Known::General(c)));
+        for full in assemble::names(self.engine) {
+            if let Some(o) = table::find_for_engine(self.engine, full) {
+                add(full, Known::Job(o));
+            }
+        }
+        match found.first() {
+            Some((_, first)) if found.iter().all(|(_, k)| k.same(*first)) => Ok(*first),
+            _ => Err(found.into_iter().map(|(n, _)| n).collect()),
+        }
+    }
+
+    fn unknown(&mut self, raw: &RawOption, candidates: Vec<String>) {
+        if !candidates.is_empty() {
+            let mut shown: Vec<String> = candidates.iter().map(|c| format!("--{c}")).collect();
+            if shown.len() > 12 {
+                shown.truncate(12);
+                shown.push("…".into());
+            }
+            let what = format!("option `--{}` is ambiguous", raw.name);
+            let error = Diagnostic::error(what, Some(raw.name_place()))
+                .help(format!("it could be {}", shown.join(", ")));
+            return self.out.wrong.push(error);
+        }
+        let mut error = assemble::unknown_option(raw, self.engine);
+        let general = suggest::nearest(&raw.name, COMMANDS.iter().map(|c| c.name));
+        if let Some(near) = general
+            && !error.help.iter().any(|h| h.starts_with("did you mean"))
+        {
+            error.help = vec![format!("did you mean `--{near}`?")];
+        }
+        self.out.wrong.push(error);
+    }
+}

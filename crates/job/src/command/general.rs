@@ -1,0 +1,231 @@
+//! The general options' values.
+
+use super::table::CommandDef;
+use crate::number;
+use crate::option::def::Unit;
+use crate::option::value::{Bases, ValueError};
+use crate::suggest;
+
+/// A format of the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// For people.
+    Normal,
+    /// One line of fields a job, by semicolons.
+    Terse,
+    /// JSON.
+    Json,
+    /// JSON with every latency bucket.
+    JsonPlus,
+}
+
+/// When the live line is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Eta {
+    /// On terminals.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What the categories of `--debug` are called.
+pub const DEBUG: [&str; 19] = [
+    "process",
+    "file",
+    "io",
+    "mem",
+    "blktrace",
+    "verify",
+    "random",
+    "parse",
+    "diskutil",
+    "job",
+    "mutex",
+    "profile",
+    "time",
+    "net",
+    "rate",
+    "compress",
+    "steadystate",
+    "helperthread",
+    "zbd",
+];
+
+/// Everything the command line says that no job does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneralOptions {
+    /// `--output`: where results go; standard output without.
+    pub output: Option<String>,
+    /// `--output-format`, `--minimal`, `--append-terse`: in the order typed, each once, never empty.
+    pub formats: Vec<Format>,
+    /// `--terse-version`.
+    pub terse_version: u8,
+    /// `--eta`.
+    pub eta: Eta,
+    /// `--eta-newline`, nanoseconds.
+    pub eta_newline: Option<u64>,
+    /// `--eta-interval`, nanoseconds.
+    pub eta_interval: u64,
+    /// `--status-interval`, nanoseconds.
+    pub status_interval: Option<u64>,
+    /// `--readonly`.
+    pub readonly: bool,
+    /// `--max-jobs`.
+    pub max_jobs: Option<u32>,
+    /// `--warnings-fatal`.
+    pub warnings_fatal: bool,
+    /// `--aux-path`.
+    pub aux_path: Option<String>,
+    /// `--debug`, without repeats; `all` is written out, `job:N` kept as it is.
+    pub debug: Vec<String>,
+    /// `--section`.
+    pub sections: Vec<String>,
+    /// `--parse-only`.
+    pub parse_only: bool,
+    /// `--showcmd`.
+    pub showcmd: bool,
+}
+
+impl Default for GeneralOptions {
+    fn default() -> Self {
+        GeneralOptions {
+            output: None,
+            formats: vec![Format::Normal],
+            terse_version: 3,
+            eta: Eta::Auto,
+            eta_newline: None,
+            eta_interval: 1_000_000_000,
+            status_interval: None,
+            readonly: false,
+            max_jobs: None,
+            warnings_fatal: false,
+            aux_path: None,
+            debug: Vec::new(),
+            sections: Vec::new(),
+            parse_only: false,
+            showcmd: false,
+        }
+    }
+}
+
+impl GeneralOptions {
+    /// Applies one built general option that only changes these options.
+    pub fn apply(&mut self, def: &CommandDef, text: Option<&str>) -> Result<(), ValueError> {
+        let value = text.unwrap_or_default();
+        match def.name {
+            "output" => self.output = Some(value.to_string()),
+            "output-format" => self.formats = formats(value)?,
+            "minimal" => self.formats = vec![Format::Terse],
+            "append-terse" if !self.formats.contains(&Format::Terse) => {
+                self.formats.push(Format::Terse);
+            }
+            "terse-version" => self.terse_version = terse_version(value)?,
+            "eta" => self.eta = eta(value)?,
+            "eta-newline" => self.eta_newline = Some(time(value)?),
+            "eta-interval" => self.eta_interval = eta_interval(value)?,
+            "status-interval" => self.status_interval = Some(time(value)?),
+            "readonly" => self.readonly = true,
+            "max-jobs" => self.max_jobs = Some(count(value)?),
+            "warnings-fatal" => self.warnings_fatal = true,
+            "aux-path" => self.aux_path = Some(value.to_string()),
+            "debug" => self.debug = debug(value)?,
+            "section" => self.sections.push(value.to_string()),
+            "parse-only" => self.parse_only = true,
+            "showcmd" => self.showcmd = true,
+            "alloc-size" => drop(number::bytes(value, &Bases::default())?),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn formats(text: &str) -> Result<Vec<Format>, ValueError> {
+    const NAMES: [(&str, Format); 5] = [
+        ("normal", Format::Normal),
+        ("terse", Format::Terse),
+        ("minimal", Format::Terse),
+        ("json", Format::Json),
+        ("json+", Format::JsonPlus),
+    ];
+    let mut list = Vec::new();
+    let mut at = 0;
+    for part in text.split(',') {
+        let Some((_, format)) = NAMES.iter().find(|(n, _)| *n == part) else {
+            return Err(ValueError::new(format!("`{part}` is no output format"))
+                .at(at, at + part.len())
+                .with_help("formats are normal, terse, json and json+"));
+        };
+        if !list.contains(format) {
+            list.push(*format);
+        }
+        at += part.len() + 1;
+    }
+    Ok(list)
+}
+
+fn terse_version(text: &str) -> Result<u8, ValueError> {
+    match text.trim() {
+        "2" => Ok(2),
+        "3" => Ok(3),
+        "4" => Ok(4),
+        "5" => Ok(5),
+        other => Err(ValueError::new(format!("`{other}` is no version of the terse format"))
+            .with_help("versions are 2, 3, 4 and 5")),
+    }
+}
+
+fn eta(text: &str) -> Result<Eta, ValueError> {
+    match text {
+        "always" => Ok(Eta::Always),
+        "never" => Ok(Eta::Never),
+        "auto" => Ok(Eta::Auto),
+        other => Err(ValueError::new(format!("`{other}` is not always, never or auto"))),
+    }
+}
+
+fn time(text: &str) -> Result<u64, ValueError> {
+    number::nanos(text, Unit::Seconds)
+}
+
+fn eta_interval(text: &str) -> Result<u64, ValueError> {
+    let ns = time(text)?;
+    if ns < 250_000_000 {
+        return Err(ValueError::new("an interval under 250ms would flood the terminal")
+            .with_help("write --eta-interval=250ms or more"));
+    }
+    Ok(ns)
+}
+
+fn count(text: &str) -> Result<u32, ValueError> {
+    let v = number::integer(text, Unit::Count, &Bases::default())?;
+    u32::try_from(v).ok().filter(|n| *n > 0).ok_or_else(|| {
+        ValueError::new(format!("`{}` is no number of jobs", text.trim()))
+            .with_help("write 1 or more")
+    })
+}
+
+fn debug(text: &str) -> Result<Vec<String>, ValueError> {
+    let mut list: Vec<String> = Vec::new();
+    let mut at = 0;
+    for part in text.split(',') {
+        let (name, rest) = part.split_once(':').unwrap_or((part, ""));
+        if name == "all" {
+            list = DEBUG.map(str::to_string).to_vec();
+        } else if DEBUG.contains(&name) && (rest.is_empty() || name == "job") {
+            if !list.iter().any(|l| l == part) {
+                list.push(part.to_string());
+            }
+        } else {
+            let near = suggest::nearest(name, DEBUG.into_iter());
+            let near = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+            return Err(ValueError::new(format!("`{part}` is no category of --debug"))
+                .at(at, at + part.len())
+                .with_help(format!("{near}categories are all, {}", DEBUG.join(", "))));
+        }
+        at += part.len() + 1;
+    }
+    Ok(list)
+}

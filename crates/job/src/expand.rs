@@ -1,0 +1,52 @@
+//! Environment variables and reserved words in values.
+
+use crate::load::Loader;
+
+/// Puts in `${VAR}` (unset: nothing), then `$pagesize`, `$mb_memory` and `$ncpus`.
+///
+/// As fio documents, simple arithmetic on the reserved words needs no parentheses: where one was
+/// put in and the result is plain arithmetic, it is computed (`8*$mb_memory`). `$jobname`,
+/// `$jobnum`, `$filenum` and `$clientuid` are no business of this stage and stay.
+pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
+    let mut out = if variables { environment(text, loader) } else { text.to_string() };
+    let mut replaced = false;
+    for (word, value) in [
+        ("$pagesize", loader.page_size()),
+        ("$mb_memory", loader.memory_mb()),
+        ("$ncpus", loader.cpus()),
+    ] {
+        if out.contains(word) {
+            out = out.replace(word, &value.to_string());
+            replaced = true;
+        }
+    }
+    if replaced && out.bytes().any(|b| matches!(b, b'+' | b'*' | b'/' | b'-' | b'^' | b'%')) {
+        if let Some(v) = plain_arithmetic(&out) {
+            return v.to_string();
+        }
+    }
+    out
+}
+
+/// The result, where the text holds nothing but digits, operators, parentheses and blanks.
+fn plain_arithmetic(text: &str) -> Option<i128> {
+    let plain = |b: u8| b.is_ascii_digit() || b"+-*/%^() ".contains(&b);
+    if !text.bytes().all(plain) {
+        return None;
+    }
+    let counts = crate::number::Suffixes::Size(Default::default());
+    crate::expression::evaluate(text, counts).ok().map(|v| v.floor())
+}
+
+fn environment(text: &str, loader: &dyn Loader) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let Some(len) = rest[start + 2..].find('}') else { break };
+        out.push_str(&rest[..start]);
+        out.push_str(&loader.variable(&rest[start + 2..start + 2 + len]).unwrap_or_default());
+        rest = &rest[start + 3 + len..];
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,255 @@
+//! The text of an option → its [`Value`].
+
+use super::def::{Kind, OptionDef, Suffix, Unit, Word};
+use super::read::ranges::split_range;
+use super::value::{Amount, Bases, Value, ValueError};
+use crate::number;
+
+/// Reads and checks what was typed after `=`; `None` where there was no `=`.
+pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value, ValueError> {
+    let Some(text) = text else {
+        return match def.kind {
+            Kind::Switch => Ok(Value::Flag(true)),
+            _ => Err(needs_value(def)),
+        };
+    };
+    if text.trim().is_empty() && !matches!(def.kind, Kind::Text) {
+        return Err(needs_value(def));
+    }
+    let text = unquoted(def, text);
+    match def.kind {
+        Kind::Switch | Kind::Bool => flag(text),
+        Kind::Text => Ok(Value::Text(text.to_string())),
+        Kind::Int { min, max, unit } => {
+            let v = number::integer(text, unit, bases)?;
+            in_range(text, v, min, max)?;
+            Ok(Value::Int(v))
+        }
+        Kind::Ints { min, max, unit } => triple(text, &[','], |t| {
+            let v = number::integer(t, unit, bases)?;
+            in_range(t, v, min, max)?;
+            Ok(v)
+        })
+        .map(Value::Ints),
+        Kind::Amount => amount(text, bases).map(Value::Amount),
+        Kind::Time { unit } => number::nanos(text, unit).map(Value::Time),
+        Kind::Floats { min, max, max_len } => floats(text, min, max, max_len),
+        Kind::Ranges { min } => {
+            triple(text, &[',', '/'], |t| range(t, min, bases)).map(Value::Ranges)
+        }
+        Kind::Words { words, suffix } => {
+            word(def, words, suffix, text.trim(), bases).map(|(w, s)| Value::Word(w, s))
+        }
+        Kind::WordList { words, suffix } => word_list(def, words, suffix, text, bases),
+        Kind::Custom { read, .. } => read(text, bases),
+    }
+}
+
+fn needs_value(def: &OptionDef) -> ValueError {
+    ValueError::new(format!("{} needs a value", def.name))
+        .with_help(format!("for example `{}`", def.example))
+}
+
+/// Takes one pair of double quotes off, as fio does for texts and file names. Patterns keep theirs:
+/// there they mean something.
+fn unquoted<'a>(def: &OptionDef, text: &'a str) -> &'a str {
+    let inner = text.trim().strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    match (def.kind, inner) {
+        (Kind::Text, Some(inner)) => inner,
+        (Kind::Custom { read, .. }, Some(inner))
+            if std::ptr::fn_addr_eq(read, super::read::paths as super::def::ReadValue) =>
+        {
+            inner
+        }
+        _ => text,
+    }
+}
+
+fn flag(text: &str) -> Result<Value, ValueError> {
+    match text.trim() {
+        "1" => Ok(Value::Flag(true)),
+        "0" => Ok(Value::Flag(false)),
+        other => Err(ValueError::new(format!("`{other}` is neither 0 nor 1"))
+            .with_help("write 1 for on or 0 for off")),
+    }
+}
+
+/// Messages name the bound as fio's do: `(100 max)`.
+fn in_range(text: &str, v: i128, min: i64, max: u64) -> Result<(), ValueError> {
+    let text = text.trim();
+    if v > i128::from(max) {
+        return Err(ValueError::new(format!("{text} is out of range ({max} max)"))
+            .with_help(format!("allowed is {min} to {max}")));
+    }
+    if v < i128::from(min) {
+        let help = match max {
+            u64::MAX => format!("allowed is {min} or more"),
+            max => format!("allowed is {min} to {max}"),
+        };
+        return Err(ValueError::new(format!("{text} is out of range ({min} min)")).with_help(help));
+    }
+    Ok(())
+}
+
+/// One to three values for read, write and trim. The last one written stands for those after it,
+/// unless a comma follows it; an empty place is left to the default.
+fn triple<T: Copy>(
+    text: &str,
+    separators: &[char],
+    read: impl Fn(&str) -> Result<T, ValueError>,
+) -> Result<[Option<T>; 3], ValueError> {
+    let mut out = [None; 3];
+    let (mut at, mut count) = (0, 0);
+    for part in split_outside(text, separators) {
+        // A comma after the third value says nothing and is allowed.
+        if count >= 3 && !(count == 3 && part.trim().is_empty()) {
+            return Err(ValueError::new("there are more than three values")
+                .at(at, text.len())
+                .with_help("give at most three by commas: read, write, trim"));
+        }
+        if !part.trim().is_empty() {
+            out[count] = Some(read(part).map_err(|e| e.shifted(at, part.len()))?);
+        }
+        count += 1;
+        at += part.len() + 1;
+    }
+    for i in count..3 {
+        out[i] = out[count - 1];
+    }
+    if out.iter().all(Option::is_none) {
+        return Err(ValueError::new("there is no value between the commas"));
+    }
+    Ok(out)
+}
+
+/// Splits at separators that stand outside parentheses.
+fn split_outside<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0usize);
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            c if depth == 0 && separators.contains(&c) => {
+                parts.push(&text[from..i]);
+                from = i + c.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+fn amount(text: &str, bases: &Bases) -> Result<Amount, ValueError> {
+    let body = text.trim();
+    if let Some(percent) = body.strip_suffix('%') {
+        let v = number::float(percent).map_err(|e| e.shifted(0, percent.len()))?;
+        if v < 0.0 {
+            return Err(ValueError::new(format!("`{body}` is negative, and a share cannot be")));
+        }
+        return Ok(Amount::Percent(v));
+    }
+    if let Some(zones) = body.strip_suffix(['z', 'Z']) {
+        let v =
+            number::integer(zones, Unit::Count, bases).map_err(|e| e.shifted(0, zones.len()))?;
+        return u64::try_from(v)
+            .map(Amount::Zones)
+            .map_err(|_| ValueError::new(format!("`{body}` is no number of zones")));
+    }
+    number::bytes(text, bases).map(Amount::Bytes)
+}
+
+fn range(text: &str, min: u64, bases: &Bases) -> Result<(u64, u64), ValueError> {
+    let Some((a, b)) = split_range(text) else {
+        return Err(ValueError::new(format!("`{}` is not a range", text.trim()))
+            .with_help("write low and high: `1k-4k`"));
+    };
+    let low = number::bytes(a, bases).map_err(|e| e.shifted(0, a.len()))?;
+    let high = number::bytes(b, bases).map_err(|e| e.shifted(a.len() + 1, b.len()))?;
+    let (low, high) = (low.min(high), low.max(high));
+    if low < min {
+        return Err(ValueError::new(format!("{low} is out of range ({min} min)")));
+    }
+    Ok((low, high))
+}
+
+fn floats(text: &str, min: f64, max: f64, max_len: usize) -> Result<Value, ValueError> {
+    let (mut list, mut at) = (Vec::new(), 0);
+    for part in text.split(':') {
+        let v = number::float(part).map_err(|e| e.shifted(at, part.len()))?;
+        if v < min || v > max {
+            return Err(ValueError::new(format!(
+                "{} is out of range ({min} to {max})",
+                part.trim()
+            ))
+            .at(at, at + part.len()));
+        }
+        list.push(v);
+        at += part.len() + 1;
+    }
+    if list.len() > max_len {
+        return Err(ValueError::new(format!("there are {} numbers", list.len()))
+            .with_help(format!("at most {max_len} are allowed")));
+    }
+    Ok(Value::Floats(list))
+}
+
+fn word_list(
+    def: &OptionDef,
+    words: &'static [Word],
+    suffix: Suffix,
+    text: &str,
+    bases: &Bases,
+) -> Result<Value, ValueError> {
+    let (mut list, mut at) = (Vec::new(), 0);
+    for part in text.split(',') {
+        list.push(
+            word(def, words, suffix, part.trim(), bases).map_err(|e| e.shifted(at, part.len()))?,
+        );
+        at += part.len() + 1;
+    }
+    Ok(Value::Words(list))
+}
+
+fn word(
+    def: &OptionDef,
+    words: &'static [Word],
+    suffix: Suffix,
+    text: &str,
+    bases: &Bases,
+) -> Result<(&'static str, Option<String>), ValueError> {
+    let (name, rest) = match text.split_once(':') {
+        Some((n, r)) => (n, Some(r)),
+        None => (text, None),
+    };
+    let Some(found) = words.iter().find(|w| w.name == name) else {
+        return Err(unknown_word(def, words, name).at(0, name.len()));
+    };
+    let start = name.len() + 1;
+    match (suffix, rest) {
+        (_, None) => {}
+        (Suffix::None, Some(r)) => {
+            return Err(ValueError::new(format!("`:{r}` cannot follow `{name}` in {}", def.name))
+                .at(start - 1, text.len()));
+        }
+        (Suffix::Int, Some(r)) => {
+            number::integer(r, Unit::Count, bases).map_err(|e| e.shifted(start, r.len()))?;
+        }
+        (Suffix::Text, Some(r)) if r.trim().is_empty() => {
+            return Err(ValueError::new(format!("nothing follows `{name}:`")).at(0, text.len()));
+        }
+        (Suffix::Text, Some(_)) => {}
+    }
+    Ok((found.means.unwrap_or(found.name), rest.map(str::to_string)))
+}
+
+fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueError {
+    let names = words.iter().map(|w| w.name);
+    let mut help = match crate::suggest::nearest(name, names.clone()) {
+        Some(near) => format!("did you mean `{near}`? "),
+        None => String::new(),
+    };
+    let list: Vec<&str> = names.collect();
+    help.push_str(&format!("{} takes one of: {}", def.name, list.join(", ")));
+    ValueError::new(format!("`{name}` is no value of {}", def.name)).with_help(help)
+}

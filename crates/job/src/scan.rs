@@ -1,0 +1,176 @@
+//! Job file text → sections and options, each with its place. Knows nothing of what options mean.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::spec::{Place, Source};
+
+/// One meaningful line of a job file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    /// `[name]`.
+    Section {
+        /// Between the brackets.
+        name: String,
+        /// Where the name stands.
+        place: Place,
+    },
+    /// `name=value` or `name`.
+    Option(RawOption),
+    /// `include file`.
+    Include {
+        /// The file's name as written.
+        file: String,
+        /// Where it stands.
+        place: Place,
+    },
+}
+
+/// An option before anyone looked it up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawOption {
+    /// Left of the `=`.
+    pub name: String,
+    /// Right of the `=`, as typed; `None` without a `=`.
+    pub text: Option<String>,
+    /// Where the name stands.
+    pub name_span: Range<usize>,
+    /// Where the value stands.
+    pub text_span: Range<usize>,
+    /// The text that both stand in.
+    pub source: Arc<Source>,
+    /// `${VAR}` in the value is a variable (job files), not text (the shell has been there).
+    pub variables: bool,
+}
+
+impl RawOption {
+    /// The whole `name=value`.
+    pub fn place(&self) -> Place {
+        Place { source: self.source.clone(), span: self.name_span.start..self.text_span.end }
+    }
+    /// Only the name.
+    pub fn name_place(&self) -> Place {
+        Place { source: self.source.clone(), span: self.name_span.clone() }
+    }
+    /// Only the value; the name where there is none.
+    pub fn text_place(&self) -> Place {
+        let span = if self.text.is_some() && !self.text_span.is_empty() {
+            self.text_span.clone()
+        } else {
+            self.name_span.clone()
+        };
+        Place { source: self.source.clone(), span }
+    }
+}
+
+/// Scans a whole text. Lines that make no sense become diagnostics; the rest is still returned.
+pub fn scan(source: &Arc<Source>) -> (Vec<Item>, Vec<Diagnostic>) {
+    let (mut items, mut wrong) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for line in source.text.split_inclusive('\n') {
+        match line_item(source, line, at) {
+            Ok(Some(item)) => items.push(item),
+            Ok(None) => {}
+            Err(e) => wrong.push(*e),
+        }
+        at += line.len();
+    }
+    (items, wrong)
+}
+
+/// A comment runs from the first `;` or `#` to the end of the line. fio documents it for the start
+/// of a line only, but cuts everywhere, in quotes too, and so must we.
+fn without_comment(line: &str) -> &str {
+    &line[..line.find([';', '#']).unwrap_or(line.len())]
+}
+
+fn line_item(source: &Arc<Source>, line: &str, at: usize) -> Result<Option<Item>, Box<Diagnostic>> {
+    let body = without_comment(line);
+    let lead = body.len() - body.trim_start().len();
+    let body = body.trim();
+    let start = at + lead;
+    let place = |span: Range<usize>| Place { source: source.clone(), span };
+    if body.is_empty() {
+        return Ok(None);
+    }
+    if let Some(inner) = body.strip_prefix('[') {
+        return section(inner, start, &place).map(Some);
+    }
+    if let Some(file) = include(body) {
+        let from = start + body.len() - file.len();
+        return Ok(Some(Item::Include {
+            file: file.to_string(),
+            place: place(from.min(start + body.len())..start + body.len()),
+        }));
+    }
+    let (name, text) = match body.split_once('=') {
+        Some((n, t)) => (n.trim_end(), Some(t)),
+        None => (body, None),
+    };
+    if name.is_empty() {
+        let error =
+            Diagnostic::error("there is no option name before `=`", Some(place(start..start + 1)))
+                .help("write `name=value`");
+        return Err(Box::new(error));
+    }
+    let name_span = start..start + name.len();
+    let (text, text_span) = match text {
+        Some(t) => {
+            let from = start + body.len() - t.trim_start().len();
+            (Some(t.trim().to_string()), from..start + body.len())
+        }
+        None => (None, name_span.end..name_span.end),
+    };
+    Ok(Some(Item::Option(RawOption {
+        name: name.to_string(),
+        text,
+        name_span,
+        text_span,
+        source: source.clone(),
+        variables: true,
+    })))
+}
+
+fn section(
+    inner: &str,
+    start: usize,
+    place: &dyn Fn(Range<usize>) -> Place,
+) -> Result<Item, Box<Diagnostic>> {
+    let Some(end) = inner.find(']') else {
+        let here = place(start..start + 1 + inner.len());
+        let error = Diagnostic::error("the section's closing `]` is missing", Some(here))
+            .help(format!("write `[{}]`", inner.trim()));
+        return Err(Box::new(error));
+    };
+    let after = inner[end + 1..].trim();
+    if !after.is_empty() {
+        let from = start + 1 + inner.len() - after.len();
+        let error = Diagnostic::error(
+            format!("`{after}` stands after the section's name"),
+            Some(place(from..from + after.len())),
+        )
+        .help("put it on a line of its own");
+        return Err(Box::new(error));
+    }
+    let name = inner[..end].to_string();
+    if name.trim().is_empty() {
+        let here = place(start..start + 2 + end);
+        let error = Diagnostic::error("the section has no name", Some(here))
+            .help("write the job's name between the brackets: `[job1]`");
+        return Err(Box::new(error));
+    }
+    Ok(Item::Section { place: place(start..start + 2 + end), name })
+}
+
+/// `include FILE` or `include=FILE`.
+fn include(body: &str) -> Option<&str> {
+    let rest = body.strip_prefix("include")?;
+    if rest.is_empty() {
+        return Some("");
+    }
+    if !rest.starts_with([' ', '\t', '=']) {
+        return None;
+    }
+    Some(rest.trim_start().trim_start_matches('=').trim_start())
+}
