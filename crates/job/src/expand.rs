@@ -20,10 +20,12 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
             replaced = true;
         }
     }
-    if replaced && out.bytes().any(|b| matches!(b, b'+' | b'*' | b'/' | b'-' | b'^' | b'%')) {
-        if let Some(v) = plain_arithmetic(&out) {
-            return v.to_string();
-        }
+    let computes = |b: u8| matches!(b, b'+' | b'*' | b'/' | b'-' | b'^' | b'%');
+    if replaced
+        && out.bytes().any(computes)
+        && let Some(v) = plain_arithmetic(&out)
+    {
+        return v.to_string();
     }
     out
 }
