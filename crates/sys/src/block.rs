@@ -1,0 +1,198 @@
+//! Block devices (and the character devices that stand for storage): sizes, discard, buffer
+//! flush, scheduler.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+
+use crate::error::check;
+use crate::file::Device;
+use crate::{Error, Result};
+
+// Request numbers of <linux/fs.h>. `_IO` requests have no size in them and are the same on every
+// architecture; BLKGETSIZE64 is `_IOR(0x12, 114, size_t)`.
+const BLKFLSBUF: u32 = 0x1261;
+const BLKSSZGET: u32 = 0x1268;
+const BLKDISCARD: u32 = 0x1277;
+const BLKSECDISCARD: u32 = 0x127d;
+const BLKZEROOUT: u32 = 0x127f;
+const BLKPBSZGET: u32 = 0x127b;
+#[cfg(not(any(target_arch = "mips64", target_arch = "powerpc64", target_arch = "sparc64")))]
+const BLKGETSIZE64: u32 = 0x8008_1272;
+#[cfg(any(target_arch = "mips64", target_arch = "powerpc64", target_arch = "sparc64"))]
+const BLKGETSIZE64: u32 = 0x4008_1272;
+
+/// Calls an ioctl that takes a pointer to a `T`.
+fn ioctl<T>(op: &'static str, file: impl AsFd, request: u32, argument: &mut T) -> Result<()> {
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: each caller in this module passes the type its request reads and writes.
+    let rc = unsafe { libc::ioctl(fd, request as libc::Ioctl, std::ptr::from_mut(argument)) };
+    check(op, rc).map(drop)
+}
+
+/// Capacity of an open block device in bytes (`BLKGETSIZE64`).
+pub fn size(file: impl AsFd) -> Result<u64> {
+    let mut bytes = 0u64;
+    ioctl("ioctl BLKGETSIZE64", file, BLKGETSIZE64, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The smallest unit the device can address, in bytes (`BLKSSZGET`).
+pub fn logical_block(file: impl AsFd) -> Result<u32> {
+    let mut bytes = 0i32;
+    ioctl("ioctl BLKSSZGET", file, BLKSSZGET, &mut bytes)?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// The smallest unit the device can write without reading first, in bytes (`BLKPBSZGET`).
+pub fn physical_block(file: impl AsFd) -> Result<u32> {
+    let mut bytes = 0u32;
+    ioctl("ioctl BLKPBSZGET", file, BLKPBSZGET, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes back and drops the device's buffer cache (`BLKFLSBUF`); needs `CAP_SYS_ADMIN`.
+pub fn flush_buffers(file: impl AsFd) -> Result<()> {
+    ioctl("ioctl BLKFLSBUF", file, BLKFLSBUF, &mut 0u64)
+}
+
+/// Discards a range (`BLKDISCARD`): the device may forget it.
+///
+/// # Errors
+/// `EOPNOTSUPP` if the device has no discard; `EINVAL` for a range that is not whole blocks;
+/// `EBADF` for a descriptor not open for writing.
+pub fn discard(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
+    ioctl("ioctl BLKDISCARD", file, BLKDISCARD, &mut [offset, length])
+}
+
+/// Discards a range so that its data cannot be had back (`BLKSECDISCARD`).
+pub fn secure_discard(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
+    ioctl("ioctl BLKSECDISCARD", file, BLKSECDISCARD, &mut [offset, length])
+}
+
+/// Makes a range read as zeroes (`BLKZEROOUT`), by the device's own command where it has one.
+pub fn write_zeroes(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
+    ioctl("ioctl BLKZEROOUT", file, BLKZEROOUT, &mut [offset, length])
+}
+
+/// The sysfs directory of a block device or partition, resolved (`/sys/devices/…/block/sda`).
+pub fn sysfs_path(device: Device) -> Option<PathBuf> {
+    std::fs::canonicalize(format!("/sys/dev/block/{device}")).ok()
+}
+
+/// The kernel's name of a block device (`sda1`, `dm-0`).
+pub fn name(device: Device) -> Option<String> {
+    Some(sysfs_path(device)?.file_name()?.to_str()?.to_owned())
+}
+
+/// The sysfs directory of the whole disk: the device itself, or the parent of a partition.
+pub fn whole_disk_path(device: Device) -> Option<PathBuf> {
+    let path = sysfs_path(device)?;
+    if path.join("partition").exists() { path.parent().map(Path::to_path_buf) } else { Some(path) }
+}
+
+/// Capacity in bytes according to sysfs; needs no permission on the device.
+pub fn sysfs_size(device: Device) -> Option<u64> {
+    let sectors = read_number(&sysfs_path(device)?.join("size"))?;
+    Some(sectors.saturating_mul(512))
+}
+
+/// A number from the disk's `queue/` directory (`logical_block_size`, `nr_requests`,
+/// `max_sectors_kb`, `rotational` …). Partitions answer for their disk.
+pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
+    read_number(&whole_disk_path(device)?.join("queue").join(attribute))
+}
+
+/// Capacity in bytes of a character device that stands for storage: NVMe generic nodes
+/// (`/dev/ng0n1`), raw flash (`/dev/mtd0`), device DAX (`/dev/dax0.0`). `None` for others.
+pub fn char_size(device: Device) -> Option<u64> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    let name = path.file_name()?.to_str()?;
+    if let Some(rest) = name.strip_prefix("ng") {
+        // The namespace's block device has the same numbers and is its sibling or cousin.
+        let sectors = read_number(Path::new(&format!("/sys/class/block/nvme{rest}/size")))?;
+        return Some(sectors.saturating_mul(512));
+    }
+    if name.starts_with("mtd") || name.starts_with("dax") {
+        return read_number(&path.join("size"));
+    }
+    None
+}
+
+fn read_number(path: &Path) -> Option<u64> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// The I/O scheduler of the disk that `device` is or is a part of, and the ones it could use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scheduler {
+    /// In use; `none` where there is no scheduler.
+    pub current: String,
+    /// All that could be set.
+    pub available: Vec<String>,
+}
+
+/// Parses `queue/scheduler`: `none [mq-deadline] kyber`, the one in brackets in use.
+fn parse_scheduler(text: &str) -> Scheduler {
+    let bare = |word: &str| word.trim_matches(|c| c == '[' || c == ']').to_owned();
+    let current = text.split_whitespace().find(|word| word.starts_with('['));
+    Scheduler {
+        current: current.or(text.split_whitespace().next()).map(bare).unwrap_or_default(),
+        available: text.split_whitespace().map(bare).collect(),
+    }
+}
+
+fn scheduler_path(device: Device) -> Result<PathBuf> {
+    let disk = whole_disk_path(device)
+        .ok_or_else(|| Error::new("open", libc::ENOENT).at(format!("/sys/dev/block/{device}")))?;
+    Ok(disk.join("queue/scheduler"))
+}
+
+/// Reads the scheduler.
+pub fn scheduler(device: Device) -> Result<Scheduler> {
+    let path = scheduler_path(device)?;
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(parse_scheduler(&text)),
+        Err(error) => Err(Error::from_io("read", &error).at(path)),
+    }
+}
+
+/// Sets the scheduler and reads it back; needs root.
+///
+/// # Errors
+/// `EINVAL` if the kernel has no scheduler of this name (or took it and uses another).
+pub fn set_scheduler(device: Device, name: &str) -> Result<()> {
+    let path = scheduler_path(device)?;
+    std::fs::write(&path, name).map_err(|error| Error::from_io("write", &error).at(&path))?;
+    let now = scheduler(device)?;
+    if now.current != name {
+        return Err(Error::new("set I/O scheduler", libc::EINVAL).at(path));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scheduler_lines() {
+        let parsed = parse_scheduler("none [mq-deadline] kyber\n");
+        assert_eq!(parsed.current, "mq-deadline");
+        assert_eq!(parsed.available, ["none", "mq-deadline", "kyber"]);
+        assert_eq!(parse_scheduler("none\n").current, "none");
+        assert_eq!(parse_scheduler("").current, "");
+    }
+
+    #[test]
+    fn a_regular_file_has_no_block_size() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        assert_eq!(size(&file).unwrap_err().errno, libc::ENOTTY);
+        assert!(size(&file).unwrap_err().to_string().contains("BLKGETSIZE64"));
+    }
+
+    #[test]
+    fn zero_and_null_have_no_size() {
+        assert_eq!(char_size(Device { major: 1, minor: 5 }), None);
+        assert_eq!(char_size(Device { major: 1, minor: 3 }), None);
+    }
+}

@@ -1,0 +1,389 @@
+//! What the disks below a file did, from the kernel's counters.
+//!
+//! A counter is a number since boot; what happened during a run is the difference of two
+//! readings. The kernel counts an I/O when it completes, so readings before the first and after
+//! the last I/O are exact however short the run is; only the busy time is kept in scheduler ticks
+//! (1 to 10 ms).
+
+use std::path::{Path, PathBuf};
+
+use crate::file::{Device, Kind};
+use crate::{Error, Result, block, clock, file, mount};
+
+/// Counters of one block device, as in `/sys/block/*/stat` (Linux:
+/// Documentation/block/stat.rst). Ticks are milliseconds, sectors are 512 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Reads completed.
+    pub read_ios: u64,
+    /// Reads merged into another before they reached the device.
+    pub read_merges: u64,
+    /// Sectors read.
+    pub read_sectors: u64,
+    /// Time reads took, summed.
+    pub read_ticks: u64,
+    /// Writes completed.
+    pub write_ios: u64,
+    /// Writes merged.
+    pub write_merges: u64,
+    /// Sectors written.
+    pub write_sectors: u64,
+    /// Time writes took, summed.
+    pub write_ticks: u64,
+    /// I/Os in flight at the reading (not a counter: a difference has that of the later).
+    pub in_flight: u64,
+    /// Time during which something was in flight.
+    pub io_ticks: u64,
+    /// Time all I/Os took, summed (`time_in_queue`).
+    pub in_queue: u64,
+    /// Discards completed (Linux 4.18).
+    pub discard_ios: u64,
+    /// Discards merged.
+    pub discard_merges: u64,
+    /// Sectors discarded.
+    pub discard_sectors: u64,
+    /// Time discards took, summed.
+    pub discard_ticks: u64,
+    /// Cache flushes completed (Linux 5.5).
+    pub flush_ios: u64,
+    /// Time flushes took, summed.
+    pub flush_ticks: u64,
+}
+
+impl Counters {
+    /// Parses the numbers of a `stat` file, or of a `/proc/diskstats` line after the name: 11
+    /// fields, 15 since Linux 4.18, 17 since 5.5. More are left alone.
+    pub fn parse(text: &str) -> Option<Counters> {
+        let mut fields = [0u64; 17];
+        let mut count = 0;
+        for (slot, word) in fields.iter_mut().zip(text.split_whitespace()) {
+            *slot = word.parse().ok()?;
+            count += 1;
+        }
+        let f = &fields;
+        (count >= 11).then_some(Counters {
+            read_ios: f[0],
+            read_merges: f[1],
+            read_sectors: f[2],
+            read_ticks: f[3],
+            write_ios: f[4],
+            write_merges: f[5],
+            write_sectors: f[6],
+            write_ticks: f[7],
+            in_flight: f[8],
+            io_ticks: f[9],
+            in_queue: f[10],
+            discard_ios: f[11],
+            discard_merges: f[12],
+            discard_sectors: f[13],
+            discard_ticks: f[14],
+            flush_ios: f[15],
+            flush_ticks: f[16],
+        })
+    }
+
+    /// What happened between `earlier` and this reading. Ticks wrap at 2^32 in the kernel.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        let count = |now: u64, then: u64| now.saturating_sub(then);
+        let ticks = |now: u64, then: u64| match now.checked_sub(then) {
+            Some(passed) => passed,
+            None => u64::from((now as u32).wrapping_sub(then as u32)),
+        };
+        let (n, e) = (self, earlier);
+        Counters {
+            read_ios: count(n.read_ios, e.read_ios),
+            read_merges: count(n.read_merges, e.read_merges),
+            read_sectors: count(n.read_sectors, e.read_sectors),
+            read_ticks: ticks(n.read_ticks, e.read_ticks),
+            write_ios: count(n.write_ios, e.write_ios),
+            write_merges: count(n.write_merges, e.write_merges),
+            write_sectors: count(n.write_sectors, e.write_sectors),
+            write_ticks: ticks(n.write_ticks, e.write_ticks),
+            in_flight: n.in_flight,
+            io_ticks: ticks(n.io_ticks, e.io_ticks),
+            in_queue: ticks(n.in_queue, e.in_queue),
+            discard_ios: count(n.discard_ios, e.discard_ios),
+            discard_merges: count(n.discard_merges, e.discard_merges),
+            discard_sectors: count(n.discard_sectors, e.discard_sectors),
+            discard_ticks: ticks(n.discard_ticks, e.discard_ticks),
+            flush_ios: count(n.flush_ios, e.flush_ios),
+            flush_ticks: ticks(n.flush_ticks, e.flush_ticks),
+        }
+    }
+}
+
+/// One line of `/proc/diskstats`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Device number.
+    pub device: Device,
+    /// The kernel's name.
+    pub name: String,
+    /// Its counters.
+    pub counters: Counters,
+}
+
+/// Parses `/proc/diskstats`; lines of an unknown form are left out (those of partitions had four
+/// numbers before Linux 2.6.25).
+pub fn parse(text: &str) -> Vec<Line> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Line> {
+    let (major, rest) = line.trim_start().split_once(' ')?;
+    let (minor, rest) = rest.trim_start().split_once(' ')?;
+    let (name, rest) = rest.trim_start().split_once(' ')?;
+    let device = Device { major: major.parse().ok()?, minor: minor.parse().ok()? };
+    Some(Line { device, name: name.to_owned(), counters: Counters::parse(rest)? })
+}
+
+/// A whole disk, and the disks it is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disk {
+    /// The kernel's name: `sda`, `nvme0n1`, `dm-0`, `md127`.
+    pub name: String,
+    /// Where its `stat` file is.
+    sysfs: PathBuf,
+    /// What a device-mapper or md device is built on, or the paths of an NVMe multipath device:
+    /// whole disks, each once, in order of name.
+    pub members: Vec<Disk>,
+}
+
+impl Disk {
+    /// The whole disk of a block device or partition; `None` where sysfs does not know it.
+    pub fn of(device: Device) -> Option<Disk> {
+        Disk::at(&block::whole_disk_path(device)?, 8)
+    }
+
+    /// `depth` bounds stacks of devices, so that nothing in sysfs can make this run for ever.
+    fn at(sysfs: &Path, depth: usize) -> Option<Disk> {
+        let name = sysfs.file_name()?.to_str()?.to_owned();
+        let mut members: Vec<Disk> = match depth {
+            0 => Vec::new(),
+            _ => below(sysfs, &name).iter().filter_map(|path| Disk::at(path, depth - 1)).collect(),
+        };
+        members.sort_by(|a, b| a.name.cmp(&b.name));
+        members.dedup_by(|a, b| a.name == b.name);
+        Some(Disk { name, sysfs: sysfs.to_path_buf(), members })
+    }
+
+    /// Reads its counters now.
+    pub fn counters(&self) -> Result<Counters> {
+        let path = self.sysfs.join("stat");
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| Error::from_io("read", &error).at(&path))?;
+        Counters::parse(&text).ok_or_else(|| Error::new("parse", libc::EINVAL).at(path))
+    }
+}
+
+/// Whole disks directly below a disk.
+fn below(sysfs: &Path, name: &str) -> Vec<PathBuf> {
+    let list = |directory: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    };
+    let mut found = Vec::new();
+    for link in list(&sysfs.join("slaves")) {
+        let Ok(path) = link.canonicalize() else { continue };
+        let whole = if path.join("partition").exists() { path.parent() } else { None };
+        found.push(whole.map_or(path.clone(), Path::to_path_buf));
+    }
+    if let Some((subsystem, namespace)) = nvme_head(name) {
+        for path in list(Path::new("/sys/block")) {
+            let is_path = path
+                .file_name()
+                .and_then(|file| file.to_str())
+                .is_some_and(|file| nvme_path(file) == Some((subsystem, namespace)));
+            if let (true, Ok(path)) = (is_path, path.canonicalize()) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// `nvme1n2` → (1, 2): a namespace, which may be the head of a multipath device.
+fn nvme_head(name: &str) -> Option<(u32, u32)> {
+    let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
+    Some((subsystem.parse().ok()?, namespace.parse().ok()?))
+}
+
+/// `nvme1c3n2` → (1, 2): a path, through controller 3, to that namespace.
+fn nvme_path(name: &str) -> Option<(u32, u32)> {
+    let (subsystem, rest) = name.strip_prefix("nvme")?.split_once('c')?;
+    let (controller, namespace) = rest.split_once('n')?;
+    controller.parse::<u32>().ok()?;
+    Some((subsystem.parse().ok()?, namespace.parse().ok()?))
+}
+
+/// The whole disks that hold a path (a file, a directory, a device, or a file that is not there
+/// yet). Empty for what is on no disk of this machine: tmpfs, NFS, `/dev/null`.
+///
+/// File systems with several devices (btrfs) give all of them; an overlay those of its upper
+/// directory.
+pub fn disks_of(path: &Path) -> Result<Vec<Disk>> {
+    let mut disks: Vec<Disk> = Vec::new();
+    for device in devices_of(path, 4)? {
+        if let Some(disk) = Disk::of(device)
+            && !disks.iter().any(|known| known.name == disk.name)
+        {
+            disks.push(disk);
+        }
+    }
+    Ok(disks)
+}
+
+fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
+    let existing = mount::nearest_existing(path);
+    let facts = file::facts(&existing)?;
+    match (facts.kind, facts.node) {
+        (Kind::Block, Some(node)) => return Ok(vec![node]),
+        (Kind::Char, Some(node)) => return Ok(behind_char(node).into_iter().collect()),
+        _ if facts.device.major != 0 => return Ok(vec![facts.device]),
+        _ => {}
+    }
+    let Some(mount) = mount::holding(&existing)? else { return Ok(Vec::new()) };
+    if let Some(upper) = mount.super_option("upperdir") {
+        return if depth == 0 { Ok(Vec::new()) } else { devices_of(Path::new(upper), depth - 1) };
+    }
+    let mut devices = Vec::new();
+    // bcachefs names all its devices, with colons between.
+    for part in mount.source.to_string_lossy().split(':').filter(|part| part.starts_with('/')) {
+        if let Ok(facts) = file::facts(Path::new(part)) {
+            devices.extend(facts.node.filter(|_| facts.kind == Kind::Block));
+        }
+    }
+    if mount.kind == "btrfs" {
+        for device in btrfs_siblings(&devices) {
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+    }
+    Ok(devices)
+}
+
+/// The block device with the same data as an NVMe generic node.
+fn behind_char(node: Device) -> Option<Device> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok()?;
+    let rest = path.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();
+    Device::parse(&std::fs::read_to_string(format!("/sys/class/block/nvme{rest}/dev")).ok()?)
+}
+
+/// All devices of the btrfs file systems that use one of these.
+fn btrfs_siblings(known: &[Device]) -> Vec<Device> {
+    let mut all = Vec::new();
+    for system in std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten() {
+        let links = std::fs::read_dir(system.path().join("devices")).into_iter().flatten();
+        let devices: Vec<Device> = links
+            .filter_map(|link| std::fs::read_to_string(link.ok()?.path().join("dev")).ok())
+            .filter_map(|text| Device::parse(&text))
+            .collect();
+        if devices.iter().any(|device| known.contains(device)) {
+            all.extend(devices);
+        }
+    }
+    all
+}
+
+/// What one disk did between two moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Activity {
+    /// The disk's name.
+    pub name: String,
+    /// What it did.
+    pub counters: Counters,
+    /// Time between the moments, nanoseconds.
+    pub elapsed_ns: u64,
+    /// What the disks below it did; empty for a plain disk.
+    pub members: Vec<Activity>,
+}
+
+impl Activity {
+    /// Share of the time during which the disk was busy, in percent, at most 100.
+    pub fn utilisation(&self) -> f64 {
+        if self.elapsed_ns == 0 {
+            return 0.0;
+        }
+        (self.counters.io_ticks as f64 * 1e8 / self.elapsed_ns as f64).min(100.0)
+    }
+}
+
+/// One watched disk: what it was at the start.
+#[derive(Debug)]
+struct Watched {
+    disk: Disk,
+    start: Counters,
+    start_ns: u64,
+    members: Vec<Watched>,
+}
+
+impl Watched {
+    fn start(disk: Disk) -> Result<Watched> {
+        let members = disk.members.iter().cloned().map(Watched::start).collect::<Result<_>>()?;
+        let start_ns = clock::monotonic();
+        Ok(Watched { start: disk.counters()?, start_ns, disk, members })
+    }
+
+    fn activity(&self) -> Result<Activity> {
+        let counters = self.disk.counters()?.since(&self.start);
+        Ok(Activity {
+            name: self.disk.name.clone(),
+            counters,
+            elapsed_ns: clock::monotonic().saturating_sub(self.start_ns),
+            members: self.members.iter().map(Watched::activity).collect::<Result<_>>()?,
+        })
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.start_ns = clock::monotonic();
+        self.start = self.disk.counters()?;
+        self.members.iter_mut().try_for_each(Watched::restart)
+    }
+}
+
+/// Watches the disks below a set of files from its creation on.
+#[derive(Debug, Default)]
+pub struct Watch {
+    disks: Vec<Watched>,
+}
+
+impl Watch {
+    /// Starts watching the disks below these paths, each once, in the order in which the paths
+    /// name them. A path whose disk cannot be found is left out: it has no counters.
+    pub fn start<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Watch> {
+        let mut watch = Watch::default();
+        for path in paths {
+            watch.add(path)?;
+        }
+        Ok(watch)
+    }
+
+    /// Watches the disks of one more path, from now on.
+    pub fn add(&mut self, path: &Path) -> Result<()> {
+        for disk in disks_of(path)? {
+            if !self.disks.iter().any(|known| known.disk.name == disk.name) {
+                self.disks.push(Watched::start(disk)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins anew: what was until now does not count (a ramp time has ended).
+    pub fn restart(&mut self) -> Result<()> {
+        self.disks.iter_mut().try_for_each(Watched::restart)
+    }
+
+    /// What the disks did since the start. May be called any number of times.
+    pub fn activity(&self) -> Result<Vec<Activity>> {
+        self.disks.iter().map(Watched::activity).collect()
+    }
+
+    /// The disks that are watched.
+    pub fn disks(&self) -> impl Iterator<Item = &Disk> {
+        self.disks.iter().map(|watched| &watched.disk)
+    }
+}
+
+#[cfg(test)]
+mod tests;

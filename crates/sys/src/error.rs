@@ -1,0 +1,129 @@
+//! The one error of this crate: which call, on what, and what the kernel said.
+
+use std::path::{Path, PathBuf};
+
+use crate::errno;
+
+/// Result of a call in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A system call that failed.
+///
+/// `Display` names the call, the path, the errno's text and name and, where the cause is
+/// well known, what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// The system call or ioctl, spelled as its manual page is (`open`, `ioctl BLKGETSIZE64`).
+    pub op: &'static str,
+    /// What it was applied to, when that has a name.
+    pub path: Option<PathBuf>,
+    /// The positive errno.
+    pub errno: i32,
+}
+
+impl Error {
+    /// An error with an explicit errno.
+    pub fn new(op: &'static str, errno: i32) -> Error {
+        Error { op, path: None, errno }
+    }
+
+    /// The calling thread's `errno`, read right after `op` failed.
+    pub fn last(op: &'static str) -> Error {
+        Error::from_io(op, &std::io::Error::last_os_error())
+    }
+
+    /// Takes the errno out of a standard library error. An error without one (a text that is not
+    /// UTF-8, an early end of file) becomes `EIO`, or `EINVAL` for malformed data.
+    pub fn from_io(op: &'static str, error: &std::io::Error) -> Error {
+        use std::io::ErrorKind;
+        let fallback = match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => libc::EINVAL,
+            ErrorKind::NotFound => libc::ENOENT,
+            ErrorKind::PermissionDenied => libc::EACCES,
+            _ => libc::EIO,
+        };
+        Error::new(op, error.raw_os_error().unwrap_or(fallback))
+    }
+
+    /// The same error with the path it was about.
+    pub fn at(mut self, path: impl AsRef<Path>) -> Error {
+        self.path = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// What to do about it, for the causes that are well known.
+    pub fn advice(&self) -> Option<&'static str> {
+        errno::advice(self.op, self.errno)
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.op)?;
+        if let Some(path) = &self.path {
+            write!(f, " {}", path.display())?;
+        }
+        write!(f, ": {} ({})", errno::text(self.errno), errno::name(self.errno))?;
+        match self.advice() {
+            Some(advice) => write!(f, "; {advice}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> std::io::Error {
+        std::io::Error::from_raw_os_error(error.errno)
+    }
+}
+
+/// Turns the `-1` of a system call into an [`Error`].
+pub(crate) fn check(op: &'static str, rc: impl Into<i64>) -> Result<i64> {
+    let rc = rc.into();
+    if rc < 0 { Err(Error::last(op)) } else { Ok(rc) }
+}
+
+/// Like [`check`], repeating the call while a signal interrupts it.
+pub(crate) fn retry<R: Into<i64>>(op: &'static str, mut call: impl FnMut() -> R) -> Result<i64> {
+    loop {
+        match check(op, call()) {
+            Err(error) if error.errno == libc::EINTR => continue,
+            other => return other,
+        }
+    }
+}
+
+/// A path as the kernel wants it; a NUL byte inside is `EINVAL`.
+pub(crate) fn c_path(op: &'static str, path: &Path) -> Result<std::ffi::CString> {
+    use std::os::unix::ffi::OsStrExt;
+    std::ffi::CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Error::new(op, libc::EINVAL).at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_names_call_path_errno_and_remedy() {
+        let text = Error::new("open", libc::EACCES).at("/dev/sdz").to_string();
+        assert!(text.starts_with("open /dev/sdz: Permission denied (EACCES); "), "{text}");
+        let plain = Error::new("lseek", libc::ESPIPE).to_string();
+        assert_eq!(plain, "lseek: Illegal seek (ESPIPE)");
+    }
+
+    #[test]
+    fn io_errors_keep_their_errno() {
+        let io = std::io::Error::from_raw_os_error(libc::ENOSPC);
+        assert_eq!(Error::from_io("write", &io).errno, libc::ENOSPC);
+        let odd = std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8");
+        assert_eq!(Error::from_io("read", &odd).errno, libc::EINVAL);
+    }
+
+    #[test]
+    fn nul_in_a_path_is_refused() {
+        assert_eq!(c_path("open", Path::new("a\0b")).unwrap_err().errno, libc::EINVAL);
+    }
+}

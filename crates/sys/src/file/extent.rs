@@ -1,0 +1,35 @@
+//! Where a file has data.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use super::allocate::signed;
+use crate::Result;
+use crate::error::check;
+
+/// The first byte at or after `offset` that may hold data (`SEEK_DATA`); `None` if only a hole
+/// follows. Unwritten (preallocated) extents count as holes on ext4, XFS and btrfs. A file system
+/// without support calls everything data.
+///
+/// Moves the descriptor's file position.
+pub fn next_data(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
+    seek("lseek SEEK_DATA", file, offset, libc::SEEK_DATA)
+}
+
+/// The first byte at or after `offset` that lies in a hole (`SEEK_HOLE`); the end of the file
+/// counts as one. `None` at or after the end of the file.
+///
+/// Moves the descriptor's file position.
+pub fn next_hole(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
+    seek("lseek SEEK_HOLE", file, offset, libc::SEEK_HOLE)
+}
+
+fn seek(op: &'static str, file: impl AsFd, offset: u64, whence: i32) -> Result<Option<u64>> {
+    let offset = signed(op, offset)?;
+    // SAFETY: integers only; the descriptor is open while borrowed.
+    let at = check(op, unsafe { libc::lseek(file.as_fd().as_raw_fd(), offset, whence) });
+    match at {
+        Ok(at) => Ok(Some(at as u64)),
+        Err(error) if error.errno == libc::ENXIO => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,61 @@
+//! What direct and atomic I/O on a file must look like, from `statx(2)`.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use crate::Result;
+use crate::error::check;
+
+/// Alignment that direct I/O must have, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectLimits {
+    /// Of buffers in memory.
+    pub memory: u32,
+    /// Of offsets and lengths.
+    pub offset: u32,
+}
+
+/// Sizes that atomic writes may have, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtomicLimits {
+    /// The smallest.
+    pub unit_min: u32,
+    /// The largest.
+    pub unit_max: u32,
+    /// How many segments one write may have.
+    pub segments_max: u32,
+}
+
+/// What the file system answers about direct I/O: `None` if it (or a kernel before 6.1) does not
+/// say, `Some(None)` if direct I/O is not possible on this file.
+pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
+    let facts = statx(file, libc::STATX_DIOALIGN)?;
+    if facts.stx_mask & libc::STATX_DIOALIGN == 0 {
+        return Ok(None);
+    }
+    let limits =
+        DirectLimits { memory: facts.stx_dio_mem_align, offset: facts.stx_dio_offset_align };
+    Ok(Some((limits.offset != 0).then_some(limits)))
+}
+
+/// What atomic writes may look like: `None` where there are none (or before Linux 6.11).
+pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
+    let facts = statx(file, libc::STATX_WRITE_ATOMIC)?;
+    if facts.stx_mask & libc::STATX_WRITE_ATOMIC == 0 || facts.stx_atomic_write_unit_max == 0 {
+        return Ok(None);
+    }
+    Ok(Some(AtomicLimits {
+        unit_min: facts.stx_atomic_write_unit_min,
+        unit_max: facts.stx_atomic_write_unit_max,
+        segments_max: facts.stx_atomic_write_segments_max,
+    }))
+}
+
+fn statx(file: impl AsFd, mask: u32) -> Result<libc::statx> {
+    // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
+    let mut facts: libc::statx = unsafe { std::mem::zeroed() };
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: the empty path is NUL-terminated, `facts` is writable, the descriptor is open.
+    let rc = unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &mut facts) };
+    check("statx", rc)?;
+    Ok(facts)
+}

@@ -1,0 +1,174 @@
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// A file name of this test's own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        Scratch(std::env::temp_dir().join(format!("fiord-sys-{}-{name}", std::process::id())))
+    }
+
+    fn open(&self) -> std::os::fd::OwnedFd {
+        Open::read_write().create(true).open(&self.0).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = remove(&self.0);
+    }
+}
+
+#[test]
+fn facts_of_each_kind() {
+    let kind = |path: &str| facts(Path::new(path)).unwrap().kind;
+    assert_eq!(kind("/"), Kind::Directory);
+    assert_eq!(kind("/dev/null"), Kind::Char);
+    assert_eq!(kind("/proc/self/status"), Kind::Regular);
+    assert_eq!(link_facts(Path::new("/proc/self")).unwrap().kind, Kind::Link);
+    assert_eq!(facts(Path::new("/dev/zero")).unwrap().node, Some(Device { major: 1, minor: 5 }));
+    let missing = facts(Path::new("/no/such")).unwrap_err();
+    assert_eq!(missing.to_string(), "stat /no/such: No such file or directory (ENOENT)");
+    assert!(!exists(Path::new("/no/such")).unwrap());
+    assert!(exists(Path::new("/dev/null")).unwrap());
+}
+
+#[test]
+fn sizes() {
+    let scratch = Scratch::new("sizes");
+    let fd = scratch.open();
+    truncate(&fd, 12345).unwrap();
+    assert_eq!(target_size(&scratch.0).unwrap(), Some(12345));
+    assert_eq!(facts_of(&fd).unwrap().size, 12345);
+    assert_eq!(target_size(Path::new("/dev/zero")).unwrap(), None);
+    assert_eq!(target_size(Path::new("/")).unwrap(), None);
+    assert_eq!(truncate(&fd, u64::MAX).unwrap_err().errno, libc::EFBIG);
+    let room = space(&scratch.0).unwrap();
+    assert!(room.total >= room.free && room.free >= room.available);
+}
+
+#[test]
+fn allocation_by_each_word() {
+    let scratch = Scratch::new("allocate");
+    let fd = scratch.open();
+    let size = || facts_of(&fd).unwrap().size;
+    assert!(!allocate(&fd, Preallocate::None, 0, 4096).unwrap());
+    assert_eq!(size(), 0);
+    assert!(allocate(&fd, Preallocate::Truncate, 0, 8192).unwrap());
+    assert_eq!(size(), 8192);
+    assert!(allocate(&fd, Preallocate::Truncate, 0, 4096).unwrap());
+    assert_eq!(size(), 8192, "truncate never shortens");
+    assert!(allocate(&fd, Preallocate::Posix, 0, 65536).unwrap());
+    assert_eq!(size(), 65536);
+    match allocate(&fd, Preallocate::Keep, 65536, 65536) {
+        Ok(_) => assert_eq!(size(), 65536),
+        Err(error) => assert_eq!(error.errno, libc::EOPNOTSUPP, "{error}"),
+    }
+    if allocate(&fd, Preallocate::Native, 0, 131_072).unwrap() {
+        assert_eq!(size(), 131_072);
+    }
+}
+
+#[test]
+fn opening_with_flags() {
+    let scratch = Scratch::new("open");
+    let missing = Open::read_only().open(&scratch.0).unwrap_err();
+    assert_eq!((missing.op, missing.errno), ("open", libc::ENOENT));
+    drop(Open::write_only().create(true).exclusive(true).mode(0o600).open(&scratch.0).unwrap());
+    assert_eq!(facts(&scratch.0).unwrap().mode, 0o600);
+    let again = Open::write_only().create(true).exclusive(true).open(&scratch.0).unwrap_err();
+    assert_eq!(again.errno, libc::EEXIST);
+    Open::read_only().no_access_time(true).open(&scratch.0).unwrap();
+    // Not ours unless we are root: falls back to a plain open.
+    Open::read_only().no_access_time(true).open(Path::new("/proc/self/status")).unwrap();
+    Open::read_write().sync(true).data_sync(true).truncate(true).open(&scratch.0).unwrap();
+    let directory = Open::read_write().open(Path::new("/")).unwrap_err();
+    assert!(directory.to_string().contains("a directory is named"), "{directory}");
+    match Open::read_only().direct(true).open(Path::new("/proc/self/status")) {
+        Ok(_) => eprintln!("this kernel takes O_DIRECT on proc"),
+        Err(error) => assert!(error.to_string().contains("direct=0"), "{error}"),
+    }
+    open_directory(&std::env::temp_dir()).unwrap();
+    assert_eq!(open_directory(&scratch.0).unwrap_err().errno, libc::ENOTDIR);
+}
+
+#[test]
+fn syncing_and_cache() {
+    let scratch = Scratch::new("sync");
+    let fd = scratch.open();
+    allocate(&fd, Preallocate::Truncate, 0, 65536).unwrap();
+    std::fs::write(&scratch.0, vec![1u8; 65536]).unwrap();
+    let all = RangeSync { wait_before: true, write: true, wait_after: true };
+    assert_eq!(all.bits(), 7);
+    sync_range(&fd, 0, 0, all).unwrap();
+    fdatasync(&fd).unwrap();
+    fsync(&fd).unwrap();
+    for advice in
+        [Advice::Normal, Advice::Sequential, Advice::Random, Advice::NoReuse, Advice::WillNeed]
+    {
+        advise(&fd, 0, 0, advice).unwrap();
+    }
+    match cached_pages(&fd, 0, 65536) {
+        Ok(pages) => assert!(pages.cached > 0, "{pages:?}"),
+        Err(error) => assert!(matches!(error.errno, libc::ENOSYS | libc::EPERM), "{error}"),
+    }
+    assert!(drop_cache(&fd, 0, 0).unwrap());
+    let null = Open::read_only().open(Path::new("/dev/null")).unwrap();
+    assert!(!drop_cache(&null, 0, 0).unwrap());
+}
+
+#[test]
+fn holes_and_data() {
+    let scratch = Scratch::new("holes");
+    let fd = scratch.open();
+    truncate(&fd, 1 << 20).unwrap();
+    match next_data(&fd, 0).unwrap() {
+        None => assert_eq!(next_hole(&fd, 0).unwrap(), Some(0)),
+        Some(at) => assert_eq!(at, 0, "a file system without holes says data at once"),
+    }
+    assert_eq!(next_data(&fd, 1 << 20).unwrap(), None);
+}
+
+#[test]
+fn locks_exclude_other_opens() {
+    let scratch = Scratch::new("lock");
+    let (one, two) = (scratch.open(), scratch.open());
+    let held = Lock::hold(one.as_fd(), LockKind::Exclusive).unwrap();
+    let refused = Lock::try_hold(two.as_fd(), LockKind::Shared).unwrap_err();
+    assert_eq!(refused.errno, libc::EWOULDBLOCK);
+    drop(held);
+    let _one = Lock::hold(one.as_fd(), LockKind::Shared).unwrap();
+    let _two = Lock::try_hold(two.as_fd(), LockKind::Shared).unwrap();
+}
+
+#[test]
+fn hints_and_limits_answer() {
+    let scratch = Scratch::new("hints");
+    let fd = scratch.open();
+    for lifetime in
+        [Lifetime::None, Lifetime::Short, Lifetime::Medium, Lifetime::Long, Lifetime::Extreme]
+    {
+        set_lifetime(&fd, lifetime).unwrap();
+    }
+    if let Some(Some(limits)) = direct_limits(&fd).unwrap() {
+        assert!(limits.offset.is_power_of_two());
+    }
+    if let Some(limits) = atomic_limits(&fd).unwrap() {
+        assert!(limits.unit_min <= limits.unit_max);
+    }
+}
+
+#[test]
+fn removing() {
+    let scratch = Scratch::new("remove");
+    drop(scratch.open());
+    assert!(remove(&scratch.0).unwrap());
+    assert!(!remove(&scratch.0).unwrap());
+    let directory = Scratch::new("dir");
+    make_directories(&directory.0.join("a/b")).unwrap();
+    assert!(remove(&directory.0).is_err());
+    std::fs::remove_dir_all(&directory.0).unwrap();
+}

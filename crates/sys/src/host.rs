@@ -1,0 +1,105 @@
+//! The machine: name, page sizes, memory, wall time.
+
+use std::sync::OnceLock;
+
+/// The host's name (`gethostname(2)`); empty if there is none.
+pub fn name() -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the pointer and length describe `buffer`; one byte is kept for the NUL.
+    let rc = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    if rc != 0 {
+        return String::new();
+    }
+    let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(&buffer[..end]).into_owned()
+}
+
+/// Bytes in a page.
+pub fn page_size() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    // SAFETY: takes and returns integers.
+    *SIZE.get_or_init(|| match unsafe { libc::sysconf(libc::_SC_PAGESIZE) } {
+        size if size > 0 => size as usize,
+        _ => 4096,
+    })
+}
+
+/// Bytes in a huge page of the default size (2 MiB if the kernel has none).
+pub fn huge_page_size() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    *SIZE.get_or_init(|| memory().huge_page_size as usize)
+}
+
+/// What `/proc/meminfo` says, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// All the kernel can use.
+    pub total: u64,
+    /// What programs could get without swapping.
+    pub available: u64,
+    /// Dirty pages.
+    pub dirty: u64,
+    /// Pages under write-back.
+    pub writeback: u64,
+    /// Free huge pages (a count).
+    pub huge_pages_free: u64,
+    /// Size of one.
+    pub huge_page_size: u64,
+}
+
+/// Memory of the machine. Where `/proc` is not there: the total from `sysconf(3)`, the rest 0.
+pub fn memory() -> Memory {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let mut memory = parse_meminfo(&text);
+    if memory.total == 0 {
+        // SAFETY: takes and returns integers.
+        let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+        memory.total = u64::try_from(pages).unwrap_or(0) * page_size() as u64;
+    }
+    memory
+}
+
+fn parse_meminfo(text: &str) -> Memory {
+    let number = |name: &str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let value: u64 = rest.split_whitespace().next()?.parse().ok()?;
+        Some(if rest.trim_end().ends_with("kB") { value * 1024 } else { value })
+    };
+    Memory {
+        total: number("MemTotal").unwrap_or(0),
+        available: number("MemAvailable").unwrap_or(0),
+        dirty: number("Dirty").unwrap_or(0),
+        writeback: number("Writeback").unwrap_or(0),
+        huge_pages_free: number("HugePages_Free").unwrap_or(0),
+        huge_page_size: number("Hugepagesize").unwrap_or(2 << 20),
+    }
+}
+
+/// Wall time in nanoseconds since 1970.
+pub fn wall_time() -> u64 {
+    crate::clock::wall()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meminfo_lines() {
+        let text = "MemTotal:       1000 kB\nMemAvailable:    500 kB\nDirty: 8 kB\nWriteback: 4 kB\n\
+                    HugePages_Free:        3\nHugepagesize:       2048 kB\n";
+        let memory = parse_meminfo(text);
+        assert_eq!(memory.total, 1_024_000);
+        assert_eq!(memory.available, 512_000);
+        assert_eq!((memory.dirty, memory.writeback), (8192, 4096));
+        assert_eq!((memory.huge_pages_free, memory.huge_page_size), (3, 2 << 20));
+    }
+
+    #[test]
+    fn this_machine() {
+        assert!(!name().is_empty());
+        assert!(page_size().is_power_of_two());
+        assert!(memory().total > 16 << 20);
+        assert!(wall_time() > 1_600_000_000_000_000_000);
+    }
+}

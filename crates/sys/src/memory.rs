@@ -1,0 +1,335 @@
+//! I/O buffers of every kind that `mem=` knows.
+//!
+//! A [`Region`] is reserved, not touched: pages come into being when they are used, so a thousand
+//! jobs that never touch their buffers cost address space only. All regions read as zeroes at
+//! first, except those mapped from a file that had contents.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+use crate::error::check;
+use crate::{Error, Result, file, host};
+
+/// Where a buffer's memory comes from; the words of `mem=`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Source {
+    /// Private anonymous memory (`malloc`): what the C library does for large blocks.
+    #[default]
+    Malloc,
+    /// A System V segment, private to the process (`shm`).
+    Shm,
+    /// The same on huge pages (`shmhuge`).
+    ShmHuge,
+    /// Private anonymous memory, or a file (`mmap`, `mmap:/path`). The file is mapped shared, as
+    /// private pages of a file would be anonymous memory again after the first write.
+    Mmap(Option<PathBuf>),
+    /// Anonymous huge pages, or a file on hugetlbfs (`mmaphuge`, `mmaphuge:/path`).
+    MmapHuge(Option<PathBuf>),
+    /// Shared anonymous memory, or a file (`mmapshared`, `mmapshared:/path`).
+    MmapShared(Option<PathBuf>),
+}
+
+impl Source {
+    /// Whether it consists of huge pages, whose size lengths are rounded up to.
+    pub fn is_huge(&self) -> bool {
+        matches!(self, Source::ShmHuge | Source::MmapHuge(_))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Source::Mmap(path) | Source::MmapHuge(path) | Source::MmapShared(path) => {
+                path.as_deref()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How a region was got, and so how it is given back.
+#[derive(Debug)]
+enum Origin {
+    Mapped,
+    Segment,
+    /// Mapped from this file, which is removed at the end if it was made here.
+    File {
+        path: PathBuf,
+        created: bool,
+    },
+}
+
+/// Memory for I/O. Dropping it gives it back; no I/O may be under way on it then.
+#[derive(Debug)]
+pub struct Region {
+    /// Aligned start.
+    start: NonNull<u8>,
+    len: usize,
+    /// What was mapped: begins at or before `start`.
+    base: NonNull<u8>,
+    mapped: usize,
+    origin: Origin,
+}
+
+// SAFETY: a region owns its memory alone (file-backed ones have a range of the file to themselves
+// in this process), so it may move to another thread, as a `Vec<u8>` may.
+unsafe impl Send for Region {}
+// SAFETY: through `&Region` the memory can only be read by safe code.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Reserves `len` bytes starting at a multiple of `align` (0 and 1 mean: page-aligned; huge
+    /// sources are aligned to their page at least).
+    ///
+    /// # Errors
+    /// `EINVAL` for an alignment that is not a power of two or no length, `ENOMEM` when there is
+    /// not so much, with what to do about it for huge pages.
+    pub fn new(source: &Source, len: usize, align: usize) -> Result<Region> {
+        let align = align.max(1);
+        if len == 0 || !align.is_power_of_two() {
+            return Err(Error::new("allocate I/O buffers", libc::EINVAL));
+        }
+        let page = if source.is_huge() { host::huge_page_size() } else { host::page_size() };
+        let slack = align.saturating_sub(page);
+        let mapped = len
+            .checked_add(slack)
+            .and_then(|want| want.checked_next_multiple_of(page))
+            .ok_or_else(|| Error::new("allocate I/O buffers", libc::ENOMEM))?;
+        let (base, origin) = match source {
+            Source::Shm => (segment("shmget", mapped, 0)?, Origin::Segment),
+            Source::ShmHuge => {
+                (segment("shmget SHM_HUGETLB", mapped, libc::SHM_HUGETLB)?, Origin::Segment)
+            }
+            _ => match source.path() {
+                Some(path) => map_file(path, mapped, page)?,
+                None => (map_anonymous(source, mapped)?, Origin::Mapped),
+            },
+        };
+        let address = base.as_ptr() as usize;
+        let lead = address.next_multiple_of(align) - address;
+        // SAFETY: `lead` is at most `slack` (the base is a multiple of `page`), which was added
+        // to the mapping, so `start` and `len` bytes from it lie inside.
+        let start = unsafe { base.add(lead) };
+        Ok(Region { start, len, base, mapped, origin })
+    }
+
+    /// The first byte.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Usable length in bytes.
+    #[allow(clippy::len_without_is_empty)] // a region is never empty
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The bytes.
+    ///
+    /// The kernel must not be writing into the region (a read that is under way).
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: `len` bytes from `start` are mapped, initialised by the kernel (zeroes or file
+        // contents) and owned by this region.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    /// The bytes, to fill.
+    ///
+    /// The kernel must not be using the region (I/O that is under way).
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as in `as_slice`, and `&mut self` excludes other users.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Makes all pages present and writable now, so that no fault is measured later. Uses
+    /// `MADV_POPULATE_WRITE` (Linux 5.14), or touches each page.
+    pub fn prefault(&mut self) -> Result<()> {
+        /// `MADV_POPULATE_WRITE`.
+        const POPULATE_WRITE: i32 = 23;
+        // SAFETY: the range is mapped by this region.
+        let rc = unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, POPULATE_WRITE) };
+        match check("madvise MADV_POPULATE_WRITE", rc) {
+            Ok(_) => Ok(()),
+            Err(error) if error.errno == libc::EINVAL => {
+                let page = host::page_size();
+                for byte in self.as_mut_slice().iter_mut().step_by(page) {
+                    // SAFETY: `byte` is a valid reference; volatile keeps the write of the same
+                    // value from being optimised away.
+                    unsafe { std::ptr::write_volatile(byte, std::ptr::read_volatile(byte)) };
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `mlock(2)`: keeps all of it in memory (and brings it in). Undone when dropped.
+    pub fn lock(&mut self) -> Result<()> {
+        // SAFETY: the range is mapped by this region.
+        check("mlock", unsafe { libc::mlock(self.base.as_ptr().cast(), self.mapped) }).map(drop)
+    }
+
+    /// Asks for (or against) transparent huge pages.
+    pub fn transparent_huge(&mut self, on: bool) -> Result<()> {
+        let advice = if on { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: the range is mapped by this region; the advice changes no contents.
+        let rc = unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, advice) };
+        check("madvise MADV_HUGEPAGE", rc).map(drop)
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        match &self.origin {
+            Origin::Segment => {
+                // SAFETY: `base` is where the segment was attached, and nothing borrows it.
+                unsafe { libc::shmdt(self.base.as_ptr().cast()) };
+            }
+            Origin::Mapped | Origin::File { .. } => {
+                // SAFETY: exactly the range that was mapped, and nothing borrows it.
+                unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
+            }
+        }
+        if let Origin::File { path, created: true } = &self.origin {
+            // There is no one to tell if it cannot be removed, or somebody else did.
+            let _ = file::remove(path);
+        }
+    }
+}
+
+/// Pins `bytes` of memory for as long as the result lives (`lockmem=`), to leave less for the
+/// page cache.
+pub fn pin(bytes: usize) -> Result<Region> {
+    let mut region = Region::new(&Source::Malloc, bytes, 0)?;
+    region.lock()?;
+    Ok(region)
+}
+
+fn map_anonymous(source: &Source, len: usize) -> Result<NonNull<u8>> {
+    let (op, flags) = match source {
+        Source::MmapHuge(_) => ("mmap MAP_HUGETLB", libc::MAP_PRIVATE | libc::MAP_HUGETLB),
+        Source::MmapShared(_) => ("mmap", libc::MAP_SHARED),
+        _ => ("mmap", libc::MAP_PRIVATE | libc::MAP_NORESERVE),
+    };
+    map(op, len, flags | libc::MAP_ANONYMOUS, -1, 0)
+}
+
+fn map(op: &'static str, len: usize, flags: i32, fd: i32, offset: i64) -> Result<NonNull<u8>> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, fd, offset) };
+    if base == libc::MAP_FAILED {
+        return Err(Error::last(op));
+    }
+    NonNull::new(base.cast()).ok_or_else(|| Error::new(op, libc::ENOMEM))
+}
+
+fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
+    // SAFETY: integers only.
+    let id = check(op, unsafe {
+        libc::shmget(libc::IPC_PRIVATE, len, libc::IPC_CREAT | flags | 0o600)
+    })?;
+    // SAFETY: attaches at an address of the kernel's choice.
+    let base = unsafe { libc::shmat(id as i32, std::ptr::null(), 0) };
+    let attached = if base as isize == -1 { Err(Error::last("shmat")) } else { Ok(base) };
+    // Marked for removal at once: it lives until it is detached, even if the process is killed.
+    // SAFETY: integers and a null pointer that IPC_RMID does not read.
+    unsafe { libc::shmctl(id as i32, libc::IPC_RMID, std::ptr::null_mut()) };
+    NonNull::new(attached?.cast()).ok_or_else(|| Error::new(op, libc::ENOMEM))
+}
+
+/// How far each buffer file has been given out, so that regions never overlap.
+static FILE_ENDS: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
+
+fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin)> {
+    let created = !file::exists(path)?;
+    let fd = file::Open::read_write().create(true).mode(0o600).open(path)?;
+    let handle = File::from(fd);
+    let mut ends = FILE_ENDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let start = if created { 0 } else { ends.get(path).copied().unwrap_or(0) };
+    let start = start.next_multiple_of(page as u64);
+    let end = start + len as u64;
+    let grown = file::facts_of(&handle)
+        .and_then(|facts| if facts.size < end { file::truncate(&handle, end) } else { Ok(()) });
+    grown.map_err(|error| error.at(path))?;
+    let base = map("mmap", len, libc::MAP_SHARED, handle.as_raw_fd(), start as i64)
+        .map_err(|error| error.at(path))?;
+    ends.insert(path.to_path_buf(), end);
+    Ok((base, Origin::File { path: path.to_path_buf(), created }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn works(source: &Source, align: usize) -> Region {
+        let mut region = Region::new(source, 100_000, align).unwrap();
+        assert_eq!(region.len(), 100_000);
+        assert_eq!(region.as_ptr() as usize % align.max(1), 0);
+        assert!(region.as_slice().iter().all(|&byte| byte == 0));
+        region.as_mut_slice().fill(0xa5);
+        region.prefault().unwrap();
+        assert!(region.as_slice().iter().all(|&byte| byte == 0xa5));
+        region
+    }
+
+    #[test]
+    fn every_plain_source_and_alignment() {
+        for source in [Source::Malloc, Source::Shm, Source::Mmap(None), Source::MmapShared(None)] {
+            for align in [0, 1, 512, 4096, 65536, 4 << 20] {
+                works(&source, align);
+            }
+        }
+    }
+
+    #[test]
+    fn file_backed_regions_do_not_overlap_and_leave_no_file() {
+        let path = std::env::temp_dir().join(format!("fiord-region-{}", std::process::id()));
+        let source = Source::MmapShared(Some(path.clone()));
+        let first = works(&source, 4096);
+        let second = works(&source, 4096);
+        drop(second);
+        assert!(first.as_slice().iter().all(|&byte| byte == 0xa5));
+        drop(first);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn huge_pages_work_or_say_what_to_do() {
+        for source in [Source::MmapHuge(None), Source::ShmHuge] {
+            match Region::new(&source, 4096, 0) {
+                Ok(mut region) => region.as_mut_slice().fill(1),
+                Err(error) => {
+                    eprintln!("no huge pages here: {error}");
+                    assert!(error.advice().is_some(), "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn untouched_memory_costs_nothing() {
+        let before = crate::usage::memory().unwrap().resident;
+        let region = Region::new(&Source::Malloc, 4 << 30, 4096).unwrap();
+        let after = crate::usage::memory().unwrap().resident;
+        assert!(after.saturating_sub(before) < 64 << 20, "{before} {after}");
+        drop(region);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert_eq!(Region::new(&Source::Malloc, 0, 0).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(Region::new(&Source::Malloc, 1, 3).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(Region::new(&Source::Malloc, usize::MAX, 0).unwrap_err().errno, libc::ENOMEM);
+    }
+
+    #[test]
+    fn pinning_works_or_names_the_limit() {
+        match pin(64 << 10) {
+            Ok(region) => assert_eq!(region.len(), 64 << 10),
+            Err(error) => assert!(error.to_string().contains("memlock"), "{error}"),
+        }
+    }
+}

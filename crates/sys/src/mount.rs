@@ -1,0 +1,294 @@
+//! What is mounted, and whether a block device is in use.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use crate::file::Device;
+use crate::{Error, Result, block, file};
+
+/// One line of `/proc/self/mountinfo` (format: `proc_pid_mountinfo(5)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// The kernel's number of the mount.
+    pub id: u64,
+    /// Device of the file system; major 0 if it is not on one block device.
+    pub device: Device,
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// File system type.
+    pub kind: String,
+    /// What was mounted: a device path for those on disks.
+    pub source: PathBuf,
+    /// Options of the mount itself (`rw,noatime`).
+    pub options: String,
+    /// Options of the file system (`upperdir=` of overlay is among them).
+    pub super_options: String,
+}
+
+impl Mount {
+    /// The value of a file system option (`upperdir`).
+    pub fn super_option(&self, name: &str) -> Option<&str> {
+        self.super_options
+            .split(',')
+            .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// All mounts this process sees.
+pub fn mounts() -> Result<Vec<Mount>> {
+    let path = "/proc/self/mountinfo";
+    let text = std::fs::read(path).map_err(|error| Error::from_io("read", &error).at(path))?;
+    Ok(parse(&text))
+}
+
+/// Parses mountinfo; lines of an unknown form are left out.
+pub fn parse(text: &[u8]) -> Vec<Mount> {
+    text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|&byte| byte == b' ');
+    let mut text = || Some(String::from_utf8_lossy(fields.next()?).into_owned());
+    let id = text()?.parse().ok()?;
+    let _parent = text()?;
+    let device = Device::parse(&text()?)?;
+    let _root = text()?;
+    let point = unescape(fields.next()?);
+    let options = String::from_utf8_lossy(fields.next()?).into_owned();
+    // Any number of optional fields, then a single hyphen.
+    fields.by_ref().find(|field| *field == b"-")?;
+    let kind = String::from_utf8_lossy(fields.next()?).into_owned();
+    let source = unescape(fields.next()?);
+    let super_options = unescape(fields.next().unwrap_or_default());
+    Some(Mount {
+        id,
+        device,
+        point: PathBuf::from(point),
+        kind,
+        source: PathBuf::from(source),
+        options,
+        super_options: super_options.to_string_lossy().into_owned(),
+    })
+}
+
+/// Undoes the kernel's octal escapes of space, tab, newline and backslash (`\040`).
+fn unescape(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let [byte, tail @ ..] = rest {
+        let octal = (*byte == b'\\').then(|| tail.get(..3)).flatten();
+        let value = octal
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match value {
+            Some(value) => {
+                bytes.push(value);
+                rest = &tail[3..];
+            }
+            None => {
+                bytes.push(*byte);
+                rest = tail;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+/// The mount that holds a path, which need not exist as long as its directory does.
+///
+/// By the kernel's mount number where `statx(2)` gives it (Linux 5.8), else by the longest mount
+/// point that the path begins with.
+pub fn holding(path: &Path) -> Result<Option<Mount>> {
+    let mut mounts = mounts()?;
+    let existing = nearest_existing(path);
+    let found = match mount_id(&existing) {
+        Some(id) => mounts.iter().position(|mount| mount.id == id),
+        None => None,
+    };
+    let found = found.or_else(|| by_prefix(&mounts, &existing));
+    Ok(found.map(|index| mounts.swap_remove(index)))
+}
+
+/// The path made absolute without links, or the nearest directory above it that exists.
+pub(crate) fn nearest_existing(path: &Path) -> PathBuf {
+    let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    loop {
+        if let Ok(real) = std::fs::canonicalize(&path) {
+            return real;
+        }
+        if !path.pop() {
+            return PathBuf::from("/");
+        }
+    }
+}
+
+/// Among mounts on the same point, the last hides the others.
+fn by_prefix(mounts: &[Mount], path: &Path) -> Option<usize> {
+    mounts
+        .iter()
+        .enumerate()
+        .filter(|(_, mount)| path.starts_with(&mount.point))
+        .max_by_key(|(_, mount)| mount.point.components().count())
+        .map(|(index, _)| index)
+}
+
+fn mount_id(path: &Path) -> Option<u64> {
+    let name = crate::error::c_path("statx", path).ok()?;
+    // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
+    let mut facts: libc::statx = unsafe { std::mem::zeroed() };
+    let mask = libc::STATX_MNT_ID;
+    // SAFETY: `name` is NUL-terminated and `facts` writable; both outlive the call.
+    let rc = unsafe { libc::statx(libc::AT_FDCWD, name.as_ptr(), 0, mask, &mut facts) };
+    (rc == 0 && facts.stx_mask & mask != 0).then_some(facts.stx_mnt_id)
+}
+
+/// One way in which a block device is in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Use {
+    /// The device is mounted here.
+    Mounted {
+        /// Name of the device that is mounted: the one asked about, or a part of it, or one that
+        /// is built on it.
+        device: String,
+        /// The mount point.
+        point: PathBuf,
+    },
+    /// It is swap space.
+    Swap {
+        /// Name of the device, as above.
+        device: String,
+    },
+}
+
+impl std::fmt::Display for Use {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Use::Mounted { device, point } => {
+                write!(f, "{device} is mounted on {}", point.display())
+            }
+            Use::Swap { device } => write!(f, "{device} is swap space"),
+        }
+    }
+}
+
+/// How a block device is in use: it, a partition of it or a device built on it (device mapper,
+/// md) is mounted or is swap. Empty if it is not.
+///
+/// For a partition the disk it is a part of does not count: writing to one partition leaves the
+/// others alone.
+pub fn uses(device: Device) -> Result<Vec<Use>> {
+    let mounts = mounts()?;
+    let swaps = swap_devices();
+    let mut found = Vec::new();
+    for (name, device) in family(device) {
+        for mount in &mounts {
+            if is_on(mount, device) {
+                let point = mount.point.clone();
+                found.push(Use::Mounted { device: name.clone(), point });
+            }
+        }
+        if swaps.contains(&device) {
+            found.push(Use::Swap { device: name });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the mount is of this device, by number or, for file systems with a number of their own
+/// (btrfs), by its source.
+fn is_on(mount: &Mount, device: Device) -> bool {
+    if mount.device.major != 0 {
+        return mount.device == device;
+    }
+    mount.source.is_absolute()
+        && file::facts(&mount.source).is_ok_and(|facts| facts.node == Some(device))
+}
+
+/// The device, its partitions, and everything built on any of them.
+fn family(device: Device) -> Vec<(String, Device)> {
+    let mut found: Vec<(String, Device)> = Vec::new();
+    let mut todo: Vec<PathBuf> = block::sysfs_path(device).into_iter().collect();
+    if todo.is_empty() {
+        found.push((device.to_string(), device));
+    }
+    while let Some(path) = todo.pop() {
+        let (Some(name), Some(number)) = (path.file_name(), device_of(&path)) else { continue };
+        let name = name.to_string_lossy().into_owned();
+        if found.iter().any(|(_, known)| *known == number) {
+            continue;
+        }
+        found.push((name, number));
+        todo.extend(entries(&path).filter(|entry| entry.join("partition").exists()));
+        todo.extend(entries(&path.join("holders")).filter_map(|link| link.canonicalize().ok()));
+    }
+    found
+}
+
+fn device_of(sysfs: &Path) -> Option<Device> {
+    Device::parse(&std::fs::read_to_string(sysfs.join("dev")).ok()?)
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let list = std::fs::read_dir(directory).into_iter().flatten();
+    list.filter_map(|entry| Some(entry.ok()?.path()))
+}
+
+fn swap_devices() -> Vec<Device> {
+    let text = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+    text.lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .filter_map(|path| file::facts(Path::new(path)).ok()?.node)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIXTURE: &[u8] = b"\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:0 / / rw,relatime shared:1 master:2 - ext4 /dev/vda rw,discard
+36 27 0:30 /@home /home rw - btrfs /dev/mapper/vg-home rw,subvol=/@home
+40 27 259:3 / /mnt/with\\040space rw - xfs /dev/nvme0n1p3 rw
+41 27 0:55 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/mnt/up,workdir=/w
+broken line
+";
+
+    #[test]
+    fn mountinfo_fixture() {
+        let mounts = parse(FIXTURE);
+        assert_eq!(mounts.len(), 5);
+        assert_eq!(mounts[1].device, Device { major: 254, minor: 0 });
+        assert_eq!((mounts[1].kind.as_str(), mounts[1].options.as_str()), ("ext4", "rw,relatime"));
+        assert_eq!(mounts[2].source, Path::new("/dev/mapper/vg-home"));
+        assert_eq!(mounts[3].point, Path::new("/mnt/with space"));
+        assert_eq!(mounts[4].super_option("upperdir"), Some("/mnt/up"));
+        assert_eq!(mounts[4].super_option("upper"), None);
+        assert_eq!(by_prefix(&mounts, Path::new("/home/x")), Some(2));
+        assert_eq!(by_prefix(&mounts, Path::new("/homework")), Some(1));
+    }
+
+    #[test]
+    fn this_machines_mounts() {
+        let mounts = mounts().unwrap();
+        assert!(!mounts.is_empty());
+        let proc = holding(Path::new("/proc/self/status")).unwrap().unwrap();
+        assert_eq!(proc.kind, "proc");
+        assert!(holding(Path::new("/no/such/file")).unwrap().is_some());
+    }
+
+    #[test]
+    fn the_root_disk_is_in_use() {
+        let root = file::facts(Path::new("/")).unwrap().device;
+        if root.major == 0 {
+            eprintln!("skipped: / is not on one block device");
+            return;
+        }
+        let uses = uses(root).unwrap();
+        let mounted =
+            |found: &Use| matches!(found, Use::Mounted { point, .. } if point == Path::new("/"));
+        assert!(uses.iter().any(mounted), "{uses:?}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What a thread, or the process, has used: CPU time, context switches, faults, memory.
+
+use crate::Result;
+use crate::error::check;
+
+/// Counters of `getrusage(2)`. Differences of two readings of the same thread are what it used
+/// between them ([`Usage::since`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// CPU time in user mode, nanoseconds (the kernel gives microseconds).
+    pub user_ns: u64,
+    /// CPU time in the kernel, nanoseconds.
+    pub system_ns: u64,
+    /// Context switches because the thread waited.
+    pub voluntary_switches: u64,
+    /// Context switches because its time slice ended or something more urgent ran.
+    pub involuntary_switches: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+    /// File system reads, in 512-byte units.
+    pub blocks_in: u64,
+    /// File system writes, in 512-byte units.
+    pub blocks_out: u64,
+}
+
+impl Usage {
+    /// Of the calling thread (`RUSAGE_THREAD`, Linux 2.6.26).
+    pub fn of_thread() -> Result<Usage> {
+        read(libc::RUSAGE_THREAD)
+    }
+
+    /// Of the process, all its threads together.
+    pub fn of_process() -> Result<Usage> {
+        read(libc::RUSAGE_SELF)
+    }
+
+    /// What was used between `earlier` and this reading.
+    pub fn since(&self, earlier: &Usage) -> Usage {
+        self.each(earlier, u64::saturating_sub)
+    }
+
+    /// Both together (for a group of threads).
+    pub fn plus(&self, other: &Usage) -> Usage {
+        self.each(other, u64::saturating_add)
+    }
+
+    /// All context switches.
+    pub fn switches(&self) -> u64 {
+        self.voluntary_switches + self.involuntary_switches
+    }
+
+    fn each(&self, other: &Usage, op: fn(u64, u64) -> u64) -> Usage {
+        Usage {
+            user_ns: op(self.user_ns, other.user_ns),
+            system_ns: op(self.system_ns, other.system_ns),
+            voluntary_switches: op(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: op(self.involuntary_switches, other.involuntary_switches),
+            major_faults: op(self.major_faults, other.major_faults),
+            minor_faults: op(self.minor_faults, other.minor_faults),
+            blocks_in: op(self.blocks_in, other.blocks_in),
+            blocks_out: op(self.blocks_out, other.blocks_out),
+        }
+    }
+}
+
+fn read(who: libc::c_int) -> Result<Usage> {
+    // SAFETY: `rusage` is a C struct of integers, for which all zeroes is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is writable.
+    check("getrusage", unsafe { libc::getrusage(who, &mut usage) })?;
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    Ok(Usage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+        major_faults: usage.ru_majflt as u64,
+        minor_faults: usage.ru_minflt as u64,
+        blocks_in: usage.ru_inblock as u64,
+        blocks_out: usage.ru_oublock as u64,
+    })
+}
+
+/// Memory of the process, in bytes, from `/proc/self/status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// Resident now.
+    pub resident: u64,
+    /// Resident at most.
+    pub peak: u64,
+    /// Locked.
+    pub locked: u64,
+    /// Address space.
+    pub mapped: u64,
+}
+
+/// Memory the process uses.
+pub fn memory() -> Result<Memory> {
+    let path = "/proc/self/status";
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| crate::Error::from_io("read", &error).at(path))?;
+    Ok(parse_status(&text))
+}
+
+fn parse_status(text: &str) -> Memory {
+    let field = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+    };
+    Memory {
+        resident: field("VmRSS").unwrap_or(0),
+        peak: field("VmHWM").unwrap_or(0),
+        locked: field("VmLck").unwrap_or(0),
+        mapped: field("VmSize").unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_thread_uses_user_time() {
+        let before = Usage::of_thread().unwrap();
+        let start = crate::clock::thread_cpu();
+        while crate::clock::thread_cpu() - start < 20_000_000 {
+            std::hint::black_box((0..1000u64).sum::<u64>());
+        }
+        let used = Usage::of_thread().unwrap().since(&before);
+        assert!(used.user_ns + used.system_ns >= 10_000_000, "{used:?}");
+    }
+
+    #[test]
+    fn sleeping_switches_voluntarily() {
+        let before = Usage::of_thread().unwrap();
+        for _ in 0..3 {
+            crate::clock::sleep(std::time::Duration::from_millis(1));
+        }
+        let used = Usage::of_thread().unwrap().since(&before);
+        assert!(used.voluntary_switches >= 3, "{used:?}");
+        assert!(used.switches() >= 3);
+    }
+
+    #[test]
+    fn process_status() {
+        let text = "Name:\tx\nVmSize:\t  2048 kB\nVmLck:\t 0 kB\nVmHWM:\t 128 kB\nVmRSS:\t 64 kB\n";
+        let parsed = parse_status(text);
+        assert_eq!(parsed, Memory { resident: 65536, peak: 131072, locked: 0, mapped: 2097152 });
+        assert!(memory().unwrap().resident > 0);
+    }
+}
