@@ -7,15 +7,18 @@ use super::value::{Value, ValueError};
 
 /// One option of a job file or of the command line's job part.
 ///
-/// Declare it with struct update syntax over [`OptionDef::new`], naming only what differs:
+/// Declare it with [`OptionDef::new`], then name what differs from a plain, supported job option:
 ///
 /// ```
 /// use fiord_job::option::def::{Category, Kind, OptionDef};
-/// const NICE: OptionDef = OptionDef {
-///     default: Some("0"),
-///     ..OptionDef::new("nice", Kind::int(-20, 19), Category::Process,
-///         "Adds this to the scheduling niceness of the job's thread.", "nice=5")
-/// };
+/// const NICE: OptionDef = OptionDef::new(
+///     "nice",
+///     Kind::int(-20, 19),
+///     Category::Process,
+///     "Adds this to the scheduling niceness of the job's thread.",
+///     "nice=5",
+/// )
+/// .default("0");
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct OptionDef {
@@ -41,6 +44,9 @@ pub struct OptionDef {
     pub since: &'static str,
     /// Whether fiord does it today.
     pub support: Support,
+    /// The value that the name alone stands for (`write_bw_log` without `=`). `None`: a value must
+    /// follow, unless the kind is [`Kind::Switch`] or [`Kind::Bool`].
+    pub bare: Option<&'static str>,
 }
 
 impl OptionDef {
@@ -64,6 +70,55 @@ impl OptionDef {
             example,
             since: "3.33",
             support: Support::Built,
+            bare: None,
+        }
+    }
+
+    /// The same with other names.
+    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+    /// The same with a default.
+    pub const fn default(mut self, value: &'static str) -> Self {
+        self.default = Some(value);
+        self
+    }
+    /// The same as a refinement of another option.
+    pub const fn under(mut self, parent: &'static str) -> Self {
+        self.parent = Some(parent);
+        self
+    }
+    /// The same, known and not built yet.
+    pub const fn later(mut self) -> Self {
+        self.support = Support::Later;
+        self
+    }
+    /// The same, where nothing has to be done: `why` is one clause.
+    pub const fn accepted(mut self, why: &'static str) -> Self {
+        self.support = Support::Accepted(why);
+        self
+    }
+    /// The same, first seen in this release of fio (or `fiord` where it is ours).
+    pub const fn since(mut self, release: &'static str) -> Self {
+        self.since = release;
+        self
+    }
+    /// The same, only for these engines.
+    pub const fn of(mut self, engines: &'static [&'static str]) -> Self {
+        self.scope = Scope::Engine(engines);
+        self
+    }
+    /// The same, where the name alone stands for this value.
+    pub const fn bare(mut self, value: &'static str) -> Self {
+        self.bare = Some(value);
+        self
+    }
+    /// Whether it may be set for a job of this engine.
+    pub fn fits(&self, engine: &str) -> bool {
+        match self.scope {
+            Scope::Job => true,
+            Scope::Engine(engines) => engines.contains(&engine),
         }
     }
 }
@@ -219,6 +274,23 @@ pub enum Kind {
 pub type ReadValue = fn(&str, &super::value::Bases) -> Result<Value, ValueError>;
 
 impl Kind {
+    /// A plain count of 0 or more that fits 32 bits.
+    pub const COUNT: Kind = Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Count };
+    /// A plain count of 0 or more that fits 64 bits.
+    pub const COUNT64: Kind = Kind::Int { min: 0, max: u64::MAX, unit: Unit::Count };
+    /// A number of bytes that fits 32 bits.
+    pub const BYTES: Kind = Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Bytes };
+    /// A number of bytes that fits 64 bits.
+    pub const BYTES64: Kind = Kind::Int { min: 0, max: u64::MAX, unit: Unit::Bytes };
+    /// 0 to 100 per cent.
+    pub const PERCENT: Kind = Kind::Int { min: 0, max: 100, unit: Unit::Percent };
+    /// A duration whose bare numbers are seconds.
+    pub const SECONDS: Kind = Kind::Time { unit: Unit::Seconds };
+    /// A duration whose bare numbers are milliseconds.
+    pub const MILLIS: Kind = Kind::Time { unit: Unit::Millis };
+    /// A duration whose bare numbers are microseconds.
+    pub const MICROS: Kind = Kind::Time { unit: Unit::Micros };
+
     /// A plain count between two bounds.
     pub const fn int(min: i64, max: u64) -> Self {
         Kind::Int { min, max, unit: Unit::Count }
@@ -268,6 +340,54 @@ pub enum Category {
     Errors,
     /// Whole runs defined by a name.
     Profile,
+}
+
+impl Category {
+    /// All of them, in order.
+    pub const ALL: [Category; 18] = [
+        Category::Units,
+        Category::Job,
+        Category::Time,
+        Category::Target,
+        Category::IoType,
+        Category::BlockSize,
+        Category::Buffers,
+        Category::IoSize,
+        Category::Engine,
+        Category::Depth,
+        Category::Rate,
+        Category::Replay,
+        Category::Process,
+        Category::Verify,
+        Category::SteadyState,
+        Category::Results,
+        Category::Errors,
+        Category::Profile,
+    ];
+
+    /// The heading of its chapter.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Category::Units => "Units",
+            Category::Job => "Jobs",
+            Category::Time => "Time and clocks",
+            Category::Target => "Files, devices and zones",
+            Category::IoType => "Kind of I/O",
+            Category::BlockSize => "Block size",
+            Category::Buffers => "Buffers and memory",
+            Category::IoSize => "Amount of I/O",
+            Category::Engine => "Engines",
+            Category::Depth => "Queue depth",
+            Category::Rate => "Rate, think time and latency goals",
+            Category::Replay => "Recording and replaying",
+            Category::Process => "Threads, CPUs and the order of jobs",
+            Category::Verify => "Verification",
+            Category::SteadyState => "Steady state",
+            Category::Results => "Measurement and reports",
+            Category::Errors => "Errors",
+            Category::Profile => "Profiles",
+        }
+    }
 }
 
 /// One I/O engine as the language knows it.

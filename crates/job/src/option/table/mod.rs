@@ -1,104 +1,110 @@
-//! The table of options. (A handful for the first jobs; the whole table replaces this file.)
+//! The table of options: one module a category, in the order in which the reference shows them.
+//!
+//! To add an option, declare it in the module of its category; everything else (parser, help,
+//! reference, man page, completions) follows from there.
 
-use super::def::{Category, EngineDef, Kind, OptionDef, Scope, Suffix, Support, Unit, Word};
+use std::sync::LazyLock;
 
-const fn opt(name: &'static str, kind: Kind, default: Option<&'static str>) -> OptionDef {
-    OptionDef { default, ..OptionDef::new(name, kind, Category::Job, "", "") }
-}
-const RW: &[Word] = &[
-    Word::new("read", ""),
-    Word::new("write", ""),
-    Word::new("randread", ""),
-    Word::new("randwrite", ""),
-    Word::alias("readwrite", "rw"),
-    Word::new("rw", ""),
-    Word::new("randrw", ""),
+use super::def::{EngineDef, OptionDef, Scope};
+
+mod block_size;
+mod buffers;
+mod depth;
+mod engine;
+mod engines;
+mod errors;
+mod io_size;
+mod io_type;
+mod job;
+mod process;
+mod profile;
+mod rate;
+mod replay;
+mod results;
+mod steady_state;
+mod target;
+#[cfg(test)]
+mod tests;
+mod time;
+mod units;
+mod verify;
+
+/// The job options, a slice per category.
+const JOB_TABLES: [&[OptionDef]; 18] = [
+    units::OPTIONS,
+    job::OPTIONS,
+    time::OPTIONS,
+    target::OPTIONS,
+    io_type::OPTIONS,
+    block_size::OPTIONS,
+    buffers::OPTIONS,
+    io_size::OPTIONS,
+    engine::OPTIONS,
+    depth::OPTIONS,
+    rate::OPTIONS,
+    replay::OPTIONS,
+    process::OPTIONS,
+    verify::OPTIONS,
+    steady_state::OPTIONS,
+    results::OPTIONS,
+    errors::OPTIONS,
+    profile::OPTIONS,
 ];
-const ENGINES: &[Word] = &[
-    Word::new("psync", ""),
-    Word::new("null", ""),
-    Word::new("libaio", ""),
-    Word::new("io_uring", ""),
-];
-const COUNT: Kind = Kind::int(1, u32::MAX as u64);
-static JOB: &[&OptionDef] = &[
-    &opt("name", Kind::Text, None),
-    &OptionDef {
-        aliases: &["readwrite"],
-        ..opt("rw", Kind::Words { words: RW, suffix: Suffix::Int }, Some("read"))
-    },
-    &OptionDef {
-        aliases: &["blocksize"],
-        ..opt("bs", Kind::Ints { min: 1, max: u64::MAX, unit: Unit::Bytes }, Some("4096"))
-    },
-    &opt("size", Kind::Amount, None),
-    &opt("io_size", Kind::Amount, None),
-    &opt("offset", Kind::Amount, Some("0")),
-    &opt("ioengine", Kind::words(ENGINES), Some("psync")),
-    &opt("iodepth", COUNT, Some("1")),
-    &opt("numjobs", COUNT, Some("1")),
-    &OptionDef {
-        aliases: &["timeout"],
-        ..opt("runtime", Kind::Time { unit: Unit::Seconds }, Some("0"))
-    },
-    &opt("time_based", Kind::Switch, None),
-    &opt("stonewall", Kind::Switch, None),
-    &opt("group_reporting", Kind::Switch, None),
-    &opt("direct", Kind::Bool, Some("0")),
-    &opt("filename", Kind::Custom { name: "paths", read: super::read::paths }, None),
-    &opt("kb_base", Kind::int(1000, 1024), Some("1024")),
-    &opt("rwmixread", Kind::Int { min: 0, max: 100, unit: Unit::Percent }, Some("50")),
-    &opt("nice", Kind::int(-20, 19), Some("0")),
-];
-static OWN: &[&OptionDef] = &[&OptionDef {
-    scope: Scope::Engine(&["libaio"]),
-    ..opt("userspace_reap", Kind::Switch, None)
-}];
-static ENGINE_DEFS: &[EngineDef] = &[
-    EngineDef { name: "psync", aliases: &[], doc: "", support: Support::Built, synchronous: true },
-    EngineDef { name: "null", aliases: &[], doc: "", support: Support::Built, synchronous: false },
-    EngineDef {
-        name: "libaio",
-        aliases: &[],
-        doc: "",
-        support: Support::Built,
-        synchronous: false,
-    },
-    EngineDef {
-        name: "io_uring",
-        aliases: &[],
-        doc: "",
-        support: Support::Built,
-        synchronous: false,
-    },
-];
-/// Every option that any job may have.
+
+static JOB: LazyLock<Vec<&'static OptionDef>> =
+    LazyLock::new(|| JOB_TABLES.into_iter().flatten().collect());
+static ENGINE: LazyLock<Vec<&'static OptionDef>> =
+    LazyLock::new(|| engine::TABLES.into_iter().flatten().collect());
+
+/// Every option that any job may have, in the order of the reference.
 pub fn options() -> &'static [&'static OptionDef] {
-    JOB
+    &JOB
 }
-/// Every option that only some engines have.
+
+/// Every option that only some engines have. One name may occur several times, for different
+/// engines.
 pub fn engine_options() -> &'static [&'static OptionDef] {
-    OWN
+    &ENGINE
 }
+
 /// Every engine.
 pub fn engines() -> &'static [EngineDef] {
-    ENGINE_DEFS
+    engines::ENGINES
 }
+
 /// The engine with this name or alias.
 pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
     engines().iter().find(|e| e.name == name || e.aliases.contains(&name))
 }
+
 /// The option of any job with this exact name or alias.
 pub fn find(name: &str) -> Option<&'static OptionDef> {
-    options().iter().copied().find(|o| o.name == name || o.aliases.contains(&name))
+    find_in(options(), name)
 }
-/// The option with this exact name or alias that a job of `engine` may have.
+
+/// The option with this exact name or alias that a job of `engine` (a documented name) may have: its
+/// engine's own, else that of any job.
 pub fn find_for_engine(engine: &str, name: &str) -> Option<&'static OptionDef> {
-    let own = |o: &&&'static OptionDef| matches!(o.scope, Scope::Engine(e) if e.contains(&engine));
-    engine_options().iter().filter(own).copied().find(|o| o.name == name).or_else(|| find(name))
+    let own = engine_options().iter().filter(|o| o.fits(engine));
+    own.copied().find(|o| is_called(o, name)).or_else(|| find(name))
 }
-/// The engines that have an option of this name.
+
+/// The engines (documented names) that have an option of this name or alias of their own, for the
+/// message when it is used with another one.
 pub fn engines_with(name: &str) -> Vec<&'static str> {
-    let own = engine_options().iter().filter(|o| o.name == name);
-    own.flat_map(|o| if let Scope::Engine(e) = o.scope { e.to_vec() } else { vec![] }).collect()
+    let mut found = Vec::new();
+    for option in engine_options().iter().filter(|o| is_called(o, name)) {
+        if let Scope::Engine(engines) = option.scope {
+            found.extend(engines.iter().filter(|e| !found.contains(*e)).collect::<Vec<_>>());
+        }
+    }
+    found
+}
+
+fn find_in(table: &[&'static OptionDef], name: &str) -> Option<&'static OptionDef> {
+    table.iter().copied().find(|o| is_called(o, name))
+}
+
+fn is_called(option: &OptionDef, name: &str) -> bool {
+    option.name == name || option.aliases.contains(&name)
 }

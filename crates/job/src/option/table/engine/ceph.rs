@@ -1,0 +1,77 @@
+//! Options of `rados` and `rbd`.
+
+use crate::option::def::{Category, Kind, OptionDef};
+
+const CEPH: &[&str] = &["rados", "rbd"];
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, Category::Engine, doc, example)
+}
+
+pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
+    option("clustername", Kind::Text, "The name of the Ceph cluster.", "clustername=ceph")
+        .of(CEPH)
+        .later(),
+    option("rbdname", Kind::Text, "The name of the block image.", "rbdname=image1")
+        .of(&["rbd"])
+        .later(),
+    option("pool", Kind::Text, "The pool in which the image or the objects lie.", "pool=bench")
+        .of(CEPH)
+        .later(),
+    option(
+        "clientname",
+        Kind::Text,
+        "The user to log in to the cluster as, without `client.` unless `clustername` is set.",
+        "clientname=admin",
+    )
+    .of(CEPH)
+    .later(),
+    option(
+        "conf",
+        Kind::Text,
+        "The configuration file of the cluster.",
+        "conf=/etc/ceph/ceph.conf",
+    )
+    .of(&["rados"])
+    .default("/etc/ceph/ceph.conf")
+    .later(),
+    option(
+        "busy_poll",
+        Kind::Bool,
+        "Spins until an I/O is done in place of sleeping.",
+        "busy_poll=1",
+    )
+    .of(CEPH)
+    .default("0")
+    .later(),
+    option(
+        "touch_objects",
+        Kind::Bool,
+        "Creates all objects before the run.",
+        "touch_objects=0",
+    )
+    .of(&["rados"])
+    .default("1")
+    .later(),
+    option(
+        "rbd_encryption_format",
+        Kind::Text,
+        "How the image is encrypted: `luks1` or `luks2`.",
+        "rbd_encryption_format=luks2",
+    )
+    .of(&["rbd"])
+    .later(),
+    option(
+        "rbd_encryption_passphrase",
+        Kind::Text,
+        "The passphrase that opens the encrypted image.",
+        "rbd_encryption_passphrase=secret",
+    )
+    .of(&["rbd"])
+    .later(),
+];

@@ -1,0 +1,120 @@
+//! The choice of the engine, and the options that only some engines have: one module a family.
+
+use super::engines;
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word};
+
+mod ceph;
+mod file_operations;
+mod io_uring;
+mod libaio;
+mod mmap;
+mod net;
+mod nvme;
+mod object;
+mod priority;
+mod pvsync2;
+mod remote;
+mod sg;
+mod sim;
+
+/// The options of single engines, a slice per family.
+pub(super) const TABLES: [&[OptionDef]; 13] = [
+    pvsync2::OPTIONS,
+    mmap::OPTIONS,
+    libaio::OPTIONS,
+    io_uring::OPTIONS,
+    priority::OPTIONS,
+    nvme::OPTIONS,
+    sg::OPTIONS,
+    sim::OPTIONS,
+    file_operations::OPTIONS,
+    net::OPTIONS,
+    object::OPTIONS,
+    ceph::OPTIONS,
+    remote::OPTIONS,
+];
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, Category::Engine, doc, example)
+}
+
+pub(super) const OPTIONS: &[OptionDef] = &[
+    option(
+        "ioengine",
+        Kind::Words { words: &engines::WORDS, suffix: Suffix::Text },
+        "What carries the I/Os out. An engine may have options of its own, which have to follow it on \
+         the command line.",
+        "ioengine=io_uring",
+    )
+    .default("psync"),
+    option(
+        "num_range",
+        Kind::Int { min: 0, max: 256, unit: Unit::Count },
+        "How many ranges of one block size each go into a trim command of `io_uring_cmd`.",
+        "num_range=8",
+    )
+    .default("1")
+    .since("3.42")
+    .later(),
+    option(
+        "fdp",
+        Kind::Bool,
+        "Tells an NVMe drive with flexible data placement where to put each write. The same as \
+         `dataplacement=fdp`.",
+        "fdp=1",
+    )
+    .default("0")
+    .since("3.42")
+    .later(),
+    option(
+        "dataplacement",
+        Kind::words(&[
+            Word::new("none", "writes carry no placement"),
+            Word::later("fdp", "flexible data placement"),
+            Word::later("streams", "write streams"),
+        ]),
+        "By which NVMe feature writes are placed.",
+        "dataplacement=fdp",
+    )
+    .alias(&["data_placement"])
+    .default("none")
+    .since("3.42"),
+    option(
+        "plid_select",
+        Kind::words(&[
+            Word::later("random", "any of them"),
+            Word::later("roundrobin", "one after the other"),
+            Word::later("scheme", "by the ranges of `dp_scheme`"),
+        ]),
+        "How the placement identifier of the next write is chosen.",
+        "plid_select=random",
+    )
+    .alias(&["fdp_pli_select"])
+    .default("roundrobin")
+    .since("3.42")
+    .later(),
+    option(
+        "plids",
+        Kind::Text,
+        "The placement identifiers that the job may use: indices for `fdp`, stream numbers for \
+         `streams`, as numbers and ranges by commas.",
+        "plids=0,2-4",
+    )
+    .alias(&["fdp_pli"])
+    .since("3.42")
+    .later(),
+    option(
+        "dp_scheme",
+        Kind::Text,
+        "A file that maps offsets to placement identifiers: a line for each range, with start, end and \
+         identifier by commas.",
+        "dp_scheme=placement.txt",
+    )
+    .since("3.42")
+    .later(),
+];

@@ -1,0 +1,132 @@
+//! Options of `http`.
+
+use crate::option::def::{Category, Kind, OptionDef, Word};
+
+const HTTP: &[&str] = &["http"];
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, Category::Engine, doc, example)
+}
+
+pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
+    option(
+        "https",
+        Kind::words(&[
+            Word::later("off", "plain HTTP"),
+            Word::later("on", "HTTPS"),
+            Word::later("insecure", "HTTPS, whoever the server may be"),
+        ]),
+        "Whether the connection is encrypted.",
+        "https=on",
+    )
+    .of(HTTP)
+    .default("off")
+    .later(),
+    option("http_host", Kind::Text, "The server's name.", "http_host=s3.example.org")
+        .of(HTTP)
+        .default("localhost")
+        .later(),
+    option("http_user", Kind::Text, "The user to log in as.", "http_user=bench")
+        .of(HTTP)
+        .later(),
+    option("http_pass", Kind::Text, "The password to log in with.", "http_pass=secret")
+        .of(HTTP)
+        .later(),
+    option("http_s3_key", Kind::Text, "The secret key of S3.", "http_s3_key=secret")
+        .of(HTTP)
+        .default("")
+        .later(),
+    option("http_s3_keyid", Kind::Text, "The access key's name in S3.", "http_s3_keyid=bench")
+        .of(HTTP)
+        .default("")
+        .later(),
+    option(
+        "http_s3_security_token",
+        Kind::Text,
+        "The token that goes with temporary S3 keys.",
+        "http_s3_security_token=token",
+    )
+    .of(HTTP)
+    .default("")
+    .later(),
+    option(
+        "http_swift_auth_token",
+        Kind::Text,
+        "The token to log in to Swift with.",
+        "http_swift_auth_token=token",
+    )
+    .of(HTTP)
+    .default("")
+    .later(),
+    option("http_s3_region", Kind::Text, "The region of S3.", "http_s3_region=eu-central-1")
+        .of(HTTP)
+        .default("us-east-1")
+        .later(),
+    option(
+        "http_s3_sse_customer_key",
+        Kind::Text,
+        "The key with which the S3 server encrypts the objects.",
+        "http_s3_sse_customer_key=secret",
+    )
+    .of(HTTP)
+    .default("")
+    .later(),
+    option(
+        "http_s3_sse_customer_algorithm",
+        Kind::Text,
+        "The cipher with which the S3 server encrypts the objects.",
+        "http_s3_sse_customer_algorithm=AES256",
+    )
+    .of(HTTP)
+    .default("AES256")
+    .later(),
+    option(
+        "http_s3_storage_class",
+        Kind::Text,
+        "The S3 storage class of the objects.",
+        "http_s3_storage_class=STANDARD",
+    )
+    .of(HTTP)
+    .default("STANDARD")
+    .later(),
+    option(
+        "http_mode",
+        Kind::words(&[
+            Word::later("webdav", "WebDAV"),
+            Word::later("s3", "S3"),
+            Word::later("swift", "OpenStack Swift"),
+        ]),
+        "The kind of server.",
+        "http_mode=s3",
+    )
+    .of(HTTP)
+    .default("webdav")
+    .later(),
+    option(
+        "http_verbose",
+        Kind::COUNT,
+        "Prints the requests (1), and the bytes of the connection too (2).",
+        "http_verbose=1",
+    )
+    .of(HTTP)
+    .default("0")
+    .later(),
+    option(
+        "http_object_mode",
+        Kind::words(&[
+            Word::later("block", "one object a block"),
+            Word::later("range", "one object a file, read in parts"),
+        ]),
+        "How files become objects.",
+        "http_object_mode=range",
+    )
+    .of(HTTP)
+    .default("block")
+    .since("3.42")
+    .later(),
+];

@@ -1,0 +1,47 @@
+//! Options of `pvsync2`, and the flags of `preadv2(2)` that other engines can pass on too.
+
+use crate::option::def::{Category, Kind, OptionDef};
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, Category::Engine, doc, example)
+}
+
+pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
+    option(
+        "hipri",
+        Kind::Switch,
+        "Polls for the completion in place of waiting for an interrupt (`RWF_HIPRI`). It needs \
+         `direct=1` and a device with poll queues.",
+        "hipri",
+    )
+    .of(&["pvsync2"]),
+    option(
+        "hipri_percentage",
+        Kind::PERCENT,
+        "The share of I/Os that `hipri` applies to.",
+        "hipri_percentage=50",
+    )
+    .of(&["pvsync2"])
+    .default("100"),
+    option(
+        "uncached",
+        Kind::COUNT,
+        "Goes through the page cache but leaves nothing behind in it (`RWF_DONTCACHE`, Linux 6.14).",
+        "uncached=1",
+    )
+    .of(&["pvsync2", "io_uring", "io_uring_cmd"])
+    .since("3.42"),
+    option(
+        "nowait",
+        Kind::Bool,
+        "Lets an I/O fail with `EAGAIN` where it would have to wait for a lock, memory or another \
+         resource (`RWF_NOWAIT`, Linux 4.14).",
+        "nowait=1",
+    )
+    .of(&["pvsync2", "libaio", "io_uring", "io_uring_cmd"]),
+];

@@ -1,0 +1,97 @@
+//! The I/O engines.
+
+use crate::option::def::{EngineDef, Support, Word};
+
+/// An engine that completes an I/O before the next one can be queued.
+const fn one_by_one(name: &'static str, doc: &'static str) -> EngineDef {
+    EngineDef { name, aliases: &[], doc, support: Support::Built, synchronous: true }
+}
+
+/// An engine that can have many I/Os in flight.
+const fn queueing(name: &'static str, doc: &'static str) -> EngineDef {
+    EngineDef { name, aliases: &[], doc, support: Support::Built, synchronous: false }
+}
+
+const fn later(engine: EngineDef) -> EngineDef {
+    EngineDef { support: Support::Later, ..engine }
+}
+
+pub(super) const ENGINES: &[EngineDef] = &[
+    one_by_one("psync", "`pread(2)` and `pwrite(2)`: the default."),
+    one_by_one("sync", "`lseek(2)`, then `read(2)` or `write(2)`."),
+    one_by_one("vsync", "`readv(2)` and `writev(2)`, with neighbouring I/Os in one call."),
+    one_by_one("pvsync", "`preadv(2)` and `pwritev(2)`."),
+    one_by_one("pvsync2", "`preadv2(2)` and `pwritev2(2)`, which take flags for each call."),
+    EngineDef {
+        aliases: &["aio", "linuxaio"],
+        ..queueing("libaio", "Linux's older asynchronous interface, by its own system calls.")
+    },
+    queueing("io_uring", "Linux's asynchronous interface of today: rings shared with the kernel."),
+    later(queueing("io_uring_cmd", "Commands passed through `io_uring` to NVMe or SCSI devices.")),
+    later(queueing("posixaio", "The asynchronous I/O of POSIX, `aio_read(3)` and `aio_write(3)`.")),
+    one_by_one("mmap", "The file is mapped and bytes are copied from and to the mapping."),
+    later(one_by_one("splice", "`splice(2)` and `vmsplice(2)` through a pipe.")),
+    later(queueing("sg", "SCSI commands through the generic driver, version 3.")),
+    queueing("null", "Completes every I/O at once and moves no data: it measures fiord itself."),
+    queueing("sim", "A simulated device with a seeded model of latencies and faults."),
+    later(one_by_one("net", "Sends or receives over a network socket.")),
+    later(one_by_one("netsplice", "Sends or receives over a socket by `splice(2)`.")),
+    later(one_by_one("cpuio", "Burns CPU time and does no I/O.")),
+    later(queueing("rdma", "Remote memory access or messages over InfiniBand, RoCE or iWARP.")),
+    later(one_by_one("falloc", "Each I/O is an `fallocate(2)`: reserve, extend or punch a hole.")),
+    later(one_by_one("ftruncate", "Each write sets the file's size to its offset.")),
+    later(one_by_one("e4defrag", "Each write exchanges extents with a donor file on ext4.")),
+    later(queueing("rados", "Objects of a Ceph cluster, by librados.")),
+    later(queueing("rbd", "Block images of a Ceph cluster, by librbd.")),
+    later(one_by_one("http", "Objects on a WebDAV, S3 or Swift server.")),
+    later(one_by_one("gfapi", "Files of a GlusterFS volume, one call at a time.")),
+    later(queueing("gfapi_async", "Files of a GlusterFS volume, with calls in flight.")),
+    later(one_by_one("mtd", "Raw flash through its character device, with erases for trims.")),
+    later(one_by_one("dev-dax", "Persistent memory through its DAX character device.")),
+    later(one_by_one("libpmem", "A mapped file on persistent memory, flushed from user space.")),
+    later(queueing("libiscsi", "An iSCSI logical unit, without the kernel's initiator.")),
+    later(queueing("nbd", "A network block device, without the kernel's client.")),
+    later(queueing("nfs", "Files of an NFS server, without the kernel's client.")),
+    later(one_by_one("exec", "Runs another program for the duration of the job.")),
+    later(one_by_one("page_fault", "Touches anonymous memory so that each I/O is a page fault.")),
+    later(one_by_one("filecreate", "Each I/O creates a file.")),
+    later(one_by_one("filestat", "Each I/O looks up a file's attributes.")),
+    later(one_by_one("filedelete", "Each I/O removes a file.")),
+    later(one_by_one("dircreate", "Each I/O creates a directory.")),
+    later(one_by_one("dirstat", "Each I/O looks up a directory's attributes.")),
+    later(one_by_one("dirdelete", "Each I/O removes a directory.")),
+];
+
+/// How many names and aliases there are, and `external`.
+const WORD_COUNT: usize = {
+    let mut count = 1;
+    let mut i = 0;
+    while i < ENGINES.len() {
+        count += 1 + ENGINES[i].aliases.len();
+        i += 1;
+    }
+    count
+};
+
+/// The words of `ioengine`: the engines, their other spellings, and `external`.
+pub(super) const WORDS: [Word; WORD_COUNT] = {
+    let external = Word::later("external", "An engine loaded from the object file after the colon.");
+    let mut words = [external; WORD_COUNT];
+    let mut at = 0;
+    let mut i = 0;
+    while i < ENGINES.len() {
+        let engine = &ENGINES[i];
+        let support = engine.support;
+        words[at] = Word { name: engine.name, means: None, doc: engine.doc, support };
+        at += 1;
+        let mut j = 0;
+        while j < engine.aliases.len() {
+            let means = Some(engine.name);
+            words[at] = Word { name: engine.aliases[j], means, doc: "", support };
+            at += 1;
+            j += 1;
+        }
+        i += 1;
+    }
+    words
+};

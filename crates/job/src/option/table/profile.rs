@@ -1,0 +1,27 @@
+//! Whole loads that are known by a name.
+
+use crate::option::def::{Category, Kind, OptionDef, Word};
+
+const CATEGORY: Category = Category::Profile;
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, CATEGORY, doc, example)
+}
+
+pub(super) const OPTIONS: &[OptionDef] = &[
+    option(
+        "profile",
+        Kind::words(&[
+            Word::later("tiobench", "sequential and random reads and writes, as tiobench does them"),
+            Word::later("act", "small reads and large writes, as Aerospike's certification tool does them"),
+        ]),
+        "Takes its jobs from a built-in description in place of a job file.",
+        "profile=act",
+    )
+    .later(),
+];

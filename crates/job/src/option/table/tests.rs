@@ -1,0 +1,1 @@
+//! The registry against what fio says of its own options.
