@@ -8,9 +8,11 @@ use crate::number;
 /// Reads and checks what was typed after `=`; `None` where there was no `=`.
 pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value, ValueError> {
     let Some(text) = text else {
-        return match def.kind {
-            Kind::Switch => Ok(Value::Flag(true)),
-            _ => Err(needs_value(def)),
+        return match (def.kind, def.bare) {
+            (Kind::Switch, _) => Ok(Value::Flag(true)),
+            (Kind::Text, Some(text)) => Ok(Value::Text(text.to_string())),
+            (_, Some(text)) => value(def, Some(text), bases),
+            (_, None) => Err(needs_value(def)),
         };
     };
     if text.trim().is_empty() && !matches!(def.kind, Kind::Text) {

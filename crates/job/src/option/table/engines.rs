@@ -75,7 +75,8 @@ const WORD_COUNT: usize = {
 
 /// The words of `ioengine`: the engines, their other spellings, and `external`.
 pub(super) const WORDS: [Word; WORD_COUNT] = {
-    let external = Word::later("external", "An engine loaded from the object file after the colon.");
+    let external =
+        Word::later("external", "An engine loaded from the object file after the colon.");
     let mut words = [external; WORD_COUNT];
     let mut at = 0;
     let mut i = 0;

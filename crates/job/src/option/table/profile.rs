@@ -13,15 +13,16 @@ const fn option(
     OptionDef::new(name, kind, CATEGORY, doc, example)
 }
 
-pub(super) const OPTIONS: &[OptionDef] = &[
-    option(
-        "profile",
-        Kind::words(&[
-            Word::later("tiobench", "sequential and random reads and writes, as tiobench does them"),
-            Word::later("act", "small reads and large writes, as Aerospike's certification tool does them"),
-        ]),
-        "Takes its jobs from a built-in description in place of a job file.",
-        "profile=act",
-    )
-    .later(),
-];
+pub(super) const OPTIONS: &[OptionDef] = &[option(
+    "profile",
+    Kind::words(&[
+        Word::later("tiobench", "sequential and random reads and writes, as tiobench does them"),
+        Word::later(
+            "act",
+            "small reads and large writes, as Aerospike's certification tool does them",
+        ),
+    ]),
+    "Takes its jobs from a built-in description in place of a job file.",
+    "profile=act",
+)
+.later()];

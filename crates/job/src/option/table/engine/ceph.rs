@@ -49,15 +49,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(CEPH)
     .default("0")
     .later(),
-    option(
-        "touch_objects",
-        Kind::Bool,
-        "Creates all objects before the run.",
-        "touch_objects=0",
-    )
-    .of(&["rados"])
-    .default("1")
-    .later(),
+    option("touch_objects", Kind::Bool, "Creates all objects before the run.", "touch_objects=0")
+        .of(&["rados"])
+        .default("1")
+        .later(),
     option(
         "rbd_encryption_format",
         Kind::Text,

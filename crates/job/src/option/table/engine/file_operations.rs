@@ -63,14 +63,9 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(&["filestat", "dirstat"])
     .default("stat")
     .later(),
-    option(
-        "program",
-        Kind::Text,
-        "The program to run.",
-        "program=/usr/bin/iostat",
-    )
-    .of(&["exec"])
-    .later(),
+    option("program", Kind::Text, "The program to run, by its path.", "program=/usr/bin/iostat")
+        .of(&["exec"])
+        .later(),
     option(
         "arguments",
         Kind::Text,

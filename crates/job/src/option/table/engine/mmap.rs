@@ -11,12 +11,10 @@ const fn option(
     OptionDef::new(name, kind, Category::Engine, doc, example)
 }
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option(
-        "thp",
-        Kind::COUNT,
-        "Asks for transparent huge pages under the mapping (`MADV_HUGEPAGE`).",
-        "thp=1",
-    )
-    .of(&["mmap"]),
-];
+pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[option(
+    "thp",
+    Kind::COUNT,
+    "Asks for transparent huge pages under the mapping (`MADV_HUGEPAGE`).",
+    "thp=1",
+)
+.of(&["mmap"])];

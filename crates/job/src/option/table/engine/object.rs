@@ -31,9 +31,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         .of(HTTP)
         .default("localhost")
         .later(),
-    option("http_user", Kind::Text, "The user to log in as.", "http_user=bench")
-        .of(HTTP)
-        .later(),
+    option("http_user", Kind::Text, "The user to log in as.", "http_user=bench").of(HTTP).later(),
     option("http_pass", Kind::Text, "The password to log in with.", "http_pass=secret")
         .of(HTTP)
         .later(),

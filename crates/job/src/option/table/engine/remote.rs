@@ -29,20 +29,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(&["libiscsi"])
     .default("iqn.2019-04.org.fio:fio")
     .later(),
-    option(
-        "uri",
-        Kind::Text,
-        "The NBD server and export.",
-        "uri=nbd://localhost:10809",
-    )
-    .of(&["nbd"])
-    .later(),
-    option(
-        "nfs_url",
-        Kind::Text,
-        "The NFS server and path.",
-        "nfs_url=nfs://server/export",
-    )
-    .of(&["nfs"])
-    .later(),
+    option("uri", Kind::Text, "The NBD server and export.", "uri=nbd://localhost:10809")
+        .of(&["nbd"])
+        .later(),
+    option("nfs_url", Kind::Text, "The NFS server and path.", "nfs_url=nfs://server/export")
+        .of(&["nfs"])
+        .later(),
 ];

@@ -30,7 +30,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word { means: Some("write_same"), ..Word::later("same", "") },
             Word::later("write_same_ndob", "the same, with no data sent"),
             Word::later("verify_bytchk_00", "the device reads its medium and compares nothing"),
-            Word::later("verify_bytchk_01", "the device compares all blocks with data that is sent"),
+            Word::later(
+                "verify_bytchk_01",
+                "the device compares all blocks with data that is sent",
+            ),
             Word::later("verify_bytchk_11", "the device compares all blocks with one that is sent"),
             Word::later("write_stream", "writes that belong to `stream_id`"),
         ]),
