@@ -78,6 +78,11 @@ impl Buffers {
         }
     }
 
+    /// Where the region begins and the distance between buffers, to be registered with the kernel.
+    pub(crate) fn region(&self) -> (*mut u8, usize) {
+        (self.base, self.stride)
+    }
+
     /// Bytes of a buffer.
     pub fn bytes(&self) -> usize {
         self.bytes

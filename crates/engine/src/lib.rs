@@ -19,6 +19,8 @@ pub mod dataless;
 mod error;
 mod files;
 mod flags;
+pub mod io_uring;
+pub mod libaio;
 pub mod null;
 pub mod sync;
 
@@ -27,6 +29,8 @@ use std::sync::Arc;
 
 pub use clock::MachineClock;
 pub use config::EngineConfig;
+pub use io_uring::IoUring;
+pub use libaio::Libaio;
 pub use null::Null;
 pub use sync::{Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 

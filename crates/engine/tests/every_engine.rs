@@ -3,7 +3,7 @@
 mod scratch;
 
 use fiord_engine::{Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Slot, Want};
-use fiord_plan::EnginePlan;
+use fiord_plan::{EnginePlan, IoUringPlan};
 use scratch::{Scratch, attach};
 
 const BLOCK: u32 = 4096;
@@ -139,6 +139,18 @@ fn edges<E: Engine>(mut engine: E) {
     assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 0)), Outcome::err(libc::EBADF), "read-only");
 }
 
+const URING: IoUringPlan = IoUringPlan {
+    hipri: false,
+    fixed_buffers: false,
+    register_files: false,
+    sqpoll: false,
+    sqpoll_cpu: None,
+    nonvectored: true,
+    uncached: false,
+    nowait: false,
+    force_async: 0,
+};
+
 macro_rules! engines {
     ($($name:ident: $type:ty, $plan:expr;)*) => {$(
         mod $name {
@@ -168,6 +180,20 @@ engines! {
     pvsync2: Pvsync2, EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
     pvsync2_polled: Pvsync2,
         EnginePlan::Pvsync2 { hipri_percent: 50, uncached: false, nowait: false };
+    libaio: Libaio,
+        EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+    libaio_userspace_reap: Libaio,
+        EnginePlan::Libaio { userspace_reap: true, nowait: false, vectored: false };
+    libaio_vectored: Libaio,
+        EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: true };
+    io_uring: IoUring, EnginePlan::IoUring(URING);
+    io_uring_vectored: IoUring, EnginePlan::IoUring(IoUringPlan { nonvectored: false, ..URING });
+    io_uring_fixed: IoUring,
+        EnginePlan::IoUring(IoUringPlan { fixed_buffers: true, register_files: true, ..URING });
+    io_uring_sqpoll: IoUring, EnginePlan::IoUring(IoUringPlan { sqpoll: true, ..URING });
+    io_uring_sqpoll_cpu: IoUring,
+        EnginePlan::IoUring(IoUringPlan { sqpoll: true, sqpoll_cpu: Some(0), ..URING });
+    io_uring_async: IoUring, EnginePlan::IoUring(IoUringPlan { force_async: 3, ..URING });
 }
 
 #[test]

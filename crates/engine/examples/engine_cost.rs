@@ -1,0 +1,79 @@
+//! What an engine itself costs: `engine_cost ENGINE DEPTH OPS [FILE]` queues and reaps 4096-byte
+//! reads at the file's start and prints nanoseconds an op. For `perf stat -e instructions:u`.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+use fiord_engine::{
+    Completions, Engine, EngineConfig, FileKind, IoUring, Libaio, Null, Op, OpKind, Psync, Queued,
+    Target, Want,
+};
+use fiord_plan::{EnginePlan, IoUringPlan};
+
+fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) {
+    if let Some(path) = path {
+        let direct = if path.starts_with("/dev/") { 0 } else { libc::O_DIRECT };
+        let file = OpenOptions::new().read(true).custom_flags(direct).open(path);
+        let file = file.expect("the file cannot be opened");
+        let fd = Some(Arc::new(file.into()));
+        let kind = FileKind::Regular;
+        let target = Target { fd, kind, offset: 0, len: 1 << 20, read_only: true };
+        engine.attach(0, &target).expect("the file cannot be attached");
+    }
+    let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 4096, at: 0 };
+    let mut done = Completions::with_capacity(depth);
+    let mut free: Vec<u32> = (0..depth).collect();
+    let (mut queued, mut ended) = (0, 0);
+    let start = std::time::Instant::now();
+    while ended < ops {
+        while queued < ops
+            && let Some(slot) = free.pop()
+        {
+            queued += 1;
+            match engine.queue(slot, &op) {
+                Queued::Done(_) => {
+                    free.push(slot);
+                    ended += 1;
+                }
+                Queued::Pending => {}
+                Queued::Full => panic!("full"),
+            }
+        }
+        if E::ASYNC {
+            done.clear();
+            let want = Want { min: 1, max: depth, timeout: None };
+            engine.reap(want, &mut done).expect("cannot reap");
+            for (slot, outcome) in done.as_slice() {
+                assert!(outcome.get().is_ok(), "{outcome:?}");
+                free.push(*slot);
+            }
+            ended += done.len() as u64;
+        }
+    }
+    println!("{:.1} ns/op", start.elapsed().as_nanos() as f64 / ops as f64);
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let (depth, ops) = (args[2].parse().unwrap(), args[3].parse().unwrap());
+    let uring = IoUringPlan { nonvectored: true, ..Default::default() };
+    let fixed = IoUringPlan { fixed_buffers: true, register_files: true, ..uring };
+    let aio = EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+    let config = |plan| EngineConfig::plain(plan, depth, 4096);
+    let path = args.get(4);
+    match args[1].as_str() {
+        "null" => drive(Null::new(&config(EnginePlan::Null)).unwrap(), depth, ops, path),
+        "psync" => drive(Psync::new(&config(EnginePlan::Psync)).unwrap(), depth, ops, path),
+        "libaio" => drive(Libaio::new(&config(aio)).unwrap(), depth, ops, path),
+        "io_uring" => {
+            let engine = IoUring::new(&config(EnginePlan::IoUring(uring))).unwrap();
+            drive(engine, depth, ops, path);
+        }
+        "io_uring_fixed" => {
+            let engine = IoUring::new(&config(EnginePlan::IoUring(fixed))).unwrap();
+            drive(engine, depth, ops, path);
+        }
+        other => panic!("no engine {other}"),
+    }
+}

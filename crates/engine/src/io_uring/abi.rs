@@ -1,0 +1,186 @@
+//! The kernel's structures and numbers (`linux/io_uring.h`), as far as they are used here.
+
+#![allow(missing_docs)]
+
+/// `struct io_uring_sqe`, as eight words: a ring entry is one cache line, written whole.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Sqe {
+    pub opcode: u8,
+    pub flags: u8,
+    pub ioprio: u16,
+    pub fd: i32,
+    pub off: u64,
+    pub addr: u64,
+    pub len: u32,
+    pub op_flags: u32,
+    pub user_data: u64,
+    pub buf_index: u16,
+    pub personality: u16,
+    pub file_index: u32,
+    pub addr3: u64,
+    pub pad: u64,
+}
+
+/// `struct io_uring_cqe`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Cqe {
+    pub user_data: u64,
+    pub res: i32,
+    pub flags: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct SqOffsets {
+    pub head: u32,
+    pub tail: u32,
+    pub ring_mask: u32,
+    pub ring_entries: u32,
+    pub flags: u32,
+    pub dropped: u32,
+    pub array: u32,
+    pub resv1: u32,
+    pub user_addr: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct CqOffsets {
+    pub head: u32,
+    pub tail: u32,
+    pub ring_mask: u32,
+    pub ring_entries: u32,
+    pub overflow: u32,
+    pub cqes: u32,
+    pub flags: u32,
+    pub resv1: u32,
+    pub user_addr: u64,
+}
+
+/// `struct io_uring_params`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Params {
+    pub sq_entries: u32,
+    pub cq_entries: u32,
+    pub flags: u32,
+    pub sq_thread_cpu: u32,
+    pub sq_thread_idle: u32,
+    pub features: u32,
+    pub wq_fd: u32,
+    pub resv: [u32; 3],
+    pub sq_off: SqOffsets,
+    pub cq_off: CqOffsets,
+}
+
+/// `struct io_uring_getevents_arg`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct GeteventsArg {
+    pub sigmask: u64,
+    pub sigmask_sz: u32,
+    pub min_wait_usec: u32,
+    pub ts: u64,
+}
+
+/// `struct __kernel_timespec`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Timespec {
+    pub tv_sec: i64,
+    pub tv_nsec: i64,
+}
+
+/// `struct io_uring_rsrc_update`, also `struct io_uring_files_update`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct RsrcUpdate {
+    pub offset: u32,
+    pub resv: u32,
+    pub data: u64,
+}
+
+/// `struct io_uring_probe_op`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct ProbeOp {
+    pub op: u8,
+    pub resv: u8,
+    pub flags: u16,
+    pub resv2: u32,
+}
+
+/// `struct io_uring_probe` with room for every operation.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Probe {
+    pub last_op: u8,
+    pub ops_len: u8,
+    pub resv: u16,
+    pub resv2: [u32; 3],
+    pub ops: [ProbeOp; 256],
+}
+
+pub const SETUP_IOPOLL: u32 = 1 << 0;
+pub const SETUP_SQPOLL: u32 = 1 << 1;
+pub const SETUP_SQ_AFF: u32 = 1 << 2;
+pub const SETUP_CQSIZE: u32 = 1 << 3;
+pub const SETUP_CLAMP: u32 = 1 << 4;
+/// Linux 5.18.
+pub const SETUP_SUBMIT_ALL: u32 = 1 << 7;
+/// Linux 5.19.
+pub const SETUP_COOP_TASKRUN: u32 = 1 << 8;
+/// Linux 5.19.
+pub const SETUP_TASKRUN_FLAG: u32 = 1 << 9;
+/// Linux 6.0.
+pub const SETUP_SINGLE_ISSUER: u32 = 1 << 12;
+/// Linux 6.1.
+pub const SETUP_DEFER_TASKRUN: u32 = 1 << 13;
+/// Linux 6.6.
+pub const SETUP_NO_SQARRAY: u32 = 1 << 16;
+
+pub const FEAT_SINGLE_MMAP: u32 = 1 << 0;
+/// Linux 5.11.
+pub const FEAT_EXT_ARG: u32 = 1 << 8;
+
+pub const OFF_SQ_RING: i64 = 0;
+pub const OFF_CQ_RING: i64 = 0x800_0000;
+pub const OFF_SQES: i64 = 0x1000_0000;
+
+pub const ENTER_GETEVENTS: u32 = 1 << 0;
+pub const ENTER_SQ_WAKEUP: u32 = 1 << 1;
+pub const ENTER_EXT_ARG: u32 = 1 << 3;
+pub const ENTER_REGISTERED_RING: u32 = 1 << 4;
+
+pub const SQ_NEED_WAKEUP: u32 = 1 << 0;
+pub const SQ_TASKRUN: u32 = 1 << 2;
+
+pub const REGISTER_BUFFERS: u32 = 0;
+pub const REGISTER_FILES: u32 = 2;
+pub const REGISTER_FILES_UPDATE: u32 = 6;
+pub const REGISTER_PROBE: u32 = 8;
+pub const REGISTER_RING_FDS: u32 = 20;
+pub const UNREGISTER_RING_FDS: u32 = 21;
+
+pub const IOSQE_FIXED_FILE: u8 = 1 << 0;
+pub const IOSQE_ASYNC: u8 = 1 << 4;
+
+pub const OP_READV: u8 = 1;
+pub const OP_WRITEV: u8 = 2;
+pub const OP_FSYNC: u8 = 3;
+pub const OP_READ_FIXED: u8 = 4;
+pub const OP_WRITE_FIXED: u8 = 5;
+pub const OP_SYNC_FILE_RANGE: u8 = 8;
+pub const OP_FALLOCATE: u8 = 17;
+pub const OP_READ: u8 = 22;
+pub const OP_WRITE: u8 = 23;
+pub const OP_URING_CMD: u8 = 46;
+
+pub const FSYNC_DATASYNC: u32 = 1;
+/// `_IO(0x12, 0)` of `linux/blkdev.h`. Linux 6.12.
+pub const BLOCK_URING_CMD_DISCARD: u64 = 0x1200;
+
+const _: () = assert!(size_of::<Sqe>() == 64 && size_of::<Cqe>() == 16);
+const _: () = assert!(size_of::<Params>() == 120 && size_of::<Probe>() == 16 + 256 * 8);

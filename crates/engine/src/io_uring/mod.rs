@@ -1,0 +1,334 @@
+//! `io_uring`: ops and completions by rings shared with the kernel.
+//!
+//! Everything queued is submitted together with the wait, in one `io_uring_enter(2)`; completions
+//! are taken from the ring in memory. An engine is used by the thread that made it.
+
+mod abi;
+mod ring;
+mod setup;
+
+use fiord_plan::IoUringPlan;
+
+use crate::buffers::Buffers;
+use crate::files::Files;
+use crate::flags;
+use crate::{
+    Completions, Engine, EngineError, FileKind, MachineClock, Op, OpKind, Outcome, Queued, Slot,
+    Target, Time, Want, dataless,
+};
+use abi::*;
+use ring::Ring;
+
+/// Set in a completion's `user_data` when a discard command may have to be done over by `ioctl`.
+const DISCARD: u64 = 1 << 32;
+
+/// The engine.
+#[derive(Debug)]
+pub struct IoUring {
+    ring: Ring,
+    buffers: Buffers,
+    files: Files,
+    clock: MachineClock,
+    options: IoUringPlan,
+    /// Operation codes of reads and writes.
+    read_op: u8,
+    write_op: u8,
+    /// Flags of every entry (`IOSQE_*`).
+    sqe_flags: u8,
+    /// `RWF_*` of reads and writes.
+    read_flags: u32,
+    write_flags: u32,
+    /// I/Os until the next one that is forced to be asynchronous.
+    until_async: u32,
+    /// Queued and not yet reaped; never more than `limit`.
+    in_flight: u32,
+    limit: u32,
+    /// One a slot where the operations want vectors, else none.
+    vectors: Vec<libc::iovec>,
+    /// Slots' buffers each have their own index where one registration cannot hold all of them.
+    buffer_per_slot: bool,
+    /// Whether trims and syncs of regular files go through the ring.
+    ring_syncs: bool,
+    ring_fallocate: bool,
+    ring_discard: bool,
+    /// What a slot's trim is, to do it over.
+    trims: Vec<Op>,
+    /// What the kernel turned out to lack; reported by the reap that saw it.
+    lacks: Option<EngineError>,
+}
+
+// SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
+unsafe impl Send for IoUring {}
+
+impl IoUring {
+    /// The entry for a read or write.
+    #[inline(always)]
+    fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
+        let read = op.kind == OpKind::Read;
+        let mut sqe = Sqe {
+            opcode: if read { self.read_op } else { self.write_op },
+            flags: self.sqe_flags,
+            fd: self.fd(op.file),
+            off: op.offset,
+            addr: data as u64,
+            len: op.len,
+            op_flags: if read { self.read_flags } else { self.write_flags },
+            user_data: u64::from(slot),
+            ..Default::default()
+        };
+        if !self.vectors.is_empty() {
+            let vector = &mut self.vectors[slot as usize];
+            *vector = libc::iovec { iov_base: data.cast(), iov_len: op.len as usize };
+            sqe.addr = (&raw const *vector) as u64;
+            sqe.len = 1;
+        }
+        if self.buffer_per_slot {
+            sqe.buf_index = slot as u16;
+        }
+        if self.options.force_async != 0 {
+            self.until_async -= 1;
+            if self.until_async == 0 {
+                self.until_async = self.options.force_async;
+                sqe.flags |= IOSQE_ASYNC;
+            }
+        }
+        sqe
+    }
+
+    /// What an entry's `fd` field is for a file.
+    #[inline(always)]
+    fn fd(&self, file: u32) -> i32 {
+        if self.options.register_files { file as i32 } else { self.files.fd(file) }
+    }
+
+    /// The entry for an op without data; `None` when it has to be done by an ordinary call.
+    #[cold]
+    #[inline(never)]
+    fn without_data(&mut self, slot: Slot, op: &Op) -> Option<Sqe> {
+        // A polled ring takes reads and writes only.
+        if self.options.hipri {
+            return None;
+        }
+        let mut sqe = Sqe {
+            flags: self.sqe_flags,
+            fd: self.fd(op.file),
+            user_data: u64::from(slot),
+            ..Default::default()
+        };
+        match (op.kind, self.files.kind(op.file)) {
+            (OpKind::Fsync, _) => sqe.opcode = OP_FSYNC,
+            (OpKind::Fdatasync, _) => {
+                sqe.opcode = OP_FSYNC;
+                sqe.op_flags = FSYNC_DATASYNC;
+            }
+            (OpKind::SyncFileRange(flags), _) if self.ring_syncs => {
+                sqe.opcode = OP_SYNC_FILE_RANGE;
+                sqe.off = op.offset;
+                sqe.len = op.len;
+                sqe.op_flags = flags;
+            }
+            (OpKind::Trim, FileKind::Block) if self.ring_discard => {
+                sqe.opcode = OP_URING_CMD;
+                sqe.off = BLOCK_URING_CMD_DISCARD;
+                sqe.addr = op.offset;
+                sqe.addr3 = u64::from(op.len);
+                sqe.user_data |= DISCARD;
+                self.trims[slot as usize] = *op;
+            }
+            (OpKind::Trim, FileKind::Regular) if self.ring_fallocate => {
+                sqe.opcode = OP_FALLOCATE;
+                sqe.off = op.offset;
+                sqe.addr = u64::from(op.len);
+                sqe.len = (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE) as u32;
+            }
+            _ => return None,
+        }
+        Some(sqe)
+    }
+
+    /// Takes completions that are in the ring.
+    #[inline(always)]
+    fn take(&mut self, max: u32, done: &mut Completions) -> u32 {
+        let (buffers, files) = (&mut self.buffers, &self.files);
+        let (trims, discard) = (&self.trims, &mut self.ring_discard);
+        let mut unsupported = false;
+        let count = self.ring.take(max, |cqe| {
+            let slot = cqe.user_data as u32;
+            let mut outcome = Outcome::from_raw(i64::from(cqe.res));
+            if cqe.res == -libc::EOPNOTSUPP {
+                unsupported = true;
+                if cqe.user_data & DISCARD != 0 {
+                    *discard = false;
+                    let op = &trims[slot as usize];
+                    outcome = dataless::carry_out(files.fd(op.file), files.kind(op.file), op);
+                }
+            }
+            buffers.end(slot);
+            done.push(slot, outcome);
+        });
+        self.in_flight -= count;
+        if unsupported {
+            self.lacks = setup::explain_unsupported(&self.options);
+        }
+        count
+    }
+
+    /// One `io_uring_enter(2)`: hands over what is queued and waits for `missing` completions.
+    /// False when the wait ended for another reason than completions.
+    #[inline(always)]
+    fn enter(&mut self, missing: u32, timeout: Option<u64>) -> Result<bool, EngineError> {
+        match self.ring.enter(missing, true, timeout) {
+            Ok(_) => Ok(true),
+            // Time is up, or a signal came, or the kernel has no room just now and wants
+            // completions to be taken first.
+            Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(false),
+            Err(errno) => Err(setup::enter_error(errno)),
+        }
+    }
+
+    /// With a kernel thread that submits, completions come without a call: looks for them for a
+    /// while, after which waiting in the kernel costs less than it adds.
+    #[inline(never)]
+    fn spin(&mut self, missing: u32, max: u32, done: &mut Completions) -> Result<u32, EngineError> {
+        const LOOKS: u32 = 1000;
+        self.flush()?;
+        let mut taken = self.take(max, done);
+        for _ in 0..LOOKS {
+            if taken >= missing {
+                break;
+            }
+            std::hint::spin_loop();
+            taken += self.take(max - taken, done);
+        }
+        Ok(taken)
+    }
+
+    /// A polled ring has no timed wait: polls until there are enough or time is up.
+    #[cold]
+    fn poll_until(
+        &mut self,
+        want: Want,
+        ns: u64,
+        done: &mut Completions,
+    ) -> Result<(), EngineError> {
+        let end = self.clock.now().saturating_add(ns);
+        let mut taken = 0;
+        loop {
+            let going_on = self.enter(0, None)?;
+            taken += self.take(want.max - taken, done);
+            let enough = taken >= want.min || self.in_flight == 0;
+            if enough || !going_on || self.clock.now() >= end {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Engine for IoUring {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.files.attach(file, target)?;
+        let all = self.read_flags | self.write_flags;
+        flags::check(target, all as i32)?;
+        self.register_file(file)
+    }
+
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.files.detach(file);
+        self.register_file(file)
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if self.in_flight >= self.limit {
+            return Queued::Full;
+        }
+        let sqe = if matches!(op.kind, OpKind::Read | OpKind::Write) {
+            let Some(data) = self.buffers.span(slot, op.at, op.len) else {
+                return Queued::Done(Outcome::err(libc::EINVAL));
+            };
+            self.transfer(slot, op, data)
+        } else {
+            let Some(sqe) = self.without_data(slot, op) else {
+                let (fd, kind) = (self.files.fd(op.file), self.files.kind(op.file));
+                return Queued::Done(dataless::carry_out(fd, kind, op));
+            };
+            sqe
+        };
+        self.buffers.begin(slot);
+        self.ring.push(sqe);
+        self.in_flight += 1;
+        Queued::Pending
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        if self.ring.unsent() == 0 {
+            return Ok(0);
+        }
+        match self.ring.enter(0, false, None) {
+            Ok(sent) => Ok(sent),
+            Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(0),
+            Err(errno) => Err(setup::enter_error(errno)),
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        if self.options.hipri
+            && let Some(ns) = want.timeout
+        {
+            return self.poll_until(want, ns, done);
+        }
+        let mut taken = self.take(want.max, done);
+        loop {
+            let enough = want.min.min(want.max).min(taken + self.in_flight);
+            let mut missing = enough.saturating_sub(taken);
+            let due = taken == 0 && (self.options.hipri || self.ring.has_task_work());
+            if missing == 0 && self.ring.unsent() == 0 && !due {
+                break;
+            }
+            if self.options.sqpoll {
+                let spun = self.spin(missing, want.max - taken, done)?;
+                taken += spun;
+                missing = missing.saturating_sub(spun);
+                if missing == 0 {
+                    break;
+                }
+            }
+            let going_on = self.enter(missing, want.timeout)?;
+            taken += self.take(want.max - taken, done);
+            if !going_on || taken >= enough {
+                break;
+            }
+        }
+        match self.lacks.take() {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for IoUring {
+    /// The kernel must be done with the buffers before they go.
+    fn drop(&mut self) {
+        while self.in_flight > 0 {
+            match self.ring.enter(1, true, None) {
+                Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
+                Err(_) => return,
+            }
+            self.in_flight -= self.ring.take(u32::MAX, |_| {});
+        }
+    }
+}

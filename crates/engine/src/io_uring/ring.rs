@@ -1,0 +1,374 @@
+//! A pair of rings shared with the kernel, and the system calls on it.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use super::abi::*;
+use crate::error::last_errno;
+
+/// What the ring is to be like.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// Entries of both queues at least; a kernel limit (32768) may make it fewer.
+    pub entries: u32,
+    /// Polled completions.
+    pub iopoll: bool,
+    /// A kernel thread submits.
+    pub sqpoll: bool,
+    /// On this CPU.
+    pub sqpoll_cpu: Option<u32>,
+}
+
+/// A part of the address space that is mapped until this is dropped.
+#[derive(Debug)]
+struct Mapping {
+    base: *mut u8,
+    len: usize,
+}
+
+impl Mapping {
+    fn new(fd: i32, offset: i64, len: usize) -> Result<Self, i32> {
+        // SAFETY: a mapping at an address of the kernel's choice touches nothing in use.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                fd,
+                offset,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(last_errno());
+        }
+        Ok(Mapping { base: base.cast(), len })
+    }
+
+    /// The address `offset` bytes from its start.
+    fn at<T>(&self, offset: u32) -> *mut T {
+        debug_assert!(offset as usize + size_of::<T>() <= self.len);
+        self.base.wrapping_add(offset as usize).cast()
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nothing points into it once the ring is gone.
+        unsafe { libc::munmap(self.base.cast(), self.len) };
+    }
+}
+
+/// The rings. One thread uses them: the one that made them.
+#[derive(Debug)]
+pub struct Ring {
+    sqes: *mut Sqe,
+    sq_mask: u32,
+    /// Our tail: entries before it are filled in.
+    sq_tail: u32,
+    /// Entries before this one were handed to the kernel.
+    sq_sent: u32,
+    k_sq_tail: *const AtomicU32,
+    k_sq_flags: *const AtomicU32,
+    cqes: *const Cqe,
+    cq_mask: u32,
+    cq_head: u32,
+    k_cq_head: *const AtomicU32,
+    k_cq_tail: *const AtomicU32,
+    /// The descriptor, or its index once it is registered.
+    enter_fd: i32,
+    enter_flags: u32,
+    flags: u32,
+    features: u32,
+    entries: u32,
+    fd: OwnedFd,
+    _maps: Vec<Mapping>,
+}
+
+// SAFETY: the pointers are into mappings that the value owns. (A ring that was made for a single
+// issuer answers `EEXIST` to calls by another thread, which is an error, not a hazard.)
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Sets up rings with everything that this kernel has to make them cheap.
+    pub fn new(wish: Wish) -> Result<Self, i32> {
+        let (fd, params) = set_up(wish)?;
+        let raw = fd.as_raw_fd();
+        let sq_len = params.sq_off.array as usize + params.sq_entries as usize * 4;
+        let cq_len = params.cq_off.cqes as usize + params.cq_entries as usize * size_of::<Cqe>();
+        let single = params.features & FEAT_SINGLE_MMAP != 0;
+        let sq_map =
+            Mapping::new(raw, OFF_SQ_RING, if single { sq_len.max(cq_len) } else { sq_len })?;
+        let sqe_map = Mapping::new(raw, OFF_SQES, params.sq_entries as usize * size_of::<Sqe>())?;
+        let mut maps = vec![sq_map, sqe_map];
+        if !single {
+            maps.push(Mapping::new(raw, OFF_CQ_RING, cq_len)?);
+        }
+        let (sq, cq) = (&maps[0], maps.get(2).unwrap_or(&maps[0]));
+        if params.flags & SETUP_NO_SQARRAY == 0 {
+            for i in 0..params.sq_entries {
+                // SAFETY: the index array has `sq_entries` entries, which the mapping covers.
+                unsafe { *sq.at::<u32>(params.sq_off.array + 4 * i) = i };
+            }
+        }
+        let mut ring = Ring {
+            sqes: maps[1].at(0),
+            sq_mask: params.sq_entries - 1,
+            sq_tail: 0,
+            sq_sent: 0,
+            k_sq_tail: sq.at::<AtomicU32>(params.sq_off.tail),
+            k_sq_flags: sq.at::<AtomicU32>(params.sq_off.flags),
+            cqes: cq.at::<Cqe>(params.cq_off.cqes),
+            cq_mask: params.cq_entries - 1,
+            cq_head: 0,
+            k_cq_head: cq.at::<AtomicU32>(params.cq_off.head),
+            k_cq_tail: cq.at::<AtomicU32>(params.cq_off.tail),
+            enter_fd: raw,
+            enter_flags: 0,
+            flags: params.flags,
+            features: params.features,
+            entries: params.sq_entries.min(params.cq_entries),
+            fd,
+            _maps: maps,
+        };
+        ring.register_itself();
+        Ok(ring)
+    }
+
+    /// Registers the ring's own descriptor, which spares its look-up in every call (Linux 5.18;
+    /// without it nothing else changes).
+    fn register_itself(&mut self) {
+        let mut update = RsrcUpdate { offset: u32::MAX, resv: 0, data: self.enter_fd as u64 };
+        let arg = (&raw mut update).cast();
+        // SAFETY: `update` is the one entry that the call reads and writes.
+        if unsafe { self.register(REGISTER_RING_FDS, arg, 1) } == Ok(1) {
+            self.enter_fd = update.offset as i32;
+            self.enter_flags = ENTER_REGISTERED_RING;
+        }
+    }
+
+    /// `io_uring_register(2)`.
+    ///
+    /// # Safety
+    /// `arg` points to what `opcode` wants, `count` of them.
+    pub unsafe fn register(
+        &self,
+        opcode: u32,
+        arg: *const libc::c_void,
+        count: u32,
+    ) -> Result<i32, i32> {
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: the caller vouches for `arg`.
+        let ret = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, opcode, arg, count) };
+        if ret < 0 { Err(last_errno()) } else { Ok(ret as i32) }
+    }
+
+    /// How many ops the rings take at a time.
+    pub fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    fn sqpoll(&self) -> bool {
+        self.flags & SETUP_SQPOLL != 0
+    }
+
+    /// Adds an entry. There must be room: fewer than `entries` ops queued or in flight.
+    #[inline(always)]
+    pub fn push(&mut self, sqe: Sqe) {
+        // SAFETY: the masked index is within the array, and the kernel no longer reads the entry:
+        // it was consumed before its op completed, and fewer ops than entries are under way.
+        unsafe { self.sqes.add((self.sq_tail & self.sq_mask) as usize).write(sqe) };
+        self.sq_tail = self.sq_tail.wrapping_add(1);
+    }
+
+    /// How many entries were added since the last time they were handed over.
+    #[inline(always)]
+    pub fn unsent(&self) -> u32 {
+        self.sq_tail.wrapping_sub(self.sq_sent)
+    }
+
+    /// Whether completions wait in the kernel for this thread to call it.
+    #[inline(always)]
+    pub fn has_task_work(&self) -> bool {
+        // SAFETY: points into the mapped ring.
+        unsafe { &*self.k_sq_flags }.load(Ordering::Relaxed) & SQ_TASKRUN != 0
+    }
+
+    /// Hands over all entries and, with `wait` not 0, waits for that many completions in the queue,
+    /// no longer than `timeout` (ns). With `look`, completions that are due are posted without
+    /// waiting. Returns how many entries were handed over.
+    #[inline]
+    pub fn enter(&mut self, wait: u32, look: bool, timeout: Option<u64>) -> Result<u32, i32> {
+        let unsent = self.unsent();
+        // SAFETY: points into the mapped ring.
+        unsafe { &*self.k_sq_tail }.store(self.sq_tail, Ordering::Release);
+        let mut flags = self.enter_flags;
+        if self.sqpoll() {
+            self.sq_sent = self.sq_tail;
+            // The kernel thread goes to sleep after it set the flag and looked at the tail once
+            // more: our store of the tail must come before our load of the flag.
+            fence(Ordering::SeqCst);
+            // SAFETY: points into the mapped ring.
+            if unsafe { &*self.k_sq_flags }.load(Ordering::Relaxed) & SQ_NEED_WAKEUP != 0 {
+                flags |= ENTER_SQ_WAKEUP;
+            } else if wait == 0 && !look {
+                return Ok(unsent);
+            }
+        }
+        if wait > 0 || look {
+            flags |= ENTER_GETEVENTS;
+        }
+        match self.call(unsent, wait, flags, timeout) {
+            Ok(_) if self.sqpoll() => Ok(unsent),
+            Ok(sent) => {
+                self.sq_sent = self.sq_sent.wrapping_add(sent);
+                Ok(sent)
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    #[inline(always)]
+    fn call(&self, send: u32, wait: u32, flags: u32, timeout: Option<u64>) -> Result<u32, i32> {
+        if let Some(ns) = timeout
+            && wait > 0
+        {
+            return self.call_with_timeout(send, wait, flags, ns);
+        }
+        // SAFETY: no argument structure is passed.
+        let ret = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.enter_fd,
+                send,
+                wait,
+                flags,
+                0usize,
+                0usize,
+            )
+        };
+        if ret < 0 { Err(last_errno()) } else { Ok(ret as u32) }
+    }
+
+    #[inline(never)]
+    fn call_with_timeout(&self, send: u32, wait: u32, flags: u32, ns: u64) -> Result<u32, i32> {
+        if self.features & FEAT_EXT_ARG == 0 {
+            return self.call_then_poll(send, flags, ns);
+        }
+        let time =
+            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        let arg = GeteventsArg { ts: (&raw const time) as u64, ..Default::default() };
+        // SAFETY: `arg` and the time it points to outlive the call.
+        let ret = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.enter_fd,
+                send,
+                wait,
+                flags | ENTER_EXT_ARG,
+                &raw const arg,
+                size_of::<GeteventsArg>(),
+            )
+        };
+        if ret < 0 { Err(last_errno()) } else { Ok(ret as u32) }
+    }
+
+    /// Before Linux 5.11 a wait has no timeout: hand over, then poll the descriptor.
+    fn call_then_poll(&self, send: u32, flags: u32, ns: u64) -> Result<u32, i32> {
+        let sent = self.call(send, 0, flags, None)?;
+        let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let time = libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as i64,
+            tv_nsec: (ns % 1_000_000_000) as i64,
+        };
+        // SAFETY: one pollfd and one timespec, both alive.
+        match unsafe { libc::ppoll(&mut poll, 1, &time, std::ptr::null()) } {
+            0 if sent == 0 => Err(libc::ETIME),
+            _ => Ok(sent),
+        }
+    }
+
+    /// Takes up to `max` completions.
+    #[inline(always)]
+    pub fn take(&mut self, max: u32, mut each: impl FnMut(Cqe)) -> u32 {
+        // SAFETY: points into the mapped ring.
+        let tail = unsafe { &*self.k_cq_tail }.load(Ordering::Acquire);
+        let count = tail.wrapping_sub(self.cq_head).min(max);
+        for _ in 0..count {
+            // SAFETY: the masked index is within the array, and the kernel wrote the entry before
+            // the tail that was loaded.
+            each(unsafe { *self.cqes.add((self.cq_head & self.cq_mask) as usize) });
+            self.cq_head = self.cq_head.wrapping_add(1);
+        }
+        if count > 0 {
+            // SAFETY: points into the mapped ring.
+            unsafe { &*self.k_cq_head }.store(self.cq_head, Ordering::Release);
+        }
+        count
+    }
+
+    /// Whether the kernel knows these operations; false also where it cannot be asked (before 5.6).
+    pub fn supports(&self, ops: &[u8]) -> bool {
+        // SAFETY: all-zero is a valid probe.
+        let mut probe: Probe = unsafe { std::mem::zeroed() };
+        // SAFETY: `probe` has room for 256 operations.
+        let asked = unsafe { self.register(REGISTER_PROBE, (&raw mut probe).cast(), 256) };
+        asked.is_ok() && ops.iter().all(|op| probe.ops[*op as usize].flags & 1 != 0)
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if self.enter_flags & ENTER_REGISTERED_RING != 0 {
+            let mut update = RsrcUpdate { offset: self.enter_fd as u32, resv: 0, data: 0 };
+            // SAFETY: `update` is the one entry that the call reads.
+            let _ = unsafe { self.register(UNREGISTER_RING_FDS, (&raw mut update).cast(), 1) };
+        }
+    }
+}
+
+/// `io_uring_setup(2)` with the best flags that this kernel takes, tried from the best down.
+fn set_up(wish: Wish) -> Result<(OwnedFd, Params), i32> {
+    let mut base = SETUP_CLAMP | SETUP_CQSIZE;
+    if wish.iopoll {
+        base |= SETUP_IOPOLL;
+    }
+    if wish.sqpoll {
+        base |= SETUP_SQPOLL;
+    }
+    if wish.sqpoll_cpu.is_some() {
+        base |= SETUP_SQ_AFF;
+    }
+    let deferred = SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN | SETUP_TASKRUN_FLAG;
+    let steps: &[u32] = if wish.sqpoll {
+        &[SETUP_SINGLE_ISSUER | SETUP_SUBMIT_ALL | SETUP_NO_SQARRAY, SETUP_SUBMIT_ALL, 0]
+    } else {
+        &[
+            deferred | SETUP_SUBMIT_ALL | SETUP_NO_SQARRAY,
+            deferred | SETUP_SUBMIT_ALL,
+            SETUP_COOP_TASKRUN | SETUP_TASKRUN_FLAG | SETUP_SUBMIT_ALL,
+            SETUP_SUBMIT_ALL,
+            0,
+        ]
+    };
+    let mut errno = libc::EINVAL;
+    for step in steps {
+        let mut params = Params {
+            flags: base | step,
+            cq_entries: wish.entries.next_power_of_two(),
+            sq_thread_cpu: wish.sqpoll_cpu.unwrap_or(0),
+            ..Default::default()
+        };
+        // SAFETY: `params` is read and written by the call.
+        let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, wish.entries, &raw mut params) };
+        if fd >= 0 {
+            // SAFETY: the kernel just made this descriptor, and nobody else has it.
+            return Ok((unsafe { OwnedFd::from_raw_fd(fd as i32) }, params));
+        }
+        errno = last_errno();
+        if errno != libc::EINVAL {
+            break;
+        }
+    }
+    Err(errno)
+}

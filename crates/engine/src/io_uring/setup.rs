@@ -1,0 +1,201 @@
+//! Building the engine: registrations, and what to say when the kernel refuses something.
+
+use fiord_plan::{EnginePlan, IoUringPlan};
+
+use super::IoUring;
+use super::abi::*;
+use super::ring::{Ring, Wish};
+use crate::buffers::Buffers;
+use crate::files::Files;
+use crate::flags;
+use crate::{EngineConfig, EngineError, Op, OpKind};
+
+/// The largest buffer that can be registered (1 GiB).
+const MAX_REGISTERED: usize = 1 << 30;
+/// The largest number of buffers that can be registered.
+const MAX_BUFFERS: u32 = 1 << 14;
+
+impl IoUring {
+    /// Makes one, for use by the calling thread.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        let options = match config.engine {
+            EnginePlan::IoUring(options) => options,
+            _ => IoUringPlan { nonvectored: true, ..Default::default() },
+        };
+        let ring = Ring::new(Wish {
+            entries: config.slots,
+            iopoll: options.hipri,
+            sqpoll: options.sqpoll,
+            sqpoll_cpu: options.sqpoll_cpu,
+        })
+        .map_err(|errno| setup_error(errno, &options))?;
+        let buffers = Buffers::new(config)?;
+        let (read_flags, write_flags) = flags::of(options.uncached, options.nowait, config.atomic);
+        // READ and WRITE came with Linux 5.6; before that there were only vectors.
+        let single = options.nonvectored && ring.supports(&[OP_READ, OP_WRITE]);
+        let (read_op, write_op) = if options.fixed_buffers {
+            (OP_READ_FIXED, OP_WRITE_FIXED)
+        } else if single {
+            (OP_READ, OP_WRITE)
+        } else {
+            (OP_READV, OP_WRITEV)
+        };
+        let vectored = read_op == OP_READV;
+        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0 };
+        let mut engine = IoUring {
+            limit: ring.entries().min(config.slots),
+            buffers,
+            files: Files::new(config.files),
+            clock: config.clock,
+            options,
+            read_op,
+            write_op,
+            sqe_flags: if options.register_files { IOSQE_FIXED_FILE } else { 0 },
+            read_flags: read_flags as u32,
+            write_flags: write_flags as u32,
+            until_async: options.force_async,
+            in_flight: 0,
+            vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
+            buffer_per_slot: false,
+            ring_syncs: ring.supports(&[OP_SYNC_FILE_RANGE]),
+            ring_fallocate: ring.supports(&[OP_FALLOCATE]),
+            ring_discard: ring.supports(&[OP_URING_CMD]),
+            trims: vec![no_op; config.slots as usize],
+            lacks: None,
+            ring,
+        };
+        if options.fixed_buffers {
+            engine.register_buffers(config.slots)?;
+        }
+        if options.register_files {
+            engine.register_no_files(config.files)?;
+        }
+        Ok(engine)
+    }
+
+    /// Registers the buffers: as one where that can be, else each slot's own.
+    fn register_buffers(&mut self, slots: u32) -> Result<(), EngineError> {
+        let (base, stride) = self.buffers.region();
+        let whole = stride * slots as usize;
+        if whole == 0 {
+            return Ok(());
+        }
+        let vectors: Vec<libc::iovec> = if whole <= MAX_REGISTERED {
+            vec![libc::iovec { iov_base: base.cast(), iov_len: whole }]
+        } else if slots > MAX_BUFFERS {
+            return Err(EngineError::plain(format!(
+                "{slots} buffers of {stride} bytes are more than the kernel registers"
+            ))
+            .help("drop fixedbufs=1, or lower iodepth or bs"));
+        } else {
+            self.buffer_per_slot = true;
+            (0..slots as usize)
+                .map(|slot| libc::iovec {
+                    iov_base: base.wrapping_add(slot * stride).cast(),
+                    iov_len: stride,
+                })
+                .collect()
+        };
+        let (list, count) = (vectors.as_ptr().cast(), vectors.len() as u32);
+        // SAFETY: `vectors` has `count` entries that describe the buffers, which outlive the ring's
+        // ops.
+        let registered = unsafe { self.ring.register(REGISTER_BUFFERS, list, count) };
+        registered.map(drop).map_err(|errno| {
+            EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
+                .help(match errno {
+                    libc::ENOMEM | libc::EPERM => {
+                        "registered buffers count as locked memory: raise `ulimit -l`, or drop \
+                         fixedbufs=1"
+                    }
+                    _ => "drop fixedbufs=1, or use iomem=malloc",
+                })
+        })
+    }
+
+    /// Registers as many empty places as there can be files.
+    fn register_no_files(&mut self, files: u32) -> Result<(), EngineError> {
+        let none = vec![-1i32; files as usize];
+        // SAFETY: `none` has `files` entries.
+        let ret = unsafe { self.ring.register(REGISTER_FILES, none.as_ptr().cast(), files) };
+        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES", errno))
+    }
+
+    /// Makes the registered file what the table says.
+    pub(super) fn register_file(&mut self, file: u32) -> Result<(), EngineError> {
+        if !self.options.register_files {
+            return Ok(());
+        }
+        let fd = self.files.fd(file);
+        let update = RsrcUpdate { offset: file, resv: 0, data: (&raw const fd) as u64 };
+        // SAFETY: `update` points to one descriptor, and both outlive the call.
+        let ret =
+            unsafe { self.ring.register(REGISTER_FILES_UPDATE, (&raw const update).cast(), 1) };
+        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES_UPDATE", errno))
+    }
+}
+
+fn file_error(what: &str, errno: i32) -> EngineError {
+    EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
+        .help("raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
+}
+
+/// Why there is no ring.
+fn setup_error(errno: i32, options: &IoUringPlan) -> EngineError {
+    let help = match errno {
+        libc::ENOSYS => "io_uring needs Linux 5.1 or later: use ioengine=libaio".into(),
+        libc::EPERM if options.sqpoll => {
+            "sqthread_poll=1 needs root before Linux 5.11, and io_uring must be allowed \
+             (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
+                .into()
+        }
+        libc::EPERM | libc::EACCES => {
+            "io_uring is not allowed here: sysctl kernel.io_uring_disabled=0, or the container's \
+             seccomp profile; or use ioengine=libaio"
+                .into()
+        }
+        libc::ENOMEM => "raise `ulimit -l` (rings count as locked memory before Linux 5.12), or \
+                         lower iodepth"
+            .into(),
+        libc::EINVAL if options.sqpoll_cpu.is_some() => {
+            "sqthread_poll_cpu must name a CPU that is online and allowed, and needs \
+             sqthread_poll=1"
+                .into()
+        }
+        _ => String::from("use ioengine=libaio"),
+    };
+    EngineError::call("ioengine=io_uring", "io_uring_setup", errno).help(help)
+}
+
+/// Why the ring does not go on.
+pub(super) fn enter_error(errno: i32) -> EngineError {
+    let error = EngineError::call("ioengine=io_uring", "io_uring_enter", errno);
+    match errno {
+        libc::EEXIST => {
+            error.help("the engine is used by another thread than the one that made it")
+        }
+        _ => error,
+    }
+}
+
+/// What `EOPNOTSUPP` from an I/O means with these options.
+#[cold]
+pub(super) fn explain_unsupported(options: &IoUringPlan) -> Option<EngineError> {
+    let (what, help) = if options.hipri {
+        (
+            "hipri=1: this file or device has no polled completions",
+            "drop hipri=1; it needs direct=1 and a device with polling queues (for NVMe: \
+             nvme.poll_queues=N)",
+        )
+    } else if options.uncached {
+        (
+            "uncached=1: this file system does not take RWF_DONTCACHE",
+            "drop uncached=1; it needs Linux 6.14 or later and a file system that has it",
+        )
+    } else if options.nowait {
+        ("nowait=1: this file does not take RWF_NOWAIT", "drop nowait=1, or use direct=1")
+    } else {
+        return None;
+    };
+    Some(EngineError { what: what.into(), help: Some(help.into()), errno: libc::EOPNOTSUPP })
+}

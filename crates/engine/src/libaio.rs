@@ -1,0 +1,377 @@
+//! `libaio`: Linux native asynchronous I/O by the kernel's own calls (`io_setup(2)`,
+//! `io_submit(2)`, `io_getevents(2)`), no library.
+//!
+//! Queued ops are submitted by one `io_submit(2)`. Trims and `sync_file_range` are carried out by
+//! the calling thread when they are queued; so are `fsync` and `fdatasync`, after what is queued
+//! was submitted.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fiord_plan::EnginePlan;
+
+use crate::buffers::Buffers;
+use crate::error::last_errno;
+use crate::files::Files;
+use crate::flags;
+use crate::{
+    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
+    Slot, Target, Want, dataless,
+};
+
+/// `struct iocb` (`linux/aio_abi.h`), little-endian field order.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Iocb {
+    data: u64,
+    #[cfg(target_endian = "little")]
+    key: u32,
+    rw_flags: i32,
+    #[cfg(target_endian = "big")]
+    key: u32,
+    opcode: u16,
+    reqprio: i16,
+    fd: u32,
+    buf: u64,
+    nbytes: u64,
+    offset: i64,
+    reserved2: u64,
+    flags: u32,
+    resfd: u32,
+}
+
+/// `struct io_event`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Event {
+    data: u64,
+    obj: u64,
+    res: i64,
+    res2: i64,
+}
+
+/// The head of the completion ring that `io_setup` maps (`struct aio_ring` of `fs/aio.c`).
+#[derive(Debug)]
+#[repr(C)]
+struct RingHead {
+    id: u32,
+    nr: u32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    magic: u32,
+    compat_features: u32,
+    incompat_features: u32,
+    header_length: u32,
+}
+
+const RING_MAGIC: u32 = 0xa10a_10a1;
+const IOCB_CMD_PREAD: u16 = 0;
+const IOCB_CMD_PWRITE: u16 = 1;
+const IOCB_CMD_PREADV: u16 = 7;
+const IOCB_CMD_PWRITEV: u16 = 8;
+
+/// The engine.
+#[derive(Debug)]
+pub struct Libaio {
+    context: u64,
+    buffers: Buffers,
+    files: Files,
+    clock: MachineClock,
+    read_op: u16,
+    write_op: u16,
+    read_flags: i32,
+    write_flags: i32,
+    /// One a slot.
+    control: Box<[Iocb]>,
+    /// One a slot where the commands want vectors, else none.
+    vectors: Vec<libc::iovec>,
+    /// Queued, not yet submitted: pointers to their blocks, in order, from `sent` on.
+    unsent: Vec<*mut Iocb>,
+    sent: usize,
+    /// Submitted, not yet reaped.
+    in_flight: u32,
+    /// What ended without having been in flight: refused by the kernel when it was submitted.
+    refused: Vec<(Slot, Outcome)>,
+    events: Box<[Event]>,
+    /// Completions are taken from the ring in memory.
+    userspace_reap: bool,
+}
+
+// SAFETY: the pointers are into boxes and buffers that the value owns, which do not move when it
+// does. An AIO context belongs to the address space, not to a thread.
+unsafe impl Send for Libaio {}
+
+impl Libaio {
+    /// Makes one.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        let (userspace_reap, nowait, vectored) = match config.engine {
+            EnginePlan::Libaio { userspace_reap, nowait, vectored } => {
+                (userspace_reap, nowait, vectored)
+            }
+            _ => (false, false, false),
+        };
+        let slots = config.slots as usize;
+        let mut context = 0u64;
+        // SAFETY: the call writes one context handle.
+        let ret = unsafe { libc::syscall(libc::SYS_io_setup, config.slots, &raw mut context) };
+        if ret < 0 {
+            return Err(setup_error(last_errno(), config.slots));
+        }
+        let (read_flags, write_flags) = flags::of(false, nowait, config.atomic);
+        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        Ok(Libaio {
+            context,
+            buffers: Buffers::new(config).inspect_err(|_| destroy(context))?,
+            files: Files::new(config.files),
+            clock: config.clock,
+            read_op: if vectored { IOCB_CMD_PREADV } else { IOCB_CMD_PREAD },
+            write_op: if vectored { IOCB_CMD_PWRITEV } else { IOCB_CMD_PWRITE },
+            read_flags,
+            write_flags,
+            control: vec![Iocb::default(); slots].into_boxed_slice(),
+            vectors: vec![empty; if vectored { slots } else { 0 }],
+            unsent: Vec::with_capacity(slots),
+            sent: 0,
+            in_flight: 0,
+            refused: Vec::with_capacity(slots),
+            events: vec![Event::default(); slots].into_boxed_slice(),
+            userspace_reap,
+        })
+    }
+
+    /// Submits what is queued until all is or the kernel takes no more.
+    fn submit(&mut self) -> Result<u32, EngineError> {
+        let mut total = 0;
+        while self.sent < self.unsent.len() {
+            let rest = &self.unsent[self.sent..];
+            let (count, list) = (rest.len() as i64, rest.as_ptr());
+            // SAFETY: the list has `count` pointers to control blocks that live as long as the
+            // engine, whose buffers belong to slots in flight.
+            let ret = unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, list) };
+            if ret > 0 {
+                self.sent += ret as usize;
+                self.in_flight += ret as u32;
+                total += ret as u32;
+                continue;
+            }
+            match if ret == 0 { libc::EAGAIN } else { last_errno() } {
+                libc::EINTR => {}
+                // No room in the kernel until something completes.
+                libc::EAGAIN if self.in_flight > 0 => break,
+                // The first of the list is refused: that op has ended.
+                errno => {
+                    let slot = self.slot_of(self.unsent[self.sent]);
+                    self.sent += 1;
+                    self.refused.push((slot, Outcome::err(errno)));
+                }
+            }
+        }
+        if self.sent == self.unsent.len() {
+            self.unsent.clear();
+            self.sent = 0;
+        }
+        Ok(total)
+    }
+
+    fn slot_of(&self, block: *const Iocb) -> Slot {
+        ((block as usize - self.control.as_ptr() as usize) / size_of::<Iocb>()) as Slot
+    }
+
+    #[inline]
+    fn finish(&mut self, event: Event, done: &mut Completions) {
+        let slot = event.data as Slot;
+        self.in_flight -= 1;
+        self.buffers.end(slot);
+        done.push(slot, Outcome::from_raw(event.res));
+    }
+
+    /// `io_getevents(2)` for `min` to `max` completions. False when the wait ended early.
+    fn get_events(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout: Option<u64>,
+        done: &mut Completions,
+    ) -> Result<u32, EngineError> {
+        let time = timeout.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as i64,
+            tv_nsec: (ns % 1_000_000_000) as i64,
+        });
+        let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
+        let max = max.min(self.events.len() as u32);
+        // SAFETY: `events` has room for `max` entries, and the time outlives the call.
+        let ret = unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                i64::from(min),
+                i64::from(max),
+                self.events.as_mut_ptr(),
+                time,
+            )
+        };
+        if ret < 0 {
+            let errno = last_errno();
+            if errno == libc::EINTR {
+                return Ok(0);
+            }
+            return Err(EngineError::call("ioengine=libaio", "io_getevents", errno));
+        }
+        for i in 0..ret as usize {
+            self.finish(self.events[i], done);
+        }
+        Ok(ret as u32)
+    }
+
+    /// Takes completions from the ring in memory, without a system call.
+    fn take_from_ring(&mut self, max: u32, done: &mut Completions) -> u32 {
+        let ring: *const RingHead = std::ptr::with_exposed_provenance(self.context as usize);
+        // SAFETY: a context handle is the address of the ring's head, mapped while it exists; the
+        // head's layout is checked by its magic number before.
+        let head = unsafe { &*ring };
+        let mut at = head.head.load(Ordering::Relaxed);
+        let tail = head.tail.load(Ordering::Acquire);
+        let mut count = 0;
+        while at != tail && count < max {
+            // SAFETY: events follow the head, `nr` of them, and those before the tail are written.
+            let event = unsafe { *ring.add(1).cast::<Event>().add(at as usize) };
+            at = if at + 1 >= head.nr { 0 } else { at + 1 };
+            self.finish(event, done);
+            count += 1;
+        }
+        if count > 0 {
+            head.head.store(at, Ordering::Release);
+        }
+        count
+    }
+
+    /// Whether the ring in memory is laid out as we know it.
+    fn ring_is_known(&self) -> bool {
+        let ring: *const RingHead = std::ptr::with_exposed_provenance(self.context as usize);
+        // SAFETY: as in `take_from_ring`.
+        let head = unsafe { &*ring };
+        head.magic == RING_MAGIC
+            && head.incompat_features == 0
+            && head.header_length as usize == size_of::<RingHead>()
+    }
+
+    fn take_refused(&mut self, max: u32, done: &mut Completions) -> u32 {
+        let count = self.refused.len().min(max as usize);
+        for (slot, outcome) in self.refused.drain(..count) {
+            self.buffers.end(slot);
+            done.push(slot, outcome);
+        }
+        count as u32
+    }
+}
+
+impl Engine for Libaio {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.files.attach(file, target)?;
+        flags::check(target, self.write_flags)?;
+        if self.userspace_reap && !self.ring_is_known() {
+            return Err(EngineError::plain("this kernel's AIO ring has another layout")
+                .help("drop userspace_reap=1"));
+        }
+        Ok(())
+    }
+
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.files.detach(file);
+        Ok(())
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+            if self.sent < self.unsent.len() {
+                return Queued::Full;
+            }
+            let (fd, kind) = (self.files.fd(op.file), self.files.kind(op.file));
+            return Queued::Done(dataless::carry_out(fd, kind, op));
+        }
+        let Some(data) = self.buffers.span(slot, op.at, op.len) else {
+            return Queued::Done(Outcome::err(libc::EINVAL));
+        };
+        let read = op.kind == OpKind::Read;
+        let (mut buf, mut nbytes) = (data as u64, u64::from(op.len));
+        if !self.vectors.is_empty() {
+            let vector = &mut self.vectors[slot as usize];
+            *vector = libc::iovec { iov_base: data.cast(), iov_len: op.len as usize };
+            (buf, nbytes) = ((&raw const *vector) as u64, 1);
+        }
+        let block = &mut self.control[slot as usize];
+        *block = Iocb {
+            data: u64::from(slot),
+            rw_flags: if read { self.read_flags } else { self.write_flags },
+            opcode: if read { self.read_op } else { self.write_op },
+            fd: self.files.fd(op.file) as u32,
+            buf,
+            nbytes,
+            offset: op.offset as i64,
+            ..Default::default()
+        };
+        self.unsent.push(block);
+        self.buffers.begin(slot);
+        Queued::Pending
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        if self.unsent.is_empty() { Ok(0) } else { self.submit() }
+    }
+
+    #[inline]
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.flush()?;
+        let mut taken = 0;
+        if !self.refused.is_empty() {
+            taken = self.take_refused(want.max, done);
+        }
+        if self.userspace_reap {
+            taken += self.take_from_ring(want.max - taken, done);
+        }
+        let missing = want.min.min(want.max).saturating_sub(taken).min(self.in_flight);
+        if self.in_flight == 0 || taken == want.max || (self.userspace_reap && missing == 0) {
+            return Ok(());
+        }
+        self.get_events(missing, want.max - taken, want.timeout, done)?;
+        Ok(())
+    }
+}
+
+impl Drop for Libaio {
+    /// Waits for what is in flight: the kernel must be done with the buffers before they go.
+    fn drop(&mut self) {
+        destroy(self.context);
+    }
+}
+
+/// `io_destroy(2)`; returns when everything in flight has ended.
+fn destroy(context: u64) {
+    // SAFETY: the context is not used afterwards.
+    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+}
+
+fn setup_error(errno: i32, slots: u32) -> EngineError {
+    let error = EngineError::call("ioengine=libaio", "io_setup", errno);
+    match errno {
+        libc::EAGAIN => error.help(format!(
+            "iodepth={slots} is more than what is left of the system's limit: raise sysctl \
+             fs.aio-max-nr, or lower iodepth"
+        )),
+        libc::ENOSYS => error.help("this kernel has no AIO (CONFIG_AIO): use ioengine=io_uring"),
+        _ => error.help("lower iodepth, or use ioengine=io_uring"),
+    }
+}
