@@ -205,6 +205,10 @@ pub trait Engine {
     /// Its time.
     type Clock: Time;
 
+    /// Whether this very engine, as it was made, completes every op in `queue`.
+    fn completes_at_once(&self) -> bool {
+        !Self::ASYNC
+    }
     /// The clock that its I/Os are timed by.
     fn clock(&self) -> Self::Clock;
     /// Makes a file known under an index below the number given at construction.

@@ -39,6 +39,10 @@ impl Engine for Null {
     const ASYNC: bool = true;
     type Clock = MachineClock;
 
+    fn completes_at_once(&self) -> bool {
+        self.slots == 1
+    }
+
     fn clock(&self) -> MachineClock {
         self.clock
     }

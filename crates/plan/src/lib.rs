@@ -4,4 +4,5 @@
 //! name, and nothing here does I/O on a target.
 
 pub mod model;
+mod plain;
 pub use model::*;

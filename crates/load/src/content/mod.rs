@@ -16,7 +16,7 @@ pub trait ContentVisitor {
     /// What comes back.
     type Out;
     /// Is called exactly once.
-    fn visit<C: Content>(self, content: C) -> Self::Out;
+    fn visit<C: Content + 'static>(self, content: C) -> Self::Out;
 }
 
 /// Makes the content of a job and hands it to `visitor`.

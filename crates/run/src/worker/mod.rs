@@ -1,11 +1,33 @@
 //! One job instance on one thread: set-up, the inner loop, the end.
 //!
-//! [`run`] is generic only at its leaves: it picks the engine, the source and the measuring axes
-//! once, and the loop is compiled for each combination that matters.
+//! | question | module |
+//! |---|---|
+//! | which loop, engine, source and content does a job get | [`setup`](self) (`setup.rs`) |
+//! | what is checked now and then: run time, ramp, stop, live counters | `session.rs` |
+//! | the loop of engines that complete each I/O at once | `direct.rs` |
+//! | the loop of engines that have many I/Os in flight | `queued.rs` |
+//! | flushing and closing at the end of a job | `finish.rs` |
+//!
+//! [`run`] picks the engine, the source and the measuring axes once; the loop is compiled for each
+//! combination that matters, so the plain path has no test for what a job does not use.
+
+mod direct;
+mod finish;
+mod queued;
+mod session;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
 
 use fiord_engine::Target;
+use fiord_stat::recorder::Recorder;
+use fiord_sys::usage::Usage;
 
 use crate::error::JobError;
+
+pub use setup::run;
 
 /// The files of a job as the worker needs them: opened once and held, unless the job has fewer
 /// `openfiles` than files.
@@ -21,6 +43,24 @@ pub trait Files {
     /// `unlink_each_loop`: every file is closed; remove the regular ones, they are made again when
     /// opened.
     fn next_loop(&mut self) -> Result<(), JobError>;
+    /// `end_syncfs`: `syncfs(2)` on the file system of every regular file, once each.
+    fn sync_file_systems(&mut self) -> Result<(), JobError>;
     /// Its path, for messages.
-    fn path(&self, file: u32) -> &std::path::Path;
+    fn path(&self, file: u32) -> &Path;
+}
+
+/// What a job instance did.
+#[derive(Debug)]
+pub struct WorkerResult {
+    /// What was measured.
+    pub recorder: Recorder,
+    /// What ended it early, if anything did.
+    pub error: Option<JobError>,
+    /// It got as far as its first I/O (false: stopped or failed during set-up).
+    pub started: bool,
+    /// Time that was measured, ns of the engine's clock: from the end of the ramp to the last
+    /// completion or flush.
+    pub runtime_ns: u64,
+    /// What the thread used in that time.
+    pub usage: Usage,
 }

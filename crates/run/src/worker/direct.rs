@@ -1,0 +1,163 @@
+//! The loop of engines that complete each I/O before the next is queued: one I/O, one clock stamp.
+
+use fiord_engine::{Engine, Op, Outcome, Queued, Time};
+use fiord_load::{Dir, Io, Next, Source};
+use fiord_stat::recorder::{Times, axes};
+
+use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use crate::error::JobError;
+
+impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
+    /// Runs to the end of the work, the run time or the first error. `A` is a set of [`axes`].
+    pub fn run_direct<const A: u32>(&mut self) {
+        let mut now = self.clock.now();
+        loop {
+            let io = match self.source.next() {
+                Next::Io(io) => io,
+                aside => {
+                    if !self.aside(aside) {
+                        break;
+                    }
+                    now = self.clock.now();
+                    continue;
+                }
+            };
+            self.drawn += 1;
+            if io.dir == Dir::Write {
+                self.content.fill(&mut self.engine.buffer(0)[..io.len as usize], &io);
+                if C::TOUCHES {
+                    now = self.stamp::<A>(now);
+                }
+            }
+            let op = op_of(&io);
+            let outcome = self.at_once(&op);
+            let end = self.stamp::<A>(now);
+            if outcome == complete(&io) {
+                let lat = end.wrapping_sub(now);
+                let times = Times { slat: 0, clat: lat, lat };
+                self.recorder.complete::<A>(recorded(io.dir), u64::from(io.len), times);
+                now = end;
+            } else {
+                match self.unusual::<A>(op, outcome, now) {
+                    Some(end) => now = end,
+                    None => break,
+                }
+            }
+            if self.due(now) && !self.look(now) {
+                break;
+            }
+        }
+        // One at a time, so what was issued is what completed or failed.
+        for dir in [Dir::Read, Dir::Write, Dir::Trim] {
+            let issued = self.recorder.totals()[dir as usize].1 + self.failed[dir as usize];
+            self.recorder.issued_one_by_one(recorded(dir), issued);
+        }
+    }
+
+    /// The time: exact when latencies are measured.
+    #[inline(always)]
+    fn stamp<const A: u32>(&mut self, last: u64) -> u64 {
+        if A == axes::BARE { self.rough_time(last) } else { self.clock.now() }
+    }
+
+    /// Carries out one op.
+    #[inline(always)]
+    fn at_once(&mut self, op: &Op) -> Outcome {
+        match self.engine.queue(0, op) {
+            Queued::Done(outcome) => outcome,
+            // Not reached: this loop runs only engines that complete at once.
+            Queued::Pending | Queued::Full => Outcome::err(5),
+        }
+    }
+
+    /// An I/O that failed, or moved less than it should: goes on with its rest. `None`: the job ends.
+    #[cold]
+    fn unusual<const A: u32>(
+        &mut self,
+        first: Op,
+        mut outcome: Outcome,
+        start: u64,
+    ) -> Option<u64> {
+        let mut op = first;
+        let whole = first.len;
+        let dir = direction(&first);
+        let mut short = false;
+        loop {
+            match outcome.get() {
+                Err(errno) => {
+                    return self.io_failed(&op, errno).then(|| self.clock.now());
+                }
+                Ok(0) => return self.io_failed(&op, 0).then(|| self.clock.now()),
+                Ok(bytes) if bytes < op.len => {
+                    if !std::mem::replace(&mut short, true) {
+                        self.recorder.short(recorded(dir));
+                    }
+                    op.offset += u64::from(bytes);
+                    op.at += bytes;
+                    op.len -= bytes;
+                    outcome = self.at_once(&op);
+                }
+                Ok(_) => break,
+            }
+        }
+        let end = self.clock.now();
+        let lat = end.wrapping_sub(start);
+        let times = Times { slat: 0, clat: lat, lat };
+        self.recorder.complete::<A>(recorded(dir), u64::from(whole), times);
+        Some(end)
+    }
+
+    /// Everything a source says that is no I/O. False when the job's work is done.
+    fn aside(&mut self, next: Next) -> bool {
+        let result = match next {
+            Next::Io(_) => Ok(()),
+            Next::Flush(flush, file, offset, len, _) => {
+                return self.flush_now(&op_of_flush(flush, file, offset, len));
+            }
+            Next::Open(file) => self.attach(file),
+            Next::Close(file) => self.close(file),
+            Next::End => return self.another_loop(),
+        };
+        self.note(result)
+    }
+
+    /// Flushes a file and measures it. False when that failed and ends the job.
+    pub fn flush_now(&mut self, op: &Op) -> bool {
+        let start = self.clock.now();
+        let outcome = self.at_once(op);
+        self.recorder.sync_issued += 1;
+        match outcome.get() {
+            Ok(_) => {
+                self.recorder.synced(self.clock.now() - start);
+                true
+            }
+            Err(errno) => self.io_failed(op, errno),
+        }
+    }
+
+    /// Keeps an error. True when there is none.
+    pub fn note(&mut self, result: Result<(), JobError>) -> bool {
+        match result {
+            Ok(()) => true,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
+    }
+}
+
+/// The outcome of an I/O that did all of its work. Trims move no bytes.
+#[inline(always)]
+pub fn complete(io: &Io) -> Outcome {
+    Outcome::ok(if io.dir == Dir::Trim { 0 } else { io.len })
+}
+
+/// The direction of an op that moves or drops data.
+pub fn direction(op: &Op) -> Dir {
+    match op.kind {
+        fiord_engine::OpKind::Read => Dir::Read,
+        fiord_engine::OpKind::Trim => Dir::Trim,
+        _ => Dir::Write,
+    }
+}

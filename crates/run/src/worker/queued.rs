@@ -1,0 +1,423 @@
+//! The loop of engines with many I/Os in flight.
+//!
+//! Each round fills the free slots, takes one issue stamp, submits and waits in one system call,
+//! takes one completion stamp and records what came back. An explicit `iodepth_batch*` or
+//! `iodepth_low` is honoured to the letter: I/Os are then submitted in groups of that size, and
+//! queueing resumes only when few enough are left.
+
+use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
+use fiord_load::{Dir, Next, Source};
+use fiord_stat::recorder::{Times, axes};
+
+use super::direct::direction;
+use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use crate::error::JobError;
+
+/// An op that was queued.
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    /// What is left of it.
+    op: Op,
+    /// When it was ready to be issued.
+    start: u64,
+    /// When it was issued.
+    issue: u64,
+    /// It moved less than it should before.
+    short: bool,
+}
+
+/// The slots of a job and what is in them.
+struct Slots {
+    /// Slots without an op: the last is taken first, so the same few buffers stay in the cache.
+    free: Vec<Slot>,
+    flights: Vec<InFlight>,
+    /// Slots queued since the last submission, for the issue stamp.
+    fresh: Vec<Slot>,
+    done: Completions,
+}
+
+impl Slots {
+    fn new(depth: u32) -> Self {
+        let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0 };
+        let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
+        Slots {
+            free: (0..depth).rev().collect(),
+            flights: vec![idle; depth as usize],
+            fresh: Vec::with_capacity(depth as usize),
+            done: Completions::with_capacity(depth),
+        }
+    }
+
+    #[inline(always)]
+    fn in_flight(&self) -> u32 {
+        (self.flights.len() - self.free.len()) as u32
+    }
+
+    /// Whether an op touches a byte of one in flight (`serialize_overlap`).
+    fn overlaps(&self, op: &Op) -> bool {
+        let end = op.offset + u64::from(op.len);
+        (0..self.flights.len() as u32).filter(|slot| !self.free.contains(slot)).any(|slot| {
+            let other = &self.flights[slot as usize].op;
+            let moves = matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+            let other_start = other.offset - u64::from(other.at);
+            let other_end = other.offset + u64::from(other.len);
+            moves && other.file == op.file && op.offset < other_end && other_start < end
+        })
+    }
+}
+
+/// What the user asked of submission and reaping.
+struct Batching {
+    /// Ops per submission.
+    submit: u32,
+    /// Submissions are separate from the wait.
+    explicit: bool,
+    /// Completions to wait for; 0: poll.
+    min: u32,
+    /// Completions to take at once.
+    max: u32,
+    /// Reaping goes on until no more than this are in flight.
+    low: u32,
+}
+
+impl Batching {
+    fn of(depth: &fiord_plan::Depth) -> Self {
+        let all = depth.depth.max(1);
+        Batching {
+            submit: depth.batch.map_or(all, |n| if n == 0 { all } else { n.min(all) }),
+            explicit: depth.batch.is_some(),
+            min: depth.complete_min.unwrap_or(1).min(all),
+            max: depth.complete_max.map_or(all, |n| n.clamp(1, all)),
+            low: depth.low.map_or(all, |n| n.min(all)),
+        }
+    }
+}
+
+/// How filling ended.
+#[derive(PartialEq, Eq)]
+enum Filled {
+    /// Every slot is in use, or the engine takes no more, or what is next must wait for others.
+    Wait,
+    /// The work is done.
+    End,
+    /// The job is to stop.
+    Stop,
+}
+
+impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
+    /// Runs to the end of the work, the run time or the first error. `A` is a set of [`axes`].
+    pub fn run_queued<const A: u32>(&mut self) {
+        let mut slots = Slots::new(self.job.depth.depth.max(1));
+        let batching = Batching::of(&self.job.depth);
+        let mut held = None;
+        let mut now = self.clock.now();
+        let mut ended = false;
+        loop {
+            if !ended {
+                ended = self.fill::<A>(&mut slots, &batching, &mut held, now) != Filled::Wait;
+            }
+            let pending = slots.in_flight();
+            if pending == 0 {
+                if ended {
+                    break;
+                }
+                continue;
+            }
+            let all = ended || self.must_drain(held.as_ref());
+            let min = if all { pending } else { batching.min.min(pending) };
+            let want = Want { min, max: batching.max, timeout: None };
+            if !self.turn::<A>(&mut slots, want, &mut now) {
+                break;
+            }
+            while slots.in_flight() > batching.low && !all {
+                if !self.turn::<A>(&mut slots, want, &mut now) {
+                    return;
+                }
+            }
+            if self.error.is_some() || (self.due(now) && !self.look(now)) {
+                ended = true;
+            }
+        }
+    }
+
+    /// Whether what is next must wait until nothing is in flight.
+    fn must_drain(&self, held: Option<&Next>) -> bool {
+        matches!(held, Some(Next::Flush(.., true) | Next::Close(_) | Next::End))
+    }
+
+    /// Queues I/Os until no slot is free, or what is next must wait.
+    #[inline]
+    fn fill<const A: u32>(
+        &mut self,
+        slots: &mut Slots,
+        batching: &Batching,
+        held: &mut Option<Next>,
+        mut now: u64,
+    ) -> Filled {
+        while let Some(&slot) = slots.free.last() {
+            let next = match held.take() {
+                Some(next) => next,
+                None => self.source.next(),
+            };
+            let op = match next {
+                Next::Io(io) => {
+                    let op = op_of(&io);
+                    if A & axes::DYNAMIC != 0
+                        && self.job.load.serialize_overlap
+                        && slots.overlaps(&op)
+                    {
+                        *held = Some(next);
+                        return Filled::Wait;
+                    }
+                    if io.dir == Dir::Write {
+                        self.content.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io);
+                        if C::TOUCHES {
+                            now = self.stamp_queued::<A>(now);
+                        }
+                    }
+                    op
+                }
+                aside => match self.aside_queued(aside, slots) {
+                    Aside::Queue(op) => op,
+                    Aside::Done => continue,
+                    Aside::Hold => {
+                        *held = Some(aside);
+                        return Filled::Wait;
+                    }
+                    Aside::End => return Filled::End,
+                    Aside::Stop => return Filled::Stop,
+                },
+            };
+            slots.flights[slot as usize] = InFlight { op, start: now, issue: now, short: false };
+            match self.engine.queue(slot, &op) {
+                Queued::Pending => {
+                    slots.free.pop();
+                    slots.fresh.push(slot);
+                    self.count_issued(&op, slots.in_flight());
+                }
+                Queued::Done(outcome) => {
+                    slots.free.pop();
+                    self.count_issued(&op, slots.in_flight());
+                    let end = self.stamp_queued::<A>(now);
+                    self.complete_one::<A>(slots, slot, outcome, end);
+                    self.recorder.submit.record(1);
+                    self.recorder.complete.record(1);
+                    now = end;
+                    if self.error.is_some() || (self.due(now) && !self.look(now)) {
+                        return Filled::Stop;
+                    }
+                }
+                Queued::Full => {
+                    *held = Some(next);
+                    if slots.in_flight() == 0 {
+                        let full = "the engine takes no I/O though none is in flight";
+                        self.error.get_or_insert(JobError::new("queueing", 0, full));
+                        return Filled::Stop;
+                    }
+                    return Filled::Wait;
+                }
+            }
+            if batching.explicit && slots.fresh.len() as u32 >= batching.submit {
+                now = self.submit::<A>(slots, now);
+                if self.error.is_some() {
+                    return Filled::Stop;
+                }
+                if batching.min == 0 {
+                    // Polling: look for completions after each submission.
+                    return Filled::Wait;
+                }
+            }
+        }
+        Filled::Wait
+    }
+
+    #[inline(always)]
+    fn count_issued(&mut self, op: &Op, depth: u32) {
+        if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
+            self.drawn += 1;
+            self.recorder.issued(recorded(direction(op)), depth);
+        } else {
+            self.recorder.sync_issued += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn stamp_queued<const A: u32>(&mut self, last: u64) -> u64 {
+        if A == axes::BARE { self.rough_time(last) } else { self.clock.now() }
+    }
+
+    /// Stamps everything queued since the last submission: it is being issued now.
+    #[inline(always)]
+    fn stamp_issue<const A: u32>(&mut self, slots: &mut Slots) {
+        if A != axes::BARE && !slots.fresh.is_empty() {
+            let issue = self.clock.now();
+            for &slot in &slots.fresh {
+                slots.flights[slot as usize].issue = issue;
+            }
+        }
+        slots.fresh.clear();
+    }
+
+    /// Submits what was queued, in a call of its own.
+    fn submit<const A: u32>(&mut self, slots: &mut Slots, now: u64) -> u64 {
+        self.stamp_issue::<A>(slots);
+        match self.engine.flush() {
+            Ok(count) => self.recorder.submit.record(count),
+            Err(e) => {
+                self.error.get_or_insert(JobError::new("submission", e.errno, e.to_string()));
+            }
+        }
+        self.stamp_queued::<A>(now)
+    }
+
+    /// One submission with its wait, and what came back. False when the engine is broken.
+    #[inline(always)]
+    fn turn<const A: u32>(&mut self, slots: &mut Slots, want: Want, now: &mut u64) -> bool {
+        let submitted = slots.fresh.len() as u32;
+        self.stamp_issue::<A>(slots);
+        if submitted > 0 {
+            self.recorder.submit.record(submitted);
+        }
+        slots.done.clear();
+        if let Err(e) = self.engine.reap(want, &mut slots.done) {
+            self.error.get_or_insert(JobError::new("reaping", e.errno, e.to_string()));
+            return false;
+        }
+        *now = self.stamp_queued::<A>(*now);
+        let count = slots.done.len();
+        self.recorder.complete.record(count as u32);
+        for i in 0..count {
+            let (slot, outcome) = slots.done.as_slice()[i];
+            self.complete_one::<A>(slots, slot, outcome, *now);
+        }
+        true
+    }
+
+    /// Records one completion and frees its slot.
+    #[inline(always)]
+    fn complete_one<const A: u32>(
+        &mut self,
+        slots: &mut Slots,
+        slot: Slot,
+        outcome: Outcome,
+        now: u64,
+    ) {
+        let flight = slots.flights[slot as usize];
+        let whole = if flight.op.kind == OpKind::Trim { 0 } else { flight.op.len };
+        let moves = matches!(flight.op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+        if moves && outcome == Outcome::ok(whole) {
+            let times = Times {
+                slat: flight.issue.wrapping_sub(flight.start),
+                clat: now.wrapping_sub(flight.issue),
+                lat: now.wrapping_sub(flight.start),
+            };
+            let bytes = u64::from(flight.op.len) + u64::from(flight.op.at);
+            self.recorder.complete::<A>(recorded(direction(&flight.op)), bytes, times);
+            slots.free.push(slot);
+        } else {
+            self.unusual_completion(slots, slot, outcome, now);
+        }
+    }
+
+    /// A flush that ended, an I/O that failed, or one that moved less than it should: the latter is
+    /// queued again with what is left.
+    #[cold]
+    fn unusual_completion(&mut self, slots: &mut Slots, slot: Slot, outcome: Outcome, now: u64) {
+        let flight = &mut slots.flights[slot as usize];
+        let op = flight.op;
+        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        match outcome.get() {
+            Ok(bytes) if moves && bytes > 0 => {
+                if !std::mem::replace(&mut flight.short, true) {
+                    self.recorder.short(recorded(direction(&op)));
+                }
+                flight.op.offset += u64::from(bytes);
+                flight.op.at += bytes;
+                flight.op.len -= bytes;
+                self.queue_rest(slots, slot, now);
+            }
+            Ok(_) if moves => {
+                self.io_failed(&op, 0);
+                slots.free.push(slot);
+            }
+            Ok(_) => {
+                if op.kind != OpKind::Trim {
+                    self.recorder.synced(now.saturating_sub(flight.issue));
+                }
+                slots.free.push(slot);
+            }
+            Err(errno) => {
+                self.io_failed(&op, errno);
+                slots.free.push(slot);
+            }
+        }
+    }
+
+    /// Queues the rest of a short transfer in its slot.
+    fn queue_rest(&mut self, slots: &mut Slots, slot: Slot, now: u64) {
+        let op = slots.flights[slot as usize].op;
+        match self.engine.queue(slot, &op) {
+            Queued::Pending => {}
+            Queued::Done(outcome) if outcome == Outcome::ok(op.len) => {
+                let flight = &slots.flights[slot as usize];
+                let bytes = u64::from(op.len) + u64::from(op.at);
+                let end = self.clock.now().max(now);
+                let times = Times {
+                    slat: flight.issue.saturating_sub(flight.start),
+                    clat: end.saturating_sub(flight.issue),
+                    lat: end.saturating_sub(flight.start),
+                };
+                self.recorder.complete::<{ axes::DYNAMIC }>(recorded(direction(&op)), bytes, times);
+                slots.free.push(slot);
+            }
+            Queued::Done(outcome) => self.unusual_completion(slots, slot, outcome, now),
+            Queued::Full => {
+                // The engine has as many places as there are slots, and this one is ours.
+                let full = "the engine takes no I/O though its slot is free";
+                self.error.get_or_insert(JobError::new("queueing", 0, full));
+                slots.free.push(slot);
+            }
+        }
+    }
+
+    /// Everything a source says that is no I/O.
+    fn aside_queued(&mut self, next: Next, slots: &Slots) -> Aside {
+        let idle = slots.in_flight() == 0;
+        let result = match next {
+            Next::Io(io) => return Aside::Queue(op_of(&io)),
+            Next::Flush(flush, file, offset, len, alone) => {
+                if alone && !idle {
+                    return Aside::Hold;
+                }
+                return Aside::Queue(op_of_flush(flush, file, offset, len));
+            }
+            Next::Open(file) => self.attach(file),
+            Next::Close(_) | Next::End if !idle && self.end_needs_idle(&next) => {
+                return Aside::Hold;
+            }
+            Next::Close(file) => self.close(file),
+            Next::End if self.another_loop() => Ok(()),
+            Next::End => return if self.error.is_some() { Aside::Stop } else { Aside::End },
+        };
+        if self.note(result) { Aside::Done } else { Aside::Stop }
+    }
+
+    /// Closing waits for the file's I/Os; the end of a loop only where files are made anew.
+    fn end_needs_idle(&self, next: &Next) -> bool {
+        matches!(next, Next::Close(_)) || self.job.target.unlink_each_loop
+    }
+}
+
+/// What to do about something a source said.
+enum Aside {
+    /// Queue this.
+    Queue(Op),
+    /// It is done.
+    Done,
+    /// It must wait until nothing is in flight.
+    Hold,
+    /// The work is done.
+    End,
+    /// The job is to stop.
+    Stop,
+}

@@ -1,0 +1,375 @@
+//! What both loops share: the clock, the things that are looked at now and then, the end of loops.
+
+use fiord_engine::{Engine, Op, OpKind, Time};
+use fiord_load::{Dir, Flush, Io, Source};
+use fiord_plan::JobPlan;
+use fiord_stat::live::Live;
+use fiord_stat::recorder::{self, Recorder};
+use fiord_sys::usage::Usage;
+
+use super::{Files, WorkerResult};
+use crate::control::{JobControl, Phase, Snapshot, StopReason};
+use crate::error::JobError;
+
+/// How often a worker publishes its counters and looks around, ns. Between two looks it costs one
+/// comparison an I/O.
+const TICK: u64 = 5_000_000;
+
+/// The contents of writes, or none: a job that only reads or trims has no test for them.
+pub trait Fill {
+    /// Whether a write's buffer is touched at all; if not, no clock stamp is taken after it.
+    const TOUCHES: bool;
+    /// Fills the buffer of a write.
+    fn fill(&mut self, buffer: &mut [u8], io: &Io);
+    /// Once a slot, before the first I/O.
+    fn prepare(&mut self, buffer: &mut [u8]);
+}
+
+/// A job instance while it runs.
+pub struct Session<'a, E: Engine, S, C> {
+    pub engine: E,
+    pub source: S,
+    pub content: C,
+    pub job: &'a JobPlan,
+    pub files: &'a mut dyn Files,
+    pub control: &'a JobControl,
+    pub recorder: Recorder,
+    pub clock: E::Clock,
+    pub error: Option<JobError>,
+    live: &'a Live,
+    /// When [`Session::look`] is due.
+    tick: u64,
+    /// When measuring began.
+    begin: u64,
+    /// When the run time is over; `u64::MAX`: never.
+    deadline: u64,
+    ramp: Option<Ramp>,
+    loops_left: u64,
+    /// I/Os asked of the source since it was restarted.
+    pub drawn: u64,
+    /// I/Os that failed in the measured part, by direction.
+    pub failed: [u64; 3],
+    usage: Usage,
+    /// Clock reads are spread over this many I/Os when nothing is measured.
+    stride: u32,
+    until_read: u32,
+}
+
+/// The part of a run that is not measured.
+struct Ramp {
+    until: u64,
+    bytes: u64,
+}
+
+impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
+    /// Everything is set up; the time starts now.
+    pub fn new(
+        (engine, source, content): (E, S, C),
+        (job, files): (&'a JobPlan, &'a mut dyn Files),
+        (control, live): (&'a JobControl, &'a Live),
+        recorder: Recorder,
+    ) -> Self {
+        let clock = engine.clock();
+        let now = clock.now();
+        let end = &job.end;
+        let ramp = (end.ramp_time > 0 || end.ramp_size > 0)
+            .then(|| Ramp { until: now.saturating_add(end.ramp_time), bytes: end.ramp_size });
+        control.set_phase(if ramp.is_some() { Phase::Ramp } else { Phase::Running });
+        let deadline = match (end.runtime, &ramp) {
+            (Some(runtime), None) => now.saturating_add(runtime),
+            _ => u64::MAX,
+        };
+        let mut session = Session {
+            engine,
+            source,
+            content,
+            job,
+            files,
+            control,
+            recorder,
+            clock,
+            error: None,
+            live,
+            tick: 0,
+            begin: now,
+            deadline,
+            ramp,
+            loops_left: end.loops.max(1),
+            drawn: 0,
+            failed: [0; 3],
+            usage: used(),
+            stride: 1,
+            until_read: 1,
+        };
+        session.set_tick(now);
+        session
+    }
+
+    /// Whether [`Session::look`] has something to see.
+    #[inline(always)]
+    pub fn due(&self, now: u64) -> bool {
+        now >= self.tick || self.control.attention()
+    }
+
+    /// Looks around: publishes the counters, ends the ramp, delivers a snapshot. False when the job
+    /// is to issue no more.
+    #[cold]
+    pub fn look(&mut self, now: u64) -> bool {
+        if self.control.attention() {
+            if self.control.snapshot_wanted() {
+                self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+            }
+            if self.control.stopped() {
+                return false;
+            }
+        }
+        if let Some(ramp) = &self.ramp {
+            let bytes: u64 = self.recorder.totals().iter().map(|t| t.0).sum();
+            if now >= ramp.until && bytes >= ramp.bytes {
+                self.begin_measuring(now);
+            }
+        }
+        self.publish();
+        self.set_tick(now);
+        now < self.deadline
+    }
+
+    fn set_tick(&mut self, now: u64) {
+        let until = match &self.ramp {
+            // A size has no time of its own: look after every I/O.
+            Some(ramp) if now >= ramp.until => now,
+            Some(ramp) => ramp.until,
+            None => self.deadline,
+        };
+        self.tick = until.min(now + TICK);
+    }
+
+    fn begin_measuring(&mut self, now: u64) {
+        self.ramp = None;
+        self.recorder.reset();
+        self.failed = [0; 3];
+        self.begin = now;
+        self.usage = used();
+        self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
+        self.control.set_phase(Phase::Running);
+    }
+
+    /// Makes the counters visible to the monitor.
+    fn publish(&self) {
+        for dir in recorder::Dir::ALL {
+            let (bytes, ios) = self.recorder.totals()[dir as usize];
+            self.live.publish(dir, bytes, ios);
+        }
+    }
+
+    fn snapshot(&self, now: u64) -> Snapshot {
+        let usage = used().since(&self.usage);
+        Snapshot {
+            recorder: self.recorder.clone(),
+            runtime_ns: now.saturating_sub(self.begin),
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+            ctx: usage.switches(),
+            majf: usage.major_faults,
+            minf: usage.minor_faults,
+        }
+    }
+
+    /// The time, where no latency is measured: read only as often as keeps it within about a
+    /// millisecond of the truth on a fast device. On a slow one the monitor's stop comes first.
+    #[inline]
+    pub fn rough_time(&mut self, last: u64) -> u64 {
+        self.until_read -= 1;
+        if self.until_read > 0 {
+            return last;
+        }
+        let now = self.clock.now();
+        let passed = now - last;
+        self.stride = if passed < 500_000 { (self.stride * 2).min(4096) } else { 1 };
+        self.until_read = self.stride;
+        now
+    }
+
+    /// The source has said that its work is done. True when there is another loop.
+    pub fn another_loop(&mut self) -> bool {
+        self.loops_left = self.loops_left.saturating_sub(1);
+        let again = self.job.end.time_based || self.loops_left > 0;
+        // A loop without a single I/O would spin for ever.
+        if !again || self.drawn == 0 {
+            return false;
+        }
+        self.drawn = 0;
+        if self.job.target.unlink_each_loop
+            && let Err(error) = self.remake_files()
+        {
+            self.error = Some(error);
+            return false;
+        }
+        self.source.restart();
+        true
+    }
+
+    fn remake_files(&mut self) -> Result<(), JobError> {
+        for file in 0..self.files.count() {
+            self.detach(file)?;
+            self.files.close(file)?;
+        }
+        self.files.next_loop()?;
+        if self.opens_all() { open_all(&mut self.engine, self.files) } else { Ok(()) }
+    }
+
+    /// Whether all files are open at once; if not, the source says when to open which.
+    pub fn opens_all(&self) -> bool {
+        opens_all(self.job)
+    }
+
+    /// Opens a file and makes it known to the engine.
+    pub fn attach(&mut self, file: u32) -> Result<(), JobError> {
+        attach(&mut self.engine, self.files, file)
+    }
+
+    /// Makes the engine forget a file.
+    pub fn detach(&mut self, file: u32) -> Result<(), JobError> {
+        self.engine
+            .detach(file)
+            .map_err(|e| JobError::new("close", e.errno, e.to_string()).at(self.files.path(file)))
+    }
+
+    /// An I/O failed. True when the job goes on all the same.
+    #[cold]
+    pub fn io_failed(&mut self, op: &Op, errno: i32) -> bool {
+        let dir = match op.kind {
+            OpKind::Read => 0,
+            _ => 1,
+        };
+        if op.kind == OpKind::Write && errno == libc_enospc() && self.job.end.fill_device {
+            // The expected end: the device is full.
+            self.control.stop(StopReason::Runtime);
+            return false;
+        }
+        match op.kind {
+            OpKind::Read => self.failed[0] += 1,
+            OpKind::Write => self.failed[1] += 1,
+            OpKind::Trim => self.failed[2] += 1,
+            _ => {}
+        }
+        let survives = errno != 0 && self.job.reporting.continue_on_error[dir];
+        self.recorder.error(errno);
+        if survives {
+            return true;
+        }
+        if self.error.is_none() {
+            let name = match op.kind {
+                OpKind::Read => "read",
+                OpKind::Write => "write",
+                OpKind::Trim => "trim",
+                OpKind::Fsync => "fsync",
+                OpKind::Fdatasync => "fdatasync",
+                OpKind::SyncFileRange(_) => "sync_file_range",
+            };
+            let mut error = JobError::new(name, errno, io_detail(op, errno));
+            error.file = Some(self.files.path(op.file).to_path_buf());
+            error.offset =
+                matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
+            self.error = Some(error);
+        }
+        false
+    }
+
+    /// The whole result. The last thing has just ended.
+    pub fn result(mut self) -> WorkerResult {
+        let now = self.clock.now();
+        if self.ramp.is_some() {
+            // Nothing of it was to be measured.
+            self.begin_measuring(now);
+        }
+        self.recorder.finish();
+        self.publish();
+        self.control.set_phase(Phase::Ended);
+        WorkerResult {
+            usage: used().since(&self.usage),
+            recorder: self.recorder,
+            error: self.error,
+            started: true,
+            runtime_ns: now.saturating_sub(self.begin),
+        }
+    }
+}
+
+/// Whether all files of a job are open at once.
+pub fn opens_all(job: &JobPlan) -> bool {
+    job.target.open_files as usize >= job.target.files.len()
+}
+
+/// Opens every file and makes it known to the engine.
+pub fn open_all(engine: &mut impl Engine, files: &mut dyn Files) -> Result<(), JobError> {
+    for file in 0..files.count() {
+        attach(engine, files, file)?;
+    }
+    files.ready()
+}
+
+fn attach(engine: &mut impl Engine, files: &mut dyn Files, file: u32) -> Result<(), JobError> {
+    let target = files.open(file)?;
+    engine
+        .attach(file, &target)
+        .map_err(|e| JobError::new("open", e.errno, e.to_string()).at(files.path(file)))
+}
+
+/// What this thread has used so far. The call has no reason to fail; if it did, the report says 0.
+fn used() -> Usage {
+    Usage::of_thread().unwrap_or_default()
+}
+
+/// `ENOSPC` of `errno-base.h`, the same on every architecture Linux runs on.
+const fn libc_enospc() -> i32 {
+    28
+}
+
+/// What a person needs to know beside errno, file and offset.
+fn io_detail(op: &Op, errno: i32) -> String {
+    match errno {
+        0 => {
+            format!("end of file: {} of its {} bytes were left to transfer", op.len, op.at + op.len)
+        }
+        22 => format!(
+            "{} bytes; with direct=1 offset, length and buffer must be multiples of the device's logical block size",
+            op.len
+        ),
+        28 => {
+            "free space, or make `size` smaller; fill_device=1 makes this the expected end".into()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The op of an I/O.
+#[inline(always)]
+pub fn op_of(io: &Io) -> Op {
+    let kind = match io.dir {
+        Dir::Read => OpKind::Read,
+        Dir::Write => OpKind::Write,
+        Dir::Trim => OpKind::Trim,
+    };
+    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0 }
+}
+
+/// The op of a flush.
+pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
+    let kind = match flush {
+        Flush::Fsync => OpKind::Fsync,
+        Flush::Fdatasync => OpKind::Fdatasync,
+        Flush::Range(flags) => OpKind::SyncFileRange(flags),
+    };
+    Op { kind, file, offset, len: u32::try_from(len).unwrap_or(u32::MAX), at: 0 }
+}
+
+/// The direction as the recorder names it.
+#[inline(always)]
+pub fn recorded(dir: Dir) -> recorder::Dir {
+    match dir {
+        Dir::Read => recorder::Dir::Read,
+        Dir::Write => recorder::Dir::Write,
+        Dir::Trim => recorder::Dir::Trim,
+    }
+}

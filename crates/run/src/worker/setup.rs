@@ -1,0 +1,225 @@
+//! Picks the engine, the source, the content and the loop of a job, once.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fiord_engine::{
+    Engine, EngineConfig, EngineError, MachineClock, Null, Psync, Pvsync, Pvsync2, SyncRw, Vsync,
+};
+use fiord_load::{Content, ContentVisitor, Io, LoadError, Source, SourceVisitor};
+use fiord_plan::{Dir, EnginePlan, JobPlan, Record};
+use fiord_stat::live::Live;
+use fiord_stat::recorder::{self, Recorder, axes};
+use fiord_sys::usage::Usage;
+
+use super::session::{Fill, Session};
+use super::{Files, WorkerResult};
+use crate::control::{JobControl, Phase};
+use crate::error::JobError;
+
+/// What surrounds a job while it is set up.
+struct Surroundings<'a> {
+    job: &'a JobPlan,
+    files: &'a mut dyn Files,
+    control: &'a JobControl,
+    live: &'a Live,
+    ready: &'a dyn Fn(),
+}
+
+/// Runs a job instance on the calling thread, to its end. `ready` is called when everything is set
+/// up; the first I/O comes after [`JobControl::go`].
+pub fn run(
+    job: &JobPlan,
+    files: &mut dyn Files,
+    control: &JobControl,
+    live: &Live,
+    ready: &dyn Fn(),
+) -> WorkerResult {
+    control.set_phase(Phase::SetUp);
+    let around = Surroundings { job, files, control, live, ready };
+    let mut config = EngineConfig::for_job(job, MachineClock::best());
+    if !keeps_many(&job.engine) {
+        // One buffer is all that such an engine can use.
+        config.slots = 1;
+    }
+    match &job.engine {
+        EnginePlan::Psync => with_engine(Psync::new(&config), around),
+        EnginePlan::Sync => with_engine(SyncRw::new(&config), around),
+        EnginePlan::Vsync => with_engine(Vsync::new(&config), around),
+        EnginePlan::Pvsync => with_engine(Pvsync::new(&config), around),
+        EnginePlan::Pvsync2 { .. } => with_engine(Pvsync2::new(&config), around),
+        EnginePlan::Null => with_engine(Null::new(&config), around),
+        EnginePlan::Mmap { .. }
+        | EnginePlan::Libaio { .. }
+        | EnginePlan::IoUring(_)
+        | EnginePlan::Sim(_) => failed(JobError::new("set-up", 0, "not built")),
+    }
+}
+
+/// Whether an engine can have more than one op in flight.
+fn keeps_many(engine: &EnginePlan) -> bool {
+    match engine {
+        EnginePlan::Psync
+        | EnginePlan::Sync
+        | EnginePlan::Pvsync
+        | EnginePlan::Pvsync2 { .. }
+        | EnginePlan::Mmap { .. } => false,
+        EnginePlan::Vsync
+        | EnginePlan::Libaio { .. }
+        | EnginePlan::IoUring(_)
+        | EnginePlan::Null
+        | EnginePlan::Sim(_) => true,
+    }
+}
+
+/// A job that ended before its first I/O.
+fn failed(error: JobError) -> WorkerResult {
+    WorkerResult {
+        recorder: Recorder::default(),
+        error: Some(error),
+        started: false,
+        runtime_ns: 0,
+        usage: Usage::default(),
+    }
+}
+
+fn with_engine<E: Engine>(made: Result<E, EngineError>, around: Surroundings) -> WorkerResult {
+    let engine = match made {
+        Ok(engine) => engine,
+        Err(e) => {
+            let help = e.help.map_or(String::new(), |help| format!("; {help}"));
+            let detail = format!("{}{help}", e.what);
+            return failed(JobError::new("set-up of the I/O engine", e.errno, detail));
+        }
+    };
+    let job = around.job;
+    match fiord_load::with_source(job, WithEngine { engine, around }) {
+        Ok(result) => result,
+        Err(e) => load_failed(&e),
+    }
+}
+
+fn load_failed(error: &LoadError) -> WorkerResult {
+    failed(JobError::new("set-up of the load", 22, error.to_string()))
+}
+
+struct WithEngine<'a, E> {
+    engine: E,
+    around: Surroundings<'a>,
+}
+
+impl<E: Engine> SourceVisitor for WithEngine<'_, E> {
+    type Out = WorkerResult;
+
+    fn visit<S: Source>(self, source: S) -> WorkerResult {
+        let WithEngine { engine, around } = self;
+        if !around.job.load.mix.has(Dir::Write) {
+            return start(engine, source, NoContent, around);
+        }
+        // Different bytes in every run, so that storage that finds duplicates finds none.
+        let salt = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
+        match fiord_load::with_content(around.job, salt, Boxed) {
+            Ok(content) => start(engine, source, Contents(content), around),
+            Err(e) => load_failed(&e),
+        }
+    }
+}
+
+/// A job that writes nothing.
+struct NoContent;
+
+impl Fill for NoContent {
+    const TOUCHES: bool = false;
+    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) {}
+    fn prepare(&mut self, _buffer: &mut [u8]) {}
+}
+
+/// A job that writes.
+struct Contents(Box<dyn Content>);
+
+impl Fill for Contents {
+    const TOUCHES: bool = true;
+    #[inline]
+    fn fill(&mut self, buffer: &mut [u8], io: &Io) {
+        self.0.fill(buffer, io);
+    }
+    fn prepare(&mut self, buffer: &mut [u8]) {
+        self.0.prepare(buffer);
+    }
+}
+
+struct Boxed;
+
+impl ContentVisitor for Boxed {
+    type Out = Box<dyn Content>;
+    fn visit<C: Content + 'static>(self, content: C) -> Box<dyn Content> {
+        Box::new(content)
+    }
+}
+
+/// Opens the files, waits for the others, runs and finishes.
+fn start<E: Engine, S: Source, C: Fill>(
+    mut engine: E,
+    source: S,
+    mut content: C,
+    around: Surroundings,
+) -> WorkerResult {
+    let Surroundings { job, files, control, live, ready } = around;
+    let at_once = engine.completes_at_once();
+    if C::TOUCHES {
+        for slot in 0..if at_once { 1 } else { job.depth.depth.max(1) } {
+            content.prepare(engine.buffer(slot));
+        }
+    }
+    let wanted = wanted_axes(&job.record, at_once);
+    let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
+        .into_iter()
+        .zip([Dir::Read, Dir::Write, Dir::Trim])
+        .filter(|(_, dir)| job.load.mix.has(*dir))
+        .map(|(recorded, _)| recorded)
+        .collect();
+    let mut recorder = Recorder::new(wanted, &dirs);
+    // One number for both where nothing lies between the start of an I/O and its issue.
+    let same = at_once && wanted == axes::SYNC | axes::LAT;
+    recorder.lat_is_clat = same;
+    if !super::session::opens_all(job) {
+        // The source says when to open which.
+    } else if let Err(error) = super::session::open_all(&mut engine, files) {
+        return failed(error);
+    }
+    control.set_phase(Phase::Waiting);
+    ready();
+    if !control.wait_for_go() {
+        return WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) };
+    }
+    let mut session =
+        Session::new((engine, source, content), (job, files), (control, live), recorder);
+    let any_latency = wanted & (axes::SLAT | axes::CLAT | axes::LAT) != 0;
+    match (at_once, any_latency) {
+        (true, false) => session.run_direct::<{ axes::BARE }>(),
+        (true, true) if same => session.run_direct::<{ axes::SYNC }>(),
+        (true, true) => session.run_direct::<{ axes::DYNAMIC }>(),
+        (false, _) if job.load.serialize_overlap => session.run_queued::<{ axes::DYNAMIC }>(),
+        (false, false) => session.run_queued::<{ axes::BARE }>(),
+        (false, true) if wanted == axes::ASYNC => session.run_queued::<{ axes::ASYNC }>(),
+        (false, true) => session.run_queued::<{ axes::DYNAMIC }>(),
+    };
+    session.finish();
+    session.result()
+}
+
+/// What the job's options ask to be measured. Engines that complete at once have no submission
+/// latency.
+fn wanted_axes(record: &Record, at_once: bool) -> u32 {
+    let slat = record.slat && !at_once;
+    [
+        (slat, axes::SLAT),
+        (record.clat, axes::CLAT | axes::BUCKETS),
+        (record.lat, axes::LAT),
+        (slat && record.slat_percentiles, axes::SLAT_HIST),
+        (record.clat && record.clat_percentiles, axes::CLAT_HIST),
+        (record.lat && record.lat_percentiles, axes::LAT_HIST),
+    ]
+    .into_iter()
+    .filter_map(|(on, bits)| on.then_some(bits))
+    .fold(0, |all, bits| all | bits)
+}

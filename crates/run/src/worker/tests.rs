@@ -1,0 +1,379 @@
+//! The loops, on engines that need no file and on one whose every answer is scripted.
+
+use std::path::Path;
+
+use fiord_engine::{
+    Completions, Engine, EngineError, FileKind, Op, OpKind, Outcome, Queued, Slot, Target, Time,
+    Want,
+};
+use fiord_load::{Flush, Io, Next, Source};
+use fiord_plan::{Dir, EnginePlan, JobPlan, Mix};
+use fiord_stat::live::Live;
+use fiord_stat::recorder::{self, Recorder, axes};
+
+use super::session::{Fill, Session};
+use super::*;
+use crate::control::JobControl;
+
+/// Files that are not there.
+struct NoFiles(u32);
+
+impl Files for NoFiles {
+    fn count(&self) -> u32 {
+        self.0
+    }
+    fn open(&mut self, _file: u32) -> Result<Target, JobError> {
+        Ok(Target { fd: None, kind: FileKind::Virtual, offset: 0, len: 1 << 40, read_only: false })
+    }
+    fn close(&mut self, _file: u32) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn ready(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn next_loop(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn sync_file_systems(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn path(&self, _file: u32) -> &Path {
+        Path::new("the-file")
+    }
+}
+
+fn run_plain(job: &JobPlan) -> WorkerResult {
+    let control = JobControl::new();
+    control.go();
+    run(job, &mut NoFiles(1), &control, &Live::new(), &|| ())
+}
+
+#[test]
+fn null_reads_every_block_once() {
+    for depth in [1, 4, 64] {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        job.depth.depth = depth;
+        let result = run_plain(&job);
+        assert_eq!(result.error, None);
+        let read = &result.recorder.dirs[0];
+        assert_eq!((read.ios, read.bytes, read.issued), (256, 1 << 20, 256), "depth {depth}");
+        assert_eq!(read.lat.n(), 256);
+        assert_eq!(read.clat_hist.count(), 256);
+    }
+}
+
+#[test]
+fn loops_multiply_and_number_ios_limits() {
+    let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+    job.end.loops = 3;
+    assert_eq!(run_plain(&job).recorder.dirs[0].ios, 3 * 256);
+    job.end.loops = 1;
+    job.end.ios = Some(10);
+    assert_eq!(run_plain(&job).recorder.dirs[0].ios, 10);
+}
+
+#[test]
+fn a_run_time_ends_a_time_based_job() {
+    for depth in [1, 8] {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        job.depth.depth = depth;
+        job.end.time_based = true;
+        job.end.runtime = Some(30_000_000);
+        job.end.ramp_time = 20_000_000;
+        let result = run_plain(&job);
+        assert!((30_000_000..60_000_000).contains(&result.runtime_ns), "{}", result.runtime_ns);
+        assert!(result.recorder.dirs[0].ios > 1000);
+    }
+}
+
+/// A clock that each clone shares and only the engine moves.
+#[derive(Clone, Default)]
+struct Hand(std::rc::Rc<std::cell::Cell<u64>>);
+
+impl Time for Hand {
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+    fn sleep_until(&self, when: u64) {
+        self.0.set(self.0.get().max(when));
+    }
+}
+
+/// An engine that answers what a test tells it to: `answer(n, op)` for the n-th op queued.
+struct Scripted<F> {
+    clock: Hand,
+    buffer: Vec<u8>,
+    pending: Vec<(Slot, Op)>,
+    at_once: bool,
+    slots: u32,
+    answer: F,
+    log: Vec<Op>,
+    most: usize,
+    unflushed: u32,
+}
+
+impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
+    fn new(at_once: bool, slots: u32, answer: F) -> Self {
+        Scripted {
+            clock: Hand::default(),
+            buffer: vec![0; 1 << 16],
+            pending: Vec::new(),
+            at_once,
+            slots,
+            answer,
+            log: Vec::new(),
+            most: 0,
+            unflushed: 0,
+        }
+    }
+    fn carry_out(&mut self, op: &Op) -> Outcome {
+        let n = self.log.len();
+        self.log.push(*op);
+        (self.answer)(n, op)
+    }
+}
+
+impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
+    const ASYNC: bool = true;
+    type Clock = Hand;
+    fn completes_at_once(&self) -> bool {
+        self.at_once
+    }
+    fn clock(&self) -> Hand {
+        self.clock.clone()
+    }
+    fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+        Ok(())
+    }
+    fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+        assert!(self.pending.is_empty(), "a file was closed under pending I/Os");
+        Ok(())
+    }
+    fn buffer(&mut self, _slot: Slot) -> &mut [u8] {
+        &mut self.buffer
+    }
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if self.at_once {
+            self.clock.0.set(self.clock.0.get() + 1000);
+            return Queued::Done(self.carry_out(op));
+        }
+        if self.pending.len() >= self.slots as usize {
+            return Queued::Full;
+        }
+        assert!(self.pending.iter().all(|(s, _)| *s != slot), "slot {slot} queued twice");
+        self.pending.push((slot, *op));
+        self.most = self.most.max(self.pending.len());
+        self.unflushed += 1;
+        Queued::Pending
+    }
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        Ok(std::mem::take(&mut self.unflushed))
+    }
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.unflushed = 0;
+        self.clock.0.set(self.clock.0.get() + 1000);
+        for _ in 0..want.min.max(1) {
+            if self.pending.is_empty() {
+                break;
+            }
+            let (slot, op) = self.pending.remove(0);
+            let outcome = self.carry_out(&op);
+            done.push(slot, outcome);
+        }
+        Ok(())
+    }
+}
+
+/// A source that is a list.
+struct List(Vec<Next>, usize);
+
+impl Source for List {
+    fn next(&mut self) -> Next {
+        self.1 += 1;
+        self.0.get(self.1 - 1).copied().unwrap_or(Next::End)
+    }
+    fn restart(&mut self) {
+        self.1 = 0;
+    }
+}
+
+struct Nothing;
+
+impl Fill for Nothing {
+    const TOUCHES: bool = false;
+    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) {}
+    fn prepare(&mut self, _buffer: &mut [u8]) {}
+}
+
+fn write_at(block: u64) -> Next {
+    Next::Io(Io { dir: Dir::Write, file: 0, offset: block * 4096, len: 4096 })
+}
+
+/// Runs a list on a scripted engine; gives the result and every op the engine saw.
+fn run_list<F: FnMut(usize, &Op) -> Outcome>(
+    mut job: JobPlan,
+    depth: u32,
+    list: Vec<Next>,
+    answer: F,
+) -> (WorkerResult, Vec<Op>, usize) {
+    job.depth.depth = depth;
+    job.load.mix = Mix::Write;
+    let engine = Scripted::new(depth == 1, depth, answer);
+    let (control, live) = (JobControl::new(), Live::new());
+    let mut files = NoFiles(1);
+    let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
+    let mut session = Session::new(
+        (engine, List(list, 0), Nothing),
+        (&job, &mut files),
+        (&control, &live),
+        recorder,
+    );
+    if depth == 1 {
+        session.run_direct::<{ axes::ASYNC }>();
+    } else {
+        session.run_queued::<{ axes::ASYNC }>();
+    }
+    session.finish();
+    let (log, most) = (std::mem::take(&mut session.engine.log), session.engine.most);
+    (session.result(), log, most)
+}
+
+fn plain() -> JobPlan {
+    JobPlan::plain(EnginePlan::Null, 1 << 20)
+}
+
+fn whole(_n: usize, op: &Op) -> Outcome {
+    Outcome::ok(if matches!(op.kind, OpKind::Read | OpKind::Write) { op.len } else { 0 })
+}
+
+#[test]
+fn short_transfers_are_continued_and_counted_once() {
+    for depth in [1, 4] {
+        let answer = |_: usize, op: &Op| Outcome::ok(op.len.min(1024));
+        let (result, log, _) = run_list(plain(), depth, (0..4).map(write_at).collect(), answer);
+        assert_eq!(result.error, None);
+        let write = &result.recorder.dirs[1];
+        assert_eq!((write.ios, write.bytes, write.short), (4, 16384, 4), "depth {depth}");
+        assert_eq!(log.len(), 16);
+        let mut ends: Vec<u64> = log.iter().map(|op| op.offset + 1024).collect();
+        ends.sort_unstable();
+        assert_eq!(ends, (1..=16).map(|n| n * 1024).collect::<Vec<u64>>());
+        assert!(log.iter().all(|op| op.at == (op.offset % 4096) as u32));
+    }
+}
+
+#[test]
+fn an_error_names_file_offset_and_cause_and_ends_the_job() {
+    for depth in [1, 4] {
+        let answer = |n: usize, op: &Op| if n == 2 { Outcome::err(5) } else { Outcome::ok(op.len) };
+        let (result, log, _) = run_list(plain(), depth, (0..100).map(write_at).collect(), answer);
+        let error = result.error.expect("the job fails");
+        assert_eq!(error.errno, 5);
+        assert_eq!(error.offset, Some(8192));
+        assert!(error.to_string().contains("write failed on the-file at offset 8192"), "{error}");
+        assert!(log.len() < 10, "the job went on");
+    }
+}
+
+#[test]
+fn continue_on_error_goes_on_and_counts() {
+    for depth in [1, 4] {
+        let mut job = plain();
+        job.reporting.continue_on_error = [true; 3];
+        let answer =
+            |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(5) } else { Outcome::ok(op.len) };
+        let (result, ..) = run_list(job, depth, (0..100).map(write_at).collect(), answer);
+        assert_eq!(result.error, None);
+        assert_eq!((result.recorder.errors, result.recorder.first_error), (10, 5));
+        let write = &result.recorder.dirs[1];
+        assert_eq!((write.ios, write.issued), (90, 100), "depth {depth}");
+    }
+}
+
+#[test]
+fn a_full_device_is_the_end_of_fill_device() {
+    for depth in [1, 4] {
+        let mut job = plain();
+        job.end.fill_device = true;
+        let answer =
+            |n: usize, op: &Op| if n >= 20 { Outcome::err(28) } else { Outcome::ok(op.len) };
+        let (result, ..) = run_list(job, depth, (0..100).map(write_at).collect(), answer);
+        assert_eq!(result.error, None);
+        assert_eq!(result.recorder.dirs[1].ios, 20);
+    }
+}
+
+#[test]
+fn nothing_transferred_is_an_end_of_file_not_a_spin() {
+    for depth in [1, 4] {
+        let (result, ..) =
+            run_list(plain(), depth, (0..9).map(write_at).collect(), |_, _| Outcome::ok(0));
+        assert!(result.error.expect("it fails").to_string().contains("end of file"));
+    }
+}
+
+#[test]
+fn a_barrier_waits_for_what_came_before() {
+    let list = vec![
+        write_at(0),
+        write_at(1),
+        Next::Flush(Flush::Fsync, 0, 0, 0, true),
+        write_at(2),
+        Next::Flush(Flush::Fdatasync, 0, 0, 0, false),
+    ];
+    for depth in [1, 8] {
+        let (result, log, _) = run_list(plain(), depth, list.clone(), whole);
+        assert_eq!(result.error, None);
+        let kinds: Vec<OpKind> = log.iter().map(|op| op.kind).collect();
+        use OpKind::{Fdatasync, Fsync, Write};
+        assert_eq!(kinds, [Write, Write, Fsync, Write, Fdatasync]);
+        assert_eq!((result.recorder.sync_issued, result.recorder.sync.n()), (2, 2));
+        assert_eq!(result.recorder.dirs[1].issued, 3);
+    }
+}
+
+#[test]
+fn end_fsync_is_one_more_sync() {
+    let mut job = plain();
+    job.load.end_fsync = true;
+    job.load.fsync_on_close = true;
+    for depth in [1, 8] {
+        let (result, log, _) = run_list(job.clone(), depth, vec![write_at(0)], whole);
+        assert_eq!(result.error, None);
+        assert_eq!(log.iter().filter(|op| op.kind == OpKind::Fsync).count(), 2);
+    }
+}
+
+#[test]
+fn iodepth_low_and_batches_are_kept() {
+    let mut job = plain();
+    job.depth.batch = Some(4);
+    job.depth.low = Some(2);
+    let (result, log, most) = run_list(job, 16, (0..100).map(write_at).collect(), whole);
+    assert_eq!((log.len(), most), (100, 16));
+    // 100 I/Os in submissions of at most 4.
+    assert_eq!(result.recorder.submit.0[2..], [0; 5]);
+    assert!(result.recorder.submit.0[1] >= 25);
+}
+
+#[test]
+fn overlapping_ios_are_serialised() {
+    let mut job = plain();
+    job.load.serialize_overlap = true;
+    job.depth.depth = 8;
+    job.load.mix = Mix::Write;
+    let list = vec![write_at(0), write_at(1), write_at(0), write_at(2)];
+    let engine = Scripted::new(false, 8, whole);
+    let (control, live) = (JobControl::new(), Live::new());
+    let mut files = NoFiles(1);
+    let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
+    let mut session = Session::new(
+        (engine, List(list, 0), Nothing),
+        (&job, &mut files),
+        (&control, &live),
+        recorder,
+    );
+    session.run_queued::<{ axes::DYNAMIC }>();
+    assert_eq!(session.engine.log.len(), 4);
+    assert_eq!(session.engine.most, 3, "block 0 twice at once");
+}
