@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
-    Engine, EngineConfig, EngineError, MachineClock, Null, Psync, Pvsync, Pvsync2, SyncRw, Vsync,
+    Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Null, Psync, Pvsync, Pvsync2, SyncRw, Vsync,
 };
 use fiord_load::{Content, ContentVisitor, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, JobPlan, Record};
@@ -48,10 +48,9 @@ pub fn run(
         EnginePlan::Pvsync => with_engine(Pvsync::new(&config), around),
         EnginePlan::Pvsync2 { .. } => with_engine(Pvsync2::new(&config), around),
         EnginePlan::Null => with_engine(Null::new(&config), around),
-        EnginePlan::Mmap { .. }
-        | EnginePlan::Libaio { .. }
-        | EnginePlan::IoUring(_)
-        | EnginePlan::Sim(_) => failed(JobError::new("set-up", 0, "not built")),
+        EnginePlan::Libaio { .. } => with_engine(Libaio::new(&config), around),
+        EnginePlan::IoUring(_) => with_engine(IoUring::new(&config), around),
+        EnginePlan::Mmap { .. } | EnginePlan::Sim(_) => failed(JobError::new("set-up", 0, "not built")),
     }
 }
 
