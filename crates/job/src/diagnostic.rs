@@ -1,5 +1,7 @@
 //! Messages for the person who wrote the job.
 
+use annotate_snippets::{AnnotationKind, Group, Level as Shown, Renderer, Snippet};
+
 use crate::spec::Place;
 
 /// How bad it is.
@@ -31,9 +33,113 @@ impl Diagnostic {
     pub fn error(what: impl Into<String>, place: Option<Place>) -> Self {
         Diagnostic { level: Level::Error, what: what.into(), place, label: None, help: Vec::new() }
     }
+    /// A warning about a place.
+    pub fn warning(what: impl Into<String>, place: Option<Place>) -> Self {
+        Diagnostic { level: Level::Warning, ..Diagnostic::error(what, place) }
+    }
     /// Adds what would be right.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
     }
+    /// Adds a label under the underlined text.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The message as text that ends in a line feed: `fio: what is wrong`, then file, line and
+    /// column with the text underlined, then what would be right. Errors begin with `fio: ` because
+    /// scripts look for that. `color` adds terminal colours.
+    pub fn render(&self, color: bool) -> String {
+        let level = match self.level {
+            Level::Error => Shown::ERROR.with_name("fio"),
+            Level::Warning => Shown::WARNING.with_name("fio: warning"),
+        };
+        let mut group = Group::with_title(level.primary_title(self.what.as_str()));
+        let window = self.place.as_ref().map(Place::window);
+        if let (Some(place), Some(window)) = (&self.place, &window) {
+            let mut mark = AnnotationKind::Primary.span(window.span.clone());
+            if let Some(label) = &self.label {
+                mark = mark.label(label.as_str());
+            }
+            group = group.element(
+                Snippet::source(window.text.as_str())
+                    .path(place.source.name.as_str())
+                    .line_start(window.line)
+                    .annotation(mark),
+            );
+        }
+        for help in &self.help {
+            group = group.element(Shown::HELP.message(help.as_str()));
+        }
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        let mut text = renderer.render(&[group]);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// All messages, one after the other.
+pub fn render(all: &[Diagnostic], color: bool) -> String {
+    all.iter().map(|d| d.render(color)).collect()
+}
+
+/// The line that a message shows.
+struct Window {
+    text: String,
+    line: usize,
+    span: std::ops::Range<usize>,
+}
+
+/// A line longer than this is shown from near the place on, so that no input fills the terminal.
+const WIDEST: usize = 400;
+
+impl Place {
+    /// Line and column of the first byte, both from 1, the column in characters.
+    pub fn line_column(&self) -> (usize, usize) {
+        let text = &self.source.text;
+        let start = floor_boundary(text, self.span.start);
+        let before = &text[..start];
+        let line = before.matches('\n').count() + 1;
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        (line, before[line_start..].chars().count() + 1)
+    }
+
+    /// The text at the place.
+    pub fn text(&self) -> &str {
+        let text = &self.source.text;
+        let start = floor_boundary(text, self.span.start);
+        let end = floor_boundary(text, self.span.end).max(start);
+        &text[start..end]
+    }
+
+    fn window(&self) -> Window {
+        let text = &self.source.text;
+        let start = floor_boundary(text, self.span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let end = floor_boundary(text, self.span.end).clamp(start, line_end);
+        let (mut from, mut to) = (line_start, line_end);
+        if to - from > WIDEST {
+            from = floor_boundary(text, start.saturating_sub(WIDEST / 4)).max(line_start);
+            to = floor_boundary(text, (from + WIDEST).min(line_end)).max(start);
+        }
+        Window {
+            text: text[from..to].to_string(),
+            line: self.line_column().0,
+            span: (start - from)..(end.min(to) - from),
+        }
+    }
+}
+
+/// The nearest character boundary at or below a byte.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }

@@ -1,0 +1,232 @@
+//! The texts of `--help`, `--cmdhelp` and `--enghelp`, in fio's layout.
+
+use std::fmt::Write;
+
+use super::table::{Argument, COMMANDS};
+use crate::diagnostic::Diagnostic;
+use crate::option::def::{Kind, OptionDef, Scope, Support, Unit, Word};
+use crate::option::table;
+use crate::suggest;
+
+/// The width of the name column in the details of an option.
+const NAME: usize = 20;
+/// The width of a text line.
+const LINE: usize = 100;
+
+/// `--help`.
+pub fn help(version: &str) -> String {
+    let mut out = format!("{version}\nfiord [options] [job options] <job file(s)>\n");
+    for c in COMMANDS {
+        let name = match c.argument {
+            Argument::None => format!("--{}", c.name),
+            Argument::Required(what) => format!("--{}={what}", c.name),
+            Argument::Optional(what) => format!("--{}[={what}]", c.name),
+        };
+        let later = if c.support == Support::Later { " (not supported yet)" } else { "" };
+        let _ = writeln!(out, "  {name:<28} {}{later}", c.doc);
+    }
+    out.push_str(
+        "\nA job option stands as --option=value: before the first --name it counts for all jobs,\n\
+         after --name=JOB for that job. Any option may be shortened while it stays unambiguous.\n",
+    );
+    out
+}
+
+/// `--cmdhelp`, `--cmdhelp=all`: every job option in a line.
+pub fn options() -> String {
+    table::options().iter().map(|o| one_line(o)).collect()
+}
+
+/// `--cmdhelp=NAME`. The status is 0 even where only the closest match can be shown, as fio's.
+pub fn option(name: &str) -> String {
+    if let Some(def) = table::find(name) {
+        return details(def);
+    }
+    let own: String = table::engine_options()
+        .iter()
+        .filter(|o| o.name == name || o.aliases.contains(&name))
+        .map(|o| details(o))
+        .collect();
+    if !own.is_empty() {
+        return own;
+    }
+    if let Some(c) = COMMANDS.iter().find(|c| c.name == name) {
+        return format!("{:>NAME$}: {}\n\n", c.name, c.doc);
+    }
+    let names = table::options().iter().flat_map(|o| {
+        std::iter::once(o.name).chain(o.aliases.iter().copied()).map(move |n| (n, *o))
+    });
+    let near = suggest::nearest(name, names.clone().map(|(n, _)| n));
+    match names.into_iter().find(|(n, _)| Some(*n) == near) {
+        Some((_, def)) => {
+            format!("No such command: {name} - showing closest match\n{}", details(def))
+        }
+        None => format!("No such command: {name}\n"),
+    }
+}
+
+/// `--enghelp[=ENGINE[,OPTION]]`.
+pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
+    let Some(text) = text.filter(|t| !t.is_empty()) else {
+        let mut out = String::from("Available IO engines:\n");
+        for e in table::engines() {
+            let later = if e.support == Support::Later { " (not supported yet)" } else { "" };
+            let _ = writeln!(out, "\t{:<16} {}{later}", e.name, e.doc);
+        }
+        return Ok(out);
+    };
+    let (name, wanted) = match text.split_once(',') {
+        Some((n, w)) => (n, Some(w)),
+        None => (text, None),
+    };
+    let Some(engine) = table::find_engine(name) else {
+        let error = Diagnostic::error(format!("IO engine {name} not found"), None);
+        let near = suggest::nearest(name, table::engines().iter().map(|e| e.name));
+        return Err(match near {
+            Some(n) => error.help(format!("did you mean `{n}`?")),
+            None => error.help("`--enghelp` lists the engines"),
+        });
+    };
+    let own: Vec<&OptionDef> =
+        table::engine_options().iter().copied().filter(|o| fits(o, engine.name)).collect();
+    match wanted {
+        None if own.is_empty() => {
+            Err(Diagnostic::error(format!("IO engine {} has no options", engine.name), None))
+        }
+        None => Ok(own.iter().map(|o| one_line(o)).collect()),
+        Some(wanted) => own
+            .iter()
+            .find(|o| o.name == wanted || o.aliases.contains(&wanted))
+            .map(|o| details(o))
+            .ok_or_else(|| {
+                let error = Diagnostic::error(
+                    format!("No such command: {wanted} is no option of ioengine {name}"),
+                    None,
+                );
+                match suggest::nearest(wanted, own.iter().map(|o| o.name)) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.help(format!("`--enghelp={name}` lists its options")),
+                }
+            }),
+    }
+}
+
+fn fits(def: &OptionDef, engine: &str) -> bool {
+    matches!(def.scope, Scope::Engine(engines) if engines.contains(&engine))
+}
+
+fn one_line(def: &OptionDef) -> String {
+    let indent = if def.parent.is_some() { 2 } else { 0 };
+    let later = if def.support == Support::Later { " (not supported yet)" } else { "" };
+    let (blank, width) = ("", 24 - indent);
+    format!("{blank:indent$}{:<width$}: {}{later}\n", def.name, first_sentence(def.doc))
+}
+
+/// The doc up to the first full stop that ends a sentence, without it.
+fn first_sentence(doc: &str) -> &str {
+    let end = doc.find(". ").unwrap_or(doc.len());
+    doc[..end].trim_end_matches('.')
+}
+
+fn details(def: &OptionDef) -> String {
+    let mut out = format!("{:>NAME$}: {}\n", def.name, first_sentence(def.doc));
+    let mut line = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:>NAME$}: {text}");
+    };
+    for alias in def.aliases {
+        line("alias", alias);
+    }
+    line("type", &type_text(def));
+    line("default", def.default.unwrap_or("no default"));
+    if let Some(range) = range_text(&def.kind) {
+        line("range", &range);
+    }
+    if let Scope::Engine(engines) = def.scope {
+        line("engines", &engines.join(", "));
+    }
+    let words = words_of(&def.kind);
+    for (i, w) in words.iter().enumerate() {
+        let doc = match w.means {
+            Some(means) => format!("same as {means}"),
+            None if w.support == Support::Later => format!("{} (not supported yet)", w.doc),
+            None => w.doc.to_string(),
+        };
+        let text = format!("{:<10} {doc}", w.name);
+        line(if i == 0 { "valid values" } else { "" }, text.trim_end());
+    }
+    let rest = def.doc[first_sentence(def.doc).len()..].trim_start_matches(['.', ' ']);
+    for (i, part) in wrapped(rest).iter().enumerate() {
+        line(if i == 0 { "more" } else { "" }, part);
+    }
+    if !def.example.is_empty() {
+        line("example", def.example);
+    }
+    match def.support {
+        Support::Built => {}
+        Support::Accepted(why) => line("note", &format!("accepted, has no effect: {why}")),
+        Support::Later => line("note", "not supported yet: a run that uses it ends at once"),
+    }
+    out.push('\n');
+    out
+}
+
+/// Text cut at blanks into lines that fit beside the name column.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(l) if l.len() + 1 + word.len() <= LINE - NAME - 2 => {
+                l.push(' ');
+                l.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+/// The words of a kind, aliases among them.
+pub fn words_of(kind: &Kind) -> &'static [Word] {
+    match kind {
+        Kind::Words { words, .. } | Kind::WordList { words, .. } => words,
+        _ => &[],
+    }
+}
+
+fn type_text(def: &OptionDef) -> String {
+    match def.kind {
+        Kind::Switch => "empty or boolean value ([0|1])".into(),
+        Kind::Bool => "boolean value (opt=1)".into(),
+        Kind::Text | Kind::Words { .. } => "string (opt=bla)".into(),
+        Kind::WordList { .. } => "strings by commas (opt=bla,blub)".into(),
+        Kind::Int { .. } => "integer value (opt=100)".into(),
+        Kind::Ints { .. } => "one to three integer values (opt=100[,200[,300]])".into(),
+        Kind::Amount => "size, percentage or zones (opt=1g, opt=20%, opt=8z)".into(),
+        Kind::Time { unit } => {
+            let bare = match unit {
+                Unit::Micros => "microseconds",
+                Unit::Millis => "milliseconds",
+                _ => "seconds",
+            };
+            format!("string with time postfix (opt=10s), {bare} without one")
+        }
+        Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)".into(),
+        Kind::Ranges { .. } => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])".into(),
+        Kind::Custom { name, .. } => name.to_string(),
+    }
+}
+
+fn range_text(kind: &Kind) -> Option<String> {
+    match *kind {
+        Kind::Bool => Some("min=0, max=1".into()),
+        Kind::Int { min, max: u64::MAX, .. } | Kind::Ints { min, max: u64::MAX, .. } => {
+            Some(format!("min={min}"))
+        }
+        Kind::Int { min, max, .. } | Kind::Ints { min, max, .. } => {
+            Some(format!("min={min}, max={max}"))
+        }
+        Kind::Floats { min, max, .. } => Some(format!("min={min:.6}, max={max:.6}")),
+        Kind::Ranges { min } => Some(format!("min={min}")),
+        _ => None,
+    }
+}

@@ -1,0 +1,113 @@
+//! What is known and not built yet: the check before a run, and the list of all of it.
+
+use std::fmt::Write;
+
+use crate::command::help::words_of;
+use crate::command::table::COMMANDS;
+use crate::diagnostic::Diagnostic;
+use crate::option::def::{OptionDef, Scope, Support};
+use crate::option::table;
+use crate::option::value::Value;
+use crate::spec::{JobSpec, Setting};
+
+/// One error for each option, value word and engine of the job that fiord cannot do yet. An option
+/// that was set to its own default asks for nothing and is let pass.
+pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    for (i, setting) in job.settings.iter().enumerate() {
+        let again = job.settings[i + 1..].iter().any(|s| s.def.name == setting.def.name);
+        if again || is_default(job, setting) {
+            continue;
+        }
+        if let Some(what) = later(setting) {
+            let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
+            out.push(
+                Diagnostic::error(what, Some(setting.place.clone()))
+                    .help("take it out, or run the job with fio; `--unsupported` lists all of them"),
+            );
+        }
+    }
+    out
+}
+
+fn is_default(job: &JobSpec, setting: &Setting) -> bool {
+    match job.default_of(setting.def) {
+        Some(default) => default == setting.value,
+        None => setting.value == Value::Flag(false),
+    }
+}
+
+fn whereabouts(job: &JobSpec, setting: &Setting) -> String {
+    let source = &setting.place.source.name;
+    match source.as_str() {
+        "command line" => format!("job {}, {source}", job.name),
+        _ => format!("job {}, line {}", job.name, setting.place.line_column().0),
+    }
+}
+
+fn later(setting: &Setting) -> Option<String> {
+    let def = setting.def;
+    if def.support == Support::Later {
+        return Some(format!("option {}", def.name));
+    }
+    let words: Vec<&str> = match &setting.value {
+        Value::Word(word, _) => vec![word],
+        Value::Words(list) => list.iter().map(|(w, _)| *w).collect(),
+        _ => return None,
+    };
+    if def.name == "ioengine" {
+        let engine = table::find_engine(words[0])?;
+        return (engine.support == Support::Later).then(|| format!("ioengine {}", engine.name));
+    }
+    let is_later = |w: &&&str| words_of(&def.kind).iter().any(|d| d.name == **w && later_word(d));
+    words.iter().find(is_later).map(|w| format!("option {}={w}", def.name))
+}
+
+fn later_word(word: &crate::option::def::Word) -> bool {
+    word.support == Support::Later
+}
+
+/// The list of everything that is known and not built yet.
+pub fn list() -> String {
+    let mut out = String::new();
+    let mut part = |title: &str, names: Vec<String>| {
+        if !names.is_empty() {
+            let _ = writeln!(out, "{title} not supported yet ({}):", names.len());
+            names.iter().for_each(|n| {
+                let _ = writeln!(out, "  {n}");
+            });
+        }
+    };
+    let is_later = |d: &&&'static OptionDef| d.support == Support::Later;
+    let all = table::options().iter().chain(table::engine_options());
+    part(
+        "Job options",
+        table::options().iter().filter(is_later).map(|d| d.name.to_string()).collect(),
+    );
+    part(
+        "Values",
+        all.filter(|d| d.support != Support::Later && d.name != "ioengine")
+            .flat_map(|d| words_of(&d.kind).iter().filter(|w| later_word(w)).map(move |w| (d, w)))
+            .map(|(d, w)| format!("{}={}", d.name, w.name))
+            .collect(),
+    );
+    let engines = table::engines().iter();
+    part(
+        "Engines",
+        engines.filter(|e| e.support == Support::Later).map(|e| e.name.to_string()).collect(),
+    );
+    part(
+        "Engine options",
+        table::engine_options()
+            .iter()
+            .filter(is_later)
+            .map(|d| match d.scope {
+                Scope::Engine(engines) => format!("{} ({})", d.name, engines.join(", ")),
+                Scope::Job => d.name.to_string(),
+            })
+            .collect(),
+    );
+    let commands = COMMANDS.iter().filter(|c| c.support == Support::Later);
+    part("General options", commands.map(|c| format!("--{}", c.name)).collect());
+    out
+}
