@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::diagnostic::Diagnostic;
 use crate::expand::expand;
 use crate::load::Loader;
-use crate::option::def::OptionDef;
+use crate::option::def::{OptionDef, Scope};
 use crate::option::parse;
 use crate::option::table;
 use crate::option::value::{Bases, Value, ValueError};
@@ -69,7 +69,7 @@ impl<'a> Assembler<'a> {
         let mut settings = self.globals.clone();
         settings.extend(own);
         let engine = engine_of(&settings);
-        settings.retain(|s| fits(s.def, engine));
+        settings.retain(|s| s.def.fits(engine));
         Some(JobSpec {
             name: section.name.clone(),
             settings,
@@ -139,14 +139,7 @@ fn rank(name: &str) -> u8 {
 }
 
 fn is_engine_option(def: &OptionDef) -> bool {
-    matches!(def.scope, crate::option::def::Scope::Engine(_))
-}
-
-fn fits(def: &OptionDef, engine: &str) -> bool {
-    match def.scope {
-        crate::option::def::Scope::Job => true,
-        crate::option::def::Scope::Engine(engines) => engines.contains(&engine),
-    }
+    matches!(def.scope, Scope::Engine(_))
 }
 
 /// The engine's documented name after these settings; fio's default is `psync` on Linux.
@@ -225,7 +218,7 @@ pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
 
 /// Every name and alias that a job of this engine may use.
 pub fn names(engine: &str) -> BTreeSet<&'static str> {
-    let own = table::engine_options().iter().filter(|o| fits(o, engine));
+    let own = table::engine_options().iter().filter(|o| o.fits(engine));
     let all = table::options().iter().chain(own);
     all.flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied())).collect()
 }

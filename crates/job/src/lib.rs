@@ -17,8 +17,10 @@ pub mod rational;
 pub mod scan;
 pub mod spec;
 pub mod suggest;
+pub mod unsupported;
 
-pub use command::{Action, GeneralOptions, Invocation, invocation};
+pub use command::{Action, GeneralOptions, Invocation, invocation, version};
+pub use unsupported::unsupported;
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::option::def::OptionDef;
-use crate::option::value::{Amount, Bases, Value};
+use crate::option::def::{EngineDef, OptionDef};
+use crate::option::value::{Amount, Bases, PatternPart, Value};
 use crate::option::{parse, table};
 
 /// A text that options came from: a job file, an included file or the command line.
@@ -78,11 +78,20 @@ impl JobSpec {
             table::engine_options().iter().copied().find(|d| d.name == name)
         });
         let Some(def) = def else { panic!("{name} is not in the option table") };
+        self.default_of(def)
+    }
+    /// What an option means where it is not set.
+    pub fn default_of(&self, def: &OptionDef) -> Option<Value> {
         let text = def.default?;
         match parse::value(def, Some(text), &Bases::default()) {
             Ok(value) => Some(value),
-            Err(e) => panic!("the default of {name} cannot be read: {}", e.what),
+            Err(e) => panic!("the default of {} cannot be read: {}", def.name, e.what),
         }
+    }
+    /// The engine (`ioengine=`, else the default).
+    pub fn engine(&self) -> &'static EngineDef {
+        let name = crate::assemble::engine_of(&self.settings);
+        table::find_engine(name).unwrap_or(&table::engines()[0])
     }
     /// `Switch` and `Bool`: false where there is no default.
     pub fn flag(&self, name: &str) -> bool {
@@ -95,13 +104,23 @@ impl JobSpec {
             other => panic!("{name} holds {other:?}, not an integer"),
         }
     }
-    /// `Ints`, with read standing in for an unset write and write for an unset trim, as fio does
-    /// for one value given for all (`None` places stay `None` where a comma left them empty).
+    /// `Ints` for read, write and trim. The rules for one and two values are applied already (`4k`
+    /// fills all three, `4k,8k` gives the trim the write's); `None` where a comma left the place
+    /// to the default (`4k,8k,`, `,8k`).
     pub fn ints(&self, name: &str) -> Option<[Option<i128>; 3]> {
         match self.value(name)? {
             Value::Ints(v) => Some(v),
             other => panic!("{name} holds {other:?}, not integers"),
         }
+    }
+    /// As [`ints`](Self::ints), with empty places taken from the option's default; `None` where it
+    /// has none and a place is empty.
+    pub fn triple(&self, name: &str) -> Option<[i128; 3]> {
+        let set = self.ints(name)?;
+        let default = self.setting(name).and_then(|s| self.default_of(s.def));
+        let Some(Value::Ints(default)) = default.or(Some(Value::Ints(set))) else { return None };
+        let place = |i: usize| set[i].or(default[i]);
+        Some([place(0)?, place(1)?, place(2)?])
     }
     /// `Amount`.
     pub fn amount(&self, name: &str) -> Option<Amount> {
@@ -129,6 +148,70 @@ impl JobSpec {
         match self.value(name)? {
             Value::Word(w, s) => Some((w, s)),
             other => panic!("{name} holds {other:?}, not a word"),
+        }
+    }
+    /// `Floats`.
+    pub fn floats(&self, name: &str) -> Option<Vec<f64>> {
+        match self.value(name)? {
+            Value::Floats(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not numbers"),
+        }
+    }
+    /// `Ranges` for read, write and trim: bytes, inclusive; filled as [`ints`](Self::ints).
+    pub fn ranges(&self, name: &str) -> Option<[Option<(u64, u64)>; 3]> {
+        match self.value(name)? {
+            Value::Ranges(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not ranges"),
+        }
+    }
+    /// `WordList`: each word and its suffix.
+    pub fn words(&self, name: &str) -> Option<Vec<(&'static str, Option<String>)>> {
+        match self.value(name)? {
+            Value::Words(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not words"),
+        }
+    }
+    /// `bssplit`: sizes and weights for read, write and trim.
+    pub fn splits(&self, name: &str) -> Option<[Vec<(u64, u8)>; 3]> {
+        match self.value(name)? {
+            Value::Splits(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not splits"),
+        }
+    }
+    /// CPU or node numbers; empty for `all`.
+    pub fn set(&self, name: &str) -> Option<Vec<u32>> {
+        match self.value(name)? {
+            Value::Set(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not a set"),
+        }
+    }
+    /// `buffer_pattern`, `verify_pattern`.
+    pub fn pattern(&self, name: &str) -> Option<Vec<PatternPart>> {
+        match self.value(name)? {
+            Value::Pattern(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not a pattern"),
+        }
+    }
+    /// File or directory names.
+    pub fn paths(&self, name: &str) -> Option<Vec<String>> {
+        match self.value(name)? {
+            Value::Paths(v) => Some(v),
+            other => panic!("{name} holds {other:?}, not paths"),
+        }
+    }
+    /// One size or a range of two, bytes, the smaller first.
+    pub fn size_range(&self, name: &str) -> Option<(u64, u64)> {
+        match self.value(name)? {
+            Value::Range(low, high) => Some((low, high)),
+            other => panic!("{name} holds {other:?}, not a range of sizes"),
+        }
+    }
+    /// One time or a range of two, nanoseconds, the smaller first.
+    pub fn time_range(&self, name: &str) -> Option<(u64, u64)> {
+        match self.value(name)? {
+            Value::TimeRange(low, high) => Some((low, high)),
+            Value::Time(v) => Some((v, v)),
+            other => panic!("{name} holds {other:?}, not a range of times"),
         }
     }
 }

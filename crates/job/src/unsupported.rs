@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::command::help::words_of;
 use crate::command::table::COMMANDS;
 use crate::diagnostic::Diagnostic;
-use crate::option::def::{OptionDef, Scope, Support};
+use crate::option::def::{OptionDef, Scope, Support, Word};
 use crate::option::table;
 use crate::option::value::Value;
 use crate::spec::{JobSpec, Setting};
@@ -22,8 +22,9 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
         if let Some(what) = later(setting) {
             let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
             out.push(
-                Diagnostic::error(what, Some(setting.place.clone()))
-                    .help("take it out, or run the job with fio; `--unsupported` lists all of them"),
+                Diagnostic::error(what, Some(setting.place.clone())).help(
+                    "take it out, or run the job with fio; `--unsupported` lists all of them",
+                ),
             );
         }
     }
@@ -63,7 +64,7 @@ fn later(setting: &Setting) -> Option<String> {
     words.iter().find(is_later).map(|w| format!("option {}={w}", def.name))
 }
 
-fn later_word(word: &crate::option::def::Word) -> bool {
+fn later_word(word: &Word) -> bool {
     word.support == Support::Later
 }
 

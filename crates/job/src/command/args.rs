@@ -46,6 +46,7 @@ impl Known {
             Known::General(c) => c.argument,
             Known::Job(o) => match o.kind {
                 Kind::Switch => Argument::Optional("0|1"),
+                _ if o.bare.is_some() => Argument::Optional("VALUE"),
                 _ => Argument::Required("VALUE"),
             },
         }

@@ -87,8 +87,11 @@ pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
             None => error.help("`--enghelp` lists the engines"),
         });
     };
-    let own: Vec<&OptionDef> =
-        table::engine_options().iter().copied().filter(|o| fits(o, engine.name)).collect();
+    let own: Vec<&OptionDef> = table::engine_options()
+        .iter()
+        .copied()
+        .filter(|o| matches!(o.scope, Scope::Engine(_)) && o.fits(engine.name))
+        .collect();
     match wanted {
         None if own.is_empty() => {
             Err(Diagnostic::error(format!("IO engine {} has no options", engine.name), None))
@@ -109,10 +112,6 @@ pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
                 }
             }),
     }
-}
-
-fn fits(def: &OptionDef, engine: &str) -> bool {
-    matches!(def.scope, Scope::Engine(engines) if engines.contains(&engine))
 }
 
 fn one_line(def: &OptionDef) -> String {
@@ -210,7 +209,9 @@ fn type_text(def: &OptionDef) -> String {
             };
             format!("string with time postfix (opt=10s), {bare} without one")
         }
-        Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)".into(),
+        Kind::Floats { .. } => {
+            "list of floating point values separated by ':' (opt=5.9:7.8)".into()
+        }
         Kind::Ranges { .. } => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])".into(),
         Kind::Custom { name, .. } => name.to_string(),
     }

@@ -2,27 +2,37 @@
 
 pub mod args;
 pub mod general;
+pub mod help;
+pub mod showcmd;
 pub mod table;
 
 pub use general::{Eta, Format, GeneralOptions};
 
-use crate::assemble::Assembler;
-use crate::diagnostic::Diagnostic;
+use crate::assemble::{Assembler, RawSection};
+use crate::diagnostic::{Diagnostic, Level};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
-use crate::spec::{JobSpec, Setting};
+use crate::spec::{JobSpec, Place, Setting};
+use crate::suggest;
 use args::Argued;
+use showcmd::Step;
+use table::CommandDef;
 
 /// What the user wants done.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Run the jobs.
     Run,
     /// The jobs are right (`--parse-only`): end with status 0.
     ParseOnly,
-    /// Print this text to standard output and end with status 0.
+    /// Print this text to standard output and end with status 0 (help, version, lists).
     Print(String),
+    /// Print this text where results go (`--output`) and end with status 0 (`--showcmd`).
+    ShowCmd(String),
+    /// There was nothing to do: print the help text to standard output, `No job(s) defined` to
+    /// standard error, and end with status 1.
+    NoJobs(String),
 }
 
 /// A whole invocation of the program.
@@ -37,70 +47,238 @@ pub struct Invocation {
     /// The settings that stand for all jobs (options before the first `--name`, `[global]`), as
     /// fio lists them under `"global options"`.
     pub globals: Vec<Setting>,
-    /// What is no error.
+    /// What is no error. With `--warnings-fatal` there are none here: they were errors.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads the command line and the job files it names.
+/// What fiord says it is: parsers look for `fio-3.42`, people for `fiord`.
+pub fn version() -> String {
+    format!("fio-3.42-fiord-{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Reads the command line (without the program's own name) and the job files it names.
+///
+/// As in fio, all options are read first and job files after them, wherever they stand; an option
+/// that prints something and ends (`--version`) wins over whatever follows it.
 ///
 /// # Errors
 /// Everything that is wrong, in the order found; the exit status is 1 and nothing was done.
 pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation, Vec<Diagnostic>> {
     let arguments = args::read(args);
-    let mut wrong = arguments.wrong;
-    let mut general = GeneralOptions::default();
-    let mut files = Vec::new();
+    let mut reading = Reading { wrong: arguments.wrong, ..Reading::default() };
     for argued in arguments.argued {
         match argued {
-            Argued::File(name, _) => files.push(name),
+            Argued::File(name, _) => reading.files.push(name),
             Argued::General(def, text, place) => {
-                if def.support == Support::Later {
-                    let what = format!("--{} is not supported yet", def.name);
-                    wrong.push(Diagnostic::error(what, Some(place)));
-                } else if let Err(e) = general.apply(def, text.as_deref()) {
-                    let text = text.unwrap_or_default();
-                    let what = format!("failed parsing --{}={text}: {}", def.name, e.what);
-                    let mut error = Diagnostic::error(what, Some(place));
-                    error.help.extend(e.help);
-                    wrong.push(error);
+                if let Some(text) = reading.general(def, text.as_deref(), place)? {
+                    return Ok(reading.finished(Action::Print(text)));
                 }
             }
         }
     }
-    let mut jobs = Vec::new();
-    let mut assembler = Assembler::new(&*loader, Vec::new());
-    for section in &arguments.sections {
-        jobs.extend(assembler.section(section, false));
+    reading.command_jobs(&arguments.sections, loader);
+    for number in 0..reading.files.len() {
+        reading.job_file(number, loader);
     }
-    let command_globals = assembler.globals().to_vec();
-    let mut globals = command_globals.clone();
-    wrong.append(&mut assembler.wrong);
-    for (number, name) in files.iter().enumerate() {
-        let (sections, bad) = file::sections(name, loader);
-        wrong.extend(bad);
-        let mut assembler = Assembler::new(&*loader, command_globals.clone());
-        let mut first = number > 0;
+    reading.result()
+}
+
+/// An invocation on its way.
+#[derive(Default)]
+struct Reading {
+    general: GeneralOptions,
+    files: Vec<String>,
+    jobs: Vec<JobSpec>,
+    /// The defaults from the command line, which count in every file.
+    command_globals: Vec<Setting>,
+    globals: Vec<Setting>,
+    /// `--showcmd`: a line for the command line and for each file.
+    lines: Vec<Vec<Step>>,
+    sections_seen: Vec<String>,
+    wrong: Vec<Diagnostic>,
+}
+
+impl Reading {
+    /// Takes one general option. A text comes back when that is to be printed and nothing else done.
+    fn general(
+        &mut self,
+        def: &'static CommandDef,
+        text: Option<&str>,
+        place: Place,
+    ) -> Result<Option<String>, Vec<Diagnostic>> {
+        // What was wrong before counts first.
+        let mut stop = |text: String| {
+            let wrong = std::mem::take(&mut self.wrong);
+            if wrong.is_empty() { Ok(Some(text)) } else { Err(wrong) }
+        };
+        match def.name {
+            "version" => return stop(format!("{}\n", version())),
+            "help" => return stop(help::help(&version())),
+            "unsupported" => return stop(crate::unsupported::list()),
+            "cmdhelp" => {
+                return stop(match text {
+                    None | Some("" | "all") => help::options(),
+                    Some(name) => help::option(name),
+                });
+            }
+            "enghelp" => {
+                return match help::engine(text) {
+                    Ok(text) => stop(text),
+                    Err(e) => Err(vec![e]),
+                };
+            }
+            "debug" if matches!(text, Some("help" | "?")) => {
+                return stop(format!("all,{}\n", general::DEBUG.join(",")));
+            }
+            _ => {}
+        }
+        if def.support == Support::Later {
+            let what = format!("--{} is not supported yet", def.name);
+            self.wrong.push(Diagnostic::error(what, Some(place)));
+        } else if let Err(e) = self.general.apply(def, text) {
+            let text = text.unwrap_or_default();
+            let what = format!("failed parsing --{}={text}: {}", def.name, e.what);
+            let mut error = Diagnostic::error(what, Some(place));
+            error.help.extend(e.help);
+            self.wrong.push(error);
+        }
+        Ok(None)
+    }
+
+    fn command_jobs(&mut self, sections: &[RawSection], loader: &dyn Loader) {
+        let mut assembler = Assembler::new(loader, Vec::new());
+        let mut steps = Vec::new();
+        for section in sections {
+            self.section(&mut assembler, section, false, &mut steps);
+        }
+        self.command_globals = assembler.globals().to_vec();
+        self.globals = self.command_globals.clone();
+        self.wrong.append(&mut assembler.wrong);
+        if steps.iter().any(|s| matches!(s, Step::Open(name) if name != "global")) {
+            self.lines.push(steps);
+        }
+    }
+
+    fn job_file(&mut self, number: usize, loader: &mut dyn Loader) {
+        let name = self.files[number].clone();
+        let (sections, bad) = file::sections(&name, loader);
+        self.wrong.extend(bad);
+        let mut assembler = Assembler::new(&*loader, self.command_globals.clone());
+        let mut steps: Vec<Step> = self.command_globals.iter().cloned().map(Step::Set).collect();
+        let mut new_group = number > 0;
         for section in &sections {
+            self.sections_seen.push(section.name.clone());
             let wanted = section.is_global()
-                || general.sections.is_empty()
-                || general.sections.contains(&section.name);
-            if wanted && let Some(job) = assembler.section(section, first) {
-                first = false;
-                jobs.push(job);
+                || self.general.sections.is_empty()
+                || self.general.sections.contains(&section.name);
+            if wanted && self.section(&mut assembler, section, new_group, &mut steps) {
+                new_group = false;
             }
         }
-        globals.extend_from_slice(&assembler.globals()[command_globals.len()..]);
-        wrong.append(&mut assembler.wrong);
+        self.globals.extend_from_slice(&assembler.globals()[self.command_globals.len()..]);
+        self.wrong.append(&mut assembler.wrong);
+        self.lines.push(steps);
     }
-    if !wrong.is_empty() {
-        return Err(wrong);
+
+    /// Takes one section; true when it was a job.
+    fn section(
+        &mut self,
+        assembler: &mut Assembler,
+        section: &RawSection,
+        new_group: bool,
+        steps: &mut Vec<Step>,
+    ) -> bool {
+        let before = assembler.globals().len();
+        let job = assembler.section(section, new_group);
+        let Some(job) = job else {
+            // Defaults that change after a job have to be marked as such.
+            if steps.iter().any(|s| matches!(s, Step::Open(_))) {
+                steps.push(Step::Open("global".into()));
+            }
+            steps.extend(assembler.globals()[before..].iter().cloned().map(Step::Set));
+            return false;
+        };
+        steps.push(Step::Open(job.name.clone()));
+        // On the command line the first `name` opened the job.
+        let own = job.settings.iter().filter(|s| !s.global);
+        let skip = usize::from(section.command_line);
+        steps.extend(own.skip(skip).cloned().map(Step::Set));
+        self.jobs.push(job);
+        true
     }
-    let action = if general.parse_only { Action::ParseOnly } else { Action::Run };
-    if jobs.is_empty() && action == Action::Run {
-        return Err(vec![
-            Diagnostic::error("No job(s) defined", None)
-                .help("name a job file or open a job with --name; --help says how"),
-        ]);
+
+    /// The checks over everything, then what to do.
+    fn result(mut self) -> Result<Invocation, Vec<Diagnostic>> {
+        self.check_readonly();
+        self.check_max_jobs();
+        if !self.wrong.is_empty() {
+            let fatal = self.general.warnings_fatal;
+            if fatal || self.wrong.iter().any(|d| d.level == Level::Error) {
+                return Err(self.wrong);
+            }
+        }
+        if self.general.showcmd {
+            let lines = self.lines.iter().map(|l| showcmd::line(l)).collect();
+            return Ok(self.finished(Action::ShowCmd(lines)));
+        }
+        if self.general.parse_only {
+            return Ok(self.finished(Action::ParseOnly));
+        }
+        if !self.jobs.is_empty() {
+            return Ok(self.finished(Action::Run));
+        }
+        match self.unknown_section() {
+            Some(error) => Err(vec![error]),
+            None => Ok(self.finished(Action::NoJobs(help::help(&version())))),
+        }
     }
-    Ok(Invocation { action, general, jobs, globals, warnings: Vec::new() })
+
+    fn finished(self, action: Action) -> Invocation {
+        let Reading { general, jobs, globals, wrong, .. } = self;
+        Invocation { action, general, jobs, globals, warnings: wrong }
+    }
+
+    /// Why no job is left, where `--section` is the reason.
+    fn unknown_section(&self) -> Option<Diagnostic> {
+        let wanted = self.general.sections.first()?;
+        let error =
+            Diagnostic::error(format!("No job(s) defined: no section is called `{wanted}`"), None);
+        let names = || self.sections_seen.iter().map(String::as_str).filter(|n| *n != "global");
+        Some(match suggest::nearest(wanted, names()) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help(format!("sections are: {}", names().collect::<Vec<_>>().join(", "))),
+        })
+    }
+
+    /// `--readonly` refuses jobs that could write or trim.
+    fn check_readonly(&mut self) {
+        if !self.general.readonly {
+            return;
+        }
+        for job in &self.jobs {
+            let rw = job.word("rw").map_or("read", |(w, _)| w);
+            if !matches!(rw, "read" | "randread") {
+                let what = format!("job <{}> would write or trim, but --readonly is set", job.name);
+                let place = job.setting("rw").map_or(&job.place, |s| &s.place);
+                self.wrong.push(
+                    Diagnostic::error(what, Some(place.clone()))
+                        .help("take --readonly away, or use rw=read or rw=randread"),
+                );
+            }
+        }
+    }
+
+    /// `--max-jobs` counts every clone.
+    fn check_max_jobs(&mut self) {
+        let Some(most) = self.general.max_jobs else { return };
+        let count = |j: &JobSpec| j.int("numjobs").unwrap_or(1).max(1);
+        let all: i128 = self.jobs.iter().map(count).sum();
+        if all > i128::from(most) {
+            let what = format!("maximum number of jobs ({most}) exceeded: there are {all}");
+            self.wrong.push(
+                Diagnostic::error(what, None)
+                    .help(format!("write --max-jobs={all}, or start fewer")),
+            );
+        }
+    }
 }

@@ -47,9 +47,15 @@ pub static COMMANDS: &[CommandDef] = &[
     ),
     built("parse-only", NoValue, "Check job files and options, then end without any I/O"),
     later("merge-blktrace-only", NoValue, "Merge the blktraces of the jobs, then end"),
-    built("output", Required("FILE"), "Write results to FILE instead of standard output"),
+    CommandDef {
+        letter: Some('o'),
+        ..built("output", Required("FILE"), "Write results to FILE instead of standard output")
+    },
     later("bandwidth-log", Optional("NAME"), "Write logs of the bandwidth of all jobs together"),
-    built("minimal", NoValue, "Print results as one terse line a job"),
+    CommandDef {
+        letter: Some('m'),
+        ..built("minimal", NoValue, "Print results as one terse line a job")
+    },
     built(
         "output-format",
         Required("FORMATS"),
@@ -91,5 +97,6 @@ pub static COMMANDS: &[CommandDef] = &[
     later("trigger", Required("COMMAND"), "What the trigger runs here"),
     later("trigger-remote", Required("COMMAND"), "What the trigger runs on servers"),
     built("aux-path", Required("DIR"), "Keep files about the run's state in DIR"),
+    built("unsupported", NoValue, "List what is known and not supported yet (fiord's own)"),
     later("latency-log", Required("FILE"), "Write logs of the latencies of all jobs together"),
 ];

@@ -18,7 +18,6 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
     if text.trim().is_empty() && !matches!(def.kind, Kind::Text) {
         return Err(needs_value(def));
     }
-    let text = unquoted(def, text);
     match def.kind {
         Kind::Switch | Kind::Bool => flag(text),
         Kind::Text => Ok(Value::Text(text.to_string())),
@@ -50,21 +49,6 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
 fn needs_value(def: &OptionDef) -> ValueError {
     ValueError::new(format!("{} needs a value", def.name))
         .with_help(format!("for example `{}`", def.example))
-}
-
-/// Takes one pair of double quotes off, as fio does for texts and file names. Patterns keep theirs:
-/// there they mean something.
-fn unquoted<'a>(def: &OptionDef, text: &'a str) -> &'a str {
-    let inner = text.trim().strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    match (def.kind, inner) {
-        (Kind::Text, Some(inner)) => inner,
-        (Kind::Custom { read, .. }, Some(inner))
-            if std::ptr::fn_addr_eq(read, super::read::paths as super::def::ReadValue) =>
-        {
-            inner
-        }
-        _ => text,
-    }
 }
 
 fn flag(text: &str) -> Result<Value, ValueError> {
@@ -235,7 +219,9 @@ fn word(
                 .at(start - 1, text.len()));
         }
         (Suffix::Int, Some(r)) => {
-            number::integer(r, Unit::Count, bases).map_err(|e| e.shifted(start, r.len()))?;
+            let n =
+                number::integer(r, Unit::Count, bases).map_err(|e| e.shifted(start, r.len()))?;
+            in_range(r, n, 1, u32::MAX.into()).map_err(|e| e.shifted(start, r.len()))?;
         }
         (Suffix::Text, Some(r)) if r.trim().is_empty() => {
             return Err(ValueError::new(format!("nothing follows `{name}:`")).at(0, text.len()));

@@ -44,7 +44,7 @@ pub enum Value {
     Text(String),
     /// `Int`.
     Int(i128),
-    /// `Ints`: read, write, trim; `None` where the place was left empty or not written.
+    /// `Ints`: read, write, trim; `None` where a comma left the place to the default.
     Ints([Option<i128>; 3]),
     /// `Amount`.
     Amount(Amount),
@@ -54,7 +54,7 @@ pub enum Value {
     TimeRange(u64, u64),
     /// `Floats`.
     Floats(Vec<f64>),
-    /// `Ranges`: read, write, trim; bytes, inclusive.
+    /// `Ranges`: read, write, trim; bytes, inclusive; filled as `Ints`.
     Ranges([Option<(u64, u64)>; 3]),
     /// One range of bytes, inclusive (`filesize=1k-4m`).
     Range(u64, u64),
