@@ -22,7 +22,8 @@ pub struct JobSettings {
     pub continue_on_error: bool,
     /// `percentile_list`, ascending.
     pub percentiles: Vec<f64>,
-    /// Decimals with which percentages are printed: the most that any typed one has, at least 2.
+    /// Decimals with which percentages are printed: the most that any of the list needs (2 for the
+    /// default list).
     pub percentile_decimals: u32,
     /// `slat_percentiles`.
     pub slat_percentiles: bool,
@@ -87,6 +88,8 @@ pub struct JobData {
     pub start_ms: u64,
     /// errno of what ended it.
     pub error: i32,
+    /// Where it arose: a file and what was done to it (`/data/x`, `read`).
+    pub error_site: Option<(String, String)>,
     /// Seconds left, while it runs.
     pub eta_s: Option<u64>,
     /// Seconds since the run began.
@@ -132,6 +135,7 @@ impl JobData {
         self.members += other.members;
         if self.error == 0 {
             self.error = other.error;
+            self.error_site.clone_from(&other.error_site);
         }
         self.eta_s = self.eta_s.max(other.eta_s);
         self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
@@ -172,7 +176,7 @@ impl JobData {
         issued[3] = r.sync_issued;
         let ios: u64 = r.dirs.iter().map(|d| d.ios).sum();
         let all_issued: u64 = r.dirs.iter().map(|d| d.issued).sum();
-        let latency = r.latency.0.map(|n| percent(n, ios));
+        let latency = r.latency.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];
         JobReport {
             name: s.name.clone(),
@@ -182,11 +186,15 @@ impl JobData {
             pid: self.pid,
             start_ms: self.start_ms,
             error: self.error,
-            error_text: if self.error == 0 { String::new() } else { error_text(self.error) },
+            error_text: self.error_words(error_text),
             eta_s: self.eta_s,
             elapsed_s: self.elapsed_s,
             options: s.options.clone(),
             style: s.style,
+            percentile_list: match s.clat_percentiles || s.lat_percentiles {
+                true => s.percentiles.clone(),
+                false => Vec::new(),
+            },
             percentile_decimals: s.percentile_decimals,
             unified: s.unified,
             dirs: self.dir_reports(),
@@ -220,6 +228,16 @@ impl JobData {
             latency_window_us: s.latency_window_us,
             steady_state: self.steady_state.clone(),
             zone_resets: self.zone_resets,
+        }
+    }
+
+    fn error_words(&self, error_text: &dyn Fn(i32) -> String) -> String {
+        match (self.error, &self.error_site) {
+            (0, _) => String::new(),
+            (e, None) => format!("error={}", error_text(e)),
+            (e, Some((file, func))) => {
+                format!("file:{file}, func={func}, error={}", error_text(e))
+            }
         }
     }
 
@@ -316,12 +334,14 @@ fn cpu_percent(ns: u64, runtime_ms: u64) -> f64 {
     percent(ns / 1_000_000, runtime_ms)
 }
 
-/// Shares in percent; what is there but below 0.1 % is shown as 0.1 %, so that it can be seen.
+/// A share that is there is shown as no less than `least`, so that it can be seen.
+fn at_least(least: f64, share: f64) -> f64 {
+    if share > 0.0 { share.max(least) } else { 0.0 }
+}
+
+/// Shares in percent, none that is there below 0.1.
 fn distribution(counts: &[u64; 7], of: u64) -> [f64; 7] {
-    counts.map(|n| match percent(n, of) {
-        share if n > 0 && share < 0.1 => 0.1,
-        share => share,
-    })
+    counts.map(|n| at_least(0.1, percent(n, of)))
 }
 
 /// Merges jobs as `group_reporting` asks, summarises each entry and computes the run status
@@ -366,7 +386,14 @@ fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
         });
         let group = &mut groups[position];
         for d in job.dirs.iter().filter(|d| d.io_bytes > 0) {
-            add_to_group(group, d);
+            // The row of all directions spans the rates of its directions, where they are reported.
+            let parts = job.dirs.iter().filter(|p| p.kind != DirKind::Mixed && p.io_bytes > 0);
+            let rates = parts.map(|p| p.bw_bytes);
+            let span = match d.kind {
+                DirKind::Mixed => rates.clone().min().zip(rates.max()),
+                _ => None,
+            };
+            add_to_group(group, d, span.unwrap_or((d.bw_bytes, d.bw_bytes)));
         }
     }
     for d in groups.iter_mut().flat_map(|g| &mut g.dirs) {
@@ -375,12 +402,12 @@ fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
     groups
 }
 
-fn add_to_group(group: &mut GroupReport, d: &DirReport) {
+fn add_to_group(group: &mut GroupReport, d: &DirReport, (min_bw, max_bw): (u64, u64)) {
     match group.dirs.iter_mut().find(|x| x.kind == d.kind) {
         Some(row) => {
             row.io_bytes += d.io_bytes;
-            row.min_bw = row.min_bw.min(d.bw_bytes);
-            row.max_bw = row.max_bw.max(d.bw_bytes);
+            row.min_bw = row.min_bw.min(min_bw);
+            row.max_bw = row.max_bw.max(max_bw);
             row.min_run_ms = row.min_run_ms.min(d.runtime_ms);
             row.max_run_ms = row.max_run_ms.max(d.runtime_ms);
         }
@@ -388,8 +415,8 @@ fn add_to_group(group: &mut GroupReport, d: &DirReport) {
             group.dirs.push(GroupDir {
                 kind: d.kind,
                 agg_bw: 0,
-                min_bw: d.bw_bytes,
-                max_bw: d.bw_bytes,
+                min_bw,
+                max_bw,
                 io_bytes: d.io_bytes,
                 min_run_ms: d.runtime_ms,
                 max_run_ms: d.runtime_ms,

@@ -113,7 +113,7 @@ pub struct JobReport {
     pub start_ms: u64,
     /// errno of what ended it, 0 when nothing did.
     pub error: i32,
-    /// What that errno means, in words.
+    /// What that errno means and where it arose, in words; empty when nothing ended the job.
     pub error_text: String,
     /// Seconds left; `None` when it is not known or the job has ended.
     pub eta_s: Option<u64>,
@@ -123,7 +123,10 @@ pub struct JobReport {
     pub options: Vec<(String, String)>,
     /// How numbers are printed.
     pub style: NumberStyle,
-    /// Decimals of printed percentages in the percentile block (`percentile_list` may need more).
+    /// The percentages that are reported, ascending; empty where neither completion nor total
+    /// latencies have percentiles.
+    pub percentile_list: Vec<f64>,
+    /// Decimals of those percentages in the percentile block.
     pub percentile_decimals: u32,
     /// `unified_rw_reporting`.
     pub unified: Unified,

@@ -1,0 +1,97 @@
+//! The lines before a run: what each job is, how many start, what is laid out.
+
+use fiord_stat::progress::{HeaderKind, JobHeader};
+use fiord_stat::report::NumberStyle;
+
+use crate::style::size;
+
+/// The line (or two) that introduce a job section.
+pub fn job(header: &JobHeader, style: NumberStyle) -> String {
+    let JobHeader { name, group_id, .. } = header;
+    let mut text = match &header.kind {
+        HeaderKind::Io { rw, bs, seq_rand, engine, iodepth } => {
+            let range = |i: usize| format!("{}-{}", size(bs[i].0, style), size(bs[i].1, style));
+            let third = match seq_rand {
+                true => "bs_is_seq_rand".to_string(),
+                false => format!("(T) {}", range(2)),
+            };
+            format!(
+                "{name}: (g={group_id}): rw={rw}, bs=(R) {}, (W) {}, {third}, \
+                 ioengine={engine}, iodepth={iodepth}\n",
+                range(0),
+                range(1)
+            )
+        }
+        HeaderKind::Cpu { .. } => String::new(),
+    };
+    if header.members > 1 {
+        text.push_str("...\n");
+    }
+    text
+}
+
+/// The line that a job which only burns CPU prints when it starts; empty for any other.
+pub fn job_started(header: &JobHeader) -> String {
+    match &header.kind {
+        HeaderKind::Cpu { load, chunk_us } => {
+            let name = &header.name;
+            format!("{name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={chunk_us}\n")
+        }
+        HeaderKind::Io { .. } => String::new(),
+    }
+}
+
+/// `Starting 2 processes`, `Starting 1 thread and 2 processes`: the words follow what the jobs
+/// asked for (`thread`), as scripts look for them.
+pub fn starting(threads: u32, processes: u32) -> String {
+    let some = |n: u32, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    };
+    let threads_text = some(threads, "thread", "threads");
+    let processes_text = some(processes, "process", "processes");
+    match (threads, processes) {
+        (0, _) => format!("Starting {processes_text}\n"),
+        (_, 0) => format!("Starting {threads_text}\n"),
+        _ => format!("Starting {threads_text} and {processes_text}\n"),
+    }
+}
+
+/// `a: Laying out IO file (1 file / 8MiB)`.
+pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
+    let mib = bytes >> 20;
+    match files {
+        1 => format!("{job}: Laying out IO file (1 file / {mib}MiB)\n"),
+        n => format!("{job}: Laying out IO files ({n} files / total {mib}MiB)\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn introductions() {
+        let kind = HeaderKind::Io {
+            rw: "randrw".into(),
+            bs: [(4096, 4096), (8192, 65536), (4096, 4096)],
+            seq_rand: false,
+            engine: "psync".into(),
+            iodepth: 1,
+        };
+        let header = JobHeader { name: "a".into(), group_id: 0, kind, members: 2 };
+        assert_eq!(
+            job(&header, NumberStyle::default()),
+            "a: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 8192B-64.0KiB, (T) 4096B-4096B, \
+             ioengine=psync, iodepth=1\n...\n"
+        );
+    }
+    #[test]
+    fn beginnings() {
+        assert_eq!(starting(0, 1), "Starting 1 process\n");
+        assert_eq!(starting(2, 0), "Starting 2 threads\n");
+        assert_eq!(starting(1, 2), "Starting 1 thread and 2 processes\n");
+        assert_eq!(laying_out("a", 1, 8 << 20), "a: Laying out IO file (1 file / 8MiB)\n");
+        assert_eq!(laying_out("a", 3, 1000), "a: Laying out IO files (3 files / total 0MiB)\n");
+    }
+}

@@ -1,0 +1,110 @@
+//! JSON laid out as fio lays it out: two spaces a level, ` : ` after a key, six decimals.
+
+use std::io::{self, Write};
+
+/// A JSON value. Objects keep their order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    /// A string.
+    Text(String),
+    /// A whole number.
+    Integer(i128),
+    /// A number with six decimals.
+    Number(f64),
+    /// An object.
+    Object(Vec<(String, Value)>),
+    /// An array.
+    Array(Vec<Value>),
+}
+
+pub(super) fn text(value: impl Into<String>) -> Value {
+    Value::Text(value.into())
+}
+
+pub(super) fn integer(value: impl Into<i128>) -> Value {
+    Value::Integer(value.into())
+}
+
+/// Infinities and what is not a number cannot stand in JSON and become 0.
+pub(super) fn number(value: f64) -> Value {
+    Value::Number(if value.is_finite() { value } else { 0.0 })
+}
+
+impl Value {
+    /// Writes the value as a document, with a line feed at its end.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.nested(0, out)?;
+        writeln!(out)
+    }
+
+    fn nested(&self, level: usize, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Value::Text(value) => quoted(value, out),
+            Value::Integer(value) => write!(out, "{value}"),
+            Value::Number(value) => write!(out, "{value:.6}"),
+            Value::Object(keys) => {
+                let write = |(key, value): &(String, Value), out: &mut dyn Write| {
+                    quoted(key, out)?;
+                    write!(out, " : ")?;
+                    value.nested(level + 1, out)
+                };
+                list(('{', '}'), keys, level, write, out)
+            }
+            Value::Array(values) => {
+                let write = |value: &Value, out: &mut dyn Write| value.nested(level + 1, out);
+                list(('[', ']'), values, level, write, out)
+            }
+        }
+    }
+}
+
+fn list<T>(
+    (open, close): (char, char),
+    items: &[T],
+    level: usize,
+    write: impl Fn(&T, &mut dyn Write) -> io::Result<()>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, "{open}")?;
+    for (i, item) in items.iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        write!(out, "{comma}\n{:w$}", "", w = (level + 1) * 2)?;
+        write(item, out)?;
+    }
+    write!(out, "\n{:w$}{close}", "", w = level * 2)
+}
+
+fn quoted(value: &str, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "\"")?;
+    for c in value.chars() {
+        match c {
+            '"' => write!(out, "\\\"")?,
+            '\\' => write!(out, "\\\\")?,
+            '\n' => write!(out, "\\n")?,
+            '\r' => write!(out, "\\r")?,
+            '\t' => write!(out, "\\t")?,
+            c if (c as u32) < 0x20 => write!(out, "\\u{:04x}", c as u32)?,
+            c => write!(out, "{c}")?,
+        }
+    }
+    write!(out, "\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout() {
+        let value = Value::Object(vec![
+            ("a\"b\\c\u{1}".into(), integer(-3)),
+            ("n".into(), number(f64::NAN)),
+            ("list".into(), Value::Array(vec![number(1.5), text("é\n")])),
+        ]);
+        let mut out = Vec::new();
+        value.write(&mut out).expect("a vector takes everything");
+        let expected = "{\n  \"a\\\"b\\\\c\\u0001\" : -3,\n  \"n\" : 0.000000,\n  \"list\" : [\n    \
+                        1.500000,\n    \"é\\n\"\n  ]\n}\n";
+        assert_eq!(String::from_utf8(out).expect("it is text"), expected);
+    }
+}

@@ -1,0 +1,50 @@
+//! What fiord adds, under one key.
+
+use fiord_stat::finding::Severity;
+use fiord_stat::report::Extras;
+
+use super::document::{Value, integer, number, text};
+
+/// The object, or nothing when there is nothing to say.
+pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
+    let mut keys: Vec<(String, Value)> = Vec::new();
+    if let Some(clock) = &extras.clock {
+        let object = vec![
+            ("source".into(), text(&clock.source)),
+            ("cost_ns".into(), number(clock.cost_ns)),
+            ("resolution_ns".into(), number(clock.resolution_ns)),
+        ];
+        keys.push(("clock".into(), Value::Object(object)));
+    }
+    if !extras.findings.is_empty() {
+        keys.push(("findings".into(), Value::Array(findings(extras))));
+    }
+    if !extras.intervals.is_empty() {
+        let list = extras.intervals.iter().map(|r| Value::Object(super::plain(r, bins)));
+        keys.push(("intervals".into(), Value::Array(list.collect())));
+    }
+    if keys.is_empty() {
+        return None;
+    }
+    keys.insert(0, ("schema".into(), integer(fiord_stat::report::SCHEMA)));
+    Some(Value::Object(keys))
+}
+
+fn findings(extras: &Extras) -> Vec<Value> {
+    let one = |f: &fiord_stat::finding::Finding| {
+        let severity = match f.severity {
+            Severity::Note => "note",
+            Severity::Suspect => "suspect",
+            Severity::Invalid => "invalid",
+        };
+        let mut keys = vec![("id".into(), text(&f.id)), ("severity".into(), text(severity))];
+        if let Some(job) = &f.job {
+            keys.push(("job".into(), text(job)));
+        }
+        keys.push(("what".into(), text(&f.what)));
+        keys.push(("evidence".into(), text(&f.evidence)));
+        keys.push(("mend".into(), text(&f.mend)));
+        Value::Object(keys)
+    };
+    extras.findings.iter().map(one).collect()
+}

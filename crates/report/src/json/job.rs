@@ -1,0 +1,160 @@
+//! One job's object.
+
+use fiord_stat::report::*;
+
+use super::document::{Value, integer, number, text};
+use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
+
+/// Stands for a time left that is not known.
+const NO_ETA: u64 = i32::MAX as u64;
+
+type Keys = Vec<(String, Value)>;
+
+pub(super) fn job(job: &JobReport, bins: bool) -> Value {
+    let mut keys: Keys = vec![
+        ("jobname".into(), text(&job.name)),
+        ("groupid".into(), integer(job.group_id)),
+        ("job_start".into(), integer(job.start_ms)),
+        ("error".into(), integer(job.error)),
+        ("eta".into(), integer(job.eta_s.unwrap_or(NO_ETA))),
+        ("elapsed".into(), integer(job.elapsed_s)),
+    ];
+    if !job.options.is_empty() {
+        keys.push(("job options".into(), super::options(&job.options)));
+    }
+    let rows = |mixed: bool| {
+        job.dirs.iter().filter(move |d| (d.kind == DirKind::Mixed) == mixed).map(move |d| {
+            let name = match d.kind {
+                DirKind::Read => "read",
+                DirKind::Write => "write",
+                DirKind::Trim => "trim",
+                DirKind::Mixed => "mixed",
+            };
+            (name.to_string(), direction(d, bins))
+        })
+    };
+    keys.extend(rows(false));
+    // Where only the sum is reported, syncs are left out as well.
+    if job.unified != Unified::Mixed {
+        let sync = vec![
+            ("total_ios".into(), integer(job.sync.total_ios)),
+            ("lat_ns".into(), latency(&job.sync.lat, bins)),
+        ];
+        keys.push(("sync".into(), Value::Object(sync)));
+    }
+    keys.extend(rows(true));
+    costs(job, &mut keys);
+    distributions(job, &mut keys);
+    target(job, &mut keys);
+    Value::Object(keys)
+}
+
+fn direction(d: &DirReport, bins: bool) -> Value {
+    let (bw, iops) = (&d.bw_samples, &d.iops_samples);
+    let keys = [
+        ("io_bytes", integer(d.io_bytes)),
+        ("io_kbytes", integer(d.io_bytes / 1024)),
+        ("bw_bytes", integer(d.bw_bytes)),
+        ("bw", integer(d.bw_bytes / 1024)),
+        ("iops", number(d.iops)),
+        ("runtime", integer(d.runtime_ms)),
+        ("total_ios", integer(d.total_ios)),
+        ("short_ios", integer(d.short_ios)),
+        ("drop_ios", integer(d.drop_ios)),
+        ("slat_ns", latency(&d.slat, bins)),
+        ("clat_ns", latency(&d.clat, bins)),
+        ("lat_ns", latency(&d.lat, bins)),
+        ("bw_min", integer(bw.min)),
+        ("bw_max", integer(bw.max)),
+        ("bw_agg", number(bw.agg)),
+        ("bw_mean", number(bw.mean)),
+        ("bw_dev", number(bw.dev)),
+        ("bw_samples", integer(bw.samples)),
+        ("iops_min", integer(iops.min)),
+        ("iops_max", integer(iops.max)),
+        ("iops_mean", number(iops.mean)),
+        ("iops_stddev", number(iops.dev)),
+        ("iops_samples", integer(iops.samples)),
+    ];
+    Value::Object(keys.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
+}
+
+fn latency(s: &LatencySummary, bins: bool) -> Value {
+    let mut keys: Keys = vec![
+        ("min".into(), integer(s.min)),
+        ("max".into(), integer(s.max)),
+        ("mean".into(), number(s.mean)),
+        ("stddev".into(), number(s.stddev)),
+        ("N".into(), integer(s.n)),
+    ];
+    if !s.percentiles.is_empty() {
+        let list = s.percentiles.iter().map(|(p, ns)| (format!("{p:.6}"), integer(*ns)));
+        keys.push(("percentile".into(), Value::Object(list.collect())));
+        if bins {
+            let list = s.bins.iter().map(|(ns, n)| (ns.to_string(), integer(*n)));
+            keys.push(("bins".into(), Value::Object(list.collect())));
+        }
+    }
+    Value::Object(keys)
+}
+
+fn costs(job: &JobReport, keys: &mut Keys) {
+    keys.push(("job_runtime".into(), integer(job.runtime_ms)));
+    keys.push(("usr_cpu".into(), number(job.usr_cpu)));
+    keys.push(("sys_cpu".into(), number(job.sys_cpu)));
+    keys.push(("ctx".into(), integer(job.ctx)));
+    keys.push(("majf".into(), integer(job.majf)));
+    keys.push(("minf".into(), integer(job.minf)));
+}
+
+fn distributions(job: &JobReport, keys: &mut Keys) {
+    let mut add = |key: &str, names: &[&str], shares: &[f64]| {
+        let list = names.iter().zip(shares).map(|(n, s)| (n.to_string(), number(*s)));
+        keys.push((key.into(), Value::Object(list.collect())));
+    };
+    add("iodepth_level", &DEPTHS, &job.depth_level);
+    add("iodepth_submit", &BATCHES, &job.depth_submit);
+    add("iodepth_complete", &BATCHES, &job.depth_complete);
+    add("latency_ns", &LATENCIES, &job.latency_ns);
+    add("latency_us", &LATENCIES, &job.latency_us);
+    add("latency_ms", &MSEC, &job.latency_ms);
+}
+
+fn target(job: &JobReport, keys: &mut Keys) {
+    if let Some(errors) = &job.errors {
+        keys.push(("total_err".into(), integer(errors.total)));
+        keys.push(("first_error".into(), integer(errors.first)));
+    }
+    keys.push(("latency_depth".into(), integer(job.latency_depth)));
+    keys.push(("latency_target".into(), integer(job.latency_target_ns)));
+    keys.push(("latency_target_ns".into(), integer(job.latency_target_ns)));
+    keys.push(("latency_percentile".into(), number(job.latency_percentile)));
+    keys.push(("latency_window".into(), integer(job.latency_window_us)));
+    keys.push(("latency_window_us".into(), integer(job.latency_window_us)));
+    if let Some(text) = &job.description {
+        keys.push(("desc".into(), super::text(text)));
+    }
+    if let Some(state) = &job.steady_state {
+        keys.push(("steadystate".into(), steady_state(state)));
+    }
+}
+
+fn steady_state(s: &SteadyState) -> Value {
+    let list = |values: &[u64]| Value::Array(values.iter().map(|v| integer(*v)).collect());
+    let data = vec![
+        ("bw_mean".into(), integer(s.bw_mean)),
+        ("iops_mean".into(), integer(s.iops_mean)),
+        ("iops".into(), list(&s.iops_data)),
+        ("bw".into(), list(&s.bw_data)),
+    ];
+    let percent = if s.percent { "%" } else { "" };
+    Value::Object(vec![
+        ("ss".into(), text(&s.spec)),
+        ("duration".into(), integer(s.duration_s)),
+        ("attained".into(), integer(i128::from(s.attained))),
+        ("criterion".into(), text(format!("{:.6}{percent}", s.criterion))),
+        ("max_deviation".into(), number(s.max_deviation)),
+        ("slope".into(), number(s.slope)),
+        ("data".into(), Value::Object(data)),
+    ])
+}

@@ -1,0 +1,85 @@
+//! The report as JSON with fio's keys; what is fiord's own stands last, under `"fiord"`.
+//!
+//! Reports of a running job (`--status-interval`, a signal) do not become documents of their own:
+//! they are elements of `"fiord" : {"intervals" : [...]}` in the one document at the end, each
+//! with the keys of a whole report.
+
+mod document;
+mod extras;
+mod job;
+
+use std::io::{self, Write};
+
+use document::{Value, integer, number, text};
+use fiord_stat::report::{DiskCounts, DiskReport, Report};
+
+/// Writes the report with percentiles.
+pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    whole(report, false).write(out)
+}
+
+/// Writes the report with percentiles and every histogram bucket in use.
+pub fn json_plus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    whole(report, true).write(out)
+}
+
+fn whole(report: &Report, bins: bool) -> Value {
+    let mut keys = plain(report, bins);
+    if let Some(extras) = extras::extras(&report.extras, bins) {
+        keys.push(("fiord".into(), extras));
+    }
+    Value::Object(keys)
+}
+
+/// What fio has.
+fn plain(report: &Report, bins: bool) -> Vec<(String, Value)> {
+    let seconds = report.unix_ms / 1000;
+    let mut keys: Vec<(String, Value)> = vec![
+        ("fio version".into(), text(&report.version)),
+        ("timestamp".into(), integer(seconds)),
+        ("timestamp_ms".into(), integer(report.unix_ms)),
+        ("time".into(), text(crate::date::words(seconds, report.utc_offset_s))),
+    ];
+    if !report.global_options.is_empty() {
+        keys.push(("global options".into(), options(&report.global_options)));
+    }
+    let jobs = report.jobs.iter().map(|j| job::job(j, bins)).collect();
+    keys.push(("jobs".into(), Value::Array(jobs)));
+    if !report.disks.is_empty() {
+        let mut all = Vec::new();
+        report.disks.iter().for_each(|d| disk(d, &mut all));
+        keys.push(("disk_util".into(), Value::Array(all)));
+    }
+    keys
+}
+
+fn options(list: &[(String, String)]) -> Value {
+    Value::Object(list.iter().map(|(k, v)| (k.clone(), text(v))).collect())
+}
+
+/// A disk and its members, one after the other as the reference lists them.
+fn disk(disk: &DiskReport, all: &mut Vec<Value>) {
+    let mut keys: Vec<(String, Value)> = vec![("name".into(), text(&disk.name))];
+    counts("", &disk.counts, &mut keys);
+    if let Some(aggregate) = &disk.aggregate {
+        counts("aggr_", aggregate, &mut keys);
+    }
+    all.push(Value::Object(keys));
+    disk.members.iter().for_each(|m| self::disk(m, all));
+}
+
+fn counts(prefix: &str, c: &DiskCounts, keys: &mut Vec<(String, Value)>) {
+    let mut both = |name: [&str; 2], values: [u64; 2]| {
+        for (name, value) in name.iter().zip(values) {
+            keys.push((format!("{prefix}{name}"), integer(value)));
+        }
+    };
+    both(["read_ios", "write_ios"], c.ios);
+    both(["read_sectors", "write_sectors"], c.sectors);
+    // The aggregate's second key is singular in the reference.
+    let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
+    both(["read_merges", write_merges], c.merges);
+    both(["read_ticks", "write_ticks"], c.ticks);
+    keys.push((format!("{prefix}in_queue"), integer(c.in_queue)));
+    keys.push((format!("{prefix}util"), number(c.util)));
+}

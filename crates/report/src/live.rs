@@ -1,0 +1,124 @@
+//! The live line.
+
+use fiord_stat::progress::{JobPhase, Progress};
+
+use crate::style::{count, rate};
+
+/// The line without a line end. While the time left is not known it is only how many jobs run.
+/// What it replaces may be longer: see [`padded`].
+pub fn live_line(p: &Progress) -> String {
+    let running = p.phases.iter().filter(|phase| phase.is_running()).count();
+    let mut line = format!("Jobs: {running} (f={})", p.open_files);
+    let ((bw_min, bw_max), (iops_min, iops_max)) = (p.rate_limits, p.rate_iops_limits);
+    if bw_min > 0 || bw_max > 0 {
+        let limits = (rate(bw_min, p.style), rate(bw_max, p.style));
+        line.push_str(&format!(", {}-{}", limits.0, limits.1));
+    } else if iops_min > 0 || iops_max > 0 {
+        line.push_str(&format!(", {iops_min}-{iops_max} IOPS"));
+    }
+    let Some(eta) = p.eta_s else {
+        return line;
+    };
+    line.push_str(&format!(": [{}]", phases(&p.phases)));
+    match p.done {
+        Some(done) => line.push_str(&format!("[{:.1}%]", done.clamp(0.0, 1.0) * 100.0)),
+        None => line.push_str("[-.-%]"),
+    }
+    let bw = rates(p, &p.bw, |n| rate(n, p.style));
+    let iops = rates(p, &p.iops, |n| count(n, p.style));
+    if !bw.is_empty() {
+        line.push_str(&format!("[{bw}][{iops} IOPS]"));
+    }
+    line.push_str(&format!("[eta {}]", time_left(eta)));
+    line
+}
+
+/// A line made at least as long as the one that it replaces.
+pub fn padded(line: &str, last: usize) -> String {
+    format!("{line:last$}")
+}
+
+/// `r=…,w=…,t=…` of the directions in which something moves.
+fn rates(p: &Progress, values: &[u64; 3], show: impl Fn(u64) -> String) -> String {
+    if p.unified {
+        let all: u64 = values.iter().sum();
+        return if all > 0 { format!("r={}", show(all)) } else { String::new() };
+    }
+    // Bytes and I/Os are shown of the same directions, whichever of the two rounds to none.
+    let moving = (0..3).filter(|i| p.bw[*i] > 0 || p.iops[*i] > 0);
+    moving
+        .map(|i| format!("{}={}", ["r", "w", "t"][i], show(values[i])))
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// Equal neighbours counted: `_(1),M(3)`.
+fn phases(phases: &[JobPhase]) -> String {
+    let runs: Vec<String> = phases
+        .chunk_by(|a, b| a == b)
+        .map(|run| format!("{}({})", run[0].letter(), run.len()))
+        .collect();
+    runs.join(",")
+}
+
+/// `00m:02s`, with hours and days where there are any.
+pub fn time_left(seconds: u64) -> String {
+    let (days, hours) = (seconds / 86400, seconds / 3600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    let mut text = String::new();
+    if days > 0 {
+        text.push_str(&format!("{days:02}d:"));
+    }
+    if days > 0 || hours > 0 {
+        text.push_str(&format!("{hours:02}h:"));
+    }
+    text.push_str(&format!("{minutes:02}m:{seconds:02}s"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fiord_stat::progress::RunKind;
+    use fiord_stat::report::NumberStyle;
+
+    fn progress() -> Progress {
+        Progress {
+            phases: vec![JobPhase::Reaped, JobPhase::Running(RunKind::Mixed)],
+            open_files: 1,
+            done: Some(0.248),
+            bw: [21495808, 24641536, 0],
+            iops: [82, 94, 0],
+            rate_limits: (0, 0),
+            rate_iops_limits: (0, 0),
+            eta_s: Some(91),
+            elapsed_s: 30,
+            style: NumberStyle::default(),
+            unified: false,
+        }
+    }
+
+    #[test]
+    fn whole_line() {
+        assert_eq!(
+            live_line(&progress()),
+            "Jobs: 1 (f=1): [_(1),M(1)][24.8%][r=20.5MiB/s,w=23.5MiB/s][r=82,w=94 IOPS]\
+             [eta 01m:31s]"
+        );
+    }
+    #[test]
+    fn limits_and_the_unknown() {
+        let p = Progress { eta_s: None, rate_iops_limits: (0, 2000), ..progress() };
+        assert_eq!(live_line(&p), "Jobs: 1 (f=1), 0-2000 IOPS");
+        let p = Progress { eta_s: None, rate_limits: (512000, 1 << 20), ..progress() };
+        assert_eq!(live_line(&p), "Jobs: 1 (f=1), 500KiB/s-1024KiB/s");
+        let phases = vec![JobPhase::Ramping];
+        let p = Progress { phases, done: None, bw: [0; 3], iops: [0; 3], ..progress() };
+        assert_eq!(live_line(&p), "Jobs: 1 (f=1): [/(1)][-.-%][eta 01m:31s]");
+    }
+    #[test]
+    fn long_times() {
+        assert_eq!(time_left(3598), "59m:58s");
+        assert_eq!(time_left(107_997), "01d:05h:59m:57s");
+    }
+}

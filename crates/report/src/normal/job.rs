@@ -1,0 +1,143 @@
+//! One job's block.
+
+use std::io::{self, Write};
+
+use fiord_stat::report::*;
+
+use super::{distribution, latency};
+use crate::style;
+
+/// Writes it; `date` is when the report was made.
+pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
+    title(job, date, out)?;
+    for d in job.dirs.iter().filter(|d| d.total_ios > 0 || d.io_bytes > 0) {
+        direction(job, d, out)?;
+    }
+    distribution::latencies(job, out)?;
+    if job.sync.total_ios > 0 {
+        writeln!(out, "  fsync/fdatasync/sync_file_range/syncfs:")?;
+        latency::line("sync", &job.sync.lat, out)?;
+        latency::percentiles("sync", &job.sync.lat, job.percentile_decimals, out)?;
+    }
+    writeln!(
+        out,
+        "  cpu          : usr={:.2}%, sys={:.2}%, ctx={}, majf={}, minf={}",
+        job.usr_cpu, job.sys_cpu, job.ctx, job.majf, job.minf
+    )?;
+    distribution::depths(job, out)?;
+    if let Some(errors) = &job.errors {
+        let ErrorReport { total, first, first_text } = errors;
+        writeln!(out, "     errors    : total={total}, first_error={first}/<{first_text}>")?;
+    }
+    writeln!(
+        out,
+        "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
+        time_span(job.latency_target_ns),
+        time_span(job.latency_window_us.saturating_mul(1000)),
+        job.latency_percentile,
+        job.latency_depth
+    )?;
+    match &job.steady_state {
+        Some(state) => steady_state(state, job.style, out),
+        None => Ok(()),
+    }
+}
+
+fn title(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
+    let JobReport { name, group_id, members, error, pid, .. } = job;
+    write!(out, "{name}: (groupid={group_id}, jobs={members}): err={error:2}")?;
+    if *error != 0 {
+        write!(out, " ({})", job.error_text)?;
+    }
+    writeln!(out, ": pid={pid}: {date}")?;
+    match &job.description {
+        Some(text) => writeln!(out, "  Description  : [{text}]"),
+        None => Ok(()),
+    }
+}
+
+fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
+    let (name, bare) = match d.kind {
+        DirKind::Read => ("read", false),
+        DirKind::Write => ("write", false),
+        DirKind::Trim => ("trim", false),
+        DirKind::Mixed => ("mixed", job.unified == Unified::Both),
+    };
+    let (own, other) = match bare {
+        true => style::bare_rates(d.bw_bytes, job.style),
+        false => style::rates(d.bw_bytes, job.style),
+    };
+    write!(
+        out,
+        "  {name}: IOPS={}, BW={own} ({other})({}/{}msec)",
+        style::count(d.iops as u64, job.style),
+        style::size(d.io_bytes, job.style),
+        d.runtime_ms
+    )?;
+    match job.zone_resets {
+        Some(n) if d.kind == DirKind::Write => writeln!(out, "; {n} zone resets")?,
+        _ => writeln!(out)?,
+    }
+    let series = [("slat", &d.slat), ("clat", &d.clat), ("lat", &d.lat)];
+    for (name, summary) in series {
+        latency::line(name, summary, out)?;
+    }
+    for (name, summary) in series {
+        latency::percentiles(name, summary, job.percentile_decimals, out)?;
+    }
+    samples(job, d, out)
+}
+
+/// The lines about bandwidth and IOPS over time.
+fn samples(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
+    let base = f64::from(job.style.kb_base);
+    let bw = &d.bw_samples;
+    if bw.samples > 0 {
+        let (unit, by) = if bw.mean > base * base { ("MiB/s", base) } else { ("KiB/s", 1.0) };
+        writeln!(
+            out,
+            "   bw (  {unit}): min={:5}, max={:5}, per={:.2}%, avg={:5.2}, stdev={:5.2}, samples={}",
+            bw.min / by as u64,
+            bw.max / by as u64,
+            bw.agg,
+            bw.mean / by,
+            bw.dev / by,
+            bw.samples
+        )?;
+    }
+    let iops = &d.iops_samples;
+    if iops.samples > 0 {
+        writeln!(
+            out,
+            "   iops        : min={:5}, max={:5}, avg={:5.2}, stdev={:5.2}, samples={}",
+            iops.min, iops.max, iops.mean, iops.dev, iops.samples
+        )?;
+    }
+    Ok(())
+}
+
+/// A time with two decimals in the unit in which it is less than 2000.
+fn time_span(ns: u64) -> String {
+    let (mut value, mut unit) = (ns as f64, 0);
+    while value >= 2000.0 && unit < 3 {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.2}{}", ["ns", "us", "ms", "s"][unit])
+}
+
+fn steady_state(state: &SteadyState, style: NumberStyle, out: &mut dyn Write) -> io::Result<()> {
+    // The second rate counts thousands of KiB, as the reference does here and nowhere else.
+    let (own, _) = style::rates(state.bw_mean, style);
+    let (_, other) = style::rates(state.bw_mean / 1024 * 1000, style);
+    let kind = if state.slope_kind { "slope" } else { "mean dev" };
+    writeln!(
+        out,
+        "  steadystate  : attained={}, bw={own} ({other}), iops={}, {} {kind}={:.3}{}",
+        if state.attained { "yes" } else { "no" },
+        state.iops_mean,
+        if state.iops { "iops" } else { "bw" },
+        state.criterion,
+        if state.percent { "%" } else { "" }
+    )
+}

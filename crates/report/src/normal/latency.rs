@@ -1,0 +1,65 @@
+//! Latency lines and percentile blocks.
+
+use std::io::{self, Write};
+
+use fiord_stat::report::LatencySummary;
+
+use crate::number::{Shape, Unit, scaled};
+
+const UNITS: [&str; 3] = ["nsec", "usec", "msec"];
+
+/// `    clat (nsec): min=…`; nothing when nothing was recorded.
+pub(super) fn line(name: &str, summary: &LatencySummary, out: &mut dyn Write) -> io::Result<()> {
+    if summary.n == 0 {
+        return Ok(());
+    }
+    let (mut min, mut max) = (summary.min, summary.max);
+    let (mut mean, mut dev) = (summary.mean, summary.stddev);
+    let mut unit = 0;
+    // A coarser unit only where it loses little.
+    while unit < 2 && min > 2000 && max > 99_999 && dev > 1000.0 {
+        (min, max, mean, dev) = (min / 1000, max / 1000, mean / 1000.0, dev / 1000.0);
+        unit += 1;
+    }
+    let short = |n| scaled(n, Shape { figures: 6, base: 1000, unit: Unit::None });
+    writeln!(
+        out,
+        "{name:>8} ({}): min={}, max={}, avg={mean:5.2}, stdev={dev:5.2}",
+        UNITS[unit],
+        short(min),
+        short(max)
+    )
+}
+
+/// The block of percentiles; nothing when there are none.
+pub(super) fn percentiles(
+    name: &str,
+    summary: &LatencySummary,
+    decimals: u32,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let list = &summary.percentiles;
+    let (Some(first), Some(last)) = (list.first(), list.last()) else {
+        return Ok(());
+    };
+    let unit = match (first.1, last.1) {
+        (min, max) if min > 2_000_000 && max > 99_999_999 => 2,
+        (min, max) if min > 2000 && max > 99_999 => 1,
+        _ => 0,
+    };
+    let value = |ns: u64| ns.div_ceil([1, 1000, 1_000_000][unit]);
+    let digits = value(last.1).to_string().len().max(5);
+    let decimals = decimals as usize;
+    // 80 columns less the margin, by what one entry takes.
+    let per_line = ((80 - 7) / (decimals + 10 + digits)).max(1);
+    writeln!(out, "    {name} percentiles ({}):", UNITS[unit])?;
+    for (i, row) in list.chunks(per_line).enumerate() {
+        let entries: Vec<String> = row
+            .iter()
+            .map(|(p, ns)| format!("{p:w$.decimals$}th=[{:digits$}]", value(*ns), w = decimals + 3))
+            .collect();
+        let more = if (i + 1) * per_line < list.len() { "," } else { "" };
+        writeln!(out, "     | {}{more}", entries.join(", "))?;
+    }
+    Ok(())
+}

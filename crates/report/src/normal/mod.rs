@@ -1,0 +1,24 @@
+//! The report as text for people.
+
+mod distribution;
+mod job;
+mod latency;
+mod status;
+
+use std::io::{self, Write};
+
+use fiord_stat::report::Report;
+
+/// Writes the whole report: every job, the run status groups, the disks. Begins with an empty
+/// line, as each status report of a run does.
+pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    let date = crate::date::words(report.unix_ms / 1000, report.utc_offset_s);
+    for job in &report.jobs {
+        job::write(job, &date, out)?;
+    }
+    for group in &report.groups {
+        status::group(group, out)?;
+    }
+    status::disks(&report.disks, out)
+}

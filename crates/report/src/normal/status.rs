@@ -1,0 +1,75 @@
+//! Run status groups and disks.
+
+use std::io::{self, Write};
+
+use fiord_stat::report::{DirKind, DiskCounts, DiskReport, GroupReport};
+
+use crate::style::{rates, sizes};
+
+/// One group, after an empty line.
+pub(super) fn group(group: &GroupReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nRun status group {} (all jobs):", group.id)?;
+    for d in &group.dirs {
+        let name = match d.kind {
+            DirKind::Read => "READ",
+            DirKind::Write => "WRITE",
+            DirKind::Trim => "TRIM",
+            DirKind::Mixed => "MIXED",
+        };
+        let (agg, agg_other) = rates(d.agg_bw, group.style);
+        let (min, min_other) = rates(d.min_bw, group.style);
+        let (max, max_other) = rates(d.max_bw, group.style);
+        let (io, io_other) = sizes(d.io_bytes, group.style);
+        writeln!(
+            out,
+            "{name:>7}: bw={agg} ({agg_other}), {min}-{max} ({min_other}-{max_other}), \
+             io={io} ({io_other}), run={}-{}msec",
+            d.min_run_ms, d.max_run_ms
+        )?;
+    }
+    Ok(())
+}
+
+/// All disks, after an empty line; nothing when there are none.
+pub(super) fn disks(disks: &[DiskReport], out: &mut dyn Write) -> io::Result<()> {
+    if disks.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nDisk stats (read/write):")?;
+    disks.iter().try_for_each(|d| disk(d, out))
+}
+
+/// A disk and, below it, its members. What is made of others stands two columns further in.
+fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
+    let c = &disk.counts;
+    let margin = if disk.aggregate.is_some() { "    " } else { "  " };
+    write!(
+        out,
+        "{margin}{}: ios={}, sectors={}, merge={}, ticks={}, in_queue={}, util={:.2}%",
+        disk.name,
+        pair(c.ios),
+        pair(c.sectors),
+        pair(c.merges),
+        pair(c.ticks),
+        c.in_queue,
+        c.util
+    )?;
+    if let Some(a) = &disk.aggregate {
+        let DiskCounts { ios, sectors, merges, ticks, in_queue, util } = *a;
+        write!(
+            out,
+            ", aggrios={}, aggsectors={}, aggrmerge={}, aggrticks={}, aggrin_queue={in_queue}, \
+             aggrutil={util:.2}%",
+            pair(ios),
+            pair(sectors),
+            pair(merges),
+            pair(ticks)
+        )?;
+    }
+    writeln!(out)?;
+    disk.members.iter().try_for_each(|m| self::disk(m, out))
+}
+
+fn pair(both: [u64; 2]) -> String {
+    format!("{}/{}", both[0], both[1])
+}

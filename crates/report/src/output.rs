@@ -1,0 +1,84 @@
+//! Which formats a run prints, and in which order.
+
+use std::io::{self, Write};
+
+use fiord_stat::report::Report;
+
+use crate::terse::TerseVersion;
+
+/// The formats asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Formats {
+    /// Text for people.
+    pub normal: bool,
+    /// JSON.
+    pub json: bool,
+    /// JSON with histogram buckets; together with `json` there is one document, with them.
+    pub json_plus: bool,
+    /// Semicolons.
+    pub terse: bool,
+    /// Of those, which fields.
+    pub terse_version: TerseVersion,
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Formats {
+            normal: true,
+            json: false,
+            json_plus: false,
+            terse: false,
+            terse_version: TerseVersion::V3,
+        }
+    }
+}
+
+/// The words of `--output-format`.
+pub const FORMAT_WORDS: [&str; 5] = ["normal", "json", "json+", "terse", "minimal"];
+
+impl Formats {
+    /// Reads a list of words with commas between; gives back the first that is none of
+    /// [`FORMAT_WORDS`]. The list replaces what was asked for before.
+    pub fn set(&mut self, list: &str) -> Result<(), String> {
+        let mut formats = Formats { normal: false, terse_version: self.terse_version, ..*self };
+        (formats.json, formats.json_plus, formats.terse) = (false, false, false);
+        for word in list.split(',') {
+            match word.trim() {
+                "normal" => formats.normal = true,
+                "json" => formats.json = true,
+                "json+" => formats.json_plus = true,
+                "terse" | "minimal" => formats.terse = true,
+                other => return Err(other.to_string()),
+            }
+        }
+        *self = formats;
+        Ok(())
+    }
+    /// The text that only people read (header lines, layout lines) is wanted.
+    pub fn wants_header(&self) -> bool {
+        self.normal
+    }
+}
+
+/// Writes the report at the end of a run: terse lines, the JSON document, then the text.
+pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
+    if formats.terse {
+        crate::terse(report, formats.terse_version, out)?;
+    }
+    if formats.json_plus {
+        crate::json_plus(report, out)?;
+    } else if formats.json {
+        crate::json(report, out)?;
+    }
+    if formats.normal {
+        crate::normal(report, out)?;
+    }
+    Ok(())
+}
+
+/// Writes a report of a running job (`--status-interval`, a signal). JSON is not written now:
+/// there is one document, at the end, and this report is to be among its
+/// [`intervals`](fiord_stat::report::Extras::intervals).
+pub fn write_interval(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
+    write(report, Formats { json: false, json_plus: false, ..formats }, out)
+}

@@ -1,0 +1,151 @@
+//! The report as lines of fields with semicolons between, one a job (`--minimal`).
+
+use std::io::{self, Write};
+
+use fiord_stat::report::*;
+
+/// Percentile fields in every row, used or not.
+const PERCENTILE_FIELDS: usize = 20;
+
+/// Which fields a line has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TerseVersion {
+    /// No fio version and no disks; the description on a line of its own.
+    V2,
+    /// fio's default: no trims.
+    V3,
+    /// With trims.
+    V4,
+    /// With samples of bandwidth and IOPS.
+    V5,
+}
+
+impl TerseVersion {
+    /// From the number on the command line.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            2 => TerseVersion::V2,
+            3 => TerseVersion::V3,
+            4 => TerseVersion::V4,
+            5 => TerseVersion::V5,
+            _ => return None,
+        })
+    }
+    /// The first field of a line.
+    pub fn number(self) -> u32 {
+        self as u32 + 2
+    }
+}
+
+/// Writes a line for each job.
+pub fn terse(report: &Report, version: TerseVersion, out: &mut dyn Write) -> io::Result<()> {
+    for job in &report.jobs {
+        line(report, job, version, out)?;
+    }
+    Ok(())
+}
+
+fn line(
+    report: &Report,
+    job: &JobReport,
+    version: TerseVersion,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, "{}", version.number())?;
+    if version > TerseVersion::V2 {
+        write!(out, ";{}", report.version)?;
+    }
+    write!(out, ";{};{};{}", job.name, job.group_id, job.error)?;
+    for d in &job.dirs {
+        if d.kind != DirKind::Trim || version != TerseVersion::V3 {
+            direction(job, d, version, out)?;
+        }
+    }
+    write!(out, ";{:.6}%;{:.6}%", job.usr_cpu, job.sys_cpu)?;
+    write!(out, ";{};{};{}", job.ctx, job.majf, job.minf)?;
+    for share in job.depth_level {
+        write!(out, ";{share:.1}%")?;
+    }
+    // What took less than a microsecond counts in the first bucket here.
+    let short: f64 = job.latency_ns.iter().sum();
+    write!(out, ";{:.2}%", short + job.latency_us[0])?;
+    for share in job.latency_us[1..].iter().chain(&job.latency_ms) {
+        write!(out, ";{share:.2}%")?;
+    }
+    if version > TerseVersion::V2 {
+        report.disks.iter().try_for_each(|d| disk(d, out))?;
+    }
+    if let Some(errors) = &job.errors {
+        write!(out, ";{};{}", errors.total, errors.first)?;
+    }
+    match &job.description {
+        Some(text) if version == TerseVersion::V2 => writeln!(out, "\n;{text}"),
+        Some(text) => writeln!(out, ";{text}"),
+        None => writeln!(out),
+    }
+}
+
+fn direction(
+    job: &JobReport,
+    d: &DirReport,
+    version: TerseVersion,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, ";{};{}", d.io_bytes / 1024, d.bw_bytes / 1024)?;
+    write!(out, ";{};{}", d.iops as u64, d.runtime_ms)?;
+    latency(&d.slat, out)?;
+    latency(&d.clat, out)?;
+    percentiles(job, d, out)?;
+    latency(&d.lat, out)?;
+    let bw = &d.bw_samples;
+    write!(out, ";{};{};{:.6}%;{:.6};{:.6}", bw.min, bw.max, bw.agg, bw.mean, bw.dev)?;
+    if version == TerseVersion::V5 {
+        let iops = &d.iops_samples;
+        write!(out, ";{};{};{}", bw.samples, iops.min, iops.max)?;
+        write!(out, ";{:.6};{:.6};{}", iops.mean, iops.dev, iops.samples)?;
+    }
+    Ok(())
+}
+
+/// Of total latencies where they have percentiles, else of completion latencies. The percentages
+/// asked for are named even where nothing was recorded.
+fn percentiles(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
+    let found = match d.lat.percentiles.is_empty() {
+        true => &d.clat.percentiles,
+        false => &d.lat.percentiles,
+    };
+    for i in 0..PERCENTILE_FIELDS {
+        let ns = found.get(i).map_or(0, |(_, ns)| *ns);
+        match job.percentile_list.get(i) {
+            Some(p) => write!(out, ";{p:.6}%={}", ns / 1000)?,
+            None => write!(out, ";0%=0")?,
+        }
+    }
+    Ok(())
+}
+
+/// Minimum, maximum, mean and deviation in microseconds.
+fn latency(s: &LatencySummary, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, ";{};{}", s.min / 1000, s.max / 1000)?;
+    write!(out, ";{:.6};{:.6}", s.mean / 1000.0, s.stddev / 1000.0)
+}
+
+/// A disk's fields, then its members'.
+fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
+    let row = |name: &str, c: &DiskCounts, out: &mut dyn Write| {
+        write!(
+            out,
+            ";{name};{};{};{};{};{};{};{};{:.2}%",
+            c.ios[0],
+            c.ios[1],
+            c.merges[0],
+            c.merges[1],
+            c.ticks[0],
+            c.ticks[1],
+            c.in_queue,
+            c.util
+        )
+    };
+    row(&disk.name, &disk.counts, out)?;
+    disk.members.iter().try_for_each(|m| self::disk(m, out))
+}
