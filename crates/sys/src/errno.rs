@@ -183,6 +183,9 @@ pub fn advice(op: &str, errno: i32) -> Option<&'static str> {
         libc::EACCES | libc::EPERM if says("SHM_HUGETLB") => {
             "add your group to vm.hugetlb_shm_group or run as root"
         }
+        libc::ENOENT if says("write cgroup") => {
+            "this kernel has no such control: weights need the BFQ scheduler or iocost"
+        }
         libc::EACCES | libc::EPERM => "check the owner and mode of the file, or run as root",
         libc::ENOMEM if says("HUGE") => {
             "no free huge pages: raise vm.nr_hugepages (see HugePages_Free in /proc/meminfo)"
@@ -192,6 +195,10 @@ pub fn advice(op: &str, errno: i32) -> Option<&'static str> {
         }
         libc::EINVAL if says("O_DIRECT") => {
             "the file system does not take direct I/O: use direct=0 or another file system"
+        }
+        libc::ENODATA if says("mmap") => "the file became shorter while it was mapped",
+        libc::ENODEV if says("cgroup") => {
+            "mount a hierarchy with the io controller (version 2) or blkio (version 1)"
         }
         libc::EMFILE => "too many open files: raise the nofile limit (ulimit -n)",
         libc::ENFILE => "too many open files in the system: raise fs.file-max",

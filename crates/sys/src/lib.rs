@@ -5,27 +5,45 @@
 //! | question | module |
 //! |---|---|
 //! | what time is it, and what does asking cost | [`clock`] |
-//! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`file`] |
+//! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`mod@file`] |
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
 //! | is this device mounted | [`mount`] |
 //! | what did the disk do while we ran | [`diskstats`] |
+//! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
+//! | nice, I/O priority, name, user and group of this thread | [`thread`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers of every kind | [`memory`] |
+//! | cgroups | [`cgroup`] |
+//! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE | [`signal`] |
+//! | a mapped file, and SIGBUS in it as an error | [`mapping`], [`bus`] |
+//! | resource limits, kernel version | [`limits`] |
+//! | is standard output a terminal, how wide | [`terminal`] |
 //! | host name, page size, memory, wall time | [`host`] |
+//! | run a shell command | [`process`] |
 //!
 //! Every fallible call returns [`Error`], which says what was tried, on which path, and what the
 //! kernel answered. The kernel version a feature needs is in the documentation of the function;
 //! nothing said means Linux 4.4 or older will do.
 
 pub mod block;
+pub mod bus;
+pub mod cgroup;
 pub mod clock;
+pub mod cpu;
 pub mod diskstats;
 pub mod errno;
 mod error;
 pub mod file;
 pub mod host;
+pub mod limits;
+pub mod mapping;
 pub mod memory;
 pub mod mount;
+pub mod numa;
+pub mod process;
+pub mod signal;
+pub mod terminal;
+pub mod thread;
 pub mod usage;
 
 pub use error::{Error, Result};

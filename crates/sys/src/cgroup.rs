@@ -1,0 +1,226 @@
+//! Control groups: making one, moving into it, giving it a weight, and taking it away again.
+//!
+//! Both versions are handled. The `io` controller of version 2 only knows whole processes, so a
+//! thread cannot be in another group than the rest; version 1 (`blkio`) has a group for each
+//! thread. [`Cgroup::scope`] says which it is.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::mount::{self, Mount};
+use crate::{Error, Result, thread};
+
+/// What moves when a group is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The calling thread (version 1).
+    Thread,
+    /// The whole process (version 2).
+    Process,
+}
+
+/// A group of the hierarchy that controls block I/O.
+#[derive(Debug)]
+pub struct Cgroup {
+    path: PathBuf,
+    root: PathBuf,
+    scope: Scope,
+    /// Directories made here, from the outermost on.
+    created: Vec<PathBuf>,
+}
+
+impl Cgroup {
+    /// Opens the group with this name below the root of the hierarchy, making it (and the groups
+    /// above it) if it is not there.
+    ///
+    /// # Errors
+    /// `ENODEV` if no hierarchy with a block I/O controller is mounted; `EINVAL` for a name that
+    /// leads out of it; `EACCES` without the right to make groups.
+    pub fn open(name: &str) -> Result<Cgroup> {
+        let (root, scope) = find(&mount::mounts()?)
+            .ok_or_else(|| Error::new("find the block I/O cgroup", libc::ENODEV))?;
+        Cgroup::open_below(root, scope, name)
+    }
+
+    fn open_below(root: PathBuf, scope: Scope, name: &str) -> Result<Cgroup> {
+        let relative = Path::new(name.trim_matches('/'));
+        let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if relative.as_os_str().is_empty() || !relative.components().all(plain) {
+            return Err(Error::new("cgroup name", libc::EINVAL).at(name));
+        }
+        let mut group = Cgroup { path: root.clone(), root, scope, created: Vec::new() };
+        for part in relative.components() {
+            if scope == Scope::Process {
+                // Children have the controller only if their parent passes it on. Refused where
+                // the parent has processes of its own; then setting a weight says so.
+                let _ = group.write("cgroup.subtree_control", "+io");
+            }
+            group.path.push(part);
+            match std::fs::create_dir(&group.path) {
+                Ok(()) => group.created.push(group.path.clone()),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(Error::from_io("mkdir cgroup", &error).at(&group.path));
+                }
+            }
+        }
+        Ok(group)
+    }
+
+    /// What [`Cgroup::enter`] moves.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets its share of the disk: 1 to 10000 with version 2, 10 to 1000 with version 1 (100 is
+    /// usual).
+    ///
+    /// # Errors
+    /// `ENOENT` if the kernel has no weights (they need the BFQ scheduler or the iocost
+    /// controller); `ERANGE` or `EINVAL` for a weight it does not take.
+    pub fn set_weight(&self, weight: u32) -> Result<()> {
+        let files: &[&'static str] = match self.scope {
+            Scope::Thread => &["blkio.weight", "blkio.bfq.weight"],
+            Scope::Process => &["io.weight", "io.bfq.weight"],
+        };
+        let mut missing = None;
+        for file in files {
+            match self.write(file, &weight.to_string()) {
+                Err(error) if error.errno == libc::ENOENT || error.errno == libc::EACCES => {
+                    missing.get_or_insert(error);
+                }
+                other => return other,
+            }
+        }
+        missing.map_or(Ok(()), Err)
+    }
+
+    /// Moves the calling thread (version 1) or the whole process (version 2) into the group.
+    pub fn enter(&self) -> Result<()> {
+        enter(&self.path, self.scope)
+    }
+
+    /// Moves the calling thread or the process to the root of the hierarchy, so that the group can
+    /// be removed.
+    pub fn leave(&self) -> Result<()> {
+        enter(&self.root, self.scope)
+    }
+
+    /// Removes the groups that [`Cgroup::open`] made; those that were there before stay.
+    ///
+    /// # Errors
+    /// `EBUSY` while there is a thread in one.
+    pub fn remove(self) -> Result<()> {
+        for path in self.created.iter().rev() {
+            match std::fs::remove_dir(path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::from_io("rmdir cgroup", &error).at(path)),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, file: &str, text: &str) -> Result<()> {
+        write(&self.path.join(file), text)
+    }
+}
+
+fn enter(group: &Path, scope: Scope) -> Result<()> {
+    match scope {
+        Scope::Thread => write(&group.join("tasks"), &thread::id().to_string()),
+        Scope::Process => write(&group.join("cgroup.procs"), &std::process::id().to_string()),
+    }
+}
+
+/// Writes to an existing file of a cgroup; never makes one.
+fn write(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    let failed = |error: std::io::Error| Error::from_io("write cgroup", &error).at(path);
+    let mut file = std::fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
+}
+
+/// The hierarchy with a block I/O controller: version 1 with `blkio` if it is mounted (then
+/// version 2 does not have it), else version 2.
+fn find(mounts: &[Mount]) -> Option<(PathBuf, Scope)> {
+    let v1 = mounts.iter().find(|mount| {
+        mount.kind == "cgroup" && mount.super_options.split(',').any(|option| option == "blkio")
+    });
+    let v2 = mounts.iter().find(|mount| mount.kind == "cgroup2");
+    match (v1, v2) {
+        (Some(mount), _) => Some((mount.point.clone(), Scope::Thread)),
+        (None, Some(mount)) => Some((mount.point.clone(), Scope::Process)),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_one_with_blkio_wins() {
+        let text = b"\
+31 27 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw
+38 31 0:35 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio
+41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+";
+        let mounts = mount::parse(text);
+        let found = find(&mounts).unwrap();
+        assert_eq!(found, ("/sys/fs/cgroup/blkio".into(), Scope::Thread));
+        assert_eq!(find(&mounts[2..]).unwrap().1, Scope::Process);
+        assert_eq!(find(&mounts[..1]), None);
+    }
+
+    #[test]
+    fn names_stay_inside() {
+        for bad in ["", "/", "..", "a/../../b"] {
+            let refused = Cgroup::open_below("/nowhere".into(), Scope::Thread, bad).unwrap_err();
+            assert_eq!(refused.errno, libc::EINVAL, "{bad}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_made_up_group() {
+        let root = std::env::temp_dir().join(format!("fiord-cgroup-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("jobs")).unwrap();
+        let group = Cgroup::open_below(root.clone(), Scope::Process, "jobs/one").unwrap();
+        assert_eq!(group.created, [root.join("jobs/one")]);
+        let missing = group.set_weight(200).unwrap_err();
+        assert_eq!(missing.errno, libc::ENOENT);
+        std::fs::write(group.path().join("io.bfq.weight"), "100\n").unwrap();
+        group.set_weight(200).unwrap();
+        std::fs::write(group.path().join("cgroup.procs"), "").unwrap();
+        group.enter().unwrap();
+        let written = std::fs::read_to_string(group.path().join("cgroup.procs")).unwrap();
+        assert_eq!(written, std::process::id().to_string());
+        assert!(group.remove().is_err(), "it has files, which no real group keeps");
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_real_group() {
+        let name = format!("fiord-test-{}", std::process::id());
+        std::thread::spawn(move || {
+            let group = match Cgroup::open(&name) {
+                Ok(group) => group,
+                Err(error) => return eprintln!("skipped: {error}"),
+            };
+            if let Err(error) = group.set_weight(200) {
+                eprintln!("no weights here: {error}");
+            }
+            match group.enter() {
+                Ok(()) => group.leave().unwrap(),
+                Err(error) => eprintln!("cannot enter: {error}"),
+            }
+            group.remove().unwrap();
+        })
+        .join()
+        .unwrap();
+    }
+}

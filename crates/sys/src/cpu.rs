@@ -1,0 +1,245 @@
+//! CPUs: which are there, which this thread may use, and pinning it.
+
+use std::fmt;
+
+use crate::error::check;
+use crate::{Error, Result};
+
+/// A set of CPU numbers (or of NUMA node numbers), of any size.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct CpuSet {
+    /// One bit a CPU; never ends in a zero word.
+    words: Vec<u64>,
+}
+
+/// Highest number a set may hold: far above the 8192 CPUs Linux can be built for, low enough that
+/// a typing error does not allocate gigabytes.
+const HIGHEST: usize = 65_535;
+
+impl CpuSet {
+    /// No CPU.
+    pub fn new() -> CpuSet {
+        CpuSet::default()
+    }
+
+    /// The CPUs of the ones in a mask: bit 0 is CPU 0 (`cpumask=`).
+    pub fn from_mask(mask: u64) -> CpuSet {
+        (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
+    }
+
+    /// Parses `0-3,8,10-11`, as sysfs prints it and `cpus_allowed=` takes it. An empty text is the
+    /// empty set. `None` for anything else.
+    pub fn parse(text: &str) -> Option<CpuSet> {
+        let mut set = CpuSet::new();
+        for part in text.trim().split(',').filter(|_| !text.trim().is_empty()) {
+            let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            if first > last || last > HIGHEST {
+                return None;
+            }
+            (first..=last).for_each(|cpu| set.insert(cpu));
+        }
+        Some(set)
+    }
+
+    /// Adds a CPU; numbers above 65535 are ignored.
+    pub fn insert(&mut self, cpu: usize) {
+        if cpu > HIGHEST {
+            return;
+        }
+        if self.words.len() <= cpu / 64 {
+            self.words.resize(cpu / 64 + 1, 0);
+        }
+        self.words[cpu / 64] |= 1 << (cpu % 64);
+    }
+
+    /// Takes a CPU out.
+    pub fn remove(&mut self, cpu: usize) {
+        if let Some(word) = self.words.get_mut(cpu / 64) {
+            *word &= !(1 << (cpu % 64));
+        }
+        self.shorten();
+    }
+
+    /// Whether a CPU is in it.
+    pub fn contains(&self, cpu: usize) -> bool {
+        self.words.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
+    }
+
+    /// The CPUs, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.words.len() * 64).filter(|&cpu| self.contains(cpu))
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The `index`-th CPU, counting round: how `cpus_allowed_policy=split` deals CPUs to jobs.
+    pub fn nth_round(&self, index: usize) -> Option<usize> {
+        let len = self.len();
+        if len == 0 { None } else { self.iter().nth(index % len) }
+    }
+
+    /// CPUs in both.
+    pub fn intersection(&self, other: &CpuSet) -> CpuSet {
+        self.iter().filter(|&cpu| other.contains(cpu)).collect()
+    }
+
+    /// CPUs in this and not in the other.
+    pub fn difference(&self, other: &CpuSet) -> CpuSet {
+        self.iter().filter(|&cpu| !other.contains(cpu)).collect()
+    }
+
+    fn shorten(&mut self) {
+        while self.words.last() == Some(&0) {
+            self.words.pop();
+        }
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+impl FromIterator<usize> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> CpuSet {
+        let mut set = CpuSet::new();
+        cpus.into_iter().for_each(|cpu| set.insert(cpu));
+        set
+    }
+}
+
+impl Extend<usize> for CpuSet {
+    fn extend<I: IntoIterator<Item = usize>>(&mut self, cpus: I) {
+        cpus.into_iter().for_each(|cpu| self.insert(cpu));
+    }
+}
+
+/// As sysfs prints it: `0-3,8`.
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut cpus = self.iter().peekable();
+        let mut separator = "";
+        while let Some(first) = cpus.next() {
+            let mut last = first;
+            while cpus.next_if_eq(&(last + 1)).is_some() {
+                last += 1;
+            }
+            match last == first {
+                true => write!(f, "{separator}{first}")?,
+                false => write!(f, "{separator}{first}-{last}")?,
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+/// CPUs that are online, from sysfs; without it, those this thread may use.
+pub fn online() -> Result<CpuSet> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    match CpuSet::parse(&text) {
+        Some(set) if !set.is_empty() => Ok(set),
+        _ => allowed(),
+    }
+}
+
+/// CPUs that the calling thread may run on (`sched_getaffinity(2)`): what a container or `taskset`
+/// leaves.
+pub fn allowed() -> Result<CpuSet> {
+    // The kernel refuses a buffer smaller than its own mask, whose size it does not tell.
+    let mut words = vec![0u64; 16];
+    loop {
+        let bytes = words.len() * 8;
+        // SAFETY: the length describes `words`, which the kernel fills; 0 is the calling thread.
+        let rc =
+            unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, bytes, words.as_mut_ptr()) };
+        match check("sched_getaffinity", rc) {
+            Ok(_) => break,
+            Err(error) if error.errno == libc::EINVAL && words.len() <= HIGHEST / 64 => {
+                words.resize(words.len() * 2, 0);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let mut set = CpuSet { words };
+    set.shorten();
+    Ok(set)
+}
+
+/// Lets the calling thread run on these CPUs only (`sched_setaffinity(2)`).
+///
+/// # Errors
+/// `EINVAL` if none of them is online and allowed here.
+pub fn set_affinity(cpus: &CpuSet) -> Result<()> {
+    if cpus.is_empty() {
+        return Err(Error::new("sched_setaffinity", libc::EINVAL));
+    }
+    let bytes = cpus.words.len() * 8;
+    // SAFETY: the length describes the words, which the kernel reads; 0 is the calling thread.
+    let rc = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, cpus.words.as_ptr()) };
+    check("sched_setaffinity", rc).map(drop)
+}
+
+/// The CPU the calling thread runs on at this moment.
+pub fn current() -> Option<usize> {
+    // SAFETY: takes nothing, returns an integer.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_round_trip() {
+        for text in ["", "0", "0-3", "0-3,8,10-11", "63-65,128"] {
+            assert_eq!(CpuSet::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(CpuSet::parse("1,0, 2\n").unwrap().to_string(), "0-2");
+        for bad in ["a", "1-", "-1", "3-1", "1,,2", "99999999"] {
+            assert_eq!(CpuSet::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn masks_and_sets() {
+        let set = CpuSet::from_mask(0b1101);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 2, 3]);
+        assert_eq!(set.len(), 3);
+        assert_eq!((set.nth_round(0), set.nth_round(4)), (Some(0), Some(2)));
+        assert_eq!(CpuSet::new().nth_round(0), None);
+        let other = CpuSet::from_mask(0b0110);
+        assert_eq!(set.intersection(&other), CpuSet::from_mask(0b0100));
+        assert_eq!(set.difference(&other), CpuSet::from_mask(0b1001));
+        let mut one: CpuSet = [700].into_iter().collect();
+        one.remove(700);
+        assert_eq!(one, CpuSet::new());
+        assert!(one.is_empty());
+    }
+
+    #[test]
+    fn a_thread_stays_where_it_is_pinned() {
+        std::thread::spawn(|| {
+            let allowed = allowed().unwrap();
+            assert!(!allowed.is_empty() && !online().unwrap().is_empty());
+            let last = allowed.iter().last().unwrap();
+            let one: CpuSet = [last].into_iter().collect();
+            set_affinity(&one).unwrap();
+            assert_eq!(super::allowed().unwrap(), one);
+            assert_eq!(current(), Some(last));
+            assert!(set_affinity(&CpuSet::new()).is_err());
+            let far: CpuSet = [60_000].into_iter().collect();
+            assert_eq!(set_affinity(&far).unwrap_err().errno, libc::EINVAL);
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,187 @@
+//! What the kernel is and what it allows.
+
+use crate::error::check;
+use crate::{Error, Result};
+
+/// A limit of the process: what is in force, and what it may be raised to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// In force; `u64::MAX` is no limit.
+    pub soft: u64,
+    /// What an unprivileged process may raise it to.
+    pub hard: u64,
+}
+
+#[cfg(target_env = "gnu")]
+type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+type Resource = libc::c_int;
+
+fn read(resource: Resource) -> Result<Limit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    check("getrlimit", unsafe { libc::getrlimit(resource, &mut limit) })?;
+    Ok(Limit { soft: limit.rlim_cur, hard: limit.rlim_max })
+}
+
+fn write(resource: Resource, limit: Limit) -> Result<()> {
+    let limit = libc::rlimit { rlim_cur: limit.soft, rlim_max: limit.hard };
+    // SAFETY: `limit` is a valid rlimit that the kernel reads.
+    check("setrlimit", unsafe { libc::setrlimit(resource, &limit) }).map(drop)
+}
+
+/// Open files (`RLIMIT_NOFILE`).
+pub fn open_files() -> Result<Limit> {
+    read(libc::RLIMIT_NOFILE)
+}
+
+/// Memory that may be locked, in bytes (`RLIMIT_MEMLOCK`): also bounds registered buffers of
+/// `io_uring` before Linux 5.12.
+pub fn locked_memory() -> Result<Limit> {
+    read(libc::RLIMIT_MEMLOCK)
+}
+
+/// Size of a file, in bytes (`RLIMIT_FSIZE`).
+pub fn file_size() -> Result<Limit> {
+    read(libc::RLIMIT_FSIZE)
+}
+
+/// Sees to it that `want` files can be open at once: raises the soft limit, and as root the hard
+/// one, if they are lower. Returns the soft limit that is now in force, which may be below
+/// `want`.
+pub fn raise_open_files(want: u64) -> Result<u64> {
+    raise(libc::RLIMIT_NOFILE, want)
+}
+
+/// The same for locked memory, in bytes.
+pub fn raise_locked_memory(want: u64) -> Result<u64> {
+    raise(libc::RLIMIT_MEMLOCK, want)
+}
+
+fn raise(resource: Resource, want: u64) -> Result<u64> {
+    let now = read(resource)?;
+    if now.soft >= want {
+        return Ok(now.soft);
+    }
+    let raised = Limit { soft: want, hard: now.hard.max(want) };
+    // Without privilege, as far as the hard limit goes.
+    if write(resource, raised).is_err() {
+        write(resource, Limit { soft: want.min(now.hard), hard: now.hard })?;
+    }
+    Ok(read(resource)?.soft)
+}
+
+/// A kernel version, to be compared: `kernel()? >= Kernel::new(5, 19)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kernel {
+    /// First number.
+    pub major: u32,
+    /// Second number.
+    pub minor: u32,
+    /// Third number; 0 if there is none.
+    pub patch: u32,
+}
+
+impl Kernel {
+    /// `major.minor.0`.
+    pub const fn new(major: u32, minor: u32) -> Kernel {
+        Kernel { major, minor, patch: 0 }
+    }
+
+    /// Parses a release (`6.18.44-rc1`, `5.4`).
+    pub fn parse(release: &str) -> Option<Kernel> {
+        let mut numbers = release.split('.').map(|part| {
+            let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            part[..end].parse::<u32>().ok()
+        });
+        let (major, minor) = (numbers.next()??, numbers.next()??);
+        Some(Kernel { major, minor, patch: numbers.next().flatten().unwrap_or(0) })
+    }
+}
+
+impl std::fmt::Display for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// The running kernel's release, as `uname -r` prints it.
+pub fn kernel_release() -> Result<String> {
+    // SAFETY: `utsname` is a C struct of character arrays, for which all zeroes is a value.
+    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: `names` is writable.
+    check("uname", unsafe { libc::uname(&mut names) })?;
+    let bytes: Vec<u8> =
+        names.release.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The running kernel's version.
+pub fn kernel() -> Result<Kernel> {
+    Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", libc::EINVAL))
+}
+
+/// A system-wide limit of the kernel and how much of it is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AioRequests {
+    /// Requests that all libaio contexts may have together (`fs.aio-max-nr`).
+    pub max: u64,
+    /// What they have now (`fs.aio-nr`).
+    pub used: u64,
+}
+
+/// Limits of libaio. `io_setup` fails with `EAGAIN` when they are reached.
+pub fn aio_requests() -> Result<AioRequests> {
+    Ok(AioRequests {
+        max: read_number("/proc/sys/fs/aio-max-nr")?,
+        used: read_number("/proc/sys/fs/aio-nr")?,
+    })
+}
+
+/// Who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 everybody, 1 the group in
+/// `kernel.io_uring_group` and privileged processes, 2 nobody. Older kernels: 0.
+pub fn io_uring_disabled() -> u64 {
+    read_number("/proc/sys/kernel/io_uring_disabled").unwrap_or(0)
+}
+
+fn read_number(path: &str) -> Result<u64> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Error::from_io("read", &error).at(path))?;
+    text.trim().parse().map_err(|_| Error::new("parse", libc::EINVAL).at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_versions_compare() {
+        assert_eq!(Kernel::parse("6.18.44-x-y"), Some(Kernel { major: 6, minor: 18, patch: 44 }));
+        assert_eq!(Kernel::parse("5.4"), Some(Kernel::new(5, 4)));
+        assert_eq!(Kernel::parse("4.19-rc3.foo"), Some(Kernel::new(4, 19)));
+        assert_eq!(Kernel::parse("linux"), None);
+        assert!(Kernel::new(5, 19) > Kernel::new(5, 4));
+        assert!(kernel().unwrap() > Kernel::new(3, 0));
+        assert_eq!(Kernel::new(6, 1).to_string(), "6.1.0");
+    }
+
+    #[test]
+    fn open_files_can_be_raised_to_the_hard_limit() {
+        let limit = open_files().unwrap();
+        assert!(raise_open_files(limit.soft).unwrap() >= limit.soft);
+        if limit.hard < 1 << 30 {
+            assert!(raise_open_files(limit.hard).unwrap() >= limit.hard);
+        }
+        assert!(locked_memory().unwrap().hard > 0);
+        assert!(file_size().unwrap().soft > 0);
+    }
+
+    #[test]
+    fn aio_limits() {
+        match aio_requests() {
+            Ok(requests) => assert!(requests.max > 0),
+            Err(error) => assert_eq!(error.errno, libc::ENOENT, "{error}"),
+        }
+        assert!(io_uring_disabled() <= 2);
+    }
+}

@@ -1,0 +1,292 @@
+//! A mapped file whose faults are errors.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr::NonNull;
+
+use crate::error::check;
+use crate::{Error, Result, bus, file, host};
+
+/// What a mapping may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// Writing; the processor may read what it writes to all the same.
+    Write,
+}
+
+/// How a mapping will be used, for `madvise(2)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pattern {
+    /// No special treatment.
+    Normal,
+    /// In order: read ahead.
+    Sequential,
+    /// Anywhere: do not read ahead.
+    Random,
+    /// Not soon: drop it.
+    DontNeed,
+    /// With huge pages where the file system can (`MADV_HUGEPAGE`).
+    Huge,
+}
+
+/// A range of a file in memory, shared with the page cache. Copying in and out of it returns an
+/// error where the bare memory access would raise `SIGBUS`.
+///
+/// It is `Send` but not `Sync`: a mapping belongs to one thread at a time.
+#[derive(Debug)]
+pub struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
+    offset: u64,
+    access: Access,
+    /// Kept to map anew after a fault.
+    file: File,
+}
+
+// SAFETY: the mapping is owned by this value alone and has no tie to a thread.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `len` bytes of the file from `offset`, which must be a multiple of the page size. The
+    /// descriptor is duplicated.
+    ///
+    /// # Errors
+    /// `EINVAL` for a length of 0 or an offset that is not aligned; `EACCES` if the file is not
+    /// open for it ([`Access::Write`] needs reading and writing); `ENODEV` for what cannot be
+    /// mapped (pipes, some devices).
+    pub fn new(file: impl AsFd, access: Access, offset: u64, len: usize) -> Result<Mapping> {
+        let copy = file.as_fd().try_clone_to_owned();
+        let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
+        let base = map(&file, access, offset, len, std::ptr::null_mut())?;
+        Ok(Mapping { base, len, offset, access, file })
+    }
+
+    /// Where in the file it begins, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Its length in bytes.
+    #[allow(clippy::len_without_is_empty)] // the kernel maps nothing empty
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether `len` bytes of the file at `offset` lie inside.
+    pub fn covers(&self, offset: u64, len: usize) -> bool {
+        offset >= self.offset
+            && (offset - self.offset)
+                .checked_add(len as u64)
+                .is_some_and(|end| end <= self.len as u64)
+    }
+
+    /// Copies from the file at `offset` (counted from the start of the file).
+    ///
+    /// # Errors
+    /// `EINVAL` outside the mapping; `ENODATA` where the file has become shorter; `EIO` where the
+    /// device failed.
+    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let from = self.place("mmap read", offset, into.len())?;
+        let range = self.guarded_range();
+        let outcome = bus::guarded(range, || {
+            // SAFETY: `place` has checked that the source lies inside the mapping, which `into`
+            // cannot overlap as it is a borrowed slice of other memory.
+            unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
+        })?;
+        outcome.map_err(|fault| self.recover("mmap read", fault))
+    }
+
+    /// Copies to the file at `offset` (counted from the start of the file), into the page cache:
+    /// [`Mapping::sync`] writes it out.
+    ///
+    /// # Errors
+    /// As for [`Mapping::read`], `ENOSPC` where the file system has no room for a hole that is
+    /// filled, and `EBADF` if it is mapped for reading.
+    pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
+        if self.access != Access::Write {
+            return Err(Error::new("mmap write", libc::EBADF));
+        }
+        let to = self.place("mmap write", offset, from.len())?;
+        let range = self.guarded_range();
+        let outcome = bus::guarded(range, || {
+            // SAFETY: as in `read`; the mapping is writable.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        })?;
+        outcome.map_err(|fault| self.recover("mmap write", fault))
+    }
+
+    /// Writes a range out and waits (`msync(2)` with `MS_SYNC`); the range is widened to pages.
+    pub fn sync(&self, offset: u64, len: usize) -> Result<()> {
+        let (start, len) = self.pages("msync", offset, len)?;
+        // SAFETY: the range lies inside the mapping.
+        check("msync", unsafe { libc::msync(start.cast(), len, libc::MS_SYNC) }).map(drop)
+    }
+
+    /// Says how a range will be used; it is widened to pages.
+    pub fn advise(&self, offset: u64, len: usize, pattern: Pattern) -> Result<()> {
+        let (start, len) = self.pages("madvise", offset, len)?;
+        let advice = match pattern {
+            Pattern::Normal => libc::MADV_NORMAL,
+            Pattern::Sequential => libc::MADV_SEQUENTIAL,
+            Pattern::Random => libc::MADV_RANDOM,
+            Pattern::DontNeed => libc::MADV_DONTNEED,
+            Pattern::Huge => libc::MADV_HUGEPAGE,
+        };
+        // SAFETY: the range lies inside the mapping, which is shared with the file: none of these
+        // advices loses data.
+        check("madvise", unsafe { libc::madvise(start.cast(), len, advice) }).map(drop)
+    }
+
+    fn place(&self, op: &'static str, offset: u64, len: usize) -> Result<*mut u8> {
+        if !self.covers(offset, len) {
+            return Err(Error::new(op, libc::EINVAL));
+        }
+        // SAFETY: `covers` has checked that the place lies inside the mapping.
+        Ok(unsafe { self.base.as_ptr().add((offset - self.offset) as usize) })
+    }
+
+    fn pages(&self, op: &'static str, offset: u64, len: usize) -> Result<(*mut u8, usize)> {
+        let start = self.place(op, offset, len)?;
+        let lead = start as usize % host::page_size();
+        // SAFETY: the mapping begins at a page, so the page of a place in it does not begin
+        // before it.
+        Ok((unsafe { start.sub(lead) }, len + lead))
+    }
+
+    fn guarded_range(&self) -> std::ops::Range<*const u8> {
+        let start = self.base.as_ptr().cast_const();
+        start..start.wrapping_add(self.len)
+    }
+
+    /// Maps the file anew over what the handler left, and finds out what was wrong.
+    fn recover(&mut self, op: &'static str, fault: bus::Fault) -> Error {
+        let at = self.base.as_ptr();
+        if let Err(error) = map(&self.file, self.access, self.offset, self.len, at) {
+            return error;
+        }
+        let place = self.offset + fault.offset as u64;
+        let size =
+            file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::Kind::Regular);
+        let errno = match size {
+            Some(facts) if place >= facts.size => libc::ENODATA,
+            Some(_) if self.access == Access::Write && self.is_full() => libc::ENOSPC,
+            _ => libc::EIO,
+        };
+        Error::new(op, errno)
+    }
+
+    fn is_full(&self) -> bool {
+        // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.
+        let mut vfs: libc::statvfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the descriptor is open and `vfs` is writable.
+        let rc = unsafe { libc::fstatvfs(self.file.as_raw_fd(), &mut vfs) };
+        rc == 0 && vfs.f_bavail == 0
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that was mapped, which nothing borrows.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// Maps at an address of the kernel's choice, or at `at` in place of what is there.
+fn map(file: &File, access: Access, offset: u64, len: usize, at: *mut u8) -> Result<NonNull<u8>> {
+    let protection = match access {
+        Access::Read => libc::PROT_READ,
+        Access::Write => libc::PROT_READ | libc::PROT_WRITE,
+    };
+    let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
+    let start = i64::try_from(offset).map_err(|_| Error::new("mmap", libc::EOVERFLOW))?;
+    // SAFETY: with a null address nothing existing is touched; otherwise the caller owns the
+    // mapping of `len` bytes at `at` that is replaced.
+    let base = unsafe {
+        let flags = libc::MAP_SHARED | fixed;
+        libc::mmap(at.cast(), len, protection, flags, file.as_raw_fd(), start)
+    };
+    if base == libc::MAP_FAILED {
+        return Err(Error::last("mmap"));
+    }
+    NonNull::new(base.cast()).ok_or_else(|| Error::new("mmap", libc::ENOMEM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn scratch(name: &str, pages: usize) -> (PathBuf, File) {
+        let path = std::env::temp_dir().join(format!("fiord-map-{}-{name}", std::process::id()));
+        std::fs::write(&path, vec![7u8; pages * host::page_size()]).unwrap();
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        (path, file)
+    }
+
+    #[test]
+    fn copies_reach_the_file() {
+        let (path, file) = scratch("copies", 4);
+        let page = host::page_size();
+        let mut mapping = Mapping::new(&file, Access::Write, page as u64, 3 * page).unwrap();
+        mapping.write(page as u64 + 5, b"hello").unwrap();
+        mapping.sync(page as u64 + 5, 5).unwrap();
+        for pattern in [Pattern::Random, Pattern::Sequential, Pattern::DontNeed, Pattern::Normal] {
+            mapping.advise(page as u64, 3 * page, pattern).unwrap();
+        }
+        let mut back = [0u8; 7];
+        mapping.read(page as u64 + 4, &mut back).unwrap();
+        assert_eq!(&back, b"\x07hello\x07");
+        assert_eq!(&std::fs::read(&path).unwrap()[page + 5..page + 10], b"hello");
+        assert_eq!(mapping.read(0, &mut back).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(mapping.read(u64::MAX, &mut back).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(mapping.read(4 * page as u64 - 3, &mut back).unwrap_err().errno, libc::EINVAL);
+        let mut reader = Mapping::new(&file, Access::Read, 0, page).unwrap();
+        assert_eq!(reader.write(0, b"x").unwrap_err().errno, libc::EBADF);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_shortened_file_is_an_error_and_works_again_when_it_grows() {
+        let (path, file) = scratch("short", 4);
+        let page = host::page_size();
+        let mut mapping = Mapping::new(&file, Access::Write, 0, 4 * page).unwrap();
+        let mut buffer = vec![0u8; 4 * page];
+        mapping.read(0, &mut buffer).unwrap();
+        file.set_len(page as u64).unwrap();
+        let error = mapping.read(0, &mut buffer).unwrap_err();
+        assert_eq!((error.op, error.errno), ("mmap read", libc::ENODATA));
+        assert!(error.to_string().contains("shorter"), "{error}");
+        let error = mapping.write(2 * page as u64, &[1; 10]).unwrap_err();
+        assert_eq!(error.errno, libc::ENODATA);
+        mapping.read(0, &mut buffer[..page]).unwrap();
+        assert!(buffer[..page].iter().all(|&byte| byte == 7));
+        file.set_len(4 * page as u64).unwrap();
+        mapping.write(2 * page as u64, &[9; 10]).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap()[2 * page..2 * page + 10], [9; 10]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn threads_fault_independently() {
+        let workers: Vec<_> = (0..8)
+            .map(|index| {
+                std::thread::spawn(move || {
+                    let (path, file) = scratch(&format!("thread{index}"), 2);
+                    let page = host::page_size();
+                    let mut mapping = Mapping::new(&file, Access::Read, 0, 2 * page).unwrap();
+                    let mut byte = [0u8];
+                    for _ in 0..50 {
+                        file.set_len(page as u64).unwrap();
+                        assert!(mapping.read(page as u64, &mut byte).is_err());
+                        file.set_len(2 * page as u64).unwrap();
+                        mapping.read(page as u64, &mut byte).unwrap();
+                    }
+                    std::fs::remove_file(path).unwrap();
+                })
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    }
+}

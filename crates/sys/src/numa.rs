@@ -1,0 +1,129 @@
+//! NUMA nodes, their CPUs, and where a thread's memory comes from.
+
+use std::path::Path;
+
+use crate::cpu::CpuSet;
+use crate::error::check;
+use crate::{Error, Result};
+
+/// A set of NUMA node numbers.
+pub type NodeSet = CpuSet;
+
+/// Nodes that are online; just node 0 on a kernel without NUMA.
+pub fn nodes() -> NodeSet {
+    let text = std::fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
+    match NodeSet::parse(&text) {
+        Some(set) if !set.is_empty() => set,
+        _ => [0].into_iter().collect(),
+    }
+}
+
+/// CPUs of a node.
+///
+/// # Errors
+/// `ENOENT` for a node that does not exist.
+pub fn cpus_of(node: usize) -> Result<CpuSet> {
+    let path = format!("/sys/devices/system/node/node{node}/cpulist");
+    match std::fs::read_to_string(&path) {
+        Ok(text) => CpuSet::parse(&text).ok_or_else(|| Error::new("parse", libc::EINVAL).at(path)),
+        // Without NUMA in the kernel, node 0 is the machine.
+        Err(_) if node == 0 && !Path::new("/sys/devices/system/node").exists() => {
+            crate::cpu::online()
+        }
+        Err(error) => Err(Error::from_io("read", &error).at(path)),
+    }
+}
+
+/// CPUs of several nodes together (`numa_cpu_nodes=`).
+pub fn cpus_of_all(nodes: &NodeSet) -> Result<CpuSet> {
+    let mut cpus = CpuSet::new();
+    for node in nodes.iter() {
+        cpus.extend(cpus_of(node)?.iter());
+    }
+    Ok(cpus)
+}
+
+/// Where memory comes from; the words of `numa_mem_policy=`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// The system's default.
+    Default,
+    /// This node if it has room, else others (`prefer`).
+    Prefer(usize),
+    /// These nodes only.
+    Bind(NodeSet),
+    /// These nodes in turn.
+    Interleave(NodeSet),
+    /// The node of the CPU that touches a page first (Linux 3.8).
+    Local,
+}
+
+/// Sets the calling thread's memory policy (`set_mempolicy(2)`), for pages it touches from now on.
+///
+/// # Errors
+/// `EINVAL` for nodes that are not there; `ENOSYS` on a kernel without NUMA.
+pub fn set_policy(policy: &Policy) -> Result<()> {
+    // From <linux/mempolicy.h>.
+    const MPOL_DEFAULT: libc::c_int = 0;
+    const MPOL_PREFERRED: libc::c_int = 1;
+    const MPOL_BIND: libc::c_int = 2;
+    const MPOL_INTERLEAVE: libc::c_int = 3;
+    const MPOL_LOCAL: libc::c_int = 4;
+    let none = NodeSet::new();
+    let preferred;
+    let (mode, nodes) = match policy {
+        Policy::Default => (MPOL_DEFAULT, &none),
+        Policy::Local => (MPOL_LOCAL, &none),
+        Policy::Bind(nodes) => (MPOL_BIND, nodes),
+        Policy::Interleave(nodes) => (MPOL_INTERLEAVE, nodes),
+        Policy::Prefer(node) => {
+            preferred = [*node].into_iter().collect();
+            (MPOL_PREFERRED, &preferred)
+        }
+    };
+    let words = nodes.words();
+    let pointer = if words.is_empty() { std::ptr::null() } else { words.as_ptr() };
+    // The kernel takes the number of bits plus one.
+    let bits = if words.is_empty() { 0 } else { words.len() * 64 + 1 };
+    // SAFETY: the mask pointer is null with no bits, or points to words that hold all the bits.
+    let rc = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, pointer, bits) };
+    check("set_mempolicy", rc).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_has_its_cpus() {
+        let nodes = nodes();
+        assert!(!nodes.is_empty());
+        assert!(!cpus_of_all(&nodes).unwrap().is_empty());
+        assert_eq!(cpus_of(4000).unwrap_err().errno, libc::ENOENT);
+    }
+
+    #[test]
+    fn policies_are_taken_or_refused_for_a_reason() {
+        let run = || {
+            let node = nodes().iter().next().unwrap();
+            let set: NodeSet = [node].into_iter().collect();
+            for policy in [
+                Policy::Bind(set.clone()),
+                Policy::Interleave(set),
+                Policy::Prefer(node),
+                Policy::Local,
+                Policy::Default,
+            ] {
+                match set_policy(&policy) {
+                    Ok(()) => {}
+                    Err(error) => {
+                        eprintln!("{policy:?}: {error}");
+                        assert!(matches!(error.errno, libc::ENOSYS | libc::EPERM), "{error}");
+                    }
+                }
+            }
+            assert!(set_policy(&Policy::Bind([900].into_iter().collect())).is_err());
+        };
+        std::thread::spawn(run).join().unwrap();
+    }
+}
