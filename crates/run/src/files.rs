@@ -1,0 +1,217 @@
+//! The files of one job while it runs: opened when the worker first needs them, held to the end.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use fiord_engine::Target as Attachment;
+use fiord_plan::{Advice, FileKind, FilePlan, JobPlan, SyncMode, WriteHint};
+use fiord_sys::file::{self, Lifetime, Open};
+
+use crate::error::JobError;
+use crate::layout;
+use crate::worker::Files;
+
+/// The files of a job.
+#[derive(Debug)]
+pub struct FileSet<'p> {
+    job: &'p JobPlan,
+    open: Vec<Option<Arc<OwnedFd>>>,
+    ready: bool,
+    made: Vec<bool>,
+}
+
+impl<'p> FileSet<'p> {
+    /// Of this job; nothing is opened yet.
+    pub fn new(job: &'p JobPlan) -> Self {
+        let count = job.target.files.len();
+        FileSet { job, open: vec![None; count], ready: false, made: vec![true; count] }
+    }
+
+    fn plan(&self, index: u32) -> Result<&'p FilePlan, JobError> {
+        self.job.target.files.get(index as usize).ok_or_else(|| {
+            JobError::new("open", 0, format!("job {} has no file {index}", self.job.identity.name))
+        })
+    }
+
+    /// Opens a path as the job asks for.
+    fn open_path(&self, plan: &FilePlan) -> Result<OwnedFd, JobError> {
+        let how = &self.job.target.open;
+        if plan.kind == FileKind::Pipe && plan.path == Path::new("-") {
+            return standard_stream(how.read_only).map_err(|e| failed("dup", plan, &e));
+        }
+        let regular = plan.kind == FileKind::Regular;
+        let access = if how.read_only { Open::read_only() } else { Open::read_write() };
+        let access = access
+            .direct(how.direct && matches!(plan.kind, FileKind::Regular | FileKind::Block))
+            .sync(how.sync == SyncMode::Sync)
+            .data_sync(how.sync == SyncMode::Dsync)
+            .create(regular && how.create && !how.read_only)
+            .no_access_time(regular)
+            .mode(0o644);
+        let fd = match access.open(&plan.path) {
+            Err(e) if write_only_device(&e, plan, how.read_only) => self
+                .write_only(plan)
+                .map_err(|e| open_failed(plan, &e, how.direct)),
+            other => other.map_err(|e| open_failed(plan, &e, how.direct)),
+        }?;
+        if file::facts_of(&fd).is_ok_and(|facts| facts.kind == file::Kind::Directory) {
+            let detail = "it is a directory; name a file in it, or use directory=";
+            return Err(JobError::new("open", EISDIR, detail).at(&plan.path));
+        }
+        Ok(fd)
+    }
+
+    /// A character device or pipe that may be written and not read.
+    fn write_only(&self, plan: &FilePlan) -> fiord_sys::Result<OwnedFd> {
+        Open::write_only().open(&plan.path)
+    }
+
+    /// Advice and hints that go with an open file.
+    fn prepare(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
+        let how = &self.job.target.open;
+        let seekable = matches!(plan.kind, FileKind::Regular | FileKind::Block);
+        let advice = match how.advice {
+            _ if !seekable => None,
+            Advice::None => None,
+            Advice::Auto if self.job.load.random => Some(file::Advice::Random),
+            Advice::Auto | Advice::Sequential => Some(file::Advice::Sequential),
+            Advice::Random => Some(file::Advice::Random),
+            Advice::NoReuse => Some(file::Advice::NoReuse),
+        };
+        if let Some(advice) = advice {
+            file::advise(fd.as_fd(), plan.offset, plan.len, advice)
+                .map_err(|e| failed("posix_fadvise", plan, &e))?;
+        }
+        if let Some(hint) = how.write_hint.filter(|_| seekable) {
+            file::set_lifetime(fd.as_fd(), lifetime(hint)).map_err(|e| {
+                let mut error = failed("write_hint", plan, &e);
+                error.detail = "this file system or kernel takes no write hints; drop write_hint".into();
+                error
+            })?;
+        }
+        Ok(())
+    }
+
+    fn invalidate(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
+        let target = &self.job.target;
+        if !target.open.invalidate || target.layout.pre_read || plan.kind == FileKind::Virtual {
+            return Ok(());
+        }
+        file::drop_cache(fd.as_fd(), plan.offset, plan.len)
+            .map(drop)
+            .map_err(|e| failed("dropping the page cache (invalidate)", plan, &e))
+    }
+}
+
+impl Files for FileSet<'_> {
+    fn count(&self) -> u32 {
+        u32::try_from(self.open.len()).unwrap_or(u32::MAX)
+    }
+
+    fn open(&mut self, index: u32) -> Result<Attachment, JobError> {
+        let plan = self.plan(index)?;
+        let slot = index as usize;
+        let fd = match (&self.open[slot], plan.kind) {
+            (_, FileKind::Virtual) => None,
+            (Some(fd), _) => Some(Arc::clone(fd)),
+            (None, _) => {
+                if !self.made[slot] {
+                    layout::again(self.job, plan)?;
+                    self.made[slot] = true;
+                }
+                let fd = Arc::new(self.open_path(plan)?);
+                if self.ready {
+                    self.invalidate(plan, &fd)?;
+                }
+                self.prepare(plan, &fd)?;
+                self.open[slot] = Some(Arc::clone(&fd));
+                Some(fd)
+            }
+        };
+        Ok(Attachment {
+            fd,
+            kind: plan.kind,
+            offset: plan.offset,
+            len: plan.len,
+            read_only: self.job.target.open.read_only,
+        })
+    }
+
+    fn close(&mut self, index: u32) -> Result<(), JobError> {
+        self.plan(index)?;
+        // Close errors of ordinary files were reported by the I/O or the flush before.
+        self.open[index as usize] = None;
+        Ok(())
+    }
+
+    fn ready(&mut self) -> Result<(), JobError> {
+        self.ready = true;
+        for (plan, fd) in self.job.target.files.iter().zip(&self.open) {
+            if let Some(fd) = fd {
+                self.invalidate(plan, fd)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_loop(&mut self) -> Result<(), JobError> {
+        for (index, plan) in self.job.target.files.iter().enumerate() {
+            self.open[index] = None;
+            if plan.kind == FileKind::Regular {
+                file::remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
+                self.made[index] = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, index: u32) -> &Path {
+        self.job.target.files.get(index as usize).map_or(Path::new(""), |plan| &plan.path)
+    }
+}
+
+const EACCES: i32 = 13;
+const EINVAL: i32 = 22;
+const EISDIR: i32 = 21;
+
+/// Whether opening for both failed on something that can perhaps only be written.
+fn write_only_device(error: &fiord_sys::Error, plan: &FilePlan, read_only: bool) -> bool {
+    error.errno == EACCES && !read_only && matches!(plan.kind, FileKind::Char | FileKind::Pipe)
+}
+
+fn standard_stream(read: bool) -> fiord_sys::Result<OwnedFd> {
+    let copy = if read {
+        std::io::stdin().as_fd().try_clone_to_owned()
+    } else {
+        std::io::stdout().as_fd().try_clone_to_owned()
+    };
+    copy.map_err(|e| fiord_sys::Error::from_io("dup", &e))
+}
+
+fn lifetime(hint: WriteHint) -> Lifetime {
+    match hint {
+        WriteHint::None => Lifetime::None,
+        WriteHint::Short => Lifetime::Short,
+        WriteHint::Medium => Lifetime::Medium,
+        WriteHint::Long => Lifetime::Long,
+        WriteHint::Extreme => Lifetime::Extreme,
+    }
+}
+
+/// A system call on a file that failed.
+pub(crate) fn failed(op: &'static str, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
+    JobError::new(op, error.errno, error.advice().unwrap_or_default()).at(&plan.path)
+}
+
+fn open_failed(plan: &FilePlan, error: &fiord_sys::Error, direct: bool) -> JobError {
+    if direct && error.errno == EINVAL {
+        let detail = "the file system takes no direct I/O (O_DIRECT); drop direct=1, or put the \
+                      file on one that does, such as ext4 or XFS";
+        return JobError::new("open", EINVAL, detail).at(&plan.path);
+    }
+    failed("open", plan, error)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! File layout: before the run, regular files that are missing or too small are made.
+//!
+//! What is done to a file, and when:
+//!
+//! | the job | what happens |
+//! |---|---|
+//! | reads (or `overwrite=1`) | it is allocated as `fallocate` says and **written** with the job's own contents |
+//! | only writes or trims | it is made and allocated; nothing is written |
+//! | `create_on_open=1` | nothing: opening makes it |
+//! | the file is large enough | nothing |
+//!
+//! What is there already stays: only the missing part is written. A layout that is cut short
+//! (Ctrl-C, no space) takes back what it could not finish, so that the next run does not take a
+//! file of holes for a file of data.
+
+mod fill;
+mod mounted;
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use fiord_plan::{Dir, Fallocate, FileKind, FilePlan, JobPlan};
+use fiord_sys::file::{self, Open, Preallocate};
+
+use crate::error::JobError;
+use crate::files::failed;
+
+pub use fill::pre_read;
+pub use mounted::refuse_mounted;
+
+const ENOENT: i32 = 2;
+const ENOSPC: i32 = 28;
+
+/// Tells what goes on and asks whether to go on.
+pub trait Overseer {
+    /// Whether the layout is to end now.
+    fn cancelled(&self) -> bool;
+    /// Files are about to be made: how many, and their size together, bytes.
+    fn laying_out(&mut self, files: usize, bytes: u64);
+    /// Something is not as asked for.
+    fn warning(&mut self, what: &str);
+}
+
+/// How a layout ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// Everything is there.
+    Complete,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// Makes what a job needs. Block devices that are mounted are refused here, too, before anything
+/// is touched.
+pub fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobError> {
+    refuse_mounted(job)?;
+    if job.target.layout.on_open {
+        return Ok(Done::Complete);
+    }
+    let mut missing = Vec::new();
+    for plan in &job.target.files {
+        if let Some(present) = needs(plan)? {
+            missing.push((plan, present));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(Done::Complete);
+    }
+    let bytes = missing.iter().map(|(plan, _)| plan.len).sum();
+    overseer.laying_out(missing.len(), bytes);
+    for (plan, present) in missing {
+        if make(job, plan, present, overseer)? == Done::Cancelled {
+            return Ok(Done::Cancelled);
+        }
+    }
+    Ok(Done::Complete)
+}
+
+/// The size that a file has now, when that is not enough.
+fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
+    let (FileKind::Regular, Some(needed)) = (plan.kind, plan.size_needed) else {
+        return Ok(None);
+    };
+    // Asked again, not taken from the plan: another job may have made the file meanwhile.
+    let present = match file::facts(&plan.path) {
+        Ok(facts) => facts.size,
+        Err(e) if e.errno == ENOENT => return Ok(Some(0)),
+        Err(e) => return Err(failed("stat", plan, &e)),
+    };
+    Ok((present < needed).then_some(present))
+}
+
+/// Makes a file again that was removed (`unlink_each_loop`).
+pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
+    struct Silent;
+    impl Overseer for Silent {
+        fn cancelled(&self) -> bool {
+            false
+        }
+        fn laying_out(&mut self, _: usize, _: u64) {}
+        fn warning(&mut self, _: &str) {}
+    }
+    match needs(plan)? {
+        Some(present) if !job.target.layout.on_open => {
+            make(job, plan, present, &mut Silent).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the file must hold data before the run.
+fn holds_data(job: &JobPlan) -> bool {
+    job.load.mix.has(Dir::Read) || job.target.layout.overwrite
+}
+
+fn make(
+    job: &JobPlan,
+    plan: &FilePlan,
+    present: u64,
+    overseer: &mut dyn Overseer,
+) -> Result<Done, JobError> {
+    let needed = plan.size_needed.unwrap_or(0);
+    let fd = open_to_make(job, plan)?;
+    let layout = &job.target.layout;
+    if let Err(error) = file::allocate(fd.as_fd(), how(layout.fallocate), present, needed - present)
+    {
+        // Not fatal: writing shows whether there really is no room, and says so better.
+        let what = format!("fallocate of {} failed: {error}; going on without", plan.path.display());
+        overseer.warning(&what);
+    }
+    let done = if holds_data(job) {
+        fill::write(job, plan, &fd, present..needed, overseer)?
+    } else {
+        Done::Complete
+    };
+    if layout.fsync && holds_data(job) {
+        file::fsync(fd.as_fd()).map_err(|e| failed("fsync", plan, &e))?;
+    }
+    file::advise(fd.as_fd(), present, needed - present, file::Advice::DontNeed)
+        .map_err(|e| failed("posix_fadvise", plan, &e))?;
+    Ok(done)
+}
+
+fn open_to_make(job: &JobPlan, plan: &FilePlan) -> Result<std::os::fd::OwnedFd, JobError> {
+    let create = job.target.open.create;
+    if create
+        && let Some(parent) = plan.path.parent().filter(|p| *p != Path::new(""))
+        && !file::exists(parent).map_err(|e| failed("stat", plan, &e))?
+    {
+        file::make_directories(parent).map_err(|e| {
+            let mut error = failed("mkdir", plan, &e);
+            error.file = Some(parent.to_path_buf());
+            error
+        })?;
+    }
+    Open::write_only().create(create).mode(0o644).open(&plan.path).map_err(|e| {
+        if e.errno == ENOENT && !create {
+            let detail = "the file is not there and allow_file_create=0 forbids to make it";
+            return JobError::new("open", ENOENT, detail).at(&plan.path);
+        }
+        failed("open", plan, &e)
+    })
+}
+
+fn how(word: Fallocate) -> Preallocate {
+    match word {
+        Fallocate::None => Preallocate::None,
+        Fallocate::Native => Preallocate::Native,
+        Fallocate::Posix => Preallocate::Posix,
+        Fallocate::Keep => Preallocate::Keep,
+        Fallocate::Truncate => Preallocate::Truncate,
+    }
+}
+
+#[cfg(test)]
+mod tests;
