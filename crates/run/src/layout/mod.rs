@@ -34,7 +34,7 @@ const ENOSPC: i32 = 28;
 /// Tells what goes on and asks whether to go on.
 pub trait Overseer {
     /// Whether the layout is to end now.
-    fn cancelled(&self) -> bool;
+    fn cancelled(&mut self) -> bool;
     /// Files are about to be made: how many, and their size together, bytes.
     fn laying_out(&mut self, files: usize, bytes: u64);
     /// Something is not as asked for.
@@ -94,7 +94,7 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
 pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
     struct Silent;
     impl Overseer for Silent {
-        fn cancelled(&self) -> bool {
+        fn cancelled(&mut self) -> bool {
             false
         }
         fn laying_out(&mut self, _: usize, _: u64) {}

@@ -1,0 +1,53 @@
+//! `exec_prerun` and `exec_postrun`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::JobError;
+
+/// Where the output of a job's command goes: `jobname.prerun.txt` below `aux_path`.
+pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
+    // A job may be called `read/seq`; its file lies beside the others all the same.
+    aux_path.join(format!("{}.{when}.txt", job.replace('/', "_")))
+}
+
+/// Runs a line of shell, with what it prints in a file. A command that says it failed fails the job:
+/// what it was to prepare is not there.
+pub(crate) fn run(line: &str, op: &'static str, output: &Path) -> Result<(), JobError> {
+    let failed = |path: &Path, e: &std::io::Error| {
+        JobError::new(op, e.raw_os_error().unwrap_or(0), "").at(path)
+    };
+    let file = File::create(output).map_err(|e| failed(output, &e))?;
+    let status = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(line)
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(Stdio::inherit())
+        .status()
+        .map_err(|e| failed(Path::new("/bin/sh"), &e))?;
+    if status.success() {
+        return Ok(());
+    }
+    let detail = format!("the command `{line}` ended with {status}; its output is in {}", output.display());
+    Err(JobError::new(op, 0, detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_goes_to_a_file_and_failure_is_told() {
+        let dir = std::env::temp_dir().join(format!("fiord-command-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = output_path(&dir, "a/b", "prerun");
+        assert!(path.ends_with("a_b.prerun.txt"));
+        run("echo hello", "exec_prerun", &path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");
+        let error = run("exit 3", "exec_prerun", &path).unwrap_err().to_string();
+        assert!(error.contains("exit 3") && error.contains("exit status: 3"), "{error}");
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

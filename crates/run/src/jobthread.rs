@@ -1,0 +1,146 @@
+//! The life of one job's thread: layout (when it is not done before), commands, the settings of the
+//! thread, the worker, and what is removed at the end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+
+use fiord_plan::{FileKind, JobPlan};
+use fiord_sys::file;
+
+use crate::control::Phase;
+use crate::error::JobError;
+use crate::files::{FileSet, failed};
+use crate::layout::{self, Done, Overseer};
+use crate::shared::{Finished, Message, Run, tell};
+use crate::{command, thread, worker};
+
+/// Stack of a job's thread. Buffers and histograms are on the heap; a thousand jobs fit.
+const STACK: usize = 512 << 10;
+
+/// Starts a job's thread. Its last word is always [`Message::Ended`].
+pub(crate) fn spawn(run: &Arc<Run>, index: usize, sender: &Sender<Message>) -> Result<(), JobError> {
+    let thread_run = Arc::clone(run);
+    let thread_sender = sender.clone();
+    let body = move || {
+        let ended = EndedOnDrop { index, result: Some(Box::default()), sender: thread_sender };
+        life(&thread_run, index, ended);
+    };
+    let builder = std::thread::Builder::new().stack_size(STACK);
+    builder.spawn(body).map(drop).map_err(|e| {
+        let detail = "no thread for the job; fewer numjobs, or a higher limit (ulimit -u, pids.max), help";
+        JobError::new("thread", e.raw_os_error().unwrap_or(0), detail)
+    })
+}
+
+/// Says that the job has ended even when its thread unwinds: the run never waits for nobody.
+struct EndedOnDrop {
+    index: usize,
+    result: Option<Box<Finished>>,
+    sender: Sender<Message>,
+}
+
+impl Drop for EndedOnDrop {
+    fn drop(&mut self) {
+        let mut result = self.result.take().unwrap_or_default();
+        if std::thread::panicking() && result.error.is_none() {
+            let detail = "fiord itself failed in this job; this is a bug, please report it";
+            result.error = Some(JobError::new("job", 0, detail));
+        }
+        tell(&self.sender, Message::Ended { index: self.index, result });
+    }
+}
+
+fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
+    let shared = &run.jobs[index];
+    let job = &run.plan.jobs[index];
+    shared.tid.store(thread::id(), Ordering::Relaxed);
+    shared.control.set_phase(Phase::SetUp);
+    let mut finished = Finished::default();
+    finished.error = before(run, index, &ended.sender).err();
+    if finished.error.is_none() && !shared.control.stopped() && !job.target.layout.only {
+        let mut files = FileSet::new(job);
+        finished.worker = Some(worker::run(job, &mut files, &shared.control, &shared.live, &|| tell(&ended.sender, Message::Ready)));
+        drop(files);
+        if let Err(error) = after(run, index, &ended.sender) {
+            finished.error.get_or_insert(error);
+        }
+    }
+    shared.control.set_phase(Phase::Ended);
+    ended.result = Some(Box::new(finished));
+}
+
+/// What comes before the worker.
+fn before(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobError> {
+    let job = &run.plan.jobs[index];
+    let control = &run.jobs[index].control;
+    if !job.target.layout.serialize {
+        let mut overseer = ByMessage { run, index, sender };
+        if layout::prepare(job, &mut overseer)? == Done::Cancelled {
+            return Ok(());
+        }
+    }
+    if job.target.layout.only {
+        return Ok(());
+    }
+    if let Some(line) = &job.start.prerun {
+        let output = announce(run, index, sender, "prerun");
+        command::run(line, "exec_prerun", &output)?;
+    }
+    thread::prepare(job)?;
+    if job.target.layout.pre_read {
+        layout::pre_read(job, &|| control.stopped() || run.is_cancelled())?;
+    }
+    Ok(())
+}
+
+/// What comes after it.
+fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobError> {
+    let job = &run.plan.jobs[index];
+    if job.target.unlink {
+        unlink(job)?;
+    }
+    thread::leave(job)?;
+    if let Some(line) = &job.start.postrun {
+        let output = announce(run, index, sender, "postrun");
+        if let Err(error) = command::run(line, "exec_postrun", &output) {
+            // The job's numbers are good: the run goes on and says so.
+            tell(sender, Message::Warning { index, what: error.to_string() });
+        }
+    }
+    Ok(())
+}
+
+fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static str) -> PathBuf {
+    let output = command::output_path(&run.aux_path, &run.plan.jobs[index].identity.name, when);
+    tell(sender, Message::Command { index, when, output: output.clone() });
+    output
+}
+
+/// Removes a job's regular files. Another job may have removed a shared one before.
+fn unlink(job: &JobPlan) -> Result<(), JobError> {
+    for plan in job.target.files.iter().filter(|plan| plan.kind == FileKind::Regular) {
+        file::remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
+    }
+    Ok(())
+}
+
+/// A layout on a job's own thread.
+struct ByMessage<'a> {
+    run: &'a Run,
+    index: usize,
+    sender: &'a Sender<Message>,
+}
+
+impl Overseer for ByMessage<'_> {
+    fn cancelled(&mut self) -> bool {
+        self.run.is_cancelled() || self.run.jobs[self.index].control.stopped()
+    }
+    fn laying_out(&mut self, files: usize, bytes: u64) {
+        tell(self.sender, Message::LayingOut { index: self.index, files, bytes });
+    }
+    fn warning(&mut self, what: &str) {
+        tell(self.sender, Message::Warning { index: self.index, what: what.to_owned() });
+    }
+}

@@ -1,0 +1,51 @@
+//! Disk counters over the run, for `disk_util`.
+
+use fiord_plan::{FileKind, Plan};
+use fiord_stat::report::{DiskCounts, DiskReport};
+use fiord_sys::diskstats::{self, Activity};
+
+/// The disks below the targets, watched from its creation on: read once at the start and once for
+/// each report, so a run of a millisecond is seen as exactly as one of an hour.
+#[derive(Debug, Default)]
+pub(crate) struct Disks {
+    watch: diskstats::Watch,
+}
+
+impl Disks {
+    /// Of all jobs with `disk_util`.
+    pub fn start(plan: &Plan) -> Self {
+        let mut watch = diskstats::Watch::default();
+        for job in plan.jobs.iter().filter(|job| job.reporting.disk_util) {
+            let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
+            for file in job.target.files.iter().filter(|file| real(file.kind)) {
+                // What cannot be watched has no counters; no reason not to run.
+                let _ = watch.add(&file.path);
+            }
+        }
+        Disks { watch }
+    }
+
+    /// What they did so far. A disk that went away in between is left out.
+    pub fn report(&self) -> Vec<DiskReport> {
+        let activity = self.watch.activity().unwrap_or_default();
+        activity.iter().map(disk).collect()
+    }
+}
+
+fn disk(activity: &Activity) -> DiskReport {
+    let members: Vec<DiskReport> = activity.members.iter().map(disk).collect();
+    let c = &activity.counters;
+    DiskReport {
+        name: activity.name.clone(),
+        counts: DiskCounts {
+            ios: [c.read_ios, c.write_ios],
+            sectors: [c.read_sectors, c.write_sectors],
+            merges: [c.read_merges, c.write_merges],
+            ticks: [c.read_ticks, c.write_ticks],
+            in_queue: c.in_queue,
+            util: activity.utilisation(),
+        },
+        aggregate: DiskCounts::aggregate(&members),
+        members,
+    }
+}

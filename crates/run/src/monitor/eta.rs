@@ -1,0 +1,74 @@
+//! How long the run still takes.
+
+use fiord_plan::JobPlan;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What is known of one job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    /// Nanoseconds since its first I/O; `None`: it has not begun.
+    pub running: Option<u64>,
+    /// It has ended.
+    pub ended: bool,
+    /// Bytes done in its measured part.
+    pub bytes: u64,
+    /// I/Os done, likewise.
+    pub ios: u64,
+}
+
+/// Seconds until the job ends by itself, rounded up; `None` when nothing tells.
+fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
+    if at.ended {
+        return Some(0);
+    }
+    let limit = job.end.runtime.map(|t| t.saturating_add(job.end.ramp_time));
+    let Some(running) = at.running else {
+        let delay = job.start.delay.1.saturating_sub(run_elapsed);
+        return limit.map(|t| t.saturating_add(delay).div_ceil(SECOND));
+    };
+    let by_time = limit.map(|t| t.saturating_sub(running).div_ceil(SECOND));
+    if job.end.time_based {
+        return by_time;
+    }
+    let by_work = share(job, at).filter(|done| *done > 0.0).map(|done| {
+        let left = running as f64 * (1.0 - done) / done / SECOND as f64;
+        left.ceil() as u64
+    });
+    match (by_time, by_work) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The share of its work that a job has done, 0 to 1.
+fn share(job: &JobPlan, at: &Standing) -> Option<f64> {
+    let total = job.end.bytes.saturating_mul(job.end.loops.max(1));
+    let by_bytes = (total > 0).then(|| at.bytes as f64 / total as f64);
+    let by_ios = job.end.ios.filter(|n| *n > 0).map(|n| at.ios as f64 / n as f64);
+    let most = [by_bytes, by_ios].into_iter().flatten().reduce(f64::max);
+    most.map(|share| share.min(1.0))
+}
+
+/// Seconds until the whole run ends, and the share of it that is over. Jobs between two stonewalls
+/// run side by side, those groups one after another.
+pub(crate) fn estimate(
+    jobs: &[JobPlan],
+    standings: &[Standing],
+    run_elapsed: u64,
+) -> (Option<u64>, Option<f64>) {
+    let mut groups: Vec<(u32, u64)> = Vec::new();
+    for (job, at) in jobs.iter().zip(standings) {
+        let Some(left) = remaining(job, at, run_elapsed) else { return (None, None) };
+        let group = job.identity.stonewall_group;
+        match groups.iter_mut().find(|(id, _)| *id == group) {
+            Some((_, longest)) => *longest = (*longest).max(left),
+            None => groups.push((group, left)),
+        }
+    }
+    let left: u64 = groups.iter().map(|(_, seconds)| seconds).sum();
+    let elapsed = run_elapsed as f64 / SECOND as f64;
+    let all = elapsed + left as f64;
+    let done = if all > 0.0 { (elapsed / all).min(1.0) } else { 0.0 };
+    (Some(left), Some(done))
+}

@@ -1,0 +1,86 @@
+//! One running job as the monitor sees it: rates over windows, and when its time is over.
+
+use fiord_plan::{EnginePlan, JobPlan};
+use fiord_stat::live::Live;
+use fiord_stat::windows::{RateStat, Windows};
+
+use crate::control::{JobControl, Phase, StopReason};
+
+/// How much later than its run time a job is told to end: its own clock is to come first.
+const GRACE: u64 = 2_000_000;
+
+/// Follows one job.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// It was let go at this time.
+    pub went: Option<u64>,
+    /// Its measured part began, as far as was seen.
+    pub measured: Option<u64>,
+    bandwidth: Windows,
+    iops: Windows,
+    /// The engine has a clock of its own: this machine's says nothing about it.
+    other_clock: bool,
+    wanted: bool,
+}
+
+impl Watch {
+    /// Of a job that has not started.
+    pub fn new(job: &JobPlan) -> Self {
+        Watch {
+            bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
+            iops: Windows::new(job.record.iops_window.max(1_000_000), 0),
+            other_clock: matches!(job.engine, EnginePlan::Sim(_)),
+            wanted: job.record.bandwidth,
+            ..Watch::default()
+        }
+    }
+
+    /// The job was let go.
+    pub fn go(&mut self, now: u64) {
+        self.went = Some(now);
+    }
+
+    /// Looks at the job at time `now`.
+    pub fn look(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
+        let phase = control.phase();
+        if self.measured.is_none() && phase >= Phase::Running && self.went.is_some() {
+            let ramped = job.end.ramp_time > 0 || job.end.ramp_size > 0;
+            let began = if ramped { now } else { self.went.unwrap_or(now) };
+            self.measured = Some(began);
+            self.bandwidth.reset(began);
+            self.iops.reset(began);
+        }
+        let Some(measured) = self.measured else { return };
+        if self.other_clock || phase >= Phase::Ended {
+            return;
+        }
+        if self.wanted {
+            let totals = live.totals();
+            self.bandwidth.sample(now, totals);
+            self.iops.sample(now, totals);
+        }
+        if job.end.runtime.is_some_and(|t| now >= measured.saturating_add(t).saturating_add(GRACE)) {
+            control.stop(StopReason::Runtime);
+        }
+    }
+
+    /// When to look next.
+    pub fn due(&self, job: &JobPlan) -> Option<u64> {
+        let went = self.went?;
+        if self.other_clock {
+            return None;
+        }
+        let Some(measured) = self.measured else {
+            return Some(went.saturating_add(job.end.ramp_time));
+        };
+        let end = job.end.runtime.map(|t| measured.saturating_add(t).saturating_add(GRACE));
+        let window = self.wanted.then(|| self.bandwidth.due_ns().min(self.iops.due_ns()));
+        [end, window].into_iter().flatten().min()
+    }
+
+    /// The samples: bandwidth from its windows, IOPS from theirs.
+    pub fn windows(&self) -> Windows {
+        let iops: [RateStat; 3] = self.iops.iops;
+        Windows { iops, ..self.bandwidth.clone() }
+    }
+}

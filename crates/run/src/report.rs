@@ -1,0 +1,175 @@
+//! From what workers counted to the report.
+
+use fiord_plan::{JobPlan, Plan, Reporting, Unified};
+use fiord_stat::job::{JobData, JobSettings, assemble};
+use fiord_stat::report::{self, ClockReport, Extras, NumberStyle, Report, SCHEMA};
+use fiord_sys::{clock, errno, host};
+
+use crate::control::Snapshot;
+use crate::monitor::{Disks, Watch};
+use crate::worker::WorkerResult;
+
+const MS: u64 = 1_000_000;
+
+/// The facts of a run that belong to no single job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    pub plan: &'a Plan,
+    pub version: &'a str,
+    /// Nanoseconds since the run began.
+    pub elapsed: u64,
+    /// Seconds to add to UTC for local time.
+    pub utc_offset_s: i32,
+}
+
+/// One job, as the run followed it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JobFacts<'a> {
+    pub pid: u32,
+    /// When it began: of the wall clock, or of the clock that the job names, ms.
+    pub start_ms: u64,
+    pub error: i32,
+    pub eta_s: Option<u64>,
+    pub watch: &'a Watch,
+}
+
+/// A job that has ended.
+pub(crate) fn ended(
+    frame: &Frame<'_>,
+    index: usize,
+    facts: &JobFacts<'_>,
+    worker: Option<&WorkerResult>,
+) -> JobData {
+    let mut data = blank(frame, index, facts);
+    if let Some(worker) = worker {
+        data.recorder = worker.recorder.clone();
+        data.user_ns = worker.usage.user_ns;
+        data.system_ns = worker.usage.system_ns;
+        data.ctx = worker.usage.switches();
+        data.majf = worker.usage.major_faults;
+        data.minf = worker.usage.minor_faults;
+        set_runtime(&mut data, worker.runtime_ns);
+    }
+    data
+}
+
+/// A job that runs.
+pub(crate) fn running(
+    frame: &Frame<'_>,
+    index: usize,
+    facts: &JobFacts<'_>,
+    snapshot: Option<Box<Snapshot>>,
+) -> JobData {
+    let mut data = blank(frame, index, facts);
+    if let Some(snapshot) = snapshot {
+        data.recorder = snapshot.recorder;
+        data.user_ns = snapshot.user_ns;
+        data.system_ns = snapshot.system_ns;
+        data.ctx = snapshot.ctx;
+        data.majf = snapshot.majf;
+        data.minf = snapshot.minf;
+        set_runtime(&mut data, snapshot.runtime_ns);
+    }
+    data
+}
+
+/// Whole milliseconds, rounded up so that work done never took no time.
+fn set_runtime(data: &mut JobData, ns: u64) {
+    let did = data.recorder.totals().map(|(_, ios)| ios > 0);
+    let any = did.contains(&true) || data.recorder.sync_issued > 0;
+    let ms = (ns / MS).max(u64::from(any));
+    data.runtime_ms = ms;
+    data.dir_runtime_ms = did.map(|active| if active { ms } else { 0 });
+}
+
+fn blank(frame: &Frame<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
+    let job = &frame.plan.jobs[index];
+    JobData {
+        settings: settings(job),
+        members: 1,
+        pid: facts.pid,
+        start_ms: facts.start_ms,
+        error: facts.error,
+        eta_s: facts.eta_s,
+        elapsed_s: frame.elapsed / 1_000_000_000 + 1,
+        windows: facts.watch.windows(),
+        latency_depth: job.depth.depth,
+        ..JobData::default()
+    }
+}
+
+/// What the report needs to know of a job.
+fn settings(job: &JobPlan) -> JobSettings {
+    let record = &job.record;
+    JobSettings {
+        name: job.identity.name.clone(),
+        group_id: job.identity.group,
+        group_reporting: job.reporting.group,
+        description: job.identity.description.clone(),
+        options: job.identity.options.clone(),
+        continue_on_error: job.reporting.continue_on_error.contains(&true),
+        percentiles: record.percentiles.clone(),
+        percentile_decimals: decimals(&record.percentiles),
+        slat_percentiles: record.slat_percentiles,
+        clat_percentiles: record.clat_percentiles,
+        lat_percentiles: record.lat_percentiles,
+        unified: match job.reporting.unified {
+            Unified::None => report::Unified::Separate,
+            Unified::Mixed => report::Unified::Mixed,
+            Unified::Both => report::Unified::Both,
+        },
+        style: style(&job.reporting),
+        stats: job.reporting.stats,
+        ..JobSettings::default()
+    }
+}
+
+/// Decimals that the percentages need: as many as the finest has, at least two.
+fn decimals(percentiles: &[f64]) -> u32 {
+    let needed = |p: &f64| {
+        let text = p.to_string();
+        text.split_once('.').map_or(0, |(_, fraction)| fraction.len() as u32)
+    };
+    percentiles.iter().map(needed).max().unwrap_or(0).clamp(2, 9)
+}
+
+/// How a job's numbers are printed.
+pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
+    NumberStyle {
+        figures: u32::from(reporting.significant_figures),
+        kb_base: reporting.kb_base,
+        bits: reporting.unit_base == 1,
+    }
+}
+
+/// The whole report.
+pub(crate) fn report(frame: &Frame<'_>, jobs: Vec<JobData>, disks: &Disks) -> Report {
+    let text = |errno: i32| errno::text(errno).to_string();
+    let (jobs, groups) = assemble(jobs, &text);
+    Report {
+        schema: SCHEMA,
+        version: frame.version.to_owned(),
+        unix_ms: host::wall_time() / MS,
+        utc_offset_s: frame.utc_offset_s,
+        global_options: frame.plan.global_options.clone(),
+        jobs,
+        groups,
+        disks: disks.report(),
+        extras: Extras { clock: Some(clock_report()), ..Extras::default() },
+    }
+}
+
+fn clock_report() -> ClockReport {
+    let clock = clock::Clock::best();
+    let resolution = clock.hertz().map_or(1.0, |hertz| 1e9 / hertz.max(1) as f64);
+    ClockReport {
+        source: clock.source().word().to_owned(),
+        cost_ns: clock.read_cost_ps() as f64 / 1000.0,
+        resolution_ns: resolution,
+    }
+}
+
+/// What one job is found under in messages.
+pub(crate) fn name(plan: &Plan, index: usize) -> &str {
+    plan.jobs.get(index).map_or("", |job| &job.identity.name)
+}

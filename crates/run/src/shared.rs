@@ -1,0 +1,77 @@
+//! What the run keeps of each job, shared by its thread and the run's own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::Sender;
+
+use fiord_plan::Plan;
+use fiord_stat::live::Live;
+
+use crate::control::JobControl;
+use crate::error::JobError;
+use crate::worker::WorkerResult;
+
+/// One job's part.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub control: JobControl,
+    pub live: Live,
+    /// The thread's id, 0 before it runs.
+    pub tid: AtomicU32,
+}
+
+impl Shared {
+    pub fn new() -> Self {
+        Shared { control: JobControl::new(), live: Live::new(), tid: AtomicU32::new(0) }
+    }
+}
+
+/// What all threads of a run share.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub plan: Arc<Plan>,
+    pub jobs: Vec<Shared>,
+    /// The run is being cut short: no layout goes on, no job starts.
+    pub cancelled: AtomicBool,
+    /// Where files that the run itself makes go (`--aux-path`).
+    pub aux_path: PathBuf,
+}
+
+impl Run {
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// What a job's thread tells the run.
+#[derive(Debug)]
+pub(crate) enum Message {
+    LayingOut { index: usize, files: usize, bytes: u64 },
+    Command { index: usize, when: &'static str, output: PathBuf },
+    Warning { index: usize, what: String },
+    /// A job is set up and waits for the others.
+    Ready,
+    Ended { index: usize, result: Box<Finished> },
+}
+
+/// How a job's thread ended.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    /// What the worker did; `None` when it was never reached.
+    pub worker: Option<WorkerResult>,
+    /// What went wrong before or after it.
+    pub error: Option<JobError>,
+}
+
+impl Finished {
+    /// The first thing that went wrong.
+    pub fn first_error(&self) -> Option<&JobError> {
+        self.worker.as_ref().and_then(|w| w.error.as_ref()).or(self.error.as_ref())
+    }
+}
+
+/// A message that nobody hears is no error: the run has ended without waiting.
+pub(crate) fn tell(sender: &Sender<Message>, message: Message) {
+    let _ = sender.send(message);
+}
