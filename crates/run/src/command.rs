@@ -30,7 +30,8 @@ pub(crate) fn run(line: &str, op: &'static str, output: &Path) -> Result<(), Job
     if status.success() {
         return Ok(());
     }
-    let detail = format!("the command `{line}` ended with {status}; its output is in {}", output.display());
+    let detail =
+        format!("the command `{line}` ended with {status}; its output is in {}", output.display());
     Err(JobError::new(op, 0, detail))
 }
 

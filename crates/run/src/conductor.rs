@@ -17,12 +17,12 @@ use fiord_sys::clock;
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
 use crate::events::{Event, Observer};
+use crate::jobthread;
 use crate::layout::{self, Done, Overseer};
 use crate::monitor::{Disks, Meter, Outcome, Watch};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
-use crate::jobthread;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -236,7 +236,8 @@ impl<'a> Conductor<'a> {
         let jobs = self.books.iter().zip(&self.run.plan.jobs).filter(|(b, _)| b.finished.is_none());
         let windows = jobs.filter_map(|(book, job)| book.watch.due(job)).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
-        let due = [windows, delay, self.next_progress, self.next_status].into_iter().flatten().min();
+        let due =
+            [windows, delay, self.next_progress, self.next_status].into_iter().flatten().min();
         due.unwrap_or(u64::MAX).clamp(now, now + TICK)
     }
 
@@ -511,3 +512,6 @@ impl Overseer for InOrder<'_, '_> {
         self.conductor.observer.event(&Event::Warning { job: self.job, what });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,9 +50,9 @@ impl<'p> FileSet<'p> {
             .no_access_time(regular)
             .mode(0o644);
         let fd = match access.open(&plan.path) {
-            Err(e) if write_only_device(&e, plan, how.read_only) => self
-                .write_only(plan)
-                .map_err(|e| open_failed(plan, &e, how.direct)),
+            Err(e) if write_only_device(&e, plan, how.read_only) => {
+                self.write_only(plan).map_err(|e| open_failed(plan, &e, how.direct))
+            }
             other => other.map_err(|e| open_failed(plan, &e, how.direct)),
         }?;
         if file::facts_of(&fd).is_ok_and(|facts| facts.kind == file::Kind::Directory) {
@@ -86,7 +86,8 @@ impl<'p> FileSet<'p> {
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
             file::set_lifetime(fd.as_fd(), lifetime(hint)).map_err(|e| {
                 let mut error = failed("write_hint", plan, &e);
-                error.detail = "this file system or kernel takes no write hints; drop write_hint".into();
+                error.detail =
+                    "this file system or kernel takes no write hints; drop write_hint".into();
                 error
             })?;
         }
@@ -161,6 +162,23 @@ impl Files for FileSet<'_> {
             if plan.kind == FileKind::Regular {
                 file::remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
                 self.made[index] = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_file_systems(&mut self) -> Result<(), JobError> {
+        let mut synced = Vec::new();
+        for plan in &self.job.target.files {
+            if !matches!(plan.kind, FileKind::Regular | FileKind::Block) {
+                continue;
+            }
+            // By path: the file may be closed by now (`openfiles`).
+            let fd = Open::read_only().open(&plan.path).map_err(|e| failed("syncfs", plan, &e))?;
+            let device = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?.device;
+            if !synced.contains(&device) {
+                file::sync_file_system(&fd).map_err(|e| failed("syncfs", plan, &e))?;
+                synced.push(device);
             }
         }
         Ok(())

@@ -20,7 +20,11 @@ use crate::{command, thread, worker};
 const STACK: usize = 512 << 10;
 
 /// Starts a job's thread. Its last word is always [`Message::Ended`].
-pub(crate) fn spawn(run: &Arc<Run>, index: usize, sender: &Sender<Message>) -> Result<(), JobError> {
+pub(crate) fn spawn(
+    run: &Arc<Run>,
+    index: usize,
+    sender: &Sender<Message>,
+) -> Result<(), JobError> {
     let thread_run = Arc::clone(run);
     let thread_sender = sender.clone();
     let body = move || {
@@ -29,7 +33,8 @@ pub(crate) fn spawn(run: &Arc<Run>, index: usize, sender: &Sender<Message>) -> R
     };
     let builder = std::thread::Builder::new().stack_size(STACK);
     builder.spawn(body).map(drop).map_err(|e| {
-        let detail = "no thread for the job; fewer numjobs, or a higher limit (ulimit -u, pids.max), help";
+        let detail =
+            "no thread for the job; fewer numjobs, or a higher limit (ulimit -u, pids.max), help";
         JobError::new("thread", e.raw_os_error().unwrap_or(0), detail)
     })
 }
@@ -57,11 +62,14 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     let job = &run.plan.jobs[index];
     shared.tid.store(thread::id(), Ordering::Relaxed);
     shared.control.set_phase(Phase::SetUp);
-    let mut finished = Finished::default();
-    finished.error = before(run, index, &ended.sender).err();
+    let error = before(run, index, &ended.sender).err();
+    let mut finished = Finished { worker: None, error };
     if finished.error.is_none() && !shared.control.stopped() && !job.target.layout.only {
         let mut files = FileSet::new(job);
-        finished.worker = Some(worker::run(job, &mut files, &shared.control, &shared.live, &|| tell(&ended.sender, Message::Ready)));
+        finished.worker =
+            Some(worker::run(job, &mut files, &shared.control, &shared.live, &|| {
+                tell(&ended.sender, Message::Ready)
+            }));
         drop(files);
         if let Err(error) = after(run, index, &ended.sender) {
             finished.error.get_or_insert(error);

@@ -1,6 +1,34 @@
 //! The run: file layout, workers, groups, the inner loop and the monitor. It fills the report and
 //! emits events; it prints nothing.
+//!
+//! | question | module |
+//! |---|---|
+//! | in what order does everything happen | [`conductor`] |
+//! | which job may start when, and which end together | [`schedule`] |
+//! | which files are made before the run, and how | [`layout`] |
+//! | how is a file opened, advised, dropped from the cache | [`files`] |
+//! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
+//! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
+//! | the inner loop | [`worker`] |
+//! | rates over windows, the live line, disk counters | `monitor/` |
+//! | how do counters become the report | `report.rs` |
+//! | what is told while it runs | [`events`] |
 
+mod command;
+pub mod conductor;
 pub mod control;
 pub mod error;
+pub mod events;
+pub mod files;
+mod jobthread;
+pub mod layout;
+mod monitor;
+mod report;
+pub mod schedule;
+#[cfg(test)]
+mod scratch;
+mod shared;
+mod thread;
 pub mod worker;
+
+pub use conductor::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed, run};

@@ -88,9 +88,7 @@ impl<'p> Schedule<'p> {
         let same = |other: &JobPlan| match job.end.exit_what {
             ExitWhat::All => true,
             ExitWhat::Group => other.identity.group == job.identity.group,
-            ExitWhat::Stonewall => {
-                other.identity.stonewall_group == job.identity.stonewall_group
-            }
+            ExitWhat::Stonewall => other.identity.stonewall_group == job.identity.stonewall_group,
         };
         let others = self.jobs.iter().enumerate();
         others

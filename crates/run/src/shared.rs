@@ -47,12 +47,26 @@ impl Run {
 /// What a job's thread tells the run.
 #[derive(Debug)]
 pub(crate) enum Message {
-    LayingOut { index: usize, files: usize, bytes: u64 },
-    Command { index: usize, when: &'static str, output: PathBuf },
-    Warning { index: usize, what: String },
+    LayingOut {
+        index: usize,
+        files: usize,
+        bytes: u64,
+    },
+    Command {
+        index: usize,
+        when: &'static str,
+        output: PathBuf,
+    },
+    Warning {
+        index: usize,
+        what: String,
+    },
     /// A job is set up and waits for the others.
     Ready,
-    Ended { index: usize, result: Box<Finished> },
+    Ended {
+        index: usize,
+        result: Box<Finished>,
+    },
 }
 
 /// How a job's thread ended.

@@ -27,7 +27,8 @@ pub(super) fn write(
     overseer: &mut dyn Overseer,
 ) -> Result<Done, JobError> {
     let file = fd.try_clone().map(File::from);
-    let file = file.map_err(|e| JobError::new("dup", e.raw_os_error().unwrap_or(0), "").at(&plan.path))?;
+    let file =
+        file.map_err(|e| JobError::new("dup", e.raw_os_error().unwrap_or(0), "").at(&plan.path))?;
     let start = range.start;
     let writer = Writer { file: &file, plan, range, fill_device: job.end.fill_device, overseer };
     let lanes = Lanes::new(job.load.seed, job.identity.index as u64);

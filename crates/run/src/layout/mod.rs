@@ -125,7 +125,8 @@ fn make(
     if let Err(error) = file::allocate(fd.as_fd(), how(layout.fallocate), present, needed - present)
     {
         // Not fatal: writing shows whether there really is no room, and says so better.
-        let what = format!("fallocate of {} failed: {error}; going on without", plan.path.display());
+        let what =
+            format!("fallocate of {} failed: {error}; going on without", plan.path.display());
         overseer.warning(&what);
     }
     let done = if holds_data(job) {

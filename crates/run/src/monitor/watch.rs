@@ -2,7 +2,7 @@
 
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
-use fiord_stat::windows::{RateStat, Windows};
+use fiord_stat::windows::Windows;
 
 use crate::control::{JobControl, Phase, StopReason};
 
@@ -59,7 +59,8 @@ impl Watch {
             self.bandwidth.sample(now, totals);
             self.iops.sample(now, totals);
         }
-        if job.end.runtime.is_some_and(|t| now >= measured.saturating_add(t).saturating_add(GRACE)) {
+        if job.end.runtime.is_some_and(|t| now >= measured.saturating_add(t).saturating_add(GRACE))
+        {
             control.stop(StopReason::Runtime);
         }
     }
@@ -80,7 +81,8 @@ impl Watch {
 
     /// The samples: bandwidth from its windows, IOPS from theirs.
     pub fn windows(&self) -> Windows {
-        let iops: [RateStat; 3] = self.iops.iops;
-        Windows { iops, ..self.bandwidth.clone() }
+        let mut windows = self.bandwidth.clone();
+        windows.iops = self.iops.iops;
+        windows
     }
 }

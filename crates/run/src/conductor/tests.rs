@@ -1,0 +1,143 @@
+use std::collections::VecDeque;
+
+use fiord_plan::{EnginePlan, ExitWhat};
+
+use super::*;
+
+/// Keeps the names of what happened.
+#[derive(Default)]
+struct Log(Vec<String>);
+
+impl Observer for Log {
+    fn event(&mut self, event: &Event<'_>) {
+        self.0.push(match event {
+            Event::JobStarted { index } => format!("start {index}"),
+            Event::JobEnded { index, error, .. } => format!("end {index} {}", error.is_some()),
+            Event::Status(report) => format!("status {}", report.jobs.len()),
+            Event::Progress(progress) => format!("progress {}", progress.phases.len()),
+            Event::Terminating { signal } => format!("signal {signal}"),
+            other => format!("{other:?}"),
+        });
+    }
+}
+
+/// Interrupts at given times after the start, ms.
+struct At(VecDeque<(u64, Interrupt)>, u64);
+
+impl Interrupts for At {
+    fn next(&mut self) -> Option<Interrupt> {
+        let elapsed = clock::monotonic() - self.1;
+        let due = self.0.front().is_some_and(|(at, _)| elapsed >= at * MS);
+        if due { self.0.pop_front().map(|(_, interrupt)| interrupt) } else { None }
+    }
+}
+
+fn jobs(n: usize) -> Vec<JobPlan> {
+    let mut jobs = vec![JobPlan::plain(EnginePlan::Null, 1 << 20); n];
+    for (index, job) in jobs.iter_mut().enumerate() {
+        job.identity.index = index;
+        job.identity.name = format!("job{index}");
+        job.reporting.stats = true;
+        job.target.layout.serialize = true;
+    }
+    jobs
+}
+
+fn options() -> RunOptions {
+    RunOptions {
+        progress: None,
+        status: None,
+        aux_path: PathBuf::from("."),
+        version: "fio-3.42 (test)".into(),
+        utc_offset_s: 0,
+    }
+}
+
+fn run_all(jobs: Vec<JobPlan>, at: Vec<(u64, Interrupt)>) -> (RunResult, Vec<String>) {
+    let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
+    let mut log = Log::default();
+    let mut interrupts = At(at.into(), clock::monotonic());
+    let result = run(plan, &options(), &mut log, &mut interrupts);
+    (result, log.0)
+}
+
+fn forever(job: &mut JobPlan) {
+    job.end.time_based = true;
+    job.end.runtime = Some(30 * SECOND);
+}
+
+#[test]
+fn jobs_run_and_are_reported() {
+    let mut jobs = jobs(3);
+    jobs[2].start.stonewall = true;
+    let (result, log) = run_all(jobs, Vec::new());
+    assert_eq!(result.report.jobs.len(), 3);
+    assert!(result.report.jobs.iter().all(|job| job.dirs[0].io_bytes == 1 << 20));
+    assert!(result.errors.is_empty() && result.signal.is_none() && result.stuck.is_empty());
+    let third = log.iter().position(|line| line == "start 2").unwrap();
+    assert!(log.iter().position(|line| line == "end 0 false").unwrap() < third, "{log:?}");
+}
+
+#[test]
+fn a_signal_ends_running_jobs_and_those_to_come() {
+    let mut jobs = jobs(2);
+    forever(&mut jobs[0]);
+    jobs[1].start.stonewall = true;
+    let (result, log) = run_all(jobs, vec![(60, Interrupt::End(2))]);
+    assert_eq!(result.signal, Some(2));
+    assert!(log.contains(&"signal 2".to_owned()));
+    assert_eq!(result.report.jobs.len(), 2);
+    assert!(result.report.jobs[0].dirs[0].io_bytes > 0);
+    assert!(result.report.jobs[0].runtime_ms >= 20);
+    assert_eq!(result.report.jobs[1].runtime_ms, 0);
+}
+
+#[test]
+fn a_status_report_does_not_disturb() {
+    let mut jobs = jobs(2);
+    forever(&mut jobs[0]);
+    forever(&mut jobs[1]);
+    let (result, log) = run_all(
+        jobs,
+        vec![(60, Interrupt::Status), (120, Interrupt::Status), (160, Interrupt::End(15))],
+    );
+    assert_eq!(log.iter().filter(|line| *line == "status 2").count(), 2);
+    assert_eq!(result.signal, Some(15));
+}
+
+#[test]
+fn exitall_ends_the_others() {
+    let mut jobs = jobs(3);
+    forever(&mut jobs[1]);
+    jobs[0].end.exitall = true;
+    jobs[0].end.exit_what = ExitWhat::All;
+    jobs[2].start.stonewall = true;
+    let (result, _) = run_all(jobs, Vec::new());
+    assert!(result.report.jobs[1].runtime_ms < 10_000);
+    assert_eq!(result.report.jobs[2].runtime_ms, 0);
+}
+
+#[test]
+fn one_job_that_fails_leaves_the_others_alone() {
+    let mut jobs = jobs(2);
+    jobs[0].start.prerun = Some("exit 3".into());
+    let dir = crate::scratch::Scratch::new();
+    let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
+    let options = RunOptions { aux_path: dir.path().to_path_buf(), ..options() };
+    let result = run(plan, &options, &mut Log::default(), &mut Undisturbed);
+    assert_eq!(result.errors.len(), 1);
+    assert_eq!(result.errors[0].0, 0);
+    assert_ne!(result.report.jobs[0].error, 0);
+    assert_eq!(result.report.jobs[1].error, 0);
+    assert_eq!(result.report.jobs[1].dirs[0].io_bytes, 1 << 20);
+}
+
+#[test]
+fn a_thousand_jobs_start_and_end_quickly() {
+    let jobs = jobs(1000);
+    let before = clock::monotonic();
+    let (result, _) = run_all(jobs, Vec::new());
+    assert_eq!(result.report.jobs.len(), 1000);
+    // Under two seconds when built for speed; room for a debug build on a busy machine.
+    assert!(clock::monotonic() - before < 20 * SECOND);
+}

@@ -1,0 +1,62 @@
+use fiord_plan::EnginePlan;
+
+use super::*;
+use crate::scratch::Scratch;
+
+fn job(path: std::path::PathBuf, size: u64) -> JobPlan {
+    let mut job = JobPlan::plain(EnginePlan::Psync, size);
+    job.target.open.read_only = true;
+    job.target.files = vec![FilePlan {
+        path,
+        kind: FileKind::Regular,
+        offset: 0,
+        len: size,
+        size_now: None,
+        size_needed: None,
+    }];
+    job
+}
+
+#[test]
+fn a_file_is_opened_once_and_again_after_it_was_closed() {
+    let dir = Scratch::new();
+    let path = dir.path().join("f");
+    std::fs::write(&path, [1u8; 4096]).unwrap();
+    let job = job(path, 4096);
+    let mut files = FileSet::new(&job);
+    let one = files.open(0).unwrap().fd.unwrap();
+    let two = files.open(0).unwrap().fd.unwrap();
+    assert!(Arc::ptr_eq(&one, &two));
+    files.ready().unwrap();
+    files.close(0).unwrap();
+    assert!(!Arc::ptr_eq(&one, &files.open(0).unwrap().fd.unwrap()));
+}
+
+#[test]
+fn a_missing_file_and_a_directory_are_named() {
+    let dir = Scratch::new();
+    let missing = job(dir.path().join("none"), 4096);
+    let error = FileSet::new(&missing).open(0).unwrap_err();
+    assert_eq!((error.errno, error.op), (2, "open"));
+    assert!(error.to_string().contains("none"), "{error}");
+    let directory = job(dir.path().to_path_buf(), 4096);
+    let error = FileSet::new(&directory).open(0).unwrap_err();
+    assert_eq!(error.errno, EISDIR);
+    assert!(FileSet::new(&directory).open(7).is_err());
+}
+
+#[test]
+fn files_removed_each_loop_are_made_again() {
+    let dir = Scratch::new();
+    let mut job = job(dir.path().join("f"), 8192);
+    job.target.files[0].size_needed = Some(8192);
+    job.target.open.create = true;
+    crate::layout::again(&job, &job.target.files[0]).unwrap();
+    let mut files = FileSet::new(&job);
+    files.open(0).unwrap();
+    files.close(0).unwrap();
+    files.next_loop().unwrap();
+    assert!(!job.target.files[0].path.exists());
+    files.open(0).unwrap();
+    assert_eq!(std::fs::metadata(&job.target.files[0].path).unwrap().len(), 8192);
+}

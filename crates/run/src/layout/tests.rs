@@ -1,0 +1,134 @@
+use std::os::unix::fs::MetadataExt;
+
+use fiord_plan::{EnginePlan, Mix};
+
+use super::*;
+use crate::scratch::Scratch;
+
+/// Remembers what it is told; cancels after so many questions.
+#[derive(Default)]
+struct Notes {
+    laid_out: Vec<(usize, u64)>,
+    warnings: Vec<String>,
+    patience: Option<u32>,
+}
+
+impl Overseer for Notes {
+    fn cancelled(&mut self) -> bool {
+        match &mut self.patience {
+            None => false,
+            Some(0) => true,
+            Some(n) => {
+                *n -= 1;
+                false
+            }
+        }
+    }
+    fn laying_out(&mut self, files: usize, bytes: u64) {
+        self.laid_out.push((files, bytes));
+    }
+    fn warning(&mut self, what: &str) {
+        self.warnings.push(what.to_owned());
+    }
+}
+
+fn job(dir: &Scratch, size: u64) -> JobPlan {
+    let mut job = JobPlan::plain(EnginePlan::Psync, size);
+    job.target.layout.serialize = true;
+    job.target.open.create = true;
+    job.target.open.read_only = false;
+    job.target.files = vec![FilePlan {
+        path: dir.path().join("deep/er/file"),
+        kind: FileKind::Regular,
+        offset: 0,
+        len: size,
+        size_now: None,
+        size_needed: Some(size),
+    }];
+    job
+}
+
+#[test]
+fn a_file_to_read_is_written_and_holds_no_zeroes() {
+    let dir = Scratch::new();
+    let mut job = job(&dir, (3 << 20) + 5);
+    job.content = fiord_plan::Content::Scramble;
+    let mut notes = Notes::default();
+    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Complete);
+    assert_eq!(notes.laid_out, [(1, (3 << 20) + 5)]);
+    let bytes = std::fs::read(&job.target.files[0].path).unwrap();
+    assert_eq!(bytes.len(), (3 << 20) + 5);
+    assert!(bytes.chunks(4096).all(|block| block.iter().any(|b| *b != 0)));
+    // Nothing is done a second time.
+    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Complete);
+    assert_eq!(notes.laid_out.len(), 1);
+}
+
+#[test]
+fn a_file_to_write_is_only_allocated() {
+    let dir = Scratch::new();
+    let mut job = job(&dir, 1 << 20);
+    job.load.mix = Mix::Write;
+    for (mode, size) in
+        [(Fallocate::None, 0), (Fallocate::Truncate, 1 << 20), (Fallocate::Posix, 1 << 20)]
+    {
+        job.target.layout.fallocate = mode;
+        prepare(&job, &mut Notes::default()).unwrap();
+        let facts = std::fs::metadata(&job.target.files[0].path).unwrap();
+        assert_eq!(facts.size(), size, "{mode:?}");
+        std::fs::remove_file(&job.target.files[0].path).unwrap();
+    }
+}
+
+#[test]
+fn what_is_there_stays() {
+    let dir = Scratch::new();
+    let job = job(&dir, 1 << 20);
+    let path = &job.target.files[0].path;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, b"precious").unwrap();
+    prepare(&job, &mut Notes::default()).unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    assert_eq!(bytes.len(), 1 << 20);
+    assert_eq!(&bytes[..8], b"precious");
+}
+
+#[test]
+fn cut_short_it_leaves_nothing_half_made() {
+    let dir = Scratch::new();
+    let mut job = job(&dir, 8 << 20);
+    let path = job.target.files[0].path.clone();
+    let mut notes = Notes { patience: Some(2), ..Notes::default() };
+    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
+    assert!(!path.exists());
+    std::fs::write(&path, b"precious").unwrap();
+    job.target.files[0].size_now = Some(8);
+    let mut notes = Notes { patience: Some(2), ..Notes::default() };
+    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+}
+
+#[test]
+fn nothing_is_made_where_that_is_forbidden() {
+    let dir = Scratch::new();
+    let mut job = job(&dir, 1 << 20);
+    job.target.open.create = false;
+    let error = prepare(&job, &mut Notes::default()).unwrap_err();
+    assert_eq!(error.errno, ENOENT);
+    assert!(error.to_string().contains("allow_file_create=0"), "{error}");
+    assert!(!dir.path().join("deep").exists());
+    job.target.layout.on_open = true;
+    assert_eq!(prepare(&job, &mut Notes::default()).unwrap(), Done::Complete);
+}
+
+#[test]
+fn a_full_device_is_an_error_that_says_what_to_do() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let dir = Scratch::new();
+    let job = job(&dir, 1 << 20);
+    let error =
+        fill::write(&job, &job.target.files[0], &full.into(), 0..1 << 20, &mut Notes::default());
+    let error = error.unwrap_err();
+    assert_eq!((error.errno, error.offset), (ENOSPC, Some(0)));
+    assert!(error.to_string().contains("1 MiB are missing"), "{error}");
+}
