@@ -6,11 +6,13 @@
 //! The one entry point is [`invocation`].
 pub mod assemble;
 pub mod command;
+pub mod completion;
 pub mod diagnostic;
 pub mod expand;
 pub mod expression;
 pub mod file;
 pub mod load;
+pub mod man;
 pub mod number;
 pub mod option;
 pub mod rational;

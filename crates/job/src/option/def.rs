@@ -202,9 +202,9 @@ pub enum Unit {
 /// The shape of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Given without a value it is on; `=0` turns it off again.
+    /// The name alone switches it on; `=0` turns it off again.
     Switch,
-    /// `0` or `1`; without a value it is on.
+    /// `0` or `1`; the name alone is an error, as in fio.
     Bool,
     /// Free text.
     Text,

@@ -2,5 +2,7 @@
 pub mod def;
 pub mod parse;
 pub mod read;
+pub mod reference;
+pub mod shape;
 pub mod table;
 pub mod value;

@@ -1,0 +1,120 @@
+//! The manual page, in roff, made from the declarations.
+
+use std::fmt::Write;
+
+use crate::command::table::{Argument, COMMANDS, CommandDef};
+use crate::option::def::{Category, Kind, OptionDef, Scope, Support, Word};
+use crate::option::shape::shape;
+use crate::option::table;
+
+/// `docs/fiord.1`.
+pub fn man() -> String {
+    let mut out = String::from(
+        ".\\\" Made from the option table by `cargo xtask docs`.\n\
+         .TH FIORD 1 \"\" \"fiord\" \"User Commands\"\n\
+         .SH NAME\nfiord \\- generate storage load and measure what comes of it\n\
+         .SH SYNOPSIS\n.B fiord\n[\\fIoptions\\fR] [\\fIjobfile\\fR ...]\n.br\n.B fiord\n\
+         [\\fIoptions\\fR] \\-\\-name=\\fIjob\\fR [\\fIjob options\\fR] ...\n\
+         .SH DESCRIPTION\n\
+         .B fiord\nruns the jobs that job files or its command line describe, each in its own worker, \
+         and reports bandwidth, I/Os a second and latency. Its job language, command line and output \
+         are those of\n.BR fio (1).\n\
+         .SH OPTIONS\n",
+    );
+    for command in COMMANDS {
+        general(&mut out, command);
+    }
+    out.push_str(".SH JOB OPTIONS\n");
+    for category in Category::ALL {
+        let _ = writeln!(out, ".SS {}", escaped(category.title()));
+        for option in table::options().iter().filter(|o| o.category == category) {
+            entry(&mut out, option);
+        }
+    }
+    out.push_str(".SS Options of single engines\n");
+    for option in table::engine_options() {
+        entry(&mut out, option);
+    }
+    out.push_str(".SH SEE ALSO\n.BR fio (1)\n");
+    out
+}
+
+fn general(out: &mut String, command: &CommandDef) {
+    let _ = write!(out, ".TP\n\\fB\\-\\-{}\\fR", escaped(command.name));
+    let _ = match command.argument {
+        Argument::None => Ok(()),
+        Argument::Required(value) => write!(out, "=\\fI{}\\fR", escaped(value)),
+        Argument::Optional(value) => write!(out, "[=\\fI{}\\fR]", escaped(value)),
+    };
+    if let Some(letter) = command.letter {
+        let _ = write!(out, ", \\fB\\-{letter}\\fR");
+    }
+    let note = if command.support == Support::Later { " (not supported yet)" } else { "" };
+    let _ = write!(out, "\n{}{note}.\n", escaped(command.doc));
+}
+
+fn entry(out: &mut String, option: &OptionDef) {
+    let names = std::iter::once(&option.name).chain(option.aliases);
+    let names: Vec<String> = names.map(|n| format!("\\fB{}\\fR", escaped(n))).collect();
+    let _ = write!(out, ".TP\n{}\n{}\n", names.join(", "), escaped(option.doc));
+    if let Scope::Engine(engines) = option.scope {
+        let _ = writeln!(out, "Engines: {}.", escaped(&engines.join(", ")));
+    }
+    let _ = writeln!(out, "Value: {}.", escaped(&shape(&option.kind)));
+    if let Some(default) = option.default.filter(|d| !d.is_empty()) {
+        let _ = writeln!(out, "Default: {}.", escaped(default));
+    }
+    match option.support {
+        Support::Built => {}
+        Support::Accepted(why) => {
+            let _ = writeln!(out, "Accepted without effect: {}.", escaped(why));
+        }
+        Support::Later => out.push_str("Not supported yet.\n"),
+    }
+    let (Kind::Words { words, .. } | Kind::WordList { words, .. }) = option.kind else { return };
+    out.push_str(".RS\n");
+    words.iter().for_each(|word| item(out, word));
+    out.push_str(".RE\n");
+}
+
+fn item(out: &mut String, word: &Word) {
+    let doc = match word.means {
+        Some(means) => format!("the same as {means}"),
+        None => word.doc.trim_end_matches('.').to_string(),
+    };
+    let _ = write!(out, ".TP\n\\fB{}\\fR\n{}.\n", escaped(word.name), escaped(&doc));
+}
+
+/// Text as roff prints it unchanged: no escapes, no request at the start of a line, and the
+/// backquotes of Markdown taken off.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('`', "");
+    match text.strip_prefix(['.', '\'']) {
+        Some(_) => format!("\\&{text}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_roff_would_take_for_its_own_is_escaped() {
+        assert_eq!(escaped("a-b `c` \\:"), "a\\-b c \\e:");
+        assert_eq!(escaped(".fz files"), "\\&.fz files");
+    }
+
+    #[test]
+    fn every_option_is_in_the_manual() {
+        let page = man();
+        for option in table::options() {
+            assert!(page.contains(&format!("\\fB{}\\fR", escaped(option.name))), "{}", option.name);
+        }
+        // Nothing but requests that are meant begins with a full stop.
+        let requests = [".\\\"", ".TH", ".SH", ".SS", ".TP", ".RS", ".RE", ".B", ".br", ".BR"];
+        for line in page.lines().filter(|l| l.starts_with(['.', '\''])) {
+            assert!(requests.contains(&line.split(' ').next().unwrap_or("")), "{line}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The reference pages, in Markdown, made from the declarations.
+
+use std::fmt::Write;
+
+use super::def::{Category, Kind, OptionDef, Scope, Support, Word};
+use super::shape::shape;
+use super::table;
+
+/// `docs/reference.md`: every option and engine, a chapter a category.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# Options of a job\n\n\
+         This page is made from the declarations in `crates/job/src/option/table/` by `cargo xtask \
+         docs`.\n\nAn option may stand in a job's section, in `[global]` or, after two dashes, on the \
+         command line. Sizes take the suffixes `k`, `m`, `g`, `t`, `p` (see `kb_base`); times take \
+         `us`, `ms`, `s`, `m`, `h`, `d`; every number may be an expression in parentheses. What is \
+         marked *not supported yet* is read and checked, and a run that asks for it ends before any \
+         I/O. See also [which options work](compatibility.md).\n",
+    );
+    for category in Category::ALL {
+        let _ = write!(out, "\n## {}\n", category.title());
+        let of = |o: &&&'static OptionDef| o.category == category;
+        for option in table::options().iter().filter(of) {
+            entry(&mut out, option);
+        }
+        if category == Category::Engine {
+            engines(&mut out);
+        }
+    }
+    out
+}
+
+/// `docs/compatibility.md`: what works, what needs no work, and what is to come.
+pub fn compatibility() -> String {
+    let options = table::options().iter().chain(table::engine_options());
+    let (mut built, mut accepted, mut later) = (0, 0, 0);
+    let mut rows = String::new();
+    for option in options {
+        match option.support {
+            Support::Built => built += 1,
+            Support::Accepted(_) => accepted += 1,
+            Support::Later => later += 1,
+        }
+        let _ = writeln!(rows, "| `{}` | {} | {} |", option.name, whose(option), status(option));
+    }
+    let mut engines = String::new();
+    for engine in table::engines() {
+        let works = if engine.support == Support::Later { "not yet" } else { "works" };
+        let _ = writeln!(engines, "| `{}` | {works} |", engine.name);
+    }
+    format!(
+        "# Which options and engines work\n\n\
+         This page is made from the option table by `cargo xtask docs`. An option that does not work \
+         yet is read and checked, and a run that asks for it ends before any I/O; setting it to what \
+         happens anyway (`verify=0`) is no use of it.\n\n\
+         Options: {built} work, {accepted} need nothing done, {later} do not work yet.\n\n\
+         | engine | |\n|---|---|\n{engines}\n\
+         | option | engines | |\n|---|---|---|\n{rows}"
+    )
+}
+
+fn status(option: &OptionDef) -> String {
+    let later: Vec<String> = words(&option.kind)
+        .iter()
+        .filter(|w| w.support == Support::Later && w.means.is_none())
+        .map(|w| format!("`{}`", w.name))
+        .collect();
+    match option.support {
+        Support::Built if later.is_empty() || option.name == "ioengine" => "works".into(),
+        Support::Built => format!("works, without {}", later.join(", ")),
+        Support::Accepted(why) => format!("accepted: {why}"),
+        Support::Later => "not yet".into(),
+    }
+}
+
+fn whose(option: &OptionDef) -> String {
+    match option.scope {
+        Scope::Job => "all".into(),
+        Scope::Engine(engines) => engines.join(", "),
+    }
+}
+
+/// The value words of a kind, if it has any.
+pub(super) fn words(kind: &Kind) -> &'static [Word] {
+    match *kind {
+        Kind::Words { words, .. } | Kind::WordList { words, .. } => words,
+        _ => &[],
+    }
+}
+
+fn entry(out: &mut String, option: &OptionDef) {
+    let _ = write!(out, "\n### `{}`\n\n", option.name);
+    if let Scope::Engine(engines) = option.scope {
+        let _ = write!(out, "Engines: {}. ", codes(engines));
+    }
+    if !option.aliases.is_empty() {
+        let _ = write!(out, "Also {}. ", codes(option.aliases));
+    }
+    let _ = write!(out, "Value: {}.", shape(&option.kind));
+    match option.default {
+        Some("") => out.push_str(" Default: empty."),
+        Some(default) => {
+            let _ = write!(out, " Default: `{default}`.");
+        }
+        None => {}
+    }
+    if let Some(parent) = option.parent {
+        let _ = write!(out, " Refines `{parent}`.");
+    }
+    if option.since != "3.33" {
+        let _ = write!(out, " {}", since(option.since));
+    }
+    let _ = write!(out, "\n\n{}\n", option.doc);
+    match option.support {
+        Support::Built => {}
+        Support::Accepted(why) => {
+            let _ = write!(out, "\n*Accepted without effect: {why}.*\n");
+        }
+        Support::Later => out.push_str("\n*Not supported yet.*\n"),
+    }
+    // The engines have a table of their own.
+    if option.name != "ioengine" {
+        word_list(out, words(&option.kind), option.support);
+    }
+    let _ = write!(out, "\n```ini\n{}\n```\n", option.example);
+}
+
+fn since(release: &str) -> String {
+    if release == "fiord" {
+        "Not in fio.".into()
+    } else {
+        format!("New after fio 3.33, in {release} at the latest.")
+    }
+}
+
+fn codes(names: &[&str]) -> String {
+    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn word_list(out: &mut String, words: &[Word], of: Support) {
+    if words.is_empty() {
+        return;
+    }
+    out.push('\n');
+    for word in words {
+        let note = match word.support {
+            Support::Later if of != Support::Later => " (*not supported yet*)",
+            _ => "",
+        };
+        let _ = match word.means {
+            Some(means) => writeln!(out, "- `{}`: the same as `{means}`{note}", word.name),
+            None => writeln!(out, "- `{}`: {}{note}", word.name, word.doc),
+        };
+    }
+}
+
+fn engines(out: &mut String) {
+    out.push_str("\n### The engines\n\n| name | | |\n|---|---|---|\n");
+    for engine in table::engines() {
+        let also = match engine.aliases {
+            [] => String::new(),
+            aliases => format!(" Also {}.", codes(aliases)),
+        };
+        let status = if engine.support == Support::Later { "not supported yet" } else { "" };
+        let depth = if engine.synchronous { " One I/O at a time." } else { "" };
+        let _ = writeln!(out, "| `{}` | {}{also}{depth} | {status} |", engine.name, engine.doc);
+    }
+    out.push_str("\n## Options of single engines\n");
+    for option in table::engine_options() {
+        entry(out, option);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_has_its_entry() {
+        let page = reference();
+        for option in table::options().iter().chain(table::engine_options()) {
+            assert!(page.contains(&format!("\n### `{}`\n", option.name)), "{}", option.name);
+        }
+        assert!(
+            page.contains("\n## Block size\n\n### `bs`\n\nAlso `blocksize`. Value: one to three")
+        );
+    }
+
+    #[test]
+    fn the_table_says_what_works() {
+        let page = compatibility();
+        assert!(page.contains("| `bs` | all | works |\n"));
+        assert!(page.contains("| `rate` | all | not yet |\n"));
+        assert!(page.contains("| `thread` | all | accepted: workers are always threads |\n"));
+        assert!(page.contains("| `zonemode` | all | works, without `strided`, `zbd` |\n"));
+    }
+}
