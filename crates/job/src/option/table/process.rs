@@ -59,7 +59,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::Text,
         "The name of the worker's thread, as `ps` and `top` show it. The kernel keeps 15 bytes.",
         "comm=reader",
-    ),
+    )
+    .since("3.42"),
     option(
         "nice",
         Kind::int(-20, 19),
@@ -85,7 +86,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::int(0, 1023),
         "A hint that goes with the I/O priority, for instance the index of a command duration limit.",
         "priohint=1",
-    ),
+    )
+    .since("3.42"),
     option(
         "cpumask",
         Kind::COUNT64,

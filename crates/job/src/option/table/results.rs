@@ -140,7 +140,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .alias(&["log_max_value"])
     .default("avg")
-    .later(),
+    .later()
+    .since("3.42"),
     option(
         "log_offset",
         Kind::Bool,

@@ -62,7 +62,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "Says what all files of the job are, which saves one look at each of a very large set.",
         "filetype=file",
     )
-    .default("none"),
+    .default("none")
+    .since("3.42"),
     option(
         "opendir",
         Kind::Text,

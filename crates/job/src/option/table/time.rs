@@ -86,5 +86,6 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "The number of the clock (as in `clock_gettime(2)`) by which `job_start` in JSON reports is \
          stamped. 0 is the real-time clock.",
         "job_start_clock_id=1",
-    ),
+    )
+    .since("3.42"),
 ];

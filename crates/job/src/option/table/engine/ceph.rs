@@ -60,7 +60,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "rbd_encryption_format=luks2",
     )
     .of(&["rbd"])
-    .later(),
+    .later()
+    .since("3.42"),
     option(
         "rbd_encryption_passphrase",
         Kind::Text,
@@ -68,5 +69,6 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "rbd_encryption_passphrase=secret",
     )
     .of(&["rbd"])
-    .later(),
+    .later()
+    .since("3.42"),
 ];

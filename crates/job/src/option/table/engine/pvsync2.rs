@@ -34,8 +34,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "Goes through the page cache but leaves nothing behind in it (`RWF_DONTCACHE`, Linux 6.14).",
         "uncached=1",
     )
-    .of(&["pvsync2", "io_uring", "io_uring_cmd"])
-    .since("3.42"),
+    .of(&["pvsync2", "io_uring", "io_uring_cmd"]),
     option(
         "nowait",
         Kind::Bool,

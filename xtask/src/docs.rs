@@ -1,0 +1,68 @@
+//! What is written from the option table: reference pages, manual, completions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use fiord_job::option::reference;
+use fiord_job::{completion, man};
+
+/// `cargo xtask docs [--check]`.
+pub fn task(args: &[String]) -> Result<()> {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        [] => write(),
+        ["--check"] => match stale().as_slice() {
+            [] => Ok(()),
+            files => bail!("out of date, run `cargo xtask docs`: {}", files.join(", ")),
+        },
+        other => bail!("docs takes --check or nothing, not {}", other.join(" ")),
+    }
+}
+
+/// Every generated file: its path in the repository and what it has to hold.
+fn pages() -> [(&'static str, String); 6] {
+    [
+        ("docs/reference.md", reference::reference()),
+        ("docs/compatibility.md", reference::compatibility()),
+        ("docs/fiord.1", man::man()),
+        ("docs/completions/fiord.bash", completion::bash()),
+        ("docs/completions/_fiord", completion::zsh()),
+        ("docs/completions/fiord.fish", completion::fish()),
+    ]
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn write() -> Result<()> {
+    for (name, text) in pages() {
+        let path = root().join(name);
+        let folder = path.parent().context("a page lies in a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        if fs::read_to_string(&path).is_ok_and(|now| now == text) {
+            continue;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("wrote {name}");
+    }
+    Ok(())
+}
+
+/// The pages that differ from what the table says today.
+fn stale() -> Vec<&'static str> {
+    let is_stale = |(name, text): &(&'static str, String)| {
+        fs::read_to_string(root().join(name)).ok().as_ref() != Some(text)
+    };
+    pages().iter().filter(|p| is_stale(p)).map(|p| p.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_committed_pages_are_current() {
+        let stale = super::stale();
+        assert!(stale.is_empty(), "run `cargo xtask docs`: {stale:?}");
+    }
+}
