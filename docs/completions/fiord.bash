@@ -185,6 +185,7 @@ _fiord() {
         --trigger=
         --trigger-remote=
         --aux-path=
+        --unsupported
         --latency-log=
         --kb_base=
         --unit_base=

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::command::help::words_of;
 use crate::command::table::{Argument, COMMANDS};
 use crate::option::def::{Kind, OptionDef};
 use crate::option::table;
@@ -36,11 +37,8 @@ fn entries() -> Vec<Entry> {
 
 fn words(option: &OptionDef) -> Vec<&'static str> {
     match option.kind {
-        Kind::Words { words, .. } | Kind::WordList { words, .. } => {
-            words.iter().map(|w| w.name).collect()
-        }
         Kind::Bool => vec!["0", "1"],
-        _ => vec![],
+        kind => words_of(&kind).iter().map(|w| w.name).collect(),
     }
 }
 

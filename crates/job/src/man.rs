@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::command::help::words_of;
 use crate::command::table::{Argument, COMMANDS, CommandDef};
-use crate::option::def::{Category, Kind, OptionDef, Scope, Support, Word};
+use crate::option::def::{Category, OptionDef, Scope, Support, Word};
 use crate::option::shape::shape;
 use crate::option::table;
 
@@ -71,10 +72,12 @@ fn entry(out: &mut String, option: &OptionDef) {
         }
         Support::Later => out.push_str("Not supported yet.\n"),
     }
-    let (Kind::Words { words, .. } | Kind::WordList { words, .. }) = option.kind else { return };
-    out.push_str(".RS\n");
-    words.iter().for_each(|word| item(out, word));
-    out.push_str(".RE\n");
+    let words = words_of(&option.kind);
+    if !words.is_empty() {
+        out.push_str(".RS\n");
+        words.iter().for_each(|word| item(out, word));
+        out.push_str(".RE\n");
+    }
 }
 
 fn item(out: &mut String, word: &Word) {

@@ -11,7 +11,7 @@ use crate::option::value::Value;
 use crate::spec::{JobSpec, Setting};
 
 /// One error for each option, value word and engine of the job that fiord cannot do yet. An option
-/// that was set to its own default asks for nothing and is let pass.
+/// that was set to its own default, or to 0 where it has none, asks for nothing and is let pass.
 pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for (i, setting) in job.settings.iter().enumerate() {
@@ -34,7 +34,13 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
 fn is_default(job: &JobSpec, setting: &Setting) -> bool {
     match job.default_of(setting.def) {
         Some(default) => default == setting.value,
-        None => setting.value == Value::Flag(false),
+        None => match &setting.value {
+            Value::Flag(on) => !on,
+            Value::Int(v) => *v == 0,
+            Value::Ints(v) => v.iter().all(|v| v.is_none_or(|v| v == 0)),
+            Value::Time(v) => *v == 0,
+            _ => false,
+        },
     }
 }
 

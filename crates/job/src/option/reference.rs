@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use super::def::{Category, Kind, OptionDef, Scope, Support, Word};
+use super::def::{Category, OptionDef, Scope, Support, Word};
 use super::shape::shape;
 use super::table;
+use crate::command::help::words_of;
 
 /// `docs/reference.md`: every option and engine, a chapter a category.
 pub fn reference() -> String {
@@ -60,7 +61,7 @@ pub fn compatibility() -> String {
 }
 
 fn status(option: &OptionDef) -> String {
-    let later: Vec<String> = words(&option.kind)
+    let later: Vec<String> = words_of(&option.kind)
         .iter()
         .filter(|w| w.support == Support::Later && w.means.is_none())
         .map(|w| format!("`{}`", w.name))
@@ -77,14 +78,6 @@ fn whose(option: &OptionDef) -> String {
     match option.scope {
         Scope::Job => "all".into(),
         Scope::Engine(engines) => engines.join(", "),
-    }
-}
-
-/// The value words of a kind, if it has any.
-pub(super) fn words(kind: &Kind) -> &'static [Word] {
-    match *kind {
-        Kind::Words { words, .. } | Kind::WordList { words, .. } => words,
-        _ => &[],
     }
 }
 
@@ -120,7 +113,7 @@ fn entry(out: &mut String, option: &OptionDef) {
     }
     // The engines have a table of their own.
     if option.name != "ioengine" {
-        word_list(out, words(&option.kind), option.support);
+        word_list(out, words_of(&option.kind), option.support);
     }
     let _ = write!(out, "\n```ini\n{}\n```\n", option.example);
 }
