@@ -1,54 +1,45 @@
 //! The job's data buffers: one a slot, all in one region.
 
-use crate::{EngineConfig, EngineError, Slot};
+use fiord_plan::Memory;
+use fiord_sys::host;
+use fiord_sys::memory::{Region, Source};
 
-const PAGE: usize = 4096;
+use crate::{EngineConfig, EngineError, Slot};
 
 /// One buffer a slot, each aligned to a page or more. Pages are touched only when used.
 #[derive(Debug)]
 pub struct Buffers {
     base: *mut u8,
-    mapped: usize,
     stride: usize,
     bytes: usize,
     slots: u32,
     #[cfg(debug_assertions)]
     in_flight: Vec<bool>,
+    _region: Region,
 }
 
-// SAFETY: the region belongs to this value alone, and a pointer to it is as good on one thread as
-// on another.
+// SAFETY: `base` points into the region that this value owns, which does not move.
 unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// Makes them as the configuration says.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let align = (config.memory_align as usize).max(PAGE);
+        let page = host::page_size();
+        let align = (config.memory_align as usize).max(page);
         let bytes = config.buffer_bytes as usize;
         let stride = bytes.next_multiple_of(align);
-        let mapped = (stride * config.slots as usize).max(PAGE);
-        // SAFETY: a fresh anonymous mapping touches no memory that is in use.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                mapped,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(EngineError::last("I/O buffers", "mmap"));
-        }
+        let whole = stride.checked_mul(config.slots as usize);
+        let whole = whole.ok_or_else(|| EngineError::plain("the I/O buffers exceed memory"))?;
+        let region = Region::new(&source(&config.memory), whole.max(page), align)
+            .map_err(|error| EngineError::from_sys("I/O buffers", &error))?;
         Ok(Buffers {
-            base: base.cast(),
-            mapped,
+            base: region.as_ptr(),
             stride,
             bytes,
             slots: config.slots,
             #[cfg(debug_assertions)]
             in_flight: vec![false; config.slots as usize],
+            _region: region,
         })
     }
 
@@ -109,9 +100,14 @@ impl Buffers {
     }
 }
 
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: the region was mapped by `new`; engines end their I/O before they drop it.
-        unsafe { libc::munmap(self.base.cast(), self.mapped) };
+/// The plan's word for a kind of memory, as the system's.
+fn source(memory: &Memory) -> Source {
+    match memory.clone() {
+        Memory::Malloc => Source::Malloc,
+        Memory::Shm => Source::Shm,
+        Memory::ShmHuge => Source::ShmHuge,
+        Memory::Mmap(path) => Source::Mmap(path),
+        Memory::MmapHuge(path) => Source::MmapHuge(path),
+        Memory::MmapShared(path) => Source::MmapShared(path),
     }
 }

@@ -1,31 +1,34 @@
 //! The machine's time, for engines that do real I/O.
 
+use fiord_sys::clock::{self, Clock};
+
 use crate::Time;
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
+/// One of the machine's clocks, as a [`Time`].
 #[derive(Debug, Clone, Copy)]
-pub struct MachineClock;
+pub struct MachineClock(pub Clock);
 
 impl MachineClock {
     /// The best clock of this machine.
     pub fn best() -> Self {
-        MachineClock
+        MachineClock(Clock::best())
     }
 }
 
 impl Time for MachineClock {
-    #[inline]
+    #[inline(always)]
     fn now(&self) -> u64 {
-        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `t` is a valid timespec to write to.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-        t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+        self.0.now()
     }
 
+    /// `when` is on the time line of `CLOCK_MONOTONIC`, or of the wall clock for
+    /// `clocksource=gettimeofday`. A signal ends the sleep early.
     fn sleep_until(&self, when: u64) {
-        let now = self.now();
-        if when > now {
-            std::thread::sleep(std::time::Duration::from_nanos(when - now));
+        if self.0.source() == clock::Source::GetTimeOfDay {
+            let span = when.saturating_sub(self.now());
+            clock::sleep(std::time::Duration::from_nanos(span));
+        } else {
+            clock::sleep_until(when);
         }
     }
 }

@@ -1,12 +1,20 @@
 //! How engine errors are worded.
 
+use fiord_sys::errno;
+
 use crate::EngineError;
 
 impl EngineError {
     /// A system call failed: what it was for, its name, its errno.
     pub(crate) fn call(purpose: &str, call: &str, errno: i32) -> Self {
-        let text = std::io::Error::from_raw_os_error(errno);
-        EngineError { what: format!("{purpose}: {call}: {text}"), help: None, errno }
+        let (text, name) = (errno::text(errno), errno::name(errno));
+        let help = errno::advice(call, errno).map(String::from);
+        EngineError { what: format!("{purpose}: {call}: {text} ({name})"), help, errno }
+    }
+
+    /// A wrapper of a system call failed.
+    pub(crate) fn from_sys(purpose: &str, error: &fiord_sys::Error) -> Self {
+        Self::call(purpose, error.op, error.errno)
     }
 
     /// As [`EngineError::call`], with the errno that the thread's last system call left.

@@ -22,6 +22,7 @@ mod flags;
 pub mod io_uring;
 pub mod libaio;
 pub mod null;
+pub mod sim;
 pub mod sync;
 
 use std::os::fd::OwnedFd;
@@ -32,6 +33,7 @@ pub use config::EngineConfig;
 pub use io_uring::IoUring;
 pub use libaio::Libaio;
 pub use null::Null;
+pub use sim::Sim;
 pub use sync::{Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::FileKind;

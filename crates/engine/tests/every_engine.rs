@@ -206,3 +206,12 @@ fn null_completes_everything_once() {
         assert_eq!(one(&mut null, 0, &op(OpKind::Trim, 0)), Outcome::ok(0));
     }
 }
+
+#[test]
+fn sim_keeps_what_is_written() {
+    for slots in [1, 2, 16] {
+        let options = fiord_engine::sim::SimOptions { store: true, ..Default::default() };
+        let config = config(EnginePlan::Sim(Default::default()), slots);
+        write_then_read(fiord_engine::Sim::with_options(&config, options).unwrap(), slots);
+    }
+}

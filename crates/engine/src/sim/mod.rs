@@ -1,0 +1,306 @@
+//! `sim`: a simulated device with a virtual clock. What it does follows from its seed alone.
+//!
+//! Time moves only when something waits for it: a reap that wants completions, a sleep of the
+//! clock, the costs of submitting and completing. So a job of an hour is over in milliseconds, and
+//! always ends the same.
+//!
+//! When an op is flushed, everything about it is decided: its latency is drawn, it is given to the
+//! channel that is free first, its fault is drawn, its data moves.
+
+mod clock;
+pub mod options;
+pub mod random;
+mod store;
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use fiord_plan::EnginePlan;
+
+pub use clock::SimClock;
+pub use options::SimOptions;
+
+use crate::buffers::Buffers;
+use crate::{
+    Completions, Engine, EngineConfig, EngineError, Op, OpKind, Outcome, Queued, Slot, Target,
+    Time, Want,
+};
+use options::FaultOn;
+use random::Random;
+use store::Store;
+
+/// Torn and short transfers are whole sectors of this many bytes.
+const SECTOR: u64 = 512;
+/// What a reap costs that finds nothing and is not to wait, in ns: else a poller would poll for
+/// ever at the same moment.
+const LOOK: u64 = 100;
+
+/// One op as the device saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The slot it came from.
+    pub slot: Slot,
+    /// The op.
+    pub op: Op,
+    /// When it was submitted, in ns of the engine's clock.
+    pub submitted: u64,
+    /// When it ended.
+    pub ended: u64,
+    /// How.
+    pub outcome: Outcome,
+}
+
+/// Every op that the device saw, in the order of submission. Shared with the engine.
+pub type Trace = Rc<RefCell<Vec<Access>>>;
+
+/// The engine.
+#[derive(Debug)]
+pub struct Sim {
+    options: SimOptions,
+    buffers: Buffers,
+    clock: SimClock,
+    random: Random,
+    store: Option<Store>,
+    /// When each channel is free.
+    channels: Vec<u64>,
+    queued: Vec<(Slot, Op)>,
+    /// Ops under way: end, order of submission, slot.
+    under_way: BinaryHeap<Reverse<(u64, u64, Slot)>>,
+    /// How each slot's op ends.
+    outcomes: Vec<Outcome>,
+    /// Ops submitted so far.
+    count: u64,
+    slots: u32,
+    trace: Option<Trace>,
+}
+
+impl Sim {
+    /// Makes one from the options of its plan.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        let options = match &config.engine {
+            EnginePlan::Sim(plan) => SimOptions::parse(&plan.options)?,
+            _ => SimOptions::default(),
+        };
+        Self::with_options(config, options)
+    }
+
+    /// Makes one from these options.
+    pub fn with_options(config: &EngineConfig, options: SimOptions) -> Result<Self, EngineError> {
+        let slots = config.slots as usize;
+        Ok(Sim {
+            buffers: Buffers::new(config)?,
+            clock: SimClock::new(options.real_time.then_some(config.clock)),
+            random: Random::new(options.seed),
+            store: options.store.then(Store::default),
+            channels: vec![0; (options.channels as usize).min(slots)],
+            queued: Vec::with_capacity(slots),
+            under_way: BinaryHeap::with_capacity(slots),
+            outcomes: vec![Outcome::ok(0); slots],
+            count: 0,
+            slots: config.slots,
+            trace: None,
+            options,
+        })
+    }
+
+    /// Begins a trace of all accesses, or gives the one that was begun.
+    pub fn trace(&mut self) -> Trace {
+        self.trace.get_or_insert_default().clone()
+    }
+
+    /// When an op that is submitted now ends.
+    fn end_of(&mut self, kind: OpKind) -> u64 {
+        let which = match kind {
+            OpKind::Read => 0,
+            OpKind::Write => 1,
+            OpKind::Trim => 2,
+            OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => 3,
+        };
+        // At least 1 ns, so that time passes whatever the options are.
+        let latency = self.options.latency[which].draw(&mut self.random).max(1);
+        let now = self.clock.now();
+        let channel = self.channels.iter_mut().min();
+        let free = channel.as_ref().map_or(now, |free| **free);
+        let mut begin = free.max(now);
+        let mut end = begin.saturating_add(latency);
+        for (at, span) in &self.options.stalls {
+            let from = self.clock.start().saturating_add(*at);
+            let to = from.saturating_add(*span);
+            if begin >= to || end <= from {
+                continue;
+            }
+            // What is left of the op when the device stops is done when it goes on.
+            let before = from.saturating_sub(begin);
+            end = to.saturating_add(end - begin - before);
+            begin = begin.max(to - before);
+        }
+        if let Some(free) = channel {
+            *free = end;
+        }
+        end
+    }
+
+    /// How an op ends; its data moves as that says.
+    fn carry_out(&mut self, slot: Slot, op: &Op) -> Outcome {
+        if let Some(errno) = self.fault(op) {
+            return Outcome::err(errno);
+        }
+        let mut len = u64::from(op.len);
+        let placed = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+        if self.options.size > 0 && placed {
+            let room = self.options.size.saturating_sub(op.offset);
+            if room == 0 && len > 0 {
+                let write = op.kind == OpKind::Write;
+                return Outcome::err(if write { libc::ENOSPC } else { libc::EIO });
+            }
+            len = len.min(room);
+        }
+        match op.kind {
+            OpKind::Read | OpKind::Write => {}
+            OpKind::Trim => {
+                if let Some(store) = &mut self.store {
+                    store.trim(op.file, op.offset, len as u32);
+                }
+                return Outcome::ok(0);
+            }
+            _ => return Outcome::ok(0),
+        }
+        if self.random.chance(self.options.short_rate) {
+            len = self.some_sectors(len);
+        }
+        let mut stored = len;
+        if op.kind == OpKind::Write {
+            if self.random.chance(self.options.torn_rate) {
+                stored = self.some_sectors(len);
+            }
+            if self.random.chance(self.options.lost_rate) {
+                stored = 0;
+            }
+        }
+        self.move_data(slot, op, stored as usize);
+        Outcome::ok(len as u32)
+    }
+
+    /// The errno of an op that is to fail.
+    fn fault(&mut self, op: &Op) -> Option<i32> {
+        let (first, end) = (op.offset, op.offset.saturating_add(u64::from(op.len)));
+        let set = self.options.errors.iter().find(|fault| match fault.on {
+            FaultOn::Op(nth) => nth == self.count,
+            FaultOn::Bytes(from, to) => first < to && from < end,
+        });
+        if let Some(fault) = set {
+            return Some(fault.errno);
+        }
+        self.random.chance(self.options.error_rate).then_some(libc::EIO)
+    }
+
+    /// Fewer sectors than `len` bytes are, but at least one; `len` where that cannot be.
+    fn some_sectors(&mut self, len: u64) -> u64 {
+        let sectors = len.div_ceil(SECTOR);
+        if sectors < 2 { len } else { (1 + self.random.below(sectors - 1)) * SECTOR }
+    }
+
+    fn move_data(&mut self, slot: Slot, op: &Op, len: usize) {
+        let Some(store) = &mut self.store else { return };
+        let Some(data) = self.buffers.span(slot, op.at, len as u32) else { return };
+        // SAFETY: the span lies in the slot's buffer, whose op is in flight: nobody else uses it.
+        let data = unsafe { std::slice::from_raw_parts_mut(data, len) };
+        if op.kind == OpKind::Read {
+            store.read(op.file, op.offset, data);
+        } else {
+            store.write(op.file, op.offset, data);
+        }
+    }
+
+    fn submit(&mut self) -> u32 {
+        let queued = std::mem::take(&mut self.queued);
+        for (slot, op) in &queued {
+            self.clock.pass(self.options.submit_cost);
+            self.count += 1;
+            let submitted = self.clock.now();
+            let ended = self.end_of(op.kind);
+            let outcome = self.carry_out(*slot, op);
+            self.outcomes[*slot as usize] = outcome;
+            self.under_way.push(Reverse((ended, self.count, *slot)));
+            if let Some(trace) = &self.trace {
+                let access = Access { slot: *slot, op: *op, submitted, ended, outcome };
+                trace.borrow_mut().push(access);
+            }
+        }
+        let count = queued.len() as u32;
+        self.queued = queued;
+        self.queued.clear();
+        count
+    }
+}
+
+impl Engine for Sim {
+    const ASYNC: bool = true;
+    type Clock = SimClock;
+
+    fn clock(&self) -> SimClock {
+        self.clock.clone()
+    }
+
+    fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if self.queued.len() + self.under_way.len() >= self.slots as usize {
+            return Queued::Full;
+        }
+        let carries = matches!(op.kind, OpKind::Read | OpKind::Write);
+        if carries && self.buffers.span(slot, op.at, op.len).is_none() {
+            return Queued::Done(Outcome::err(libc::EINVAL));
+        }
+        self.buffers.begin(slot);
+        self.queued.push((slot, *op));
+        Queued::Pending
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        Ok(self.submit())
+    }
+
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.submit();
+        let latest = want.timeout.map_or(u64::MAX, |ns| self.clock.now().saturating_add(ns));
+        let mut taken = 0;
+        while taken < want.max
+            && let Some(Reverse((end, _, slot))) = self.under_way.peek().copied()
+        {
+            if end > self.clock.now() {
+                if taken >= want.min {
+                    break;
+                }
+                self.clock.sleep_until(end.min(latest));
+                if end > latest {
+                    break;
+                }
+            }
+            self.under_way.pop();
+            self.buffers.end(slot);
+            done.push(slot, self.outcomes[slot as usize]);
+            taken += 1;
+            self.clock.pass(self.options.complete_cost);
+        }
+        if taken == 0 && want.min == 0 {
+            self.clock.pass(LOOK);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Whatever is asked of an engine in whatever order, every op it accepts completes exactly once.
+
+use fiord_engine::sim::SimOptions;
+use fiord_engine::sim::random::Distribution;
+use fiord_engine::{
+    Completions, Engine, EngineConfig, Null, Op, OpKind, Outcome, Queued, Sim, Slot, Time, Want,
+};
+use fiord_plan::EnginePlan;
+use proptest::prelude::*;
+
+/// What a user does with an engine.
+#[derive(Debug, Clone)]
+enum Step {
+    Queue(Slot, u8, u32),
+    Flush,
+    Reap(u32, u32, Option<u64>),
+}
+
+fn step(slots: u32) -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..slots, 0u8..6, 0u32..8192).prop_map(|(slot, kind, len)| Step::Queue(slot, kind, len)),
+        1 => Just(Step::Flush),
+        3 => (0..=slots + 1, 1..=slots, prop::option::of(0u64..300_000))
+            .prop_map(|(min, max, timeout)| Step::Reap(min, max, timeout)),
+    ]
+}
+
+fn kind(number: u8) -> OpKind {
+    match number {
+        0 => OpKind::Read,
+        1 => OpKind::Write,
+        2 => OpKind::Trim,
+        3 => OpKind::Fsync,
+        4 => OpKind::Fdatasync,
+        _ => OpKind::SyncFileRange(7),
+    }
+}
+
+/// Follows what is in flight. Returns what completed with bytes, with an error, at once.
+fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut in_flight: Vec<Option<u32>> = vec![None; slots as usize];
+    let mut done = Completions::with_capacity(slots);
+    let mut last = engine.clock().now();
+    let drain = Step::Reap(slots, slots, None);
+    for step in steps.iter().chain([&drain]) {
+        match step {
+            Step::Queue(slot, ..) if in_flight[*slot as usize].is_some() => continue,
+            Step::Queue(slot, number, len) => {
+                let op = Op { kind: kind(*number), file: 0, offset: 4096, len: *len, at: 0 };
+                match engine.queue(*slot, &op) {
+                    Queued::Pending => in_flight[*slot as usize] = Some(*len),
+                    Queued::Done(outcome) => prop_assert!(bounded(outcome, *len)),
+                    Queued::Full => prop_assert!(false, "full below its depth"),
+                }
+            }
+            Step::Flush => {
+                engine.flush().unwrap();
+            }
+            Step::Reap(min, max, timeout) => {
+                done.clear();
+                let waiting = in_flight.iter().flatten().count();
+                let want = Want { min: *min, max: *max, timeout: *timeout };
+                engine.reap(want, &mut done).unwrap();
+                prop_assert!(done.len() <= *max as usize);
+                if timeout.is_none() {
+                    prop_assert!(done.len() >= waiting.min(*min as usize).min(*max as usize));
+                }
+                for (slot, outcome) in done.as_slice() {
+                    let len = in_flight[*slot as usize].take();
+                    prop_assert!(len.is_some_and(|len| bounded(*outcome, len)));
+                }
+            }
+        }
+        let now = engine.clock().now();
+        prop_assert!(now >= last, "time went back");
+        last = now;
+    }
+    prop_assert!(in_flight.iter().all(Option::is_none), "an op never completed");
+    Ok(())
+}
+
+fn bounded(outcome: Outcome, len: u32) -> bool {
+    outcome.get().map_or_else(|errno| errno > 0, |bytes| bytes <= len)
+}
+
+fn latency() -> impl Strategy<Value = Distribution> {
+    let time = 0u64..1_000_000;
+    prop_oneof![
+        time.clone().prop_map(Distribution::Constant),
+        (time.clone(), time.clone()).prop_map(|(a, b)| Distribution::Uniform(a.min(b), a.max(b))),
+        (time.clone(), time.clone())
+            .prop_map(|(mean, deviation)| Distribution::Normal { mean, deviation }),
+        time.clone().prop_map(Distribution::Exponential),
+        (time, 0.0..3.0f64).prop_map(|(median, sigma)| Distribution::Lognormal { median, sigma }),
+    ]
+}
+
+prop_compose! {
+    fn options()(
+        seed in any::<u64>(),
+        latency in [latency(), latency(), latency(), latency()],
+        channels in 0u32..10,
+        error_rate in 0.0..100.0f64,
+        short_rate in 0.0..100.0f64,
+        torn_rate in 0.0..100.0f64,
+        stalls in prop::collection::vec((0u64..2_000_000, 0u64..1_000_000), 0..3),
+        size in prop_oneof![Just(0u64), 4000u64..10_000],
+        submit_cost in 0u64..1000,
+        complete_cost in 0u64..1000,
+    ) -> SimOptions {
+        SimOptions {
+            seed, latency, channels, error_rate, short_rate, torn_rate, stalls, size, submit_cost,
+            complete_cost, store: true, ..Default::default()
+        }
+    }
+}
+
+fn run() -> impl Strategy<Value = (u32, Vec<Step>)> {
+    (1u32..9).prop_flat_map(|slots| (Just(slots), prop::collection::vec(step(slots), 0..200)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn on_a_simulated_device((slots, steps) in run(), options in options()) {
+        let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 8192);
+        follow(&mut Sim::with_options(&config, options).unwrap(), slots, &steps)?;
+    }
+
+    #[test]
+    fn on_null((slots, steps) in run()) {
+        let config = EngineConfig::plain(EnginePlan::Null, slots, 8192);
+        follow(&mut Null::new(&config).unwrap(), slots, &steps)?;
+    }
+}
