@@ -56,6 +56,14 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .since("fiord")
     .default("constant:100us"),
     option(
+        "sim_read_latency",
+        LATENCIES,
+        "How long the device takes for a read; as `sim_latency` when it is not set.",
+        "sim_read_latency=normal:90us:10us",
+    )
+    .of(SIM)
+    .since("fiord"),
+    option(
         "sim_write_latency",
         LATENCIES,
         "How long the device takes for a write; as `sim_latency` when it is not set.",
@@ -64,9 +72,25 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(SIM)
     .since("fiord"),
     option(
+        "sim_trim_latency",
+        LATENCIES,
+        "How long the device takes for a trim; as `sim_latency` when it is not set.",
+        "sim_trim_latency=exponential:1ms",
+    )
+    .of(SIM)
+    .since("fiord"),
+    option(
+        "sim_sync_latency",
+        LATENCIES,
+        "How long the device takes for a flush; as `sim_latency` when it is not set.",
+        "sim_sync_latency=constant:2ms",
+    )
+    .of(SIM)
+    .since("fiord"),
+    option(
         "sim_channels",
-        Kind::int(1, 65_536),
-        "How many I/Os the device works on at a time. Further ones wait their turn.",
+        Kind::COUNT,
+        "How many I/Os the device works on at a time; further ones wait their turn. 0 sets no limit.",
         "sim_channels=8",
     )
     .of(SIM)
@@ -81,6 +105,15 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(SIM)
     .since("fiord")
     .default("0"),
+    option(
+        "sim_errors",
+        Kind::Text,
+        "Which I/Os fail, in a list by commas: `ERRNO@FIRST-END` for those that touch these bytes (the \
+         end not included), `ERRNO@OFFSET` for one byte, `ERRNO#N` for the I/O with this number.",
+        "sim_errors=EIO@1m-2m,ENOSPC#100",
+    )
+    .of(SIM)
+    .since("fiord"),
     option(
         "sim_short_rate",
         SHARE,
@@ -109,6 +142,15 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .since("fiord")
     .default("0"),
     option(
+        "sim_stall",
+        Kind::Text,
+        "Pauses in which the device completes nothing, in a list by commas: `START:LENGTH`. Bare numbers \
+         are in microseconds.",
+        "sim_stall=2s:500ms,10s:1s",
+    )
+    .of(SIM)
+    .since("fiord"),
+    option(
         "sim_stall_at",
         Kind::SECONDS,
         "The moment after the start at which the device stops completing I/Os. A bare number is in \
@@ -123,6 +165,34 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         Kind::SECONDS,
         "How long that pause lasts. 0 makes none. A bare number is in seconds.",
         "sim_stall_time=1s",
+    )
+    .of(SIM)
+    .since("fiord")
+    .default("0"),
+    option(
+        "sim_submit_cost",
+        Kind::MICROS,
+        "The time that submitting an I/O takes from the worker. A bare number is in microseconds.",
+        "sim_submit_cost=1",
+    )
+    .of(SIM)
+    .since("fiord")
+    .default("0"),
+    option(
+        "sim_complete_cost",
+        Kind::MICROS,
+        "The time that taking a completion takes from the worker. A bare number is in microseconds.",
+        "sim_complete_cost=1",
+    )
+    .of(SIM)
+    .since("fiord")
+    .default("0"),
+    option(
+        "sim_store",
+        Kind::Bool,
+        "Keeps in memory what is written and gives it back to reads. `sim_torn_rate` and \
+         `sim_lost_rate` switch it on.",
+        "sim_store=1",
     )
     .of(SIM)
     .since("fiord")
