@@ -15,6 +15,10 @@
 //! - `gettimeofday`: wall time in microseconds. It may step when the wall clock is set: subtract
 //!   stamps with `saturating_sub`.
 
+mod publisher;
+
+pub use publisher::Publisher;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -38,19 +42,22 @@ pub enum Source {
     ClockGetTime,
     /// The processor's invariant time stamp counter.
     Cpu,
+    /// What a thread on a CPU of its own writes down (`gtod_cpu=`; see [`Publisher`]).
+    Published,
 }
 
 impl Source {
-    /// The word of `clocksource=`.
+    /// The word of `clocksource=`; that of the option `gtod_cpu` for [`Source::Published`].
     pub fn word(self) -> &'static str {
         match self {
             Source::GetTimeOfDay => "gettimeofday",
             Source::ClockGetTime => "clock_gettime",
             Source::Cpu => "cpu",
+            Source::Published => "gtod_cpu",
         }
     }
 
-    /// The source with this word.
+    /// The source with this word of `clocksource=`.
     pub fn from_word(word: &str) -> Option<Source> {
         [Source::GetTimeOfDay, Source::ClockGetTime, Source::Cpu]
             .into_iter()
@@ -79,12 +86,14 @@ impl Clock {
     /// The clock with this source.
     ///
     /// # Errors
-    /// `ENOTSUP` for [`Source::Cpu`] where the counter cannot be trusted; [`why_not_cpu`] says why.
+    /// `EOPNOTSUPP` for [`Source::Cpu`] where the counter cannot be trusted ([`why_not_cpu`] says
+    /// why), and for [`Source::Published`], which only a [`Publisher`] gives.
     pub fn with_source(source: Source) -> Result<Clock> {
         match source {
             Source::Cpu => {
                 Clock::cpu().ok_or_else(|| Error::new("clocksource=cpu", libc::EOPNOTSUPP))
             }
+            Source::Published => Err(Error::new("gtod_cpu without its thread", libc::EOPNOTSUPP)),
             other => Ok(Clock::plain(other)),
         }
     }
@@ -120,6 +129,7 @@ impl Clock {
                 let us = read(libc::CLOCK_REALTIME) / 1000;
                 us * 1000
             }
+            Source::Published => publisher::published(),
             _ => monotonic(),
         }
     }

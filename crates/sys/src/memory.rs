@@ -70,6 +70,7 @@ pub struct Region {
     /// What was mapped: begins at or before `start`.
     base: NonNull<u8>,
     mapped: usize,
+    page: usize,
     origin: Origin,
 }
 
@@ -91,7 +92,7 @@ impl Region {
         if len == 0 || !align.is_power_of_two() {
             return Err(Error::new("allocate I/O buffers", libc::EINVAL));
         }
-        let page = if source.is_huge() { host::huge_page_size() } else { host::page_size() };
+        let page = page_size_of(source);
         let slack = align.saturating_sub(page);
         let mapped = len
             .checked_add(slack)
@@ -112,7 +113,7 @@ impl Region {
         // SAFETY: `lead` is at most `slack` (the base is a multiple of `page`), which was added
         // to the mapping, so `start` and `len` bytes from it lie inside.
         let start = unsafe { base.add(lead) };
-        Ok(Region { start, len, base, mapped, origin })
+        Ok(Region { start, len, base, mapped, page, origin })
     }
 
     /// The first byte.
@@ -124,6 +125,12 @@ impl Region {
     #[allow(clippy::len_without_is_empty)] // a region is never empty
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Size of the pages it is made of. `mmaphuge:/path` on a file system other than hugetlbfs
+    /// works, but with ordinary pages: then this is [`host::page_size`].
+    pub fn page_size(&self) -> usize {
+        self.page
     }
 
     /// The bytes.
@@ -205,6 +212,28 @@ pub fn pin(bytes: usize) -> Result<Region> {
     let mut region = Region::new(&Source::Malloc, bytes, 0)?;
     region.lock()?;
     Ok(region)
+}
+
+/// The unit in which the source's memory comes.
+fn page_size_of(source: &Source) -> usize {
+    match source.path() {
+        Some(path) => hugetlbfs_page(path.parent().unwrap_or(Path::new("."))),
+        None => source.is_huge().then(host::huge_page_size),
+    }
+    .unwrap_or_else(host::page_size)
+}
+
+/// Page size of a hugetlbfs directory; `None` on any other file system.
+fn hugetlbfs_page(directory: &Path) -> Option<usize> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let name = crate::error::c_path("statfs", directory).ok()?;
+    // SAFETY: `statfs` is a C struct of integers, for which all zeroes is a value.
+    let mut fs: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `name` is NUL-terminated and `fs` writable; both outlive the call.
+    let rc = unsafe { libc::statfs(name.as_ptr(), &mut fs) };
+    (rc == 0 && fs.f_type as i64 == i64::from(libc::HUGETLBFS_MAGIC))
+        .then(|| usize::try_from(fs.f_bsize).ok())
+        .flatten()
 }
 
 fn map_anonymous(source: &Source, len: usize) -> Result<NonNull<u8>> {
@@ -290,6 +319,7 @@ mod tests {
         let source = Source::MmapShared(Some(path.clone()));
         let first = works(&source, 4096);
         let second = works(&source, 4096);
+        assert_eq!(second.page_size(), host::page_size());
         drop(second);
         assert!(first.as_slice().iter().all(|&byte| byte == 0xa5));
         drop(first);

@@ -1,0 +1,118 @@
+//! A thread that does nothing but write down the time (`gtod_cpu=`).
+//!
+//! Where reading the clock is dear, others then read a number in memory instead. Where the time
+//! stamp counter can be used, reading that is cheaper than fetching a cache line that another CPU
+//! keeps writing, and this only costs a CPU.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use super::{Clock, Source};
+use crate::cpu::{self, CpuSet};
+use crate::{Error, Result, signal, thread};
+
+/// The time, on a cache line of its own.
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+static NOW: Line = Line(AtomicU64::new(0));
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn published() -> u64 {
+    NOW.0.load(Ordering::Relaxed)
+}
+
+/// The thread; it ends when this is dropped. Then a clock it gave stands still.
+#[derive(Debug)]
+pub struct Publisher {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publisher {
+    /// Starts it, on this CPU if one is given. It keeps that CPU busy.
+    ///
+    /// # Errors
+    /// `EBUSY` if there is one already; that of pinning for a CPU that is not there.
+    pub fn start(on: Option<usize>) -> Result<Publisher> {
+        if RUNNING.swap(true, Ordering::AcqRel) {
+            return Err(Error::new("start the clock thread", libc::EBUSY));
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let stopped = Arc::clone(&stop);
+        let body = move || {
+            let outcome = prepare(on);
+            let works = outcome.is_ok();
+            let clock = Clock::best();
+            NOW.0.store(clock.now(), Ordering::Release);
+            // The other end waits for this; it cannot have gone away.
+            let _ = ready.send(outcome);
+            while works && !stopped.load(Ordering::Relaxed) {
+                NOW.0.store(clock.now(), Ordering::Relaxed);
+                std::hint::spin_loop();
+            }
+        };
+        let spawned = std::thread::Builder::new().name("fiord-clock".into()).spawn(body);
+        let thread = match spawned {
+            Ok(thread) => thread,
+            Err(error) => {
+                RUNNING.store(false, Ordering::Release);
+                return Err(Error::from_io("start the clock thread", &error));
+            }
+        };
+        let publisher = Publisher { stop, thread: Some(thread) };
+        is_ready.recv().unwrap_or(Err(Error::new("start the clock thread", libc::ECANCELED)))?;
+        Ok(publisher)
+    }
+
+    /// The clock it keeps. Its resolution is the time one round of the thread and the transfer of
+    /// a cache line take.
+    pub fn clock(&self) -> Clock {
+        Clock::plain(Source::Published)
+    }
+}
+
+fn prepare(on: Option<usize>) -> Result<()> {
+    signal::block_in_this_thread()?;
+    thread::set_name("fiord-clock")?;
+    match on {
+        Some(cpu) => cpu::set_affinity(&[cpu].into_iter().collect::<CpuSet>()),
+        None => Ok(()),
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported already, and there is nothing to clean up.
+            let _ = thread.join();
+        }
+        RUNNING.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_published_time_follows_the_clock() {
+        let publisher = Publisher::start(None).unwrap();
+        assert_eq!(Publisher::start(None).unwrap_err().errno, libc::EBUSY);
+        let clock = publisher.clock();
+        assert_eq!(clock.source(), Source::Published);
+        let before = clock.now();
+        crate::clock::sleep(Duration::from_millis(50));
+        let passed = clock.now() - before;
+        assert!(passed >= 10_000_000, "{passed}");
+        drop(publisher);
+        let stopped = clock.now();
+        crate::clock::sleep(Duration::from_millis(2));
+        assert_eq!(clock.now(), stopped);
+        assert_eq!(Publisher::start(Some(60_000)).unwrap_err().errno, libc::EINVAL);
+    }
+}
