@@ -2,7 +2,41 @@
 //!
 //! Every size, file, group, unit and default is resolved here; nothing after it reads an option by
 //! name, and nothing here does I/O on a target.
+//!
+//! [`resolve`] is the way in. One module a subject: where does a file's size come from? [`sizes`].
+//! What is a job's name made of on disk? `filename`.
 
+mod blocks;
+mod checks;
+mod content;
+mod cpus;
+mod depth;
+mod engine;
+pub mod facts;
+mod filename;
+mod files;
+mod finish;
+mod groups;
+mod load;
+mod memory;
+mod messages;
 pub mod model;
+mod open;
 mod plain;
+mod process;
+mod reading;
+mod record;
+mod reporting;
+mod resolve;
+mod seeds;
+mod sizes;
+mod start;
+mod survey;
+pub mod system;
+
+pub use facts::{Facts, Found, FoundKind};
 pub use model::*;
+pub use resolve::{Resolved, Terms, resolve};
+
+#[cfg(test)]
+mod tests;

@@ -93,7 +93,9 @@ pub struct End {
     pub ramp_size: u64,
     /// `loops`: how many times the work is done (at least 1).
     pub loops: u64,
-    /// Bytes to transfer in one loop (`io_size`, else the sum of the file regions).
+    /// Bytes to transfer in one loop: `io_size`, else what whole blocks of the file regions hold.
+    /// Where the source ends before that (`io_size` above the region, `rw=read:4k`), it starts over.
+    /// The last I/O is not cut: a loop may transfer up to one block more.
     pub bytes: u64,
     /// `number_ios`; `None`: no limit.
     pub ios: Option<u64>,
@@ -578,6 +580,8 @@ pub struct Process {
     pub memory: Memory,
     /// Buffer alignment in bytes (`iomem_align`), a power of two.
     pub memory_align: u64,
+    /// `hugepage-size`: bytes of a huge page for `ShmHuge` and `MmapHuge`.
+    pub huge_page: u64,
     /// `lockmem`: bytes pinned.
     pub lock_memory: u64,
 }

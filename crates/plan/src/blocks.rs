@@ -1,0 +1,83 @@
+//! Block sizes: `bs`, `bsrange`, `bssplit`, `ba`.
+
+use crate::messages::Messages;
+use crate::model::{BlockSize, Dir, Mix};
+use crate::reading::Reading;
+
+/// `bs` where a direction has none of its own.
+const DEFAULT: u32 = 4096;
+
+/// All directions in the order of the plan's arrays.
+pub(crate) const DIRS: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
+
+/// The block sizes of a job. `bssplit` counts before `bsrange`, that before `bs`, in whatever order
+/// they were typed.
+pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> [BlockSize; 3] {
+    let plain = job.ints("bs");
+    let ranges = job.set_ranges("bsrange").unwrap_or_default();
+    let splits = job.set_splits("bssplit");
+    DIRS.map(|dir| {
+        let i = dir as usize;
+        if let Some(split) = splits.map(|s| &s[i]).filter(|s| !s.is_empty()) {
+            return of_split(job, split, messages);
+        }
+        if let Some((low, high)) = ranges[i] {
+            let (min, max) =
+                (fit(job, "bsrange", low, messages), fit(job, "bsrange", high, messages));
+            return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
+        }
+        let bytes = plain[i].map_or(u64::from(DEFAULT), |b| b.clamp(0, u64::MAX as i128) as u64);
+        BlockSize::Fixed(fit(job, "bs", bytes, messages))
+    })
+}
+
+fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> BlockSize {
+    let used: Vec<(u32, u8)> = split
+        .iter()
+        .filter(|(_, share)| *share > 0 || split.len() == 1)
+        .map(|(bytes, share)| (fit(job, "bssplit", *bytes, messages), *share))
+        .collect();
+    match used.as_slice() {
+        [] => BlockSize::Fixed(DEFAULT),
+        [(bytes, _)] => BlockSize::Fixed(*bytes),
+        _ => BlockSize::Split(used),
+    }
+}
+
+/// One I/O is at most what one Linux system call transfers: 2 GiB less a page.
+const LARGEST: u64 = 0x7fff_f000;
+
+fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
+    if bytes == 0 {
+        messages.push(job.error(name, "a block size of 0 moves no data").help("write `bs=4k`"));
+        return DEFAULT;
+    }
+    if bytes > LARGEST {
+        messages.push(job.error(name, format!("a block size of {bytes} bytes is too large")).help(
+            format!("Linux moves at most {LARGEST} bytes in one I/O; a usual large one is `1m`"),
+        ));
+        return DEFAULT;
+    }
+    bytes as u32
+}
+
+/// `ba`: what random offsets are multiples of; without it the smallest block.
+pub(crate) fn align(job: Reading, blocks: &[BlockSize; 3]) -> [u64; 3] {
+    let set = if job.is_set("ba") { job.ints("ba") } else { [None; 3] };
+    DIRS.map(|dir| {
+        let i = dir as usize;
+        match set[i] {
+            Some(v) if v > 0 => v.min(u64::MAX as i128) as u64,
+            _ => u64::from(blocks[i].min()),
+        }
+    })
+}
+
+/// The smallest block of the directions that a job uses.
+pub(crate) fn smallest(blocks: &[BlockSize; 3], mix: Mix) -> u32 {
+    of_used(blocks, mix).map(BlockSize::min).min().unwrap_or(DEFAULT).max(1)
+}
+
+fn of_used(blocks: &[BlockSize; 3], mix: Mix) -> impl Iterator<Item = &BlockSize> {
+    DIRS.into_iter().filter(move |d| mix.has(*d)).map(move |d| &blocks[d as usize])
+}

@@ -1,0 +1,82 @@
+//! The engine and its own options.
+
+use fiord_job::option::def::Scope;
+
+use crate::messages::Messages;
+use crate::model::{EnginePlan, IoUringPlan, SimPlan};
+use crate::reading::Reading;
+
+/// The engine of a job.
+pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
+    let word = job.plain_word("ioengine");
+    match word {
+        "psync" => EnginePlan::Psync,
+        "sync" => EnginePlan::Sync,
+        "vsync" => EnginePlan::Vsync,
+        "pvsync" => EnginePlan::Pvsync,
+        "pvsync2" => EnginePlan::Pvsync2 {
+            hipri_percent: if on(job, "hipri") { share(job, "hipri_percentage") } else { 0 },
+            uncached: on(job, "uncached"),
+            nowait: on(job, "nowait"),
+        },
+        "mmap" => EnginePlan::Mmap { thp: on(job, "thp") },
+        "libaio" => EnginePlan::Libaio {
+            userspace_reap: on(job, "userspace_reap"),
+            nowait: on(job, "nowait"),
+            vectored: on(job, "libaio_vectored"),
+        },
+        "io_uring" => EnginePlan::IoUring(io_uring(job)),
+        "null" => EnginePlan::Null,
+        "sim" => EnginePlan::Sim(sim(job)),
+        other => {
+            messages.push(
+                job.error("ioengine", format!("engine `{other}` is not supported yet"))
+                    .help("io_uring, libaio, psync, pvsync2 and mmap are"),
+            );
+            EnginePlan::Null
+        }
+    }
+}
+
+/// Engine options have no defaults but off.
+fn on(job: Reading, name: &str) -> bool {
+    job.is_set(name) && job.flag(name)
+}
+
+fn share(job: Reading, name: &str) -> u8 {
+    if job.is_set(name) { job.int(name).unwrap_or(100).clamp(0, 100) as u8 } else { 100 }
+}
+
+fn io_uring(job: Reading) -> IoUringPlan {
+    let sqpoll_cpu = job.set_count32("sqthread_poll_cpu");
+    IoUringPlan {
+        hipri: on(job, "hipri"),
+        fixed_buffers: on(job, "fixedbufs"),
+        register_files: on(job, "registerfiles"),
+        sqpoll: on(job, "sqthread_poll"),
+        sqpoll_cpu,
+        // -1, the default, takes the plain read and write where the kernel has them: Linux 5.6.
+        nonvectored: !job.is_set("nonvectored") || job.int("nonvectored").unwrap_or(-1) != 0,
+        uncached: on(job, "uncached"),
+        nowait: on(job, "nowait"),
+        force_async: job.set_count32("force_async").unwrap_or(0),
+    }
+}
+
+/// Every option that belongs to `sim`, as typed.
+fn sim(job: Reading) -> SimPlan {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for setting in &job.spec.settings {
+        let own = matches!(setting.def.scope, Scope::Engine(engines) if engines.contains(&"sim"));
+        if own {
+            options.retain(|(name, _)| name != setting.def.name);
+            options.push((setting.def.name.into(), setting.text.clone().unwrap_or_default()));
+        }
+    }
+    SimPlan { options }
+}
+
+/// Whether an engine touches no file.
+pub(crate) fn is_virtual(engine: &EnginePlan) -> bool {
+    matches!(engine, EnginePlan::Null | EnginePlan::Sim(_))
+}

@@ -1,0 +1,56 @@
+//! What the plan has to know about the machine. Tests use a machine made up for them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What stands at a path, links followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundKind {
+    /// A regular file.
+    Regular,
+    /// A block device.
+    Block,
+    /// A character device.
+    Char,
+    /// A pipe or a socket.
+    Pipe,
+    /// A directory.
+    Directory,
+}
+
+/// A path that was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// What it is.
+    pub kind: FoundKind,
+    /// Bytes: of a file its length, of a block device its capacity, else 0.
+    pub size: u64,
+    /// Whether this process may read it.
+    pub readable: bool,
+    /// Whether this process may write it.
+    pub writable: bool,
+}
+
+/// The machine. Nothing here changes it or reads or writes a target's data.
+pub trait Facts {
+    /// What stands at a path. `NotFound` when nothing does.
+    fn look(&self, path: &Path) -> io::Result<Found>;
+    /// Everything below a directory that is not a directory itself, links not followed, sorted.
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
+    /// The logical block size of a block device in bytes, where it is known.
+    fn logical_block(&self, device: &Path) -> Option<u32>;
+    /// Whether a block device, or a partition of it, carries a mounted file system: the mount point.
+    fn mounted_at(&self, device: &Path) -> Option<PathBuf>;
+    /// Bytes that an unprivileged user may still write to the file system of a path.
+    fn free_space(&self, path: &Path) -> Option<u64>;
+    /// Bytes of a page of memory.
+    fn page_size(&self) -> u64;
+    /// The CPUs that are online, ascending.
+    fn cpus(&self) -> Vec<u32>;
+    /// The NUMA nodes, ascending.
+    fn nodes(&self) -> Vec<u32>;
+    /// The CPUs of a NUMA node, ascending.
+    fn cpus_of_node(&self, node: u32) -> Vec<u32>;
+    /// A number that nobody can foretell: the seed of a run with `randrepeat=0`.
+    fn entropy(&self) -> u64;
+}

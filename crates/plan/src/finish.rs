@@ -1,0 +1,52 @@
+//! When a job ends: amounts, times, loops, and what ends with it.
+
+use fiord_job::option::value::Amount;
+
+use crate::messages::Messages;
+use crate::model::{End, ExitWhat, FilePlan};
+use crate::reading::Reading;
+use crate::sizes::share;
+
+/// The end of one section, but for the bytes, which depend on the instance's files.
+pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
+    if matches!(job.amount("io_size"), Some(Amount::Percent(p)) if p > 100.0) {
+        messages.push(
+            job.error("io_size", "io_size values greater than 100% aren't supported")
+                .help("write bytes: `io_size=40g`"),
+        );
+    }
+    End {
+        runtime: Some(job.time("runtime")).filter(|t| *t > 0),
+        time_based: job.flag("time_based"),
+        ramp_time: job.time("ramp_time"),
+        ramp_size: job.count("ramp_size").unwrap_or(0),
+        loops: job.count("loops").unwrap_or(1).max(1),
+        bytes: 0,
+        ios: job.count("number_ios").filter(|n| *n > 0),
+        exitall: job.flag("exitall"),
+        exit_what: match job.plain_word("exit_what") {
+            "stonewall" => ExitWhat::Stonewall,
+            "all" => ExitWhat::All,
+            _ => ExitWhat::Group,
+        },
+        exitall_on_error: job.flag("exitall_on_error"),
+        fill_device: job.flag("fill_device"),
+    }
+}
+
+/// Bytes of one loop: `io_size`, else what whole blocks of the regions hold, with `filesize` no
+/// more than `size`.
+pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
+    let block = u64::from(block.max(1));
+    let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len / block * block));
+    match job.amount("io_size") {
+        Some(Amount::Bytes(b)) if b > 0 => b,
+        Some(Amount::Percent(p)) if p > 0.0 => {
+            share(files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len)), p)
+        }
+        _ => match job.amount("size") {
+            Some(Amount::Bytes(b)) if b > 0 && job.is_set("filesize") => whole.min(b),
+            _ => whole,
+        },
+    }
+}

@@ -1,0 +1,125 @@
+//! Which I/Os a job makes: direction, order, randomness, flushing.
+
+use fiord_job::number;
+use fiord_job::option::def::Unit;
+
+use crate::blocks;
+use crate::messages::Messages;
+use crate::model::{BlockSize, Generator, Load, Mix, Sequencer, Step};
+use crate::reading::Reading;
+
+/// `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
+const SYNC_FLAGS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
+
+/// `rw` without its number, and the mix of a mixed load.
+pub(crate) fn mix(job: Reading) -> (Mix, bool) {
+    let word = job.plain_word("rw");
+    let random = word.starts_with("rand");
+    let mix = match word.trim_start_matches("rand") {
+        "write" => Mix::Write,
+        "trim" => Mix::Trim,
+        "rw" | "readwrite" => Mix::ReadWrite { read_percent: read_percent(job) },
+        "trimwrite" => Mix::TrimWrite,
+        _ => Mix::Read,
+    };
+    (mix, random)
+}
+
+/// `rwmixread` and `rwmixwrite`: the later of the two counts.
+fn read_percent(job: Reading) -> u8 {
+    let percent = |name: &str| job.int(name).unwrap_or(50).clamp(0, 100) as u8;
+    match (job.position("rwmixread"), job.position("rwmixwrite")) {
+        (Some(r), Some(w)) if w > r => 100 - percent("rwmixwrite"),
+        (None, Some(_)) => 100 - percent("rwmixwrite"),
+        _ => percent("rwmixread"),
+    }
+}
+
+fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
+    let Some(text) = job.word("rw").and_then(|w| w.1) else { return Step::None };
+    let unit = if random { Unit::Count } else { Unit::Bytes };
+    let number = match number::integer(&text, unit, &job.spec.bases) {
+        Ok(n) => n,
+        Err(e) => {
+            messages.push(job.error("rw", e.what));
+            return Step::None;
+        }
+    };
+    match (random, u32::try_from(number), i64::try_from(number)) {
+        (_, Ok(0), _) => Step::None,
+        (true, Ok(n), _) => Step::EveryNth(n),
+        (false, _, Ok(n)) => Step::Skip(n),
+        _ => {
+            messages.push(
+                job.error("rw", format!("`{text}` after the colon is out of range"))
+                    .help("random kinds take a number of I/Os, sequential ones a number of bytes"),
+            );
+            Step::None
+        }
+    }
+}
+
+fn random_percent(job: Reading) -> [u8; 3] {
+    job.ints("percentage_random").map(|v| v.unwrap_or(100).clamp(0, 100) as u8)
+}
+
+fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> {
+    job.set("sync_file_range")?;
+    let words = job.words("sync_file_range");
+    let flags = SYNC_FLAGS
+        .iter()
+        .filter(|(name, _)| words.iter().any(|(w, _)| w == name))
+        .fold(0, |all, (_, flag)| all | flag);
+    let number = words.iter().find_map(|(_, n)| n.as_deref());
+    let every = match number.map(|n| number::integer(n, Unit::Count, &job.spec.bases)) {
+        None => 1,
+        Some(Ok(n)) if (1..=i128::from(u32::MAX)).contains(&n) => n as u32,
+        Some(_) => {
+            messages.push(
+                job.error(
+                    "sync_file_range",
+                    "the number of writes after the colon is not one from 1",
+                )
+                .help("write `sync_file_range=write:8`"),
+            );
+            1
+        }
+    };
+    (flags != 0).then_some((every, flags))
+}
+
+/// The load of one section; the seed depends on the instance.
+pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Messages) -> Load {
+    let (mix, random) = mix(job);
+    let every = |name: &str| job.count32(name).unwrap_or(0);
+    Load {
+        mix,
+        random,
+        random_percent: random_percent(job),
+        step: step(job, random, messages),
+        sequencer: match job.plain_word("rw_sequencer") {
+            "identical" => Sequencer::Identical,
+            _ => Sequencer::Sequential,
+        },
+        blocks: blocks.clone(),
+        align: blocks::align(job, blocks),
+        unaligned: job.flag("bs_unaligned"),
+        // Blocks that do not lie on a grid cannot be remembered on one.
+        no_map: job.flag("norandommap") || job.is_set("ba"),
+        generator: match job.plain_word("random_generator") {
+            "lfsr" => Generator::Lfsr,
+            "tausworthe64" => Generator::Tausworthe64,
+            _ => Generator::Tausworthe,
+        },
+        seed: 0,
+        repeat: job.flag("randrepeat"),
+        fsync: every("fsync"),
+        fdatasync: every("fdatasync"),
+        write_barrier: every("write_barrier"),
+        sync_file_range: sync_file_range(job, messages),
+        end_fsync: job.flag("end_fsync"),
+        fsync_on_close: job.flag("fsync_on_close"),
+        end_syncfs: job.flag("end_syncfs"),
+        serialize_overlap: job.flag("serialize_overlap"),
+    }
+}

@@ -1,0 +1,66 @@
+//! The thread around a job.
+
+use crate::facts::Facts;
+use crate::memory;
+use crate::messages::Messages;
+use crate::model::{Cgroup, IoPrio, Process};
+use crate::reading::Reading;
+
+/// Best effort, the class that a mere `prio` means (`IOPRIO_CLASS_BE`).
+const BEST_EFFORT: u8 = 2;
+
+/// Everything but the CPUs, which depend on the instance.
+pub(crate) fn process(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Process {
+    Process {
+        cpus: None,
+        mem_policy: memory::policy(job, facts, messages),
+        nice: job.int("nice").unwrap_or(0).clamp(-20, 19) as i32,
+        ioprio: priority(job),
+        uid: job.set_count32("uid"),
+        gid: job.set_count32("gid"),
+        cgroup: cgroup(job, messages),
+        comm: job.set_text("comm"),
+        memory: memory::memory(job),
+        memory_align: memory::align(job, facts.page_size(), messages),
+        huge_page: job.count("hugepage-size").unwrap_or(2 << 20),
+        lock_memory: job.count("lockmem").unwrap_or(0),
+    }
+}
+
+fn priority(job: Reading) -> Option<IoPrio> {
+    let small = |name: &str| job.set(name).and_then(|_| job.int(name));
+    let (level, class, hint) = (small("prio"), small("prioclass"), small("priohint"));
+    if level.is_none() && class.is_none() && hint.is_none() {
+        return None;
+    }
+    Some(IoPrio {
+        class: class.map_or(BEST_EFFORT, |c| c.clamp(0, 3) as u8),
+        level: level.unwrap_or(0).clamp(0, 7) as u8,
+        hint: hint.unwrap_or(0).clamp(0, 1023) as u16,
+    })
+}
+
+fn cgroup(job: Reading, messages: &mut Messages) -> Option<Cgroup> {
+    let Some(name) = job.set_text("cgroup") else {
+        if job.is_set("cgroup_weight") {
+            messages.push(
+                job.error("cgroup_weight", "`cgroup_weight` has no effect without `cgroup`")
+                    .help("add `cgroup=NAME`"),
+            );
+        }
+        return None;
+    };
+    let path = std::path::Path::new(&name);
+    let climbs = path.components().any(|c| c == std::path::Component::ParentDir);
+    if name.is_empty() || climbs {
+        messages.push(
+            job.error("cgroup", format!("`{name}` is no name of a control group"))
+                .help("write its path below the hierarchy, such as `cgroup=bench/reader`"),
+        );
+    }
+    Some(Cgroup {
+        name,
+        weight: job.set_count32("cgroup_weight"),
+        keep: job.flag("cgroup_nodelete"),
+    })
+}

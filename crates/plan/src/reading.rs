@@ -1,0 +1,208 @@
+//! Reads options of a job by name, and makes messages that point at them.
+
+use fiord_job::diagnostic::{Diagnostic, Level};
+use fiord_job::option::table;
+use fiord_job::option::value::{Amount, PatternPart, Value};
+use fiord_job::spec::{JobSpec, Place, Setting};
+
+/// A value word with what followed its colon.
+pub(crate) type Word = (&'static str, Option<String>);
+
+/// One job's options. Where a getter is asked for a shape that the value does not have, it answers
+/// as if the option were not set: shapes are the registry's business.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) spec: &'a JobSpec,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(spec: &'a JobSpec) -> Self {
+        Reading { spec }
+    }
+    /// The value, or the default's.
+    fn value(&self, name: &str) -> Option<Value> {
+        match self.spec.setting(name) {
+            Some(setting) => Some(setting.value.clone()),
+            None => table::find(name).and_then(|_| self.spec.value(name)),
+        }
+    }
+    /// The last setting, without the default.
+    pub(crate) fn set(&self, name: &str) -> Option<&'a Setting> {
+        self.spec.setting(name)
+    }
+    /// Whether it was set.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.spec.is_set(name)
+    }
+    /// The position of the last setting among all, for options of which the later counts.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.spec.settings.iter().rposition(|s| s.def.name == name)
+    }
+    /// An on-off option.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        match self.value(name) {
+            Some(Value::Flag(on)) => on,
+            Some(Value::Int(n)) => n != 0,
+            _ => false,
+        }
+    }
+    /// A whole number.
+    pub(crate) fn int(&self, name: &str) -> Option<i128> {
+        integer(self.value(name)?)
+    }
+    /// A whole number of 0 or more that is no larger than `u64`.
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.int(name).map(|v| v.clamp(0, u64::MAX as i128) as u64)
+    }
+    /// The same in 32 bits.
+    pub(crate) fn count32(&self, name: &str) -> Option<u32> {
+        self.int(name).map(|v| v.clamp(0, u32::MAX as i128) as u32)
+    }
+    /// The same, only when it was set.
+    pub(crate) fn set_count32(&self, name: &str) -> Option<u32> {
+        self.set(name)?;
+        self.count32(name)
+    }
+    /// Numbers for read, write and trim.
+    pub(crate) fn ints(&self, name: &str) -> [Option<i128>; 3] {
+        match self.value(name) {
+            Some(Value::Ints(v)) => v,
+            Some(other) => [integer(other); 3],
+            None => [None; 3],
+        }
+    }
+    /// A size.
+    pub(crate) fn amount(&self, name: &str) -> Option<Amount> {
+        match self.value(name)? {
+            Value::Amount(a) => Some(a),
+            other => integer(other).map(|v| Amount::Bytes(v.clamp(0, u64::MAX as i128) as u64)),
+        }
+    }
+    /// A duration in nanoseconds, 0 where there is none.
+    pub(crate) fn time(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Some(Value::Time(t)) => t,
+            Some(Value::TimeRange(_, t)) => t,
+            _ => 0,
+        }
+    }
+    /// A duration or a range of them in nanoseconds.
+    pub(crate) fn time_range(&self, name: &str) -> (u64, u64) {
+        match self.value(name) {
+            Some(Value::Time(t)) => (t, t),
+            Some(Value::TimeRange(a, b)) => (a.min(b), a.max(b)),
+            _ => (0, 0),
+        }
+    }
+    /// Text.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        match self.value(name)? {
+            Value::Text(t) => Some(t),
+            Value::Paths(p) => p.into_iter().next(),
+            _ => None,
+        }
+    }
+    /// Text, only when it was set.
+    pub(crate) fn set_text(&self, name: &str) -> Option<String> {
+        self.set(name)?;
+        self.text(name)
+    }
+    /// A value word.
+    pub(crate) fn word(&self, name: &str) -> Option<Word> {
+        match self.value(name)? {
+            Value::Word(w, s) => Some((w, s)),
+            _ => None,
+        }
+    }
+    /// Only the word, empty where there is none.
+    pub(crate) fn plain_word(&self, name: &str) -> &'static str {
+        self.word(name).map_or("", |w| w.0)
+    }
+    /// Several words.
+    pub(crate) fn words(&self, name: &str) -> Vec<Word> {
+        match self.value(name) {
+            Some(Value::Words(w)) => w,
+            Some(Value::Word(w, s)) => vec![(w, s)],
+            _ => Vec::new(),
+        }
+    }
+    /// Names by colons.
+    pub(crate) fn paths(&self, name: &str) -> Vec<String> {
+        match self.value(name) {
+            Some(Value::Paths(p)) => p,
+            Some(Value::Text(t)) => vec![t],
+            _ => Vec::new(),
+        }
+    }
+    /// Floating point numbers.
+    pub(crate) fn floats(&self, name: &str) -> Vec<f64> {
+        match self.value(name) {
+            Some(Value::Floats(f)) => f,
+            _ => Vec::new(),
+        }
+    }
+    /// CPU or node numbers, only when set.
+    pub(crate) fn set_numbers(&self, name: &str) -> Option<Vec<u32>> {
+        match &self.set(name)?.value {
+            Value::Set(s) => Some(s.clone()),
+            Value::Int(n) => Some(vec![u32::try_from(*n).ok()?]),
+            _ => None,
+        }
+    }
+    /// Ranges for read, write and trim, only when set.
+    pub(crate) fn set_ranges(&self, name: &str) -> Option<[Option<(u64, u64)>; 3]> {
+        match self.set(name)?.value {
+            Value::Ranges(r) => Some(r),
+            Value::Range(a, b) => Some([Some((a, b)); 3]),
+            _ => None,
+        }
+    }
+    /// A range of bytes, only when set.
+    pub(crate) fn set_range(&self, name: &str) -> Option<(u64, u64)> {
+        match self.set(name)?.value {
+            Value::Range(a, b) => Some((a.min(b), a.max(b))),
+            Value::Int(n) => u64::try_from(n).ok().map(|n| (n, n)),
+            Value::Amount(Amount::Bytes(n)) => Some((n, n)),
+            _ => None,
+        }
+    }
+    /// Block sizes with weights, only when set.
+    pub(crate) fn set_splits(&self, name: &str) -> Option<&'a [Vec<(u64, u8)>; 3]> {
+        match &self.set(name)?.value {
+            Value::Splits(s) => Some(s),
+            _ => None,
+        }
+    }
+    /// A pattern, only when set.
+    pub(crate) fn set_pattern(&self, name: &str) -> Option<&'a [PatternPart]> {
+        match &self.set(name)?.value {
+            Value::Pattern(p) => Some(p),
+            _ => None,
+        }
+    }
+    /// Where an option was set, else where the job stands.
+    pub(crate) fn place(&self, name: &str) -> Option<Place> {
+        Some(self.set(name).map_or(&self.spec.place, |s| &s.place).clone())
+    }
+    /// An error that names the job and points at an option.
+    pub(crate) fn error(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
+        Diagnostic::error(format!("job `{}`: {what}", self.spec.name), self.place(name))
+    }
+    /// A warning that names the job and points at an option.
+    pub(crate) fn warning(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
+        Diagnostic { level: Level::Warning, ..self.error(name, what) }
+    }
+}
+
+fn integer(value: Value) -> Option<i128> {
+    match value {
+        Value::Int(v) => Some(v),
+        Value::Flag(on) => Some(i128::from(on)),
+        Value::Ints(v) => v.into_iter().flatten().next(),
+        Value::Amount(Amount::Bytes(b)) => Some(i128::from(b)),
+        Value::Range(a, _) => Some(i128::from(a)),
+        Value::Word(w, _) => w.parse().ok(),
+        Value::Text(t) => t.trim().parse().ok(),
+        _ => None,
+    }
+}

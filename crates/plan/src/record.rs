@@ -1,0 +1,52 @@
+//! What is measured.
+
+use crate::model::{ClockSource, Record};
+use crate::reading::Reading;
+
+/// Nanoseconds of a millisecond.
+const MILLI: u64 = 1_000_000;
+
+/// Latencies, windows, percentiles and the clock of a job.
+pub(crate) fn record(job: Reading) -> Record {
+    let reduce = job.flag("gtod_reduce");
+    let on = |name: &str| !reduce && !job.flag(name);
+    Record {
+        clat: on("disable_clat"),
+        slat: on("disable_slat"),
+        lat: on("disable_lat"),
+        bandwidth: on("disable_bw_measurement"),
+        bandwidth_window: window(job, "bwavgtime"),
+        iops_window: window(job, "iopsavgtime"),
+        clat_percentiles: job.flag("clat_percentiles"),
+        lat_percentiles: job.flag("lat_percentiles"),
+        slat_percentiles: job.flag("slat_percentiles"),
+        percentiles: percentiles(job),
+        clock: match job.plain_word("clocksource") {
+            "gettimeofday" => ClockSource::Gettimeofday,
+            "clock_gettime" => ClockSource::ClockGettime,
+            "cpu" => ClockSource::Cpu,
+            _ => ClockSource::Auto,
+        },
+        clock_cpu: job.set_count32("gtod_cpu"),
+        start_clock_id: job.set("job_start_clock_id").and_then(|_| {
+            job.int("job_start_clock_id").map(|v| v.clamp(0, i32::MAX as i128) as i32)
+        }),
+    }
+}
+
+/// A window's length in nanoseconds, at least one millisecond.
+fn window(job: Reading, name: &str) -> u64 {
+    let length = match job.time(name) {
+        0 => job.count(name).unwrap_or(500).saturating_mul(MILLI),
+        nanos => nanos,
+    };
+    length.max(MILLI)
+}
+
+fn percentiles(job: Reading) -> Vec<f64> {
+    let mut list = job.floats("percentile_list");
+    list.retain(|p| p.is_finite());
+    list.sort_by(f64::total_cmp);
+    list.dedup();
+    list
+}

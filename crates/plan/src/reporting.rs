@@ -1,0 +1,42 @@
+//! How a job is reported.
+
+use fiord_job::spec::Setting;
+
+use crate::model::{Reporting, Unified};
+use crate::reading::Reading;
+
+/// The reporting options of a job.
+pub(crate) fn reporting(job: Reading) -> Reporting {
+    Reporting {
+        group: job.flag("group_reporting"),
+        unified: match job.plain_word("unified_rw_reporting") {
+            "mixed" | "1" => Unified::Mixed,
+            "both" | "2" => Unified::Both,
+            _ => Unified::None,
+        },
+        significant_figures: job.int("significant_figures").unwrap_or(4).clamp(1, 10) as u8,
+        stats: job.flag("stats"),
+        disk_util: job.flag("disk_util"),
+        kb_base: job.spec.bases.kb,
+        unit_base: job.int("unit_base").unwrap_or(0).clamp(0, 8) as u8,
+        continue_on_error: match job.plain_word("continue_on_error") {
+            "read" => [true, false, false],
+            "write" => [false, true, false],
+            "io" => [true, true, false],
+            "verify" => [false, false, true],
+            "all" | "1" => [true; 3],
+            _ => [false; 3],
+        },
+    }
+}
+
+/// Settings as reports list them: documented name and the text as typed, empty where there was
+/// none. Of several of one option the last counts and keeps its place.
+pub(crate) fn listed<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    for setting in settings {
+        list.retain(|(name, _)| name != setting.def.name);
+        list.push((setting.def.name.into(), setting.text.clone().unwrap_or_default()));
+    }
+    list
+}

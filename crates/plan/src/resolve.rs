@@ -1,0 +1,223 @@
+//! From specifications to the plan.
+
+use fiord_job::Invocation;
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::spec::{JobSpec, Setting};
+
+use crate::checks::{self, Access};
+use crate::cpus::CpuSet;
+use crate::facts::Facts;
+use crate::files::{self, Naming, Usage};
+use crate::groups::{self, Groups};
+use crate::messages::Messages;
+use crate::model::{Identity, JobPlan, Plan, Start, Target};
+use crate::reading::Reading;
+use crate::sizes::Wanted;
+use crate::survey::Survey;
+use crate::{blocks, content, depth, engine, finish, load, open, process, record};
+use crate::{reporting, seeds, start};
+
+/// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
+/// thread.
+const MOST_JOBS: u32 = 4096;
+
+/// What holds for the whole run, from the command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Terms<'a> {
+    /// The settings that stand for all jobs, for the reports.
+    pub globals: &'a [Setting],
+    /// `--readonly`.
+    pub readonly: bool,
+    /// `--max-jobs`.
+    pub max_jobs: Option<u32>,
+}
+
+impl<'a> Terms<'a> {
+    /// Those of an invocation.
+    pub fn of(invocation: &'a Invocation) -> Self {
+        Terms {
+            globals: &invocation.globals,
+            readonly: invocation.general.readonly,
+            max_jobs: invocation.general.max_jobs,
+        }
+    }
+}
+
+/// A plan and what the user should know about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// The plan.
+    pub plan: Plan,
+    /// What is odd but no error.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Resolves every size, file, group, unit and default of some jobs.
+///
+/// Nothing is created, opened or changed: the machine is only looked at through `facts`.
+///
+/// # Errors
+/// Everything that makes the run impossible, each pointing at the setting that does. No job is to
+/// be started then.
+pub fn resolve(
+    specs: &[JobSpec],
+    terms: Terms,
+    facts: &dyn Facts,
+) -> Result<Resolved, Vec<Diagnostic>> {
+    let jobs: Vec<Reading> = specs.iter().map(Reading::new).collect();
+    let mut messages = Messages::default();
+    let groups = groups::number(&jobs);
+    let waits = start::waits(&jobs, &mut messages);
+    let counts = instances(&jobs, terms, &mut messages);
+    if !messages.errors.is_empty() {
+        return Err(messages.errors);
+    }
+    let mut run = Run { terms, survey: Survey::new(facts), messages, fresh: seeds::fresh(facts) };
+    let mut plans: Vec<JobPlan> = Vec::with_capacity(counts.iter().map(|c| *c as usize).sum());
+    let mut first = Vec::with_capacity(jobs.len());
+    for (section, job) in jobs.iter().enumerate() {
+        let wait_for = waits[section]
+            .map(|w: usize| (first[w]..first[w] + counts[w] as usize).collect())
+            .unwrap_or_default();
+        first.push(plans.len());
+        let place = Section {
+            section,
+            instances: counts[section],
+            groups: groups[section],
+            start: start::start(*job, groups[section], wait_for),
+        };
+        run.section(*job, place, &mut plans);
+    }
+    let Messages { errors, warnings } = run.messages;
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let global_options = reporting::listed(terms.globals.iter());
+    Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
+}
+
+/// `numjobs` of every section, and the limit on their sum.
+fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32> {
+    let most = terms.max_jobs.unwrap_or(MOST_JOBS);
+    let mut sum = 0u64;
+    jobs.iter()
+        .map(|job| {
+            let count = job.count32("numjobs").unwrap_or(1);
+            if count == 0 {
+                messages.push(
+                    job.error("numjobs", "`numjobs=0` makes no job")
+                        .help("write 1 or more, or leave the job out"),
+                );
+            }
+            let before = sum;
+            sum += u64::from(count);
+            if sum > u64::from(most) && before <= u64::from(most) {
+                messages.push(
+                    job.error("numjobs", format!("maximum number of jobs reached: {most}"))
+                        .help("use fewer, or permit more with --max-jobs"),
+                );
+            }
+            count
+        })
+        .collect()
+}
+
+/// Where a section stands in the run.
+struct Section {
+    section: usize,
+    instances: u32,
+    groups: Groups,
+    start: Start,
+}
+
+struct Run<'a> {
+    terms: Terms<'a>,
+    survey: Survey<'a>,
+    messages: Messages,
+    fresh: u64,
+}
+
+impl Run<'_> {
+    /// Appends the instances of one section.
+    fn section(&mut self, job: Reading, place: Section, plans: &mut Vec<JobPlan>) {
+        let Self { terms, survey, messages, .. } = self;
+        let engine = engine::engine(job, messages);
+        let is_virtual = engine::is_virtual(&engine);
+        let blocks = blocks::sizes(job, messages);
+        checks::block_ranges(job, &blocks, messages);
+        let (mix, _) = load::mix(job);
+        let block = blocks::smallest(&blocks, mix);
+        checks::read_only_run(job, mix, terms.readonly, messages);
+        checks::time_based(job, messages);
+        checks::size_holds_block(job, block, messages);
+        let base = seeds::base(job, self.fresh);
+        let wanted = Wanted::read(job, u64::from(block), base, messages);
+        let naming = Naming::read(job, is_virtual, survey, messages);
+        let cpus = CpuSet::read(job, survey.facts, messages);
+        let open = open::open(job, mix, terms.readonly);
+        let access = Access {
+            mounted_write: open.allow_mounted_write,
+            direct: open.direct,
+            append: open.append,
+            other_user: job.is_set("uid") || job.is_set("gid"),
+            block,
+        };
+        let usage = Usage { mix, is_virtual, stated: files::stated(job), access };
+        let template = JobPlan {
+            identity: identity(job, &place),
+            depth: depth::depth(job, &engine, messages),
+            engine,
+            start: place.start,
+            end: finish::end(job, messages),
+            target: Target {
+                files: Vec::new(),
+                open_files: 1,
+                service: files::service(job, messages),
+                open,
+                layout: open::layout(job),
+                lock: files::lock(job),
+                unlink: job.flag("unlink"),
+                unlink_each_loop: job.flag("unlink_each_loop"),
+                scheduler: job.set_text("ioscheduler"),
+            },
+            load: load::load(job, &blocks, messages),
+            content: content::content(job),
+            process: process::process(job, survey.facts, messages),
+            record: record::record(job),
+            reporting: reporting::reporting(job),
+        };
+        for instance in 0..place.instances {
+            if !self.messages.errors.is_empty() && instance > 0 {
+                return;
+            }
+            let mut plan = template.clone();
+            let index = plans.len();
+            plan.identity.instance = instance;
+            plan.identity.index = index;
+            plan.load.seed = seeds::mix(base, index as u64);
+            plan.process.cpus = cpus.as_ref().map(|c| c.of(instance));
+            let paths = naming.paths(instance);
+            let (survey, messages) = (&mut self.survey, &mut self.messages);
+            let planned = files::plan(job, paths, instance, &wanted, usage, survey, messages);
+            checks::room(job, planned.iter().map(|f| f.len), block, messages);
+            plan.end.bytes = finish::bytes(job, &planned, block);
+            plan.target.open_files = files::open_files(job, planned.len());
+            plan.target.files = planned;
+            plans.push(plan);
+        }
+    }
+}
+
+fn identity(job: Reading, place: &Section) -> Identity {
+    Identity {
+        name: job.spec.name.clone(),
+        description: job.set_text("description"),
+        section: place.section,
+        instance: 0,
+        instances: place.instances,
+        index: 0,
+        group: place.groups.group,
+        stonewall_group: place.groups.stonewall_group,
+        options: reporting::listed(job.spec.settings.iter().filter(|s| !s.global)),
+    }
+}

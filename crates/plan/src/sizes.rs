@@ -1,0 +1,220 @@
+//! The region of each file: `size`, `filesize`, `offset` and its family, percentages.
+
+use fiord_job::option::value::Amount;
+
+use crate::messages::Messages;
+use crate::reading::Reading;
+use crate::seeds;
+
+/// The end of the largest file that Linux can have.
+pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;
+
+/// The size options of one job, read once for all its files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// `size`.
+    pub(crate) size: Option<Amount>,
+    /// `filesize`.
+    pub(crate) filesize: Option<(u64, u64)>,
+    /// `offset`.
+    pub(crate) offset: Amount,
+    /// `offset_increment`.
+    pub(crate) increment: Amount,
+    /// What percentages of the two above are rounded up to.
+    pub(crate) align: u64,
+    /// `file_append`.
+    pub(crate) append: bool,
+    /// `fill_device`.
+    pub(crate) fill: bool,
+    /// The smallest block.
+    pub(crate) block: u64,
+    /// The seed that `filesize` ranges are drawn from.
+    pub(crate) seed: u64,
+}
+
+/// What a file is to the arithmetic here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// It can grow; `None`: it is not there yet.
+    Growable(Option<u64>),
+    /// It has this size and keeps it.
+    Fixed(u64),
+    /// It has no size of its own (character devices, pipes, engines without files).
+    Endless,
+}
+
+/// Where I/O goes in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    /// The size the file must have first, when it has less now.
+    pub(crate) needed: Option<u64>,
+    /// The job asked for this many bytes and a target that cannot grow has only `len`.
+    pub(crate) asked: Option<u64>,
+}
+
+/// Why there is no region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoRegion {
+    /// Nothing says how large the file is to be.
+    SizeUnknown,
+    /// It begins at or behind the end.
+    OffsetBehindEnd { offset: u64, end: u64 },
+    /// The sum does not fit the largest file.
+    TooLarge,
+}
+
+impl Wanted {
+    /// Reads the options. Zones need a zoned target, which is a later issue's matter.
+    pub(crate) fn read(job: Reading, block: u64, seed: u64, messages: &mut Messages) -> Self {
+        let mut amount = |name: &str| match job.amount(name) {
+            Some(Amount::Zones(_)) => {
+                messages.push(
+                    job.error(name, format!("`{name}` is given in zones, but the job has none"))
+                        .help("write bytes (`4g`) or a percentage (`20%`)"),
+                );
+                None
+            }
+            other => other,
+        };
+        let size = amount("size").filter(|s| *s != Amount::Bytes(0));
+        let offset = amount("offset").unwrap_or(Amount::Bytes(0));
+        let increment = amount("offset_increment").unwrap_or(Amount::Bytes(0));
+        let align = job.count("offset_align").filter(|a| *a > 0).unwrap_or(block);
+        Wanted {
+            size,
+            filesize: job.set_range("filesize"),
+            offset,
+            increment,
+            align: align.max(1),
+            append: job.flag("file_append"),
+            fill: job.flag("fill_device"),
+            block: block.max(1),
+            seed,
+        }
+    }
+
+    /// The region of one file of `files`, for one instance.
+    pub(crate) fn region(
+        &self,
+        extent: Extent,
+        files: u64,
+        instance: u32,
+        name: &[u8],
+    ) -> Result<Region, NoRegion> {
+        let drawn = self.filesize.map(|range| self.draw(range, name));
+        let now = match extent {
+            Extent::Growable(now) => now.unwrap_or(0),
+            Extent::Fixed(size) => size,
+            Extent::Endless => 0,
+        };
+        // What percentages are of: the file as it is to be, else as it is.
+        let whole = match extent {
+            Extent::Fixed(size) => size,
+            _ => drawn.unwrap_or(now),
+        };
+        let appended = if self.append && matches!(extent, Extent::Growable(_)) { now } else { 0 };
+        let offset = self.start(whole, instance).and_then(|o| o.checked_add(appended));
+        let offset = offset.filter(|o| *o <= LARGEST_FILE).ok_or(NoRegion::TooLarge)?;
+        match extent {
+            Extent::Fixed(size) => self.in_fixed(offset, size, drawn, files),
+            _ => self.in_growable(offset, now, drawn, files, extent),
+        }
+    }
+
+    /// `offset` and `offset_increment` of an instance.
+    fn start(&self, whole: u64, instance: u32) -> Option<u64> {
+        let first = match self.offset {
+            Amount::Percent(p) => round_up(share(whole, p), self.align)?,
+            Amount::Bytes(b) => b,
+            Amount::Zones(_) => 0,
+        };
+        let further = match self.increment {
+            Amount::Percent(p) => {
+                round_up(share(whole, p).checked_mul(u64::from(instance))?, self.align)?
+            }
+            Amount::Bytes(b) => b.checked_mul(u64::from(instance))?,
+            Amount::Zones(_) => 0,
+        };
+        first.checked_add(further)
+    }
+
+    fn in_fixed(
+        &self,
+        offset: u64,
+        size: u64,
+        drawn: Option<u64>,
+        files: u64,
+    ) -> Result<Region, NoRegion> {
+        let end = drawn.map_or(size, |d| d.min(size));
+        if offset >= end {
+            return Err(NoRegion::OffsetBehindEnd { offset, end });
+        }
+        let rest = end - offset;
+        let len = match self.size {
+            Some(Amount::Percent(p)) => share(end, p).min(rest),
+            Some(Amount::Bytes(b)) if drawn.is_none() && b / files.max(1) > 0 => b / files.max(1),
+            _ => rest,
+        };
+        let asked = (len > rest).then_some(len);
+        Ok(Region { offset, len: len.min(rest), needed: None, asked })
+    }
+
+    fn in_growable(
+        &self,
+        offset: u64,
+        now: u64,
+        drawn: Option<u64>,
+        files: u64,
+        extent: Extent,
+    ) -> Result<Region, NoRegion> {
+        let len = match (drawn, self.size) {
+            (Some(whole), Some(Amount::Percent(p))) => {
+                share(whole, p).min(self.rest(offset, whole)?)
+            }
+            (Some(whole), _) => self.rest(offset, whole)?,
+            (None, Some(Amount::Bytes(b))) if b / files.max(1) > 0 => b / files.max(1),
+            (None, Some(Amount::Percent(p))) if now > 0 => match self.append {
+                true => share(now, p),
+                false => share(now, p).min(self.rest(offset, now)?),
+            },
+            (None, None) if self.fill => (LARGEST_FILE - offset) / self.block * self.block,
+            (None, _) if now > 0 && !self.append => self.rest(offset, now)?,
+            (None, _) => return Err(NoRegion::SizeUnknown),
+        };
+        let end = offset.checked_add(len).filter(|e| *e <= LARGEST_FILE);
+        let end = end.ok_or(NoRegion::TooLarge)?;
+        let unbounded = self.fill && self.size.is_none() && drawn.is_none();
+        let grows = matches!(extent, Extent::Growable(_)) && end > now && !unbounded;
+        Ok(Region { offset, len, needed: grows.then_some(end), asked: None })
+    }
+
+    fn rest(&self, offset: u64, end: u64) -> Result<u64, NoRegion> {
+        end.checked_sub(offset).filter(|l| *l > 0).ok_or(NoRegion::OffsetBehindEnd { offset, end })
+    }
+
+    /// A file's size from a `filesize` range: evenly, in whole blocks where the range has room. The
+    /// same file is given the same size by every job that shares it.
+    fn draw(&self, (low, high): (u64, u64), name: &[u8]) -> u64 {
+        if low == high {
+            return low;
+        }
+        let span = u128::from(high - low) + 1;
+        let bits = u128::from(seeds::mix(self.seed, seeds::of_text(name)));
+        let drawn = low + ((bits * span) >> 64) as u64;
+        let whole = drawn / self.block * self.block;
+        if whole >= low { whole } else { drawn }
+    }
+}
+
+/// A share of a size in per cent, rounded down; computed in millionths of a per cent.
+pub(crate) fn share(whole: u64, percent: f64) -> u64 {
+    let millionths = (percent.max(0.0) * 1e6).round() as u128;
+    (u128::from(whole).saturating_mul(millionths) / 100_000_000).min(u128::from(u64::MAX)) as u64
+}
+
+/// The next multiple at or above.
+fn round_up(value: u64, multiple: u64) -> Option<u64> {
+    value.checked_next_multiple_of(multiple.max(1))
+}

@@ -1,0 +1,154 @@
+//! Facts about the machine that this process runs on.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fiord_sys::file::{self, Kind};
+use fiord_sys::{block, host, mount};
+
+use crate::facts::{Facts, Found, FoundKind};
+
+/// The real machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Machine;
+
+fn to_io(error: fiord_sys::Error) -> io::Error {
+    io::Error::from_raw_os_error(error.errno)
+}
+
+fn node(path: &Path) -> Option<file::Device> {
+    file::facts(path).ok()?.node
+}
+
+impl Facts for Machine {
+    fn look(&self, path: &Path) -> io::Result<Found> {
+        let facts = file::facts(path).map_err(to_io)?;
+        let kind = match facts.kind {
+            Kind::Regular | Kind::Link => FoundKind::Regular,
+            Kind::Block => FoundKind::Block,
+            Kind::Char => FoundKind::Char,
+            Kind::Pipe | Kind::Socket => FoundKind::Pipe,
+            Kind::Directory => FoundKind::Directory,
+        };
+        let size = match kind {
+            FoundKind::Regular => facts.size,
+            FoundKind::Block => file::target_size(path).map_err(to_io)?.unwrap_or(0),
+            // A character device that tells no size has none.
+            FoundKind::Char => file::target_size(path).ok().flatten().unwrap_or(0),
+            FoundKind::Pipe | FoundKind::Directory => 0,
+        };
+        let access = |mode| rustix::fs::access(path, mode).is_ok();
+        Ok(Found {
+            kind,
+            size,
+            readable: access(rustix::fs::Access::READ_OK),
+            writable: access(rustix::fs::Access::WRITE_OK),
+        })
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        let mut todo = vec![directory.to_path_buf()];
+        while let Some(next) = todo.pop() {
+            for entry in std::fs::read_dir(&next)? {
+                let entry = entry?;
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    todo.push(entry.path());
+                } else if !kind.is_symlink() {
+                    found.push(entry.path());
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn logical_block(&self, device: &Path) -> Option<u32> {
+        block::queue_number(node(device)?, "logical_block_size")?.try_into().ok()
+    }
+
+    fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
+        mount::uses(node(device)?).ok()?.into_iter().next().map(|used| match used {
+            mount::Use::Mounted { point, .. } => point,
+            mount::Use::Swap { device } => PathBuf::from(format!("swap space {device}")),
+        })
+    }
+
+    fn free_space(&self, path: &Path) -> Option<u64> {
+        let mut at = std::path::absolute(path).ok()?;
+        while !at.exists() {
+            if !at.pop() {
+                return None;
+            }
+        }
+        file::space(&at).ok().map(|s| s.available)
+    }
+
+    fn page_size(&self) -> u64 {
+        host::page_size() as u64
+    }
+
+    fn cpus(&self) -> Vec<u32> {
+        numbers("/sys/devices/system/cpu/online").unwrap_or_else(|| {
+            let count = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+            (0..count).collect()
+        })
+    }
+
+    fn nodes(&self) -> Vec<u32> {
+        numbers("/sys/devices/system/node/online").unwrap_or_else(|| vec![0])
+    }
+
+    fn cpus_of_node(&self, node: u32) -> Vec<u32> {
+        let path = format!("/sys/devices/system/node/node{node}/cpulist");
+        numbers(&path).unwrap_or_else(|| self.cpus())
+    }
+
+    fn entropy(&self) -> u64 {
+        // The standard library seeds every `RandomState` from the kernel's random numbers.
+        RandomState::new().build_hasher().finish()
+    }
+}
+
+/// Reads a list such as `0-3,8` as sysfs writes it.
+fn numbers(path: &str) -> Option<Vec<u32>> {
+    parse(std::fs::read_to_string(path).ok()?.trim())
+}
+
+fn parse(text: &str) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for part in text.split(',').filter(|p| !p.is_empty()) {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let (low, high): (u32, u32) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+        all.extend(low..=high.min(low.saturating_add(65_535)));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sysfs_lists() {
+        assert_eq!(parse("0-2,5"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(parse(""), Some(vec![]));
+        assert_eq!(parse("x"), None);
+    }
+
+    #[test]
+    fn this_machine() {
+        let machine = Machine;
+        assert!(!machine.cpus().is_empty());
+        assert!(machine.page_size().is_power_of_two());
+        assert_eq!(machine.look(Path::new("/")).unwrap().kind, FoundKind::Directory);
+        assert_eq!(
+            machine.look(Path::new("/no/such")).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+        assert_ne!(machine.entropy(), machine.entropy());
+    }
+}

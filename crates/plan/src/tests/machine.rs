@@ -1,0 +1,89 @@
+//! A machine made up for tests.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::facts::{Facts, Found, FoundKind};
+
+/// Files by path, and little else.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fake {
+    things: BTreeMap<PathBuf, Found>,
+    mounted: Vec<PathBuf>,
+}
+
+impl Fake {
+    /// Nothing but two CPUs.
+    pub(crate) fn empty() -> Self {
+        Fake::default()
+    }
+    /// With a thing of a kind and size.
+    pub(crate) fn with(mut self, path: &str, kind: FoundKind, size: u64) -> Self {
+        let found = Found { kind, size, readable: true, writable: true };
+        self.things.insert(path.into(), found);
+        self
+    }
+    /// With a regular file.
+    pub(crate) fn file(self, path: &str, size: u64) -> Self {
+        self.with(path, FoundKind::Regular, size)
+    }
+    /// With a file that nobody may read or write.
+    pub(crate) fn locked(mut self, path: &str) -> Self {
+        let found =
+            Found { kind: FoundKind::Regular, size: 1 << 20, readable: false, writable: false };
+        self.things.insert(path.into(), found);
+        self
+    }
+    /// With a directory.
+    pub(crate) fn dir(self, path: &str) -> Self {
+        self.with(path, FoundKind::Directory, 4096)
+    }
+    /// With a block device.
+    pub(crate) fn disk(self, path: &str, size: u64) -> Self {
+        self.with(path, FoundKind::Block, size)
+    }
+    /// With a mounted block device.
+    pub(crate) fn mounted(mut self, path: &str) -> Self {
+        self.mounted.push(path.into());
+        self.disk(path, 1 << 30)
+    }
+}
+
+impl Facts for Fake {
+    fn look(&self, path: &Path) -> io::Result<Found> {
+        self.things.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.look(directory)?;
+        let below = self
+            .things
+            .iter()
+            .filter(|(p, f)| p.starts_with(directory) && f.kind != FoundKind::Directory);
+        Ok(below.map(|(p, _)| p.clone()).collect())
+    }
+    fn logical_block(&self, _: &Path) -> Option<u32> {
+        Some(512)
+    }
+    fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
+        self.mounted.iter().any(|m| m == device).then(|| PathBuf::from("/mnt"))
+    }
+    fn free_space(&self, _: &Path) -> Option<u64> {
+        Some(1 << 30)
+    }
+    fn page_size(&self) -> u64 {
+        4096
+    }
+    fn cpus(&self) -> Vec<u32> {
+        vec![0, 1, 2, 3]
+    }
+    fn nodes(&self) -> Vec<u32> {
+        vec![0, 1]
+    }
+    fn cpus_of_node(&self, node: u32) -> Vec<u32> {
+        vec![node * 2, node * 2 + 1]
+    }
+    fn entropy(&self) -> u64 {
+        42
+    }
+}

@@ -1,0 +1,39 @@
+//! The whole of `resolve`, on a machine made up for it.
+
+mod machine;
+mod regions;
+mod simple;
+
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::load::Memory;
+
+use crate::{JobPlan, Resolved, Terms, resolve};
+pub(crate) use machine::Fake;
+
+/// Resolves a command line (words by spaces) on a machine.
+pub(crate) fn run(machine: &Fake, line: &str) -> Result<Resolved, Vec<Diagnostic>> {
+    let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+    let invocation = fiord_job::invocation(&args, &mut Memory::default())?;
+    resolve(&invocation.jobs, Terms::of(&invocation), machine)
+}
+
+/// The jobs of a command line that must be right.
+pub(crate) fn jobs(machine: &Fake, line: &str) -> Vec<JobPlan> {
+    match run(machine, line) {
+        Ok(resolved) => resolved.plan.jobs,
+        Err(errors) => panic!("{line}: {errors:#?}"),
+    }
+}
+
+/// The only job of a command line that must be right.
+pub(crate) fn job(machine: &Fake, line: &str) -> JobPlan {
+    jobs(machine, line).remove(0)
+}
+
+/// The first error of a command line that must be wrong.
+pub(crate) fn error(machine: &Fake, line: &str) -> String {
+    match run(machine, line) {
+        Ok(resolved) => panic!("{line}: {resolved:#?}"),
+        Err(errors) => errors[0].what.clone(),
+    }
+}
