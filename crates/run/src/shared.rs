@@ -10,6 +10,7 @@ use fiord_stat::live::Live;
 
 use crate::control::JobControl;
 use crate::error::JobError;
+use crate::thread::ControlGroups;
 use crate::worker::WorkerResult;
 
 /// One job's part.
@@ -36,6 +37,7 @@ pub(crate) struct Run {
     pub cancelled: AtomicBool,
     /// Where files that the run itself makes go (`--aux-path`).
     pub aux_path: PathBuf,
+    pub groups: ControlGroups,
 }
 
 impl Run {

@@ -1,27 +1,218 @@
-//! What a job asks of its own thread: CPUs, memory policy, priorities, name, user.
+//! What a job asks of its own thread: CPUs, memory policy, priorities, name, user, control group.
+//!
+//! Everything is set by the thread itself, before it opens a file. Threads end with their job, so
+//! nothing has to be undone but control groups.
 
-use fiord_plan::JobPlan;
+use std::sync::{Mutex, PoisonError};
+
+use fiord_plan::{Cgroup as Wish, FileKind, IoPrio, JobPlan, MemPolicy, Plan, Process};
+use fiord_sys::cgroup::{Cgroup, Scope};
+use fiord_sys::cpu::CpuSet;
+use fiord_sys::memory::{self, Region};
+use fiord_sys::thread::{IoClass, IoPriority};
+use fiord_sys::{block, cpu, file, numa, signal, thread};
 
 use crate::error::JobError;
+use crate::files::failed;
 
-/// Applies them, on the job's thread.
-pub(crate) fn prepare(job: &JobPlan) -> Result<(), JobError> {
-    let p = &job.process;
-    let asked = p.cpus.is_some() || p.mem_policy.is_some() || p.nice != 0 || p.ioprio.is_some();
-    if asked || p.uid.is_some() || p.gid.is_some() || p.cgroup.is_some() {
-        let detail = "settings of the job's thread are not supported yet";
-        return Err(JobError::new("thread settings", 0, detail));
+const EBUSY: i32 = 16;
+const EINVAL: i32 = 22;
+
+/// What a thread's settings keep alive while its job runs.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    /// `lockmem`.
+    _pinned: Option<Region>,
+}
+
+/// Applies a job's settings to the calling thread.
+pub(crate) fn prepare(
+    plan: &Plan,
+    job: &JobPlan,
+    groups: &ControlGroups,
+) -> Result<Settings, JobError> {
+    let wish = &job.process;
+    // Signals wake the run's own thread, never an I/O.
+    signal::block_in_this_thread().map_err(|e| refused("blocking signals", &e))?;
+    if let Some(name) = &wish.comm {
+        thread::set_name(name).map_err(|e| refused("comm", &e))?;
+    }
+    if let Some(cpus) = &wish.cpus {
+        let set: CpuSet = cpus.iter().map(|cpu| *cpu as usize).collect();
+        cpu::set_affinity(&set).map_err(|e| refused("cpus_allowed", &e))?;
+    }
+    if let Some(policy) = &wish.mem_policy {
+        numa::set_policy(&memory_policy(policy)).map_err(|e| refused("numa_mem_policy", &e))?;
+    }
+    schedulers(job)?;
+    priorities(wish)?;
+    let pinned = pin(wish.lock_memory)?;
+    if let Some(wish) = &wish.cgroup {
+        groups.enter(plan, wish)?;
+    }
+    // Last, as it takes away the right to do the others; the group before the user for the same
+    // reason.
+    if let Some(gid) = wish.gid {
+        thread::set_group(gid).map_err(|e| refused("gid", &e))?;
+    }
+    if let Some(uid) = wish.uid {
+        thread::set_user(uid).map_err(|e| refused("uid", &e))?;
+    }
+    Ok(Settings { _pinned: pinned })
+}
+
+/// A setting that the system did not take.
+fn refused(option: &'static str, error: &fiord_sys::Error) -> JobError {
+    let advice = error.advice().map_or(String::new(), |advice| format!(" ({advice})"));
+    JobError::new(option, error.errno, format!("{} did not take it{advice}", error.op))
+}
+
+fn priorities(wish: &Process) -> Result<(), JobError> {
+    if wish.nice != 0 {
+        let present = thread::nice().map_err(|e| refused("nice", &e))?;
+        thread::set_nice(present.saturating_add(wish.nice)).map_err(|e| refused("nice", &e))?;
+    }
+    if let Some(IoPrio { class, level, hint }) = wish.ioprio {
+        let Some(class) = IoClass::from_number(u32::from(class)) else {
+            return Err(JobError::new("prioclass", EINVAL, format!("there is no class {class}")));
+        };
+        let priority = IoPriority { class, level, hint };
+        thread::set_io_priority(priority).map_err(|e| refused("prio", &e))?;
     }
     Ok(())
 }
 
-/// Undoes what outlives the thread.
-pub(crate) fn leave(_job: &JobPlan) -> Result<(), JobError> {
+fn memory_policy(policy: &MemPolicy) -> numa::Policy {
+    let set = |nodes: &Vec<u32>| nodes.iter().map(|node| *node as usize).collect();
+    match policy {
+        MemPolicy::Default => numa::Policy::Default,
+        MemPolicy::Local => numa::Policy::Local,
+        MemPolicy::Prefer(node) => numa::Policy::Prefer(*node as usize),
+        MemPolicy::Bind(nodes) => numa::Policy::Bind(set(nodes)),
+        MemPolicy::Interleave(nodes) => numa::Policy::Interleave(set(nodes)),
+    }
+}
+
+fn pin(bytes: u64) -> Result<Option<Region>, JobError> {
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    memory::pin(bytes).map(Some).map_err(|e| refused("lockmem", &e))
+}
+
+/// `ioscheduler`: of every device that the job's files are, or lie on.
+fn schedulers(job: &JobPlan) -> Result<(), JobError> {
+    let Some(name) = &job.target.scheduler else { return Ok(()) };
+    for plan in &job.target.files {
+        let facts = match plan.kind {
+            FileKind::Block | FileKind::Regular => file::facts(&plan.path),
+            _ => continue,
+        };
+        let facts = facts.map_err(|e| failed("ioscheduler", plan, &e))?;
+        let device = if plan.kind == FileKind::Block { facts.node } else { Some(facts.device) };
+        // Major 0 is no block device: tmpfs and the like have no scheduler to set.
+        let Some(device) = device.filter(|device| device.major != 0) else {
+            let detail = "the file lies on no block device of its own; drop ioscheduler";
+            return Err(JobError::new("ioscheduler", EINVAL, detail).at(&plan.path));
+        };
+        block::set_scheduler(device, name).map_err(|e| {
+            let mut error = failed("ioscheduler", plan, &e);
+            if let Ok(present) = block::scheduler(device) {
+                let list = present.available.join(", ");
+                error.detail = format!("{name} was not taken; this device has: {list}");
+            }
+            error
+        })?;
+    }
     Ok(())
+}
+
+/// The control groups of a run.
+#[derive(Debug, Default)]
+pub(crate) struct ControlGroups {
+    open: Mutex<Vec<(Cgroup, bool)>>,
+}
+
+impl ControlGroups {
+    /// Moves the calling thread into a job's group.
+    fn enter(&self, plan: &Plan, wish: &Wish) -> Result<(), JobError> {
+        let group = Cgroup::open(&wish.name).map_err(|e| refused("cgroup", &e))?;
+        let differs =
+            |job: &JobPlan| job.process.cgroup.as_ref().is_none_or(|other| other.name != wish.name);
+        if group.scope() == Scope::Process && plan.jobs.iter().any(differs) {
+            let detail = "the io controller of cgroup version 2 knows whole processes only: give \
+                          all jobs of a run the same cgroup, or run them one by one";
+            return Err(JobError::new("cgroup", EINVAL, detail));
+        }
+        if let Some(weight) = wish.weight {
+            group.set_weight(weight).map_err(|e| refused("cgroup_weight", &e))?;
+        }
+        group.enter().map_err(|e| refused("cgroup", &e))?;
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push((group, wish.keep));
+        Ok(())
+    }
+
+    /// At the end of the run: leaves the groups and removes those that were made, unless they are to
+    /// stay. Returns what could not be removed, in words.
+    pub fn close(&self) -> Vec<String> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut complaints = Vec::new();
+        for (group, keep) in open.drain(..) {
+            let left = group.leave();
+            if !keep && let Err(error) = left.and_then(|()| group.remove()) {
+                // Busy: the group was made by somebody else's job, too, who removes it.
+                if error.errno != EBUSY {
+                    complaints.push(format!("cgroup could not be removed: {error}"));
+                }
+            }
+        }
+        complaints
+    }
 }
 
 /// The thread's id.
 pub(crate) fn id() -> u32 {
-    let link = std::fs::read_link("/proc/thread-self").unwrap_or_default();
-    link.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(0)
+    u32::try_from(thread::id()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::EnginePlan;
+
+    use super::*;
+
+    fn prepared(change: impl FnOnce(&mut JobPlan) + Send) -> Result<(), JobError> {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        change(&mut job);
+        let plan = Plan { jobs: vec![job], global_options: Vec::new() };
+        // A thread of its own: settings stay with it.
+        std::thread::scope(|scope| {
+            let body = || prepare(&plan, &plan.jobs[0], &ControlGroups::default()).map(drop);
+            scope.spawn(body).join().unwrap()
+        })
+    }
+
+    #[test]
+    fn ordinary_settings_are_taken() {
+        let cpu = cpu::allowed().unwrap().iter().next().unwrap();
+        prepared(|job| {
+            job.process.comm = Some("a-name".into());
+            job.process.cpus = Some(vec![cpu as u32]);
+            job.process.nice = 1;
+            job.process.ioprio = Some(IoPrio { class: 2, level: 7, hint: 0 });
+            job.process.lock_memory = 4096;
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_setting_that_is_not_taken_is_named() {
+        let error = prepared(|job| job.process.cpus = Some(vec![60_000])).unwrap_err();
+        assert!(error.to_string().contains("cpus_allowed"), "{error}");
+        let error = prepared(|job| {
+            job.process.ioprio = Some(IoPrio { class: 9, level: 0, hint: 0 });
+        });
+        assert!(error.unwrap_err().to_string().contains("no class 9"));
+    }
 }
