@@ -231,7 +231,7 @@ fn hugetlbfs_page(directory: &Path) -> Option<usize> {
     let mut fs: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `name` is NUL-terminated and `fs` writable; both outlive the call.
     let rc = unsafe { libc::statfs(name.as_ptr(), &mut fs) };
-    (rc == 0 && fs.f_type as i64 == i64::from(libc::HUGETLBFS_MAGIC))
+    (rc == 0 && fs.f_type == libc::HUGETLBFS_MAGIC)
         .then(|| usize::try_from(fs.f_bsize).ok())
         .flatten()
 }
@@ -336,6 +336,22 @@ mod tests {
                     assert!(error.advice().is_some(), "{error}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_file_on_hugetlbfs_has_its_page_size() {
+        let mounts = crate::mount::mounts().unwrap();
+        let Some(mount) = mounts.iter().find(|mount| mount.kind == "hugetlbfs") else {
+            return eprintln!("skipped: no hugetlbfs is mounted");
+        };
+        let path = mount.point.join(format!("fiord-huge-{}", std::process::id()));
+        match Region::new(&Source::MmapHuge(Some(path)), 4096, 0) {
+            Ok(mut region) => {
+                assert!(region.page_size() > host::page_size());
+                region.as_mut_slice().fill(1);
+            }
+            Err(error) => eprintln!("skipped: {error}"),
         }
     }
 
