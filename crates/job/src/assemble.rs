@@ -70,13 +70,10 @@ impl<'a> Assembler<'a> {
         settings.extend(own);
         let engine = engine_of(&settings);
         settings.retain(|s| s.def.fits(engine));
-        Some(JobSpec {
-            name: section.name.clone(),
-            settings,
-            bases,
-            place: section.place.clone(),
-            new_group,
-        })
+        // `name=` in the section itself renames the job; in `[global]` it renames nothing.
+        let own = settings.iter().rfind(|s| s.def.name == "name" && !s.global);
+        let name = own.and_then(|s| s.text.clone()).unwrap_or_else(|| section.name.clone());
+        Some(JobSpec { name, settings, bases, place: section.place.clone(), new_group })
     }
 
     fn settings(&mut self, section: &RawSection) -> (Vec<Setting>, Bases) {
@@ -191,16 +188,21 @@ fn value_error(raw: &RawOption, expanded: Option<&str>, e: ValueError) -> Diagno
     out
 }
 
-/// The message for a name that no table holds, or only that of another engine.
+/// The message for a name that no table holds, or only that of another engine. It begins as fio's
+/// do: one way on the command line, another in a file.
 pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
     let typed = match &raw.text {
         Some(t) => format!("{}={t}", raw.name),
         None => raw.name.clone(),
     };
+    let what = match raw.variables {
+        true => format!("Bad option <{typed}>"),
+        false => format!("unrecognized option '--{typed}'"),
+    };
     let engines = table::engines_with(&raw.name);
     if !engines.is_empty() {
         return Diagnostic::error(
-            format!("unrecognized option `{typed}`: ioengine {engine} has no option {}", raw.name),
+            format!("{what}: ioengine {engine} has no option {}", raw.name),
             Some(raw.name_place()),
         )
         .help(format!(
@@ -209,7 +211,7 @@ pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
             engines.join(", ")
         ));
     }
-    let error = Diagnostic::error(format!("unrecognized option `{typed}`"), Some(raw.name_place()));
+    let error = Diagnostic::error(what, Some(raw.name_place()));
     match suggest::nearest(&raw.name, names(engine).into_iter()) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`--cmdhelp` lists every option"),

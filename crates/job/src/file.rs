@@ -11,10 +11,14 @@ use crate::spec::{Place, Source};
 /// Files may include each other this deep.
 const DEEPEST: usize = 16;
 
-/// The sections of a job file in order, and what was wrong.
-pub fn sections(file: &str, loader: &mut dyn Loader) -> (Vec<RawSection>, Vec<Diagnostic>) {
+/// The sections of a job file in order, and what was wrong. `named` is where the file is named.
+pub fn sections(
+    file: &str,
+    named: Place,
+    loader: &mut dyn Loader,
+) -> (Vec<RawSection>, Vec<Diagnostic>) {
     let mut reader = Reader { loader, sections: Vec::new(), wrong: Vec::new(), open: Vec::new() };
-    reader.file(file, None);
+    reader.file(file, named);
     (reader.sections, reader.wrong)
 }
 
@@ -27,18 +31,18 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn file(&mut self, file: &str, included_at: Option<Place>) {
+    fn file(&mut self, file: &str, named: Place) {
         if self.open.iter().any(|f| f == file) || self.open.len() >= DEEPEST {
             let chain = self.open.join(" includes ");
             let what = format!("`{file}` is included from within itself or too deep ({chain})");
-            self.wrong.push(Diagnostic::error(what, included_at));
+            self.wrong.push(Diagnostic::error(what, Some(named)));
             return;
         }
         let bytes = match self.loader.read(file) {
             Ok(bytes) => bytes,
             Err(e) => {
                 let what = format!("unable to open `{file}` job file: {}", reason(&e));
-                let mut error = Diagnostic::error(what, included_at);
+                let mut error = Diagnostic::error(what, Some(named));
                 if file.contains('=') {
                     error = error.help(format!("to give an option write `--{file}`"));
                 }
@@ -46,16 +50,24 @@ impl Reader<'_> {
                 return;
             }
         };
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(e) => String::from_utf8_lossy(e.as_bytes()).into_owned(),
+        let (text, broken) = match String::from_utf8(bytes) {
+            Ok(text) => (text, false),
+            Err(e) => (String::from_utf8_lossy(e.as_bytes()).into_owned(), true),
         };
         let source = Arc::new(Source { name: file.to_string(), text });
         let (items, wrong) = scan(&source);
         self.wrong.extend(wrong);
         self.open.push(file.to_string());
+        let included = self.open.len() > 1;
         for item in items {
-            self.item(item, included_at.is_some());
+            // Foreign bytes may stand in comments; in a name or value they would change it.
+            if let Some(place) =
+                broken.then(|| item.place()).filter(|p| p.text().contains('\u{fffd}'))
+            {
+                self.wrong.push(Diagnostic::error("the text is not UTF-8", Some(place)));
+                continue;
+            }
+            self.item(item, included);
         }
         self.open.pop();
     }
@@ -79,7 +91,7 @@ impl Reader<'_> {
             Item::Include { place, .. } if self.sections.is_empty() => {
                 self.wrong.push(outside("include", place));
             }
-            Item::Include { file, place } => self.file(&file, Some(place)),
+            Item::Include { file, place } => self.file(&file, place),
             Item::Option(option) => match self.sections.last_mut() {
                 Some(section) => section.options.push(option),
                 None => self.wrong.push(outside(&option.name, option.place())),

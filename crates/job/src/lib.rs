@@ -21,7 +21,7 @@ pub mod spec;
 pub mod suggest;
 pub mod unsupported;
 
-pub use command::{Action, GeneralOptions, Invocation, invocation, version};
+pub use command::{Action, GeneralOptions, Invocation, arguments, invocation, version};
 pub use unsupported::unsupported;
 
 #[cfg(test)]

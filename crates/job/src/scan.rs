@@ -27,6 +27,16 @@ pub enum Item {
     },
 }
 
+impl Item {
+    /// Where it stands.
+    pub fn place(&self) -> Place {
+        match self {
+            Item::Section { place, .. } | Item::Include { place, .. } => place.clone(),
+            Item::Option(option) => option.place(),
+        }
+    }
+}
+
 /// An option before anyone looked it up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawOption {
@@ -101,7 +111,7 @@ fn line_item(source: &Arc<Source>, line: &str, at: usize) -> Result<Option<Item>
         let from = start + body.len() - file.len();
         return Ok(Some(Item::Include {
             file: file.to_string(),
-            place: place(from.min(start + body.len())..start + body.len()),
+            place: place(if file.is_empty() { start } else { from }..start + body.len()),
         }));
     }
     let (name, text) = match body.split_once('=') {

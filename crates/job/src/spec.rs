@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::option::def::{EngineDef, OptionDef};
+use crate::number;
+use crate::option::def::{EngineDef, OptionDef, Unit};
 use crate::option::value::{Amount, Bases, PatternPart, Value};
 use crate::option::{parse, table};
 
@@ -149,6 +150,11 @@ impl JobSpec {
             Value::Word(w, s) => Some((w, s)),
             other => panic!("{name} holds {other:?}, not a word"),
         }
+    }
+    /// The number after a word's colon (`rw=randread:8`, `rw=read:4k`), read with the job's bases.
+    pub fn suffix(&self, name: &str) -> Option<i128> {
+        let (_, suffix) = self.word(name)?;
+        number::integer(&suffix?, Unit::Count, &self.bases).ok()
     }
     /// `Floats`.
     pub fn floats(&self, name: &str) -> Option<Vec<f64>> {

@@ -141,6 +141,11 @@ impl Reader<'_> {
         self.at += 1;
         let known = match self.find(name, dashes) {
             Ok(known) => known,
+            Err(_) if name.is_empty() => {
+                let what = format!("unrecognized option '{arg}'");
+                let place = self.place(option_at);
+                return self.out.wrong.push(Diagnostic::error(what, Some(place)));
+            }
             Err(e) => return self.unknown(&raw, e),
         };
         if let Err(e) = self.take_value(&mut raw, known) {

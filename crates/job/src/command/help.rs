@@ -65,13 +65,12 @@ pub fn option(name: &str) -> String {
     }
 }
 
-/// `--enghelp[=ENGINE[,OPTION]]`.
+/// `--enghelp[=ENGINE[,OPTION]]`. The list names only what can be used: scripts look there.
 pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
     let Some(text) = text.filter(|t| !t.is_empty()) else {
         let mut out = String::from("Available IO engines:\n");
-        for e in table::engines() {
-            let later = if e.support == Support::Later { " (not supported yet)" } else { "" };
-            let _ = writeln!(out, "\t{:<16} {}{later}", e.name, e.doc);
+        for e in table::engines().iter().filter(|e| e.support != Support::Later) {
+            let _ = writeln!(out, "\t{}", e.name);
         }
         return Ok(out);
     };
@@ -94,7 +93,8 @@ pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
         .collect();
     match wanted {
         None if own.is_empty() => {
-            Err(Diagnostic::error(format!("IO engine {} has no options", engine.name), None))
+            Err(Diagnostic::error(format!("IO engine {} has no options", engine.name), None)
+                .help(engine.doc))
         }
         None => Ok(own.iter().map(|o| one_line(o)).collect()),
         Some(wanted) => own

@@ -8,6 +8,8 @@ pub mod table;
 
 pub use general::{Eta, Format, GeneralOptions};
 
+use std::ffi::OsString;
+
 use crate::assemble::{Assembler, RawSection};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::file;
@@ -56,6 +58,20 @@ pub fn version() -> String {
     format!("fio-3.42-fiord-{}", env!("CARGO_PKG_VERSION"))
 }
 
+/// The program's arguments without its own name, as [`invocation`] wants them.
+///
+/// # Errors
+/// An argument that is not UTF-8: reading it in any other way would name another file.
+pub fn arguments(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, Vec<Diagnostic>> {
+    let text = |a: OsString| {
+        a.into_string().map_err(|a| {
+            let what = format!("the argument `{}` is not UTF-8", a.to_string_lossy());
+            vec![Diagnostic::error(what, None)]
+        })
+    };
+    args.skip(1).map(text).collect()
+}
+
 /// Reads the command line (without the program's own name) and the job files it names.
 ///
 /// As in fio, all options are read first and job files after them, wherever they stand; an option
@@ -68,7 +84,7 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
     let mut reading = Reading { wrong: arguments.wrong, ..Reading::default() };
     for argued in arguments.argued {
         match argued {
-            Argued::File(name, _) => reading.files.push(name),
+            Argued::File(name, place) => reading.files.push((name, place)),
             Argued::General(def, text, place) => {
                 if let Some(text) = reading.general(def, text.as_deref(), place)? {
                     return Ok(reading.finished(Action::Print(text)));
@@ -87,7 +103,7 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
 #[derive(Default)]
 struct Reading {
     general: GeneralOptions,
-    files: Vec<String>,
+    files: Vec<(String, Place)>,
     jobs: Vec<JobSpec>,
     /// The defaults from the command line, which count in every file.
     command_globals: Vec<Setting>,
@@ -160,8 +176,8 @@ impl Reading {
     }
 
     fn job_file(&mut self, number: usize, loader: &mut dyn Loader) {
-        let name = self.files[number].clone();
-        let (sections, bad) = file::sections(&name, loader);
+        let (name, named) = self.files[number].clone();
+        let (sections, bad) = file::sections(&name, named, loader);
         self.wrong.extend(bad);
         let mut assembler = Assembler::new(&*loader, self.command_globals.clone());
         let mut steps: Vec<Step> = self.command_globals.iter().cloned().map(Step::Set).collect();

@@ -209,7 +209,8 @@ fn word(
         None => (text, None),
     };
     let Some(found) = words.iter().find(|w| w.name == name) else {
-        return Err(unknown_word(def, words, name).at(0, name.len()));
+        let error = unknown_word(def, words, name);
+        return Err(if name.is_empty() { error } else { error.at(0, name.len()) });
     };
     let start = name.len() + 1;
     match (suffix, rest) {
@@ -218,13 +219,13 @@ fn word(
             return Err(ValueError::new(format!("`:{r}` cannot follow `{name}` in {}", def.name))
                 .at(start - 1, text.len()));
         }
+        (_, Some(r)) if r.trim().is_empty() => {
+            return Err(ValueError::new(format!("nothing follows `{name}:`")).at(0, text.len()));
+        }
         (Suffix::Int, Some(r)) => {
             let n =
                 number::integer(r, Unit::Count, bases).map_err(|e| e.shifted(start, r.len()))?;
             in_range(r, n, 1, u32::MAX.into()).map_err(|e| e.shifted(start, r.len()))?;
-        }
-        (Suffix::Text, Some(r)) if r.trim().is_empty() => {
-            return Err(ValueError::new(format!("nothing follows `{name}:`")).at(0, text.len()));
         }
         (Suffix::Text, Some(_)) => {}
     }
@@ -239,5 +240,9 @@ fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueErr
     };
     let list: Vec<&str> = names.collect();
     help.push_str(&format!("{} takes one of: {}", def.name, list.join(", ")));
-    ValueError::new(format!("`{name}` is no value of {}", def.name)).with_help(help)
+    let what = match name {
+        "" => format!("a value of {} is missing", def.name),
+        _ => format!("`{name}` is no value of {}", def.name),
+    };
+    ValueError::new(what).with_help(help)
 }

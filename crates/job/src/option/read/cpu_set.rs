@@ -78,6 +78,9 @@ fn read_part(part: &str, what: &str) -> Result<std::ops::RangeInclusive<u32>, Va
         match t.trim().parse::<u32>() {
             Ok(n) if n < MOST => Ok(n),
             Ok(_) => Err(ValueError::new(format!("there is no {what} {}", t.trim()))),
+            Err(_) if t.trim().is_empty() => {
+                Err(ValueError::new(format!("a {what} number is missing")))
+            }
             Err(_) => Err(ValueError::new(format!("`{t}` is no {what} number"))
                 .with_help("write numbers and ranges by commas, such as `0,5,8-15`")),
         }
