@@ -124,7 +124,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 continue;
             }
             let all = ended || self.must_drain(held.as_ref());
-            let min = if all { pending } else { batching.min.min(pending) };
+            // One at a time when all must come back: what has completed is not to wait for the rest.
+            let min = if all { 1 } else { batching.min.min(pending) };
             let want = Want { min, max: batching.max, timeout: None };
             if !self.turn::<A>(&mut slots, want, &mut now) {
                 break;

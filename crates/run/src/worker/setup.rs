@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
     Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Null, Psync, Pvsync, Pvsync2,
-    SyncRw, Vsync,
+    Sim, SyncRw, Vsync,
 };
 use fiord_load::{Content, ContentVisitor, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, JobPlan, Record};
@@ -51,9 +51,8 @@ pub fn run(
         EnginePlan::Null => with_engine(Null::new(&config), around),
         EnginePlan::Libaio { .. } => with_engine(Libaio::new(&config), around),
         EnginePlan::IoUring(_) => with_engine(IoUring::new(&config), around),
-        EnginePlan::Mmap { .. } | EnginePlan::Sim(_) => {
-            failed(JobError::new("set-up", 0, "not built"))
-        }
+        EnginePlan::Sim(_) => with_engine(Sim::new(&config), around),
+        EnginePlan::Mmap { .. } => failed(JobError::new("set-up", 0, "not built")),
     }
 }
 

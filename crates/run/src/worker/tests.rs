@@ -377,3 +377,39 @@ fn overlapping_ios_are_serialised() {
     assert_eq!(session.engine.log.len(), 4);
     assert_eq!(session.engine.most, 3, "block 0 twice at once");
 }
+
+/// A job on the simulated device with these options.
+fn on_sim(options: &[(&str, &str)]) -> JobPlan {
+    let options = options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    JobPlan::plain(EnginePlan::Sim(fiord_plan::SimPlan { options }), 1 << 30)
+}
+
+#[test]
+fn latencies_are_the_devices_own_to_the_nanosecond() {
+    // One channel and a constant latency: with depth d, each I/O waits for those before it.
+    for (depth, channels, clat) in [(1, "1", 100_000), (32, "32", 100_000), (4, "1", 400_000)] {
+        let mut job = on_sim(&[("sim_latency", "constant:100us"), ("sim_channels", channels)]);
+        job.depth.depth = depth;
+        job.end.ios = Some(3200);
+        let result = run_plain(&job);
+        assert_eq!(result.error, None);
+        let read = &result.recorder.dirs[0];
+        assert_eq!(read.ios, 3200);
+        assert_eq!(read.clat.max(), clat, "depth {depth}, {channels} channels");
+        assert_eq!(read.lat.max(), clat);
+        let rounds = if channels == "1" { 3200 } else { 3200 / u64::from(depth) };
+        assert_eq!(result.runtime_ns, rounds * 100_000);
+    }
+}
+
+#[test]
+fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
+    let began = std::time::Instant::now();
+    let mut job = on_sim(&[("sim_latency", "constant:1ms")]);
+    job.end.runtime = Some(3_600_000_000_000);
+    job.end.time_based = true;
+    let result = run_plain(&job);
+    assert_eq!(result.recorder.dirs[0].ios, 3_600_000);
+    assert_eq!(result.runtime_ns, 3_600_000_000_000);
+    assert!(began.elapsed() < std::time::Duration::from_secs(20));
+}
