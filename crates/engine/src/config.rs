@@ -1,6 +1,7 @@
 //! What an engine needs to know before its first I/O.
 
-use fiord_plan::model::{EnginePlan, JobPlan, Memory};
+use fiord_plan::model::{Advice, Dir, EnginePlan, JobPlan, Memory};
+use fiord_sys::mapping::Pattern;
 
 use crate::{EngineError, MachineClock};
 
@@ -22,8 +23,9 @@ pub struct EngineConfig {
     pub direct: bool,
     /// `RWF_ATOMIC` on every write.
     pub atomic: bool,
-    /// The job writes; the mapping of `mmap` is then writable.
-    pub writes: bool,
+    /// How files will be accessed, where the kernel is to be told (`fadvise_hint`): only `mmap`
+    /// asks, files that are read are advised when they are opened.
+    pub pattern: Option<Pattern>,
     /// The clock that real engines time by.
     pub clock: MachineClock,
     /// Which engine, with its options.
@@ -33,7 +35,6 @@ pub struct EngineConfig {
 impl EngineConfig {
     /// For a job of the plan.
     pub fn for_job(job: &JobPlan, clock: MachineClock) -> Self {
-        use fiord_plan::model::Dir;
         let bytes = [Dir::Read, Dir::Write]
             .into_iter()
             .filter(|dir| job.load.mix.has(*dir))
@@ -47,7 +48,12 @@ impl EngineConfig {
             memory_align: job.process.memory_align,
             direct: job.target.open.direct,
             atomic: job.target.open.atomic,
-            writes: job.load.mix.has(Dir::Write),
+            pattern: match job.target.open.advice {
+                Advice::None | Advice::NoReuse => None,
+                Advice::Auto if job.load.random => Some(Pattern::Random),
+                Advice::Random => Some(Pattern::Random),
+                Advice::Auto | Advice::Sequential => Some(Pattern::Sequential),
+            },
             clock,
             engine: job.engine.clone(),
         }
@@ -63,7 +69,7 @@ impl EngineConfig {
             memory_align: 4096,
             direct: false,
             atomic: false,
-            writes: true,
+            pattern: None,
             clock: MachineClock::best(),
             engine,
         }

@@ -17,11 +17,6 @@ impl EngineError {
         Self::call(purpose, error.op, error.errno)
     }
 
-    /// As [`EngineError::call`], with the errno that the thread's last system call left.
-    pub(crate) fn last(purpose: &str, call: &str) -> Self {
-        Self::call(purpose, call, last_errno())
-    }
-
     /// Something that is wrong without a system call having failed.
     pub(crate) fn plain(what: impl Into<String>) -> Self {
         EngineError { what: what.into(), help: None, errno: 0 }

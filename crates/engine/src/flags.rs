@@ -1,6 +1,6 @@
 //! Flags of single I/Os (`RWF_*` of `linux/fs.h`), and whether a file takes them.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use crate::error::last_errno;
 use crate::{EngineError, FileKind, Target};
@@ -13,10 +13,6 @@ pub(crate) const RWF_NOWAIT: i32 = 0x08;
 pub(crate) const RWF_ATOMIC: i32 = 0x40;
 /// Through the page cache without leaving anything in it. Linux 6.14.
 pub(crate) const RWF_DONTCACHE: i32 = 0x80;
-
-/// `STATX_WRITE_ATOMIC` and `STATX_ATTR_WRITE_ATOMIC` (`linux/stat.h`).
-const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
-const STATX_ATTR_WRITE_ATOMIC: u64 = 0x40_0000;
 
 /// The flags of reads and of writes.
 pub(crate) fn of(uncached: bool, nowait: bool, atomic: bool) -> (i32, i32) {
@@ -35,10 +31,11 @@ pub(crate) fn of(uncached: bool, nowait: bool, atomic: bool) -> (i32, i32) {
 /// Atomic writes are asked for by `statx(2)`; for the others one page is read with them, the only
 /// way to know. Nothing is read for a job without such flags.
 pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
-    let Some(fd) = target.fd.as_ref().map(|fd| fd.as_raw_fd()) else { return Ok(()) };
+    let Some(fd) = target.fd.as_ref() else { return Ok(()) };
     if flags & RWF_ATOMIC != 0 && !target.read_only {
         check_atomic(fd)?;
     }
+    let fd = fd.as_raw_fd();
     let probed = flags & !RWF_ATOMIC;
     if probed == 0 || !matches!(target.kind, FileKind::Regular | FileKind::Block) {
         return Ok(());
@@ -78,19 +75,10 @@ fn probe(fd: RawFd, offset: u64, flags: i32) -> i32 {
     if ret >= 0 { 0 } else { last_errno() }
 }
 
-fn check_atomic(fd: RawFd) -> Result<(), EngineError> {
-    // SAFETY: all-zero is a valid `statx` structure.
-    let mut answer: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` is written to.
-    let ret = unsafe {
-        libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, STATX_WRITE_ATOMIC, &mut answer)
-    };
-    if ret < 0 {
-        return Err(EngineError::last("atomic writes", "statx"));
-    }
-    if answer.stx_mask & STATX_WRITE_ATOMIC != 0
-        && answer.stx_attributes & STATX_ATTR_WRITE_ATOMIC != 0
-    {
+fn check_atomic(fd: &OwnedFd) -> Result<(), EngineError> {
+    let limits = fiord_sys::file::atomic_limits(fd)
+        .map_err(|error| EngineError::from_sys("atomic=1", &error))?;
+    if limits.is_some() {
         return Ok(());
     }
     Err(EngineError {

@@ -34,7 +34,7 @@ pub use io_uring::IoUring;
 pub use libaio::Libaio;
 pub use null::Null;
 pub use sim::Sim;
-pub use sync::{Psync, Pvsync, Pvsync2, SyncRw, Vsync};
+pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::FileKind;
 

@@ -88,7 +88,7 @@ fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
 
 /// Writes every block, reads every block back.
 fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
-    let scratch = Scratch::new("rw", 0);
+    let scratch = Scratch::new("rw", BLOCKS * u64::from(BLOCK));
     attach(&mut engine, 0, &scratch.target(BLOCKS * u64::from(BLOCK), false));
     let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
     let writes: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Write, b)).collect();
@@ -180,6 +180,7 @@ engines! {
     pvsync2: Pvsync2, EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
     pvsync2_polled: Pvsync2,
         EnginePlan::Pvsync2 { hipri_percent: 50, uncached: false, nowait: false };
+    mmap: Mmap, EnginePlan::Mmap { thp: false };
     libaio: Libaio,
         EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
     libaio_userspace_reap: Libaio,

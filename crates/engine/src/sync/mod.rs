@@ -1,7 +1,8 @@
-//! Engines whose I/O is a system call that returns when it is done.
+//! Engines whose I/O is a call that returns when it is done.
 //!
 //! [`SyncEngine`] is the whole engine but for the call itself, which is a [`Transfer`].
 
+pub mod mmap;
 pub mod psync;
 pub mod pvsync;
 pub mod pvsync2;
@@ -12,11 +13,10 @@ pub mod vsync;
 use std::os::fd::RawFd;
 
 use crate::buffers::Buffers;
-use crate::error::raw_result;
 use crate::files::Files;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
-    Slot, Target, Want, dataless,
+    Completions, Engine, EngineConfig, EngineError, FileKind, MachineClock, Op, OpKind, Outcome,
+    Queued, Slot, Target, Want, dataless,
 };
 
 /// `ioengine=psync`.
@@ -24,6 +24,8 @@ pub type Psync = SyncEngine<psync::Call>;
 
 /// `ioengine=sync`.
 pub type SyncRw = SyncEngine<sync::Call>;
+/// `ioengine=mmap`.
+pub type Mmap = SyncEngine<mmap::Call>;
 /// `ioengine=pvsync`.
 pub type Pvsync = SyncEngine<pvsync::Call>;
 /// `ioengine=pvsync2`.
@@ -32,7 +34,7 @@ pub use vsync::Vsync;
 
 /// A system call that moves data.
 ///
-/// Both functions return what the call does: a count, or -1 with errno set.
+/// Reads and writes return what the kernel does: a count, or a negative errno.
 pub trait Transfer: Sized {
     /// From the configuration; fails when the kernel or the options rule it out.
     fn new(config: &EngineConfig) -> Result<Self, EngineError>;
@@ -54,6 +56,11 @@ pub trait Transfer: Sized {
     /// # Safety
     /// `span` is readable memory that nothing else changes.
     unsafe fn write(&mut self, file: File, span: Span) -> i64;
+
+    /// Trims and syncs.
+    fn dataless(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
+        dataless::carry_out(file.fd, kind, op)
+    }
 }
 
 /// Which file an I/O is on.
@@ -99,8 +106,9 @@ impl<T: Transfer> SyncEngine<T> {
     /// Everything that is not a read or a write: out of the way of those.
     #[cold]
     #[inline(never)]
-    fn dataless(&self, op: &Op) -> Queued {
-        Queued::Done(dataless::carry_out(self.files.fd(op.file), self.files.kind(op.file), op))
+    fn dataless(&mut self, op: &Op) -> Queued {
+        let file = File { fd: self.files.fd(op.file), index: op.file };
+        Queued::Done(self.transfer.dataless(file, self.files.kind(op.file), op))
     }
 }
 
@@ -144,7 +152,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
             // SAFETY: as above.
             unsafe { self.transfer.write(file, span) }
         };
-        Queued::Done(Outcome::from_raw(raw_result(ret)))
+        Queued::Done(Outcome::from_raw(ret))
     }
 
     #[inline]

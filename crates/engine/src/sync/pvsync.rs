@@ -1,6 +1,7 @@
 //! `pvsync`: `preadv(2)` and `pwritev(2)`, one buffer each.
 
 use super::{File, Span, Transfer};
+use crate::error::raw_result;
 use crate::{EngineConfig, EngineError};
 
 /// The calls.
@@ -17,13 +18,13 @@ impl Transfer for Call {
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        unsafe { libc::preadv(file.fd, &vector, 1, span.offset as i64) as i64 }
+        raw_result(unsafe { libc::preadv(file.fd, &vector, 1, span.offset as i64) } as i64)
     }
 
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        unsafe { libc::pwritev(file.fd, &vector, 1, span.offset as i64) as i64 }
+        raw_result(unsafe { libc::pwritev(file.fd, &vector, 1, span.offset as i64) } as i64)
     }
 }

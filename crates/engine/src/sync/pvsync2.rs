@@ -3,6 +3,7 @@
 use fiord_plan::EnginePlan;
 
 use super::{File, Span, Transfer};
+use crate::error::raw_result;
 use crate::flags::{self, RWF_HIPRI};
 use crate::{EngineConfig, EngineError, Target};
 
@@ -61,7 +62,7 @@ impl Transfer for Call {
         let flags = self.read_flags | self.hipri();
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        unsafe { libc::preadv2(file.fd, &vector, 1, span.offset as i64, flags) as i64 }
+        raw_result(unsafe { libc::preadv2(file.fd, &vector, 1, span.offset as i64, flags) } as i64)
     }
 
     #[inline(always)]
@@ -69,6 +70,6 @@ impl Transfer for Call {
         let flags = self.write_flags | self.hipri();
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        unsafe { libc::pwritev2(file.fd, &vector, 1, span.offset as i64, flags) as i64 }
+        raw_result(unsafe { libc::pwritev2(file.fd, &vector, 1, span.offset as i64, flags) } as i64)
     }
 }

@@ -2,6 +2,7 @@
 //! where the I/O begins.
 
 use super::{File, Span, Transfer};
+use crate::error::raw_result;
 use crate::{EngineConfig, EngineError, FileKind, Target};
 
 /// The calls, and where each file's position is.
@@ -67,12 +68,12 @@ impl Transfer for Call {
         let mut unknown = Position::Unknown;
         let position = self.positions.get_mut(file.index as usize).unwrap_or(&mut unknown);
         if !position.seek(file.fd, span.offset) {
-            return -1;
+            return raw_result(-1);
         }
         // SAFETY: the caller vouches for the memory.
         let ret = unsafe { libc::read(file.fd, span.data.cast(), span.len) } as i64;
         position.moved(span.offset, ret);
-        ret
+        raw_result(ret)
     }
 
     #[inline(always)]
@@ -80,11 +81,11 @@ impl Transfer for Call {
         let mut unknown = Position::Unknown;
         let position = self.positions.get_mut(file.index as usize).unwrap_or(&mut unknown);
         if !position.seek(file.fd, span.offset) {
-            return -1;
+            return raw_result(-1);
         }
         // SAFETY: the caller vouches for the memory.
         let ret = unsafe { libc::write(file.fd, span.data.cast(), span.len) } as i64;
         position.moved(span.offset, ret);
-        ret
+        raw_result(ret)
     }
 }
