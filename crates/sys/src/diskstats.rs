@@ -246,21 +246,7 @@ fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
     if let Some(upper) = mount.super_option("upperdir") {
         return if depth == 0 { Ok(Vec::new()) } else { devices_of(Path::new(upper), depth - 1) };
     }
-    let mut devices = Vec::new();
-    // bcachefs names all its devices, with colons between.
-    for part in mount.source.to_string_lossy().split(':').filter(|part| part.starts_with('/')) {
-        if let Ok(facts) = file::facts(Path::new(part)) {
-            devices.extend(facts.node.filter(|_| facts.kind == Kind::Block));
-        }
-    }
-    if mount.kind == "btrfs" {
-        for device in btrfs_siblings(&devices) {
-            if !devices.contains(&device) {
-                devices.push(device);
-            }
-        }
-    }
-    Ok(devices)
+    Ok(mount.devices())
 }
 
 /// The block device with the same data as an NVMe generic node.
@@ -268,22 +254,6 @@ fn behind_char(node: Device) -> Option<Device> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok()?;
     let rest = path.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();
     Device::parse(&std::fs::read_to_string(format!("/sys/class/block/nvme{rest}/dev")).ok()?)
-}
-
-/// All devices of the btrfs file systems that use one of these.
-fn btrfs_siblings(known: &[Device]) -> Vec<Device> {
-    let mut all = Vec::new();
-    for system in std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten() {
-        let links = std::fs::read_dir(system.path().join("devices")).into_iter().flatten();
-        let devices: Vec<Device> = links
-            .filter_map(|link| std::fs::read_to_string(link.ok()?.path().join("dev")).ok())
-            .filter_map(|text| Device::parse(&text))
-            .collect();
-        if devices.iter().any(|device| known.contains(device)) {
-            all.extend(devices);
-        }
-    }
-    all
 }
 
 /// What one disk did between two moments.

@@ -33,6 +33,46 @@ impl Mount {
             .split(',')
             .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
+
+    /// Block devices the file system is on: one by its number, or, for file systems that have a
+    /// number of their own (btrfs, bcachefs), all that its source and sysfs name. Empty for what is
+    /// on no block device.
+    pub fn devices(&self) -> Vec<Device> {
+        if self.device.major != 0 {
+            return vec![self.device];
+        }
+        let mut devices = Vec::new();
+        // bcachefs names all its devices, with colons between.
+        for part in self.source.to_string_lossy().split(':').filter(|part| part.starts_with('/')) {
+            if let Ok(facts) = file::facts(Path::new(part)) {
+                devices.extend(facts.node.filter(|_| facts.kind == file::Kind::Block));
+            }
+        }
+        if self.kind == "btrfs" {
+            for device in btrfs_siblings(&devices) {
+                if !devices.contains(&device) {
+                    devices.push(device);
+                }
+            }
+        }
+        devices
+    }
+}
+
+/// All devices of the btrfs file systems that use one of these.
+fn btrfs_siblings(known: &[Device]) -> Vec<Device> {
+    let mut all = Vec::new();
+    for system in std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten() {
+        let links = std::fs::read_dir(system.path().join("devices")).into_iter().flatten();
+        let devices: Vec<Device> = links
+            .filter_map(|link| std::fs::read_to_string(link.ok()?.path().join("dev")).ok())
+            .filter_map(|text| Device::parse(&text))
+            .collect();
+        if devices.iter().any(|device| known.contains(device)) {
+            all.extend(devices);
+        }
+    }
+    all
 }
 
 /// All mounts this process sees.
@@ -159,6 +199,12 @@ pub enum Use {
         /// Name of the device, as above.
         device: String,
     },
+    /// The kernel does not give it to anyone alone: something that shows in no list (ZFS, an
+    /// external journal, RAID, another program with `O_EXCL`) uses it or a part of it.
+    Claimed {
+        /// The path that was asked about.
+        device: String,
+    },
 }
 
 impl std::fmt::Display for Use {
@@ -168,6 +214,7 @@ impl std::fmt::Display for Use {
                 write!(f, "{device} is mounted on {}", point.display())
             }
             Use::Swap { device } => write!(f, "{device} is swap space"),
+            Use::Claimed { device } => write!(f, "{device} is held by another part of the system"),
         }
     }
 }
@@ -183,7 +230,7 @@ pub fn uses(device: Device) -> Result<Vec<Use>> {
     let mut found = Vec::new();
     for (name, device) in family(device) {
         for mount in &mounts {
-            if is_on(mount, device) {
+            if mount.devices().contains(&device) {
                 let point = mount.point.clone();
                 found.push(Use::Mounted { device: name.clone(), point });
             }
@@ -195,14 +242,23 @@ pub fn uses(device: Device) -> Result<Vec<Use>> {
     Ok(found)
 }
 
-/// Whether the mount is of this device, by number or, for file systems with a number of their own
-/// (btrfs), by its source.
-fn is_on(mount: &Mount, device: Device) -> bool {
-    if mount.device.major != 0 {
-        return mount.device == device;
+/// How what a path names is in use: [`uses`] of a block device, and, if that finds nothing, whether
+/// the kernel refuses it to an exclusive opener (which needs the right to read it; without, there
+/// is no such answer). Empty for anything else than a block device.
+pub fn uses_of(path: &Path) -> Result<Vec<Use>> {
+    let facts = file::facts(path)?;
+    let Some(node) = facts.node.filter(|_| facts.kind == file::Kind::Block) else {
+        return Ok(Vec::new());
+    };
+    let mut found = uses(node)?;
+    if found.is_empty() {
+        // The process's own open descriptors do not count: they are not exclusive.
+        let opened = file::Open::read_only().exclusive(true).nonblocking(true).open(path);
+        if opened.is_err_and(|error| error.errno == libc::EBUSY) {
+            found.push(Use::Claimed { device: path.display().to_string() });
+        }
     }
-    mount.source.is_absolute()
-        && file::facts(&mount.source).is_ok_and(|facts| facts.node == Some(device))
+    Ok(found)
 }
 
 /// The device, its partitions, and everything built on any of them.
