@@ -199,12 +199,6 @@ pub enum Use {
         /// Name of the device, as above.
         device: String,
     },
-    /// The kernel does not give it to anyone alone: something that shows in no list (ZFS, an
-    /// external journal, RAID, another program with `O_EXCL`) uses it or a part of it.
-    Claimed {
-        /// The path that was asked about.
-        device: String,
-    },
 }
 
 impl std::fmt::Display for Use {
@@ -214,7 +208,6 @@ impl std::fmt::Display for Use {
                 write!(f, "{device} is mounted on {}", point.display())
             }
             Use::Swap { device } => write!(f, "{device} is swap space"),
-            Use::Claimed { device } => write!(f, "{device} is held by another part of the system"),
         }
     }
 }
@@ -242,23 +235,22 @@ pub fn uses(device: Device) -> Result<Vec<Use>> {
     Ok(found)
 }
 
-/// How what a path names is in use: [`uses`] of a block device, and, if that finds nothing, whether
-/// the kernel refuses it to an exclusive opener (which needs the right to read it; without, there
-/// is no such answer). Empty for anything else than a block device.
-pub fn uses_of(path: &Path) -> Result<Vec<Use>> {
-    let facts = file::facts(path)?;
-    let Some(node) = facts.node.filter(|_| facts.kind == file::Kind::Block) else {
-        return Ok(Vec::new());
-    };
-    let mut found = uses(node)?;
-    if found.is_empty() {
-        // The process's own open descriptors do not count: they are not exclusive.
-        let opened = file::Open::read_only().exclusive(true).nonblocking(true).open(path);
-        if opened.is_err_and(|error| error.errno == libc::EBUSY) {
-            found.push(Use::Claimed { device: path.display().to_string() });
-        }
+/// Whether the kernel refuses a block device to an exclusive opener: something uses it or a part
+/// of it that may show in no list of [`uses`] (ZFS, an external journal, RAID, another program
+/// with `O_EXCL`). The process's own plain descriptors do not count. `false` for what is no block
+/// device.
+///
+/// # Errors
+/// `EACCES` without the right to read the device: then there is no answer.
+pub fn is_claimed(path: &Path) -> Result<bool> {
+    if file::facts(path)?.kind != file::Kind::Block {
+        return Ok(false);
     }
-    Ok(found)
+    match file::Open::read_only().exclusive(true).nonblocking(true).open(path) {
+        Ok(_) => Ok(false),
+        Err(error) if error.errno == libc::EBUSY => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// The device, its partitions, and everything built on any of them.
