@@ -95,6 +95,7 @@ impl<'a> Assembler<'a> {
             let text = raw.text.as_deref().map(|t| expand(t, raw.variables, self.loader));
             match parse::value(def, text.as_deref(), &bases) {
                 Ok(value) => {
+                    self.wrong.extend(doubtful(def, raw, &value));
                     let place = raw.place();
                     let global = section.is_global();
                     let setting = Setting { def, text, value, place, global };
@@ -186,6 +187,27 @@ fn value_error(raw: &RawOption, expanded: Option<&str>, e: ValueError) -> Diagno
     let mut out = Diagnostic::error(what, Some(place));
     out.help.extend(e.help);
     out
+}
+
+/// A warning where a value means something else than it looks like.
+fn doubtful(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnostic> {
+    let (Value::Ints([read, write, trim]), Some(text)) = (value, &raw.text) else { return None };
+    if !parse::looks_like_range(text) {
+        return None;
+    }
+    let show = |v: &Option<i128>| v.map_or("the default".into(), |v| v.to_string());
+    let what = format!(
+        "{}={text} is no range: it means {} for reads, {} for writes and {} for trims",
+        def.name,
+        show(read),
+        show(write),
+        show(trim)
+    );
+    let warning = Diagnostic::warning(what, Some(raw.text_place()));
+    Some(match def.name {
+        "bs" => warning.help(format!("for sizes between the two write bsrange={text}")),
+        _ => warning.help("separate the values by commas"),
+    })
 }
 
 /// The message for a name that no table holds, or only that of another engine. It begins as fio's

@@ -16,7 +16,12 @@ pub fn evaluate(text: &str, suffixes: Suffixes) -> Result<Rational, ValueError> 
         Suffixes::Time { .. } => Suffixes::Time { bare_ns: 1_000 },
         size => size,
     };
-    let mut parser = Parser { text, at: 0, depth: 0, suffixes };
+    // Times are computed in microseconds, so that a bare factor is just that: `(2*30s)`.
+    let scale = match suffixes {
+        Suffixes::Time { .. } => 1_000,
+        Suffixes::Size(_) => 1,
+    };
+    let mut parser = Parser { text, at: 0, depth: 0, suffixes, scale: Rational::whole(scale) };
     let value = parser.sum()?;
     parser.blanks();
     if parser.at < text.len() {
@@ -25,7 +30,7 @@ pub fn evaluate(text: &str, suffixes: Suffixes) -> Result<Rational, ValueError> 
             .at(parser.at, parser.at + c.len_utf8())
             .with_help("put the whole expression in one pair of parentheses: `(4k*8)`"));
     }
-    Ok(value)
+    value.checked_mul(parser.scale).ok_or_else(|| number::too_large(text))
 }
 
 struct Parser<'a> {
@@ -33,6 +38,8 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     suffixes: Suffixes,
+    /// What one unit of the computation is in the unit of the literals and the result.
+    scale: Rational,
 }
 
 impl<'a> Parser<'a> {
@@ -153,7 +160,7 @@ impl<'a> Parser<'a> {
                 let (value, used, _) = number::literal(rest, self.suffixes)
                     .map_err(|e| e.shifted(open, rest.len()))?;
                 self.at += used;
-                Ok(value)
+                value.checked_div(self.scale).ok_or_else(|| number::too_large(rest))
             }
         }
     }

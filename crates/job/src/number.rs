@@ -273,3 +273,6 @@ fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -215,10 +215,8 @@ impl Reading {
             return false;
         };
         steps.push(Step::Open(job.name.clone()));
-        // On the command line the first `name` opened the job.
-        let own = job.settings.iter().filter(|s| !s.global);
-        let skip = usize::from(section.command_line);
-        steps.extend(own.skip(skip).cloned().map(Step::Set));
+        let own = job.settings.iter().filter(|s| !s.global && s.def.name != "name");
+        steps.extend(own.cloned().map(Step::Set));
         self.jobs.push(job);
         true
     }

@@ -26,12 +26,11 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
             in_range(text, v, min, max)?;
             Ok(Value::Int(v))
         }
-        Kind::Ints { min, max, unit } => triple(text, &[','], |t| {
+        Kind::Ints { min, max, unit } => ints(text, |t| {
             let v = number::integer(t, unit, bases)?;
             in_range(t, v, min, max)?;
             Ok(v)
-        })
-        .map(Value::Ints),
+        }),
         Kind::Amount => amount(text, bases).map(Value::Amount),
         Kind::Time { unit } => number::nanos(text, unit).map(Value::Time),
         Kind::Floats { min, max, max_len } => floats(text, min, max, max_len),
@@ -106,6 +105,41 @@ fn triple<T: Copy>(
         return Err(ValueError::new("there is no value between the commas"));
     }
     Ok(out)
+}
+
+/// As [`triple`], where `a-b` or `a:b` means `a` here and `b` in the places after it, as in fio:
+/// `bs=4k-16k` is no range but 4k for reads and 16k for writes and trims. See [`looks_like_range`].
+fn ints(text: &str, read: impl Fn(&str) -> Result<i128, ValueError>) -> Result<Value, ValueError> {
+    if !looks_like_range(text) {
+        return triple(text, &[','], read).map(Value::Ints);
+    }
+    let read_at = |at: usize, t: &str| read(t).map_err(|e| e.shifted(at, t.len()));
+    let mut out = [None; 3];
+    let mut at = 0;
+    for (i, part) in split_outside(text, &[',']).into_iter().enumerate() {
+        if i > 2 {
+            return Err(ValueError::new("there are more than three values").at(at, text.len()));
+        }
+        let last = match split_range(part) {
+            Some((a, b)) => {
+                out[i] = Some(read_at(at, a)?);
+                Some(read_at(at + a.len() + 1, b)?)
+            }
+            None if part.trim().is_empty() => None,
+            None => {
+                out[i] = Some(read_at(at, part)?);
+                out[i]
+            }
+        };
+        out.iter_mut().skip(i + 1).for_each(|o| *o = last);
+        at += part.len() + 1;
+    }
+    Ok(Value::Ints(out))
+}
+
+/// Whether a list of numbers holds what a user may have meant as a range.
+pub fn looks_like_range(text: &str) -> bool {
+    split_outside(text, &[',']).iter().any(|p| split_range(p).is_some())
 }
 
 /// Splits at separators that stand outside parentheses.
@@ -246,3 +280,6 @@ fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueErr
     };
     ValueError::new(what).with_help(help)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,3 +13,6 @@ pub use pattern::pattern;
 pub use ranges::{size_range, time_range};
 pub use seed::seed;
 pub use splits::splits;
+
+#[cfg(test)]
+mod tests;
