@@ -80,6 +80,17 @@ pub fn wall_time() -> u64 {
     crate::clock::wall()
 }
 
+/// Seconds to add to UTC for local time at this moment (seconds since 1970), by the time zone of
+/// the process (`localtime_r(3)`); 0 where that is not known.
+pub fn utc_offset(at: u64) -> i32 {
+    let Ok(at) = libc::time_t::try_from(at) else { return 0 };
+    // SAFETY: `tm` is a C struct of integers and one pointer, for which all zeroes is a value.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are valid for the call, which reads the one and writes the other.
+    let known = unsafe { libc::localtime_r(&at, &mut local) };
+    if known.is_null() { 0 } else { i32::try_from(local.tm_gmtoff).unwrap_or(0) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +111,7 @@ mod tests {
         assert!(!name().is_empty());
         assert!(page_size().is_power_of_two());
         assert!(memory().total > 16 << 20);
+        assert!(utc_offset(1_600_000_000).abs() <= 14 * 3600);
         assert!(wall_time() > 1_600_000_000_000_000_000);
     }
 }
