@@ -1,0 +1,168 @@
+//! What is printed while jobs run.
+//!
+//! Results and the lines around them go to the sink, the live line to standard output, everything
+//! that is wrong to standard error. In the formats that programs read nothing but the document is
+//! written.
+
+use std::io::{self, Write};
+
+use fiord_job::command::{Eta, Format, GeneralOptions};
+use fiord_report::output::{self, Formats};
+use fiord_report::{TerseVersion, header, live};
+use fiord_run::error::JobError;
+use fiord_run::events::{Event, Observer};
+use fiord_stat::report::Report;
+use fiord_sys::terminal;
+
+use crate::debug::Debug;
+use crate::sink::{Sink, complain};
+
+/// The formats that the command line asks for.
+pub fn formats(general: &GeneralOptions) -> Formats {
+    let has = |format| general.formats.contains(&format);
+    Formats {
+        normal: has(Format::Normal),
+        json: has(Format::Json),
+        json_plus: has(Format::JsonPlus),
+        terse: has(Format::Terse),
+        terse_version: match general.terse_version {
+            2 => TerseVersion::V2,
+            4 => TerseVersion::V4,
+            5 => TerseVersion::V5,
+            _ => TerseVersion::V3,
+        },
+    }
+}
+
+/// Whether a live line is to be shown: never beside formats that programs read alone.
+pub fn wants_live_line(general: &GeneralOptions) -> bool {
+    let shown = match general.eta {
+        Eta::Always => true,
+        Eta::Never => false,
+        Eta::Auto => terminal::is_terminal(io::stdout()) && terminal::is_foreground(io::stdout()),
+    };
+    shown && general.formats.contains(&Format::Normal)
+}
+
+/// Prints what happens.
+pub struct Console {
+    sink: Sink,
+    formats: Formats,
+    debug: Debug,
+    /// Seconds between new lines of the live line.
+    newline_s: Option<u64>,
+    last_newline_s: u64,
+    /// Length of the live line that is on the terminal.
+    shown: usize,
+    live_line_used: bool,
+    intervals: Vec<Report>,
+}
+
+impl Console {
+    /// For this invocation.
+    pub fn new(sink: Sink, general: &GeneralOptions, debug: Debug) -> Self {
+        Console {
+            sink,
+            formats: formats(general),
+            debug,
+            newline_s: general.eta_newline.map(|ns| (ns / 1_000_000_000).max(1)),
+            last_newline_s: 0,
+            shown: 0,
+            live_line_used: false,
+            intervals: Vec::new(),
+        }
+    }
+
+    /// Lines that only people read.
+    pub fn header(&mut self, text: &str) {
+        if self.formats.wants_header() {
+            self.sink.put(text.as_bytes());
+        }
+    }
+
+    /// The results, and what went wrong in writing them.
+    pub fn finish(mut self, mut report: Report) -> Option<String> {
+        if self.live_line_used && self.sink.is_file() {
+            to_terminal("\n");
+        }
+        report.extras.intervals = std::mem::take(&mut self.intervals);
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = output::write(&report, self.formats, &mut bytes);
+        self.sink.put(&bytes);
+        self.sink.complaint()
+    }
+
+    fn live_line(&mut self, progress: &fiord_stat::progress::Progress) {
+        let line = live::live_line(progress);
+        let mut text = live::padded(&line, self.shown);
+        text.push('\r');
+        self.shown = line.len();
+        if let Some(every) = self.newline_s
+            && progress.elapsed_s >= self.last_newline_s + every
+        {
+            self.last_newline_s = progress.elapsed_s;
+            text.push('\n');
+            self.shown = 0;
+        }
+        self.live_line_used = true;
+        to_terminal(&text);
+    }
+
+    fn status(&mut self, report: &Report) {
+        let mut bytes = Vec::new();
+        let _ = output::write_interval(report, self.formats, &mut bytes);
+        self.sink.put(&bytes);
+        if self.formats.json || self.formats.json_plus {
+            self.intervals.push(report.clone());
+        }
+    }
+}
+
+impl Observer for Console {
+    fn event(&mut self, event: &Event<'_>) {
+        self.debug.event(event);
+        match event {
+            Event::LayingOut { job, files, bytes } => {
+                self.header(&header::laying_out(job, *files as u64, *bytes));
+            }
+            Event::Command { job, when, output } => {
+                let output = output.display();
+                self.header(&format!("{job} : Saving output of {when} in {output}\n"));
+            }
+            Event::JobStarted { .. } => {}
+            Event::JobEnded { job, pid, error, .. } => {
+                if let Some(error) = error {
+                    complain(&failure(job, *pid, error));
+                }
+            }
+            Event::Warning { job, what } => complain(&format!("fio: {job}: {what}\n")),
+            Event::Progress(progress) => self.live_line(progress),
+            Event::Status(report) => self.status(report),
+            Event::Terminating { signal } => {
+                complain(&format!("\nfio: terminating on signal {signal}\n"));
+            }
+        }
+    }
+}
+
+/// A job's failure: the first line has the parts that scripts look for (`err=28/`, `func=`,
+/// `error=`), the second says where and what to do.
+fn failure(job: &str, pid: u32, error: &JobError) -> String {
+    let meaning = match error.errno {
+        0 => "none of the system's".to_owned(),
+        errno => fiord_sys::errno::text(errno).to_string(),
+    };
+    let file = error.file.as_ref().map_or("-".to_owned(), |path| path.display().to_string());
+    let (errno, func) = (error.errno, error.op);
+    format!(
+        "fio: pid={pid}, err={errno}/file:{file}, func={func}, error={meaning}\n  \
+         job {job}: {error}\n"
+    )
+}
+
+/// The live line is decoration: that it cannot be shown is no error.
+fn to_terminal(text: &str) {
+    let mut out = io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

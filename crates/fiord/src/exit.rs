@@ -1,0 +1,36 @@
+//! Exit statuses, all of them.
+//!
+//! | status | when |
+//! |---|---|
+//! | 0 | everything ran to its end, or there was nothing to run (`--version`, `--parse-only`, …) |
+//! | 1 | a job failed; a message on standard error names it |
+//! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
+//! | 1 | the results could not be written |
+//! | 128 | a signal (Ctrl-C, SIGTERM) ended the run; the report is complete as far as it went |
+//! | 130, 143 | a second signal ended the program at once; there is no report |
+//!
+//! A reader of standard output that goes away (`fiord … | head`) changes nothing: the run goes on to
+//! its end and the status is what it would have been.
+
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Success,
+    /// A job failed, or nothing could be run, or the results could not be written.
+    Failure,
+    /// A signal ended the run.
+    Signalled,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        match exit {
+            Exit::Success => ExitCode::SUCCESS,
+            Exit::Failure => ExitCode::from(1),
+            Exit::Signalled => ExitCode::from(128),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! From the arguments to the exit status.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fiord_job::command::{Action, GeneralOptions, Invocation};
+use fiord_job::diagnostic::{self, Diagnostic};
+use fiord_job::load::Machine;
+use fiord_plan::{Plan, Terms, resolve};
+use fiord_run::{RunOptions, RunResult};
+use fiord_sys::{host, terminal};
+
+use crate::console::{Console, wants_live_line};
+use crate::debug::Debug;
+use crate::exit::Exit;
+use crate::headers;
+use crate::interrupts::FromSignals;
+use crate::sink::{self, Sink, complain};
+
+/// Does what the arguments (without the program's own name) say.
+pub fn run(args: &[String]) -> Exit {
+    let invocation = match fiord_job::invocation(args, &mut Machine) {
+        Ok(invocation) => invocation,
+        Err(errors) => return refuse(&errors),
+    };
+    tell(&invocation.warnings);
+    match &invocation.action {
+        Action::Print(text) => sink::print(text),
+        Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
+        Action::ParseOnly => Exit::Success,
+        Action::NoJobs(help) => nothing_to_do(help),
+        Action::Run => plan(&invocation).unwrap_or_else(|errors| refuse(&errors)),
+    }
+}
+
+/// Writes a text where results go.
+fn show(text: &str, output: Option<&str>) -> Exit {
+    let mut sink = match Sink::open(output) {
+        Ok(sink) => sink,
+        Err(complaint) => {
+            complain(&complaint);
+            return Exit::Failure;
+        }
+    };
+    sink.put(text.as_bytes());
+    ended(sink.complaint(), Exit::Success)
+}
+
+/// The exit status, unless something could not be written.
+fn ended(complaint: Option<String>, exit: Exit) -> Exit {
+    match complaint {
+        None => exit,
+        Some(complaint) => {
+            complain(&complaint);
+            Exit::Failure
+        }
+    }
+}
+
+fn nothing_to_do(help: &str) -> Exit {
+    complain("No job(s) defined\n");
+    sink::print(help);
+    Exit::Failure
+}
+
+/// Says what is wrong. Nothing was touched.
+fn refuse(errors: &[Diagnostic]) -> Exit {
+    tell(errors);
+    Exit::Failure
+}
+
+fn tell(messages: &[Diagnostic]) {
+    if !messages.is_empty() {
+        let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+        complain(&diagnostic::render(messages, color));
+    }
+}
+
+/// Resolves the jobs and runs them.
+fn plan(invocation: &Invocation) -> Result<Exit, Vec<Diagnostic>> {
+    let unsupported: Vec<Diagnostic> =
+        invocation.jobs.iter().flat_map(fiord_job::unsupported::unsupported).collect();
+    if !unsupported.is_empty() {
+        return Err(unsupported);
+    }
+    let general = &invocation.general;
+    let resolved = resolve(&invocation.jobs, Terms::of(invocation), &fiord_plan::system::Machine)?;
+    if general.warnings_fatal && !resolved.warnings.is_empty() {
+        return Err(resolved.warnings);
+    }
+    tell(&resolved.warnings);
+    Ok(execute(invocation, resolved.plan))
+}
+
+/// Runs a plan and writes the results.
+fn execute(invocation: &Invocation, plan: Plan) -> Exit {
+    let general = &invocation.general;
+    let debug = Debug::new(&general.debug);
+    debug.plan(&plan);
+    let mut interrupts = match FromSignals::install() {
+        Ok(interrupts) => interrupts,
+        Err(error) => {
+            complain(&format!("fio: no signal handlers: {error}\n"));
+            return Exit::Failure;
+        }
+    };
+    let sink = match Sink::open(general.output.as_deref()) {
+        Ok(sink) => sink,
+        Err(complaint) => {
+            complain(&complaint);
+            return Exit::Failure;
+        }
+    };
+    let mut console = Console::new(sink, general, debug);
+    let version = fiord_job::version();
+    console.header(&headers::text(&plan, &invocation.jobs, &version));
+    let options = options(general, version);
+    let plan = Arc::new(plan);
+    let result = fiord_run::run(plan, &options, &mut console, &mut interrupts);
+    let exit = judge(&result);
+    ended(console.finish(result.report), exit)
+}
+
+fn options(general: &GeneralOptions, version: String) -> RunOptions {
+    RunOptions {
+        progress: wants_live_line(general).then_some(general.eta_interval.max(1_000_000)),
+        status: general.status_interval.filter(|ns| *ns > 0),
+        aux_path: general.aux_path.as_ref().map_or_else(|| PathBuf::from("."), PathBuf::from),
+        version,
+        utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
+    }
+}
+
+/// The exit status of a run.
+fn judge(result: &RunResult) -> Exit {
+    for index in &result.stuck {
+        complain(&format!(
+            "fio: job {index} has not ended and is left behind; what it did is not in the report\n"
+        ));
+    }
+    if result.signal.is_some() {
+        Exit::Signalled
+    } else if result.errors.is_empty() && result.stuck.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failure
+    }
+}
