@@ -4,7 +4,7 @@ mod scratch;
 
 use fiord_engine::{Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Slot, Want};
 use fiord_plan::{EnginePlan, IoUringPlan};
-use scratch::{Scratch, attach};
+use scratch::{LoopDevice, Scratch, attach};
 
 const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 64;
@@ -139,6 +139,55 @@ fn edges<E: Engine>(mut engine: E) {
     assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 0)), Outcome::err(libc::EBADF), "read-only");
 }
 
+/// Direct I/O on a block device: data, trims, the device's end, alignment.
+fn on_a_device<E: Engine>(mut engine: E, slots: u32, maps: bool) {
+    let Some(device) = LoopDevice::new(BLOCKS * u64::from(BLOCK)) else { return };
+    attach(&mut engine, 0, &device.target());
+    let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
+    let order: Vec<u64> = (0..BLOCKS).map(|i| (i * 37 + 5) % BLOCKS).collect();
+    let writes: Vec<Op> = order.iter().map(|b| op(OpKind::Write, *b)).collect();
+    assert_eq!(all(&mut engine, slots, &writes, |b, i| stamp(b, order[i]), |_, _| {}), full);
+    let reads: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Read, b)).collect();
+    let mut expected = vec![0; BLOCK as usize];
+    let check = |b: &[u8], i: usize| {
+        stamp(&mut expected, i as u64);
+        assert!(b[..BLOCK as usize] == expected[..], "block {i}");
+    };
+    assert_eq!(all(&mut engine, slots, &reads, |b, _| b.fill(0xff), check), full);
+    let sync = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0 };
+    assert_eq!(one(&mut engine, 0, &sync), Outcome::ok(0));
+    let trims: Vec<Op> = (0..8).map(|b| op(OpKind::Trim, b)).collect();
+    assert_eq!(all(&mut engine, slots, &trims, |_, _| {}, |_, _| {}), [Outcome::ok(0); 8]);
+    engine.buffer(0).fill(0xff);
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
+    assert!(engine.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0), "trimmed, yet not empty");
+    if maps {
+        assert_eq!(one(&mut engine, 0, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::EIO));
+        return;
+    }
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::ENOSPC));
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, BLOCKS)), Outcome::ok(0));
+    let askew = Op { offset: 100, ..op(OpKind::Read, 0) };
+    assert_eq!(one(&mut engine, 0, &askew), Outcome::err(libc::EINVAL));
+    let odd = Op { len: 100, ..op(OpKind::Read, 0) };
+    assert_eq!(one(&mut engine, 0, &odd), Outcome::err(libc::EINVAL));
+}
+
+/// Character devices: one that is always empty, one that is always full.
+fn on_character_devices<E: Engine>(mut engine: E) {
+    attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
+    engine.buffer(0).fill(0xff);
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 7)), Outcome::ok(BLOCK));
+    assert!(engine.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0));
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 7)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut engine, 0, &op(OpKind::Trim, 7)), Outcome::err(libc::EOPNOTSUPP));
+    engine.detach(0).unwrap();
+    attach(&mut engine, 0, &scratch::device_target("/dev/full"));
+    // Its driver has no asynchronous write, for which libaio's answer is EINVAL.
+    let full = one(&mut engine, 0, &op(OpKind::Write, 0)).get();
+    assert!(matches!(full, Err(libc::ENOSPC | libc::EINVAL)), "{full:?}");
+}
+
 const URING: IoUringPlan = IoUringPlan {
     hipri: false,
     fixed_buffers: false,
@@ -167,6 +216,19 @@ macro_rules! engines {
             #[test]
             fn edges_are_outcomes() {
                 edges(<$type>::new(&config($plan, 4)).unwrap());
+            }
+
+            #[test]
+            fn block_devices_work() {
+                let config = EngineConfig { direct: true, ..config($plan, 8) };
+                on_a_device(<$type>::new(&config).unwrap(), 8, stringify!($name) == "mmap");
+            }
+
+            #[test]
+            fn character_devices_work() {
+                if stringify!($name) != "mmap" {
+                    on_character_devices(<$type>::new(&config($plan, 4)).unwrap());
+                }
             }
         }
     )*};

@@ -1,8 +1,12 @@
-//! Files for engines to work on.
+//! Files and devices for engines to work on.
+
+#![allow(dead_code)] // not every test binary uses all of them
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -41,6 +45,57 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// A loop device over a sparse file, with direct I/O; gone when the test is done.
+pub struct LoopDevice {
+    path: String,
+    bytes: u64,
+    _file: Scratch,
+}
+
+impl LoopDevice {
+    /// `None`, with a word about it, where there can be none (not root, no loop driver).
+    pub fn new(bytes: u64) -> Option<Self> {
+        let file = Scratch::new("loop", bytes);
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(&file.path).output();
+        match made {
+            Ok(output) if output.status.success() => {
+                let path = String::from_utf8_lossy(&output.stdout).trim().to_string();
+                Some(LoopDevice { path, bytes, _file: file })
+            }
+            _ => {
+                eprintln!("no loop device to be had: the part on block devices is skipped");
+                None
+            }
+        }
+    }
+
+    /// As an engine sees it, opened for direct I/O.
+    pub fn target(&self) -> Target {
+        let mut open = OpenOptions::new();
+        let file = open.read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path);
+        Target {
+            fd: Some(Arc::new(OwnedFd::from(file.unwrap()))),
+            kind: FileKind::Block,
+            offset: 0,
+            len: self.bytes,
+            read_only: false,
+        }
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.path]).status();
+    }
+}
+
+/// A character device as an engine sees it.
+pub fn device_target(path: &str) -> Target {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let fd = Some(Arc::new(OwnedFd::from(file)));
+    Target { fd, kind: FileKind::Char, offset: 0, len: 1 << 30, read_only: false }
 }
 
 /// Attaches a target or fails the test.

@@ -1,0 +1,246 @@
+//! What is peculiar to single engines.
+
+mod scratch;
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fiord_engine::{
+    Completions, Engine, EngineConfig, FileKind, IoUring, Libaio, Mmap, Op, OpKind, Outcome, Psync,
+    Pvsync2, Queued, Target, Vsync, Want,
+};
+use fiord_plan::{EnginePlan, IoUringPlan};
+use scratch::{Scratch, attach};
+
+const BLOCK: u32 = 4096;
+const B: u64 = BLOCK as u64;
+const ALL: Want = Want { min: u32::MAX, max: u32::MAX, timeout: None };
+const LIBAIO: EnginePlan =
+    EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+
+fn op(kind: OpKind, block: u64) -> Op {
+    Op { kind, file: 0, offset: block * B, len: BLOCK, at: 0 }
+}
+
+fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
+    EngineConfig::plain(engine, slots, BLOCK)
+}
+
+fn uring(change: impl FnOnce(&mut IoUringPlan)) -> EnginePlan {
+    let mut plan = IoUringPlan { nonvectored: true, ..Default::default() };
+    change(&mut plan);
+    EnginePlan::IoUring(plan)
+}
+
+const SYNC: Op = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0 };
+
+#[test]
+fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {
+    let mut engine = Vsync::new(&config(EnginePlan::Vsync, 8)).unwrap();
+    let file = Scratch::new("vsync", 2 * B + 100);
+    attach(&mut engine, 0, &file.target(8 * B, false));
+    for slot in 0..4 {
+        assert_eq!(engine.queue(slot, &op(OpKind::Read, u64::from(slot))), Queued::Pending);
+    }
+    assert_eq!(engine.queue(4, &op(OpKind::Read, 6)), Queued::Full, "no neighbour");
+    assert_eq!(engine.queue(4, &op(OpKind::Write, 4)), Queued::Full, "other direction");
+    assert_eq!(engine.queue(4, &SYNC), Queued::Full, "a sync after what is queued");
+    assert_eq!(engine.flush().unwrap(), 4);
+    assert_eq!(engine.queue(4, &op(OpKind::Write, 4)), Queued::Pending);
+    let mut done = Completions::with_capacity(8);
+    engine.reap(ALL, &mut done).unwrap();
+    let expected = [
+        Outcome::ok(BLOCK),
+        Outcome::ok(BLOCK),
+        Outcome::ok(100),
+        Outcome::ok(0),
+        Outcome::ok(BLOCK),
+    ];
+    let found: Vec<_> = done.as_slice().iter().map(|(_, outcome)| *outcome).collect();
+    assert_eq!(found, expected);
+    assert_eq!(engine.queue(4, &SYNC), Queued::Done(Outcome::ok(0)));
+}
+
+#[test]
+fn libaio_syncs_after_what_is_queued_was_submitted() {
+    let mut engine = Libaio::new(&config(LIBAIO, 2)).unwrap();
+    let file = Scratch::new("aiosync", B);
+    attach(&mut engine, 0, &file.target(B, false));
+    assert_eq!(engine.queue(0, &op(OpKind::Write, 0)), Queued::Pending);
+    assert_eq!(engine.queue(1, &SYNC), Queued::Full);
+    assert_eq!(engine.flush().unwrap(), 1);
+    assert_eq!(engine.queue(1, &SYNC), Queued::Done(Outcome::ok(0)));
+}
+
+#[test]
+fn one_refused_op_does_not_hold_up_the_others() {
+    for userspace_reap in [false, true] {
+        let plan = EnginePlan::Libaio { userspace_reap, nowait: false, vectored: false };
+        let mut engine = Libaio::new(&config(plan, 4)).unwrap();
+        let file = Scratch::new("refused", 4 * B);
+        attach(&mut engine, 0, &file.target(4 * B, false));
+        for slot in 0..4u32 {
+            let file = u32::from(slot == 1);
+            let op = Op { file, ..op(OpKind::Read, u64::from(slot)) };
+            assert_eq!(engine.queue(slot, &op), Queued::Pending);
+        }
+        let mut done = Completions::with_capacity(4);
+        while done.len() < 4 {
+            engine.reap(Want { min: 1, max: 4, timeout: None }, &mut done).unwrap();
+        }
+        for (slot, outcome) in done.as_slice() {
+            let expected = if *slot == 1 { Outcome::err(libc::EBADF) } else { Outcome::ok(BLOCK) };
+            assert_eq!(*outcome, expected);
+        }
+    }
+}
+
+#[test]
+fn a_timed_wait_ends_and_takes_nothing_away() {
+    for plan in [uring(|_| {}), uring(|p| p.sqpoll = true), uring(|p| p.register_files = true)] {
+        let (read, mut write) = std::io::pipe().unwrap();
+        let fd = Some(Arc::new(OwnedFd::from(read)));
+        let pipe = Target { fd, kind: FileKind::Pipe, offset: 0, len: 1 << 20, read_only: true };
+        let mut engine = IoUring::new(&config(plan, 2)).unwrap();
+        attach(&mut engine, 0, &pipe);
+        engine.queue(0, &op(OpKind::Read, 0));
+        let mut done = Completions::with_capacity(2);
+        let start = Instant::now();
+        engine.reap(Want { min: 1, max: 2, timeout: Some(20_000_000) }, &mut done).unwrap();
+        assert!(done.is_empty());
+        assert!(start.elapsed() >= Duration::from_millis(19), "{:?}", start.elapsed());
+        engine.reap(Want { min: 0, max: 2, timeout: None }, &mut done).unwrap();
+        assert!(done.is_empty());
+        write.write_all(b"hello").unwrap();
+        engine.reap(Want { min: 1, max: 2, timeout: None }, &mut done).unwrap();
+        assert_eq!(done.as_slice(), [(0, Outcome::ok(5))]);
+    }
+}
+
+#[test]
+fn what_is_in_flight_ends_before_the_engine_does() {
+    let file = Scratch::new("dropped", 64 * B);
+    let mut ring = IoUring::new(&config(uring(|p| p.force_async = 1), 64)).unwrap();
+    let mut aio = Libaio::new(&config(LIBAIO, 64)).unwrap();
+    attach(&mut ring, 0, &file.target(64 * B, false));
+    attach(&mut aio, 0, &file.target(64 * B, false));
+    for slot in 0..64 {
+        ring.queue(slot, &op(OpKind::Write, u64::from(slot)));
+        aio.queue(slot, &op(OpKind::Read, u64::from(slot)));
+    }
+    assert_eq!(aio.flush().unwrap(), 64);
+    ring.queue(63, &SYNC);
+}
+
+#[test]
+fn several_files_are_told_apart() {
+    for register_files in [false, true] {
+        let mut config = config(uring(|p| p.register_files = register_files), 4);
+        config.files = 3;
+        let mut engine = IoUring::new(&config).unwrap();
+        let files: Vec<_> = (0..3).map(|_| Scratch::new("several", 0)).collect();
+        for (index, file) in files.iter().enumerate() {
+            attach(&mut engine, index as u32, &file.target(B, false));
+        }
+        for index in 0..3 {
+            engine.buffer(index).fill(index as u8 + 1);
+            engine.queue(index, &Op { file: index, ..op(OpKind::Write, 0) });
+        }
+        let mut done = Completions::with_capacity(4);
+        engine.reap(ALL, &mut done).unwrap();
+        assert_eq!(done.len(), 3);
+        for (index, file) in files.iter().enumerate() {
+            let data = std::fs::read(&file.path).unwrap();
+            assert!(data.len() == BLOCK as usize && data.iter().all(|b| *b == index as u8 + 1));
+        }
+        let target = files[0].target(B, false);
+        assert!(engine.attach(3, &target).unwrap_err().what.contains("3 files"));
+    }
+}
+
+#[test]
+fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
+    let file = Scratch::new("shrinks", 4 * B);
+    let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
+    attach(&mut engine, 0, &file.target(4 * B, false));
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(BLOCK)));
+    let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
+    opened.set_len(B).unwrap();
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::err(libc::EIO)));
+    assert_eq!(engine.queue(0, &op(OpKind::Write, 2)), Queued::Done(Outcome::err(libc::EIO)));
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 0)), Queued::Done(Outcome::ok(BLOCK)));
+    assert_eq!(engine.queue(0, &op(OpKind::Write, 4)), Queued::Done(Outcome::err(libc::EIO)));
+}
+
+#[test]
+fn a_window_moves_over_a_file_larger_than_it() {
+    let size = 200u64 << 30;
+    let file = Scratch::new("window", size);
+    let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
+    attach(&mut engine, 0, &file.target(size, false));
+    for offset in [0, 100 << 30, (64 << 30) - 2048, size - B, 4096] {
+        let write = Op { offset, ..op(OpKind::Write, 0) };
+        engine.buffer(0).fill((offset % 251) as u8 + 1);
+        assert_eq!(engine.queue(0, &write), Queued::Done(Outcome::ok(BLOCK)));
+    }
+    assert_eq!(engine.queue(0, &SYNC), Queued::Done(Outcome::ok(0)));
+    for offset in [100 << 30, size - B] {
+        let read = Op { offset, ..op(OpKind::Read, 0) };
+        engine.buffer(0).fill(0);
+        assert_eq!(engine.queue(0, &read), Queued::Done(Outcome::ok(BLOCK)));
+        assert!(engine.buffer(0).iter().all(|b| *b == (offset % 251) as u8 + 1));
+    }
+}
+
+/// Whatever this machine has: an I/O either works or an error names the option to drop.
+#[test]
+fn what_the_kernel_lacks_is_named_with_the_option() {
+    let file = Scratch::new("lacks", 4 * B);
+    let plans = [
+        ("hipri", uring(|p| p.hipri = true)),
+        ("uncached", uring(|p| p.uncached = true)),
+        ("nowait", uring(|p| p.nowait = true)),
+    ];
+    for (option, plan) in plans {
+        let mut engine = IoUring::new(&config(plan, 1)).unwrap();
+        let mut done = Completions::with_capacity(1);
+        let result = engine.attach(0, &file.target(4 * B, false)).and_then(|()| {
+            engine.queue(0, &op(OpKind::Read, 0));
+            engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done)
+        });
+        match result {
+            Err(error) => assert!(error.help.unwrap().contains(option)),
+            Ok(()) => {
+                let outcome = done.as_slice()[0].1.get();
+                assert!(matches!(outcome, Ok(BLOCK) | Err(libc::EAGAIN)), "{outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn impossible_wishes_are_refused_with_a_remedy() {
+    let nowhere = uring(|p| {
+        p.sqpoll = true;
+        p.sqpoll_cpu = Some(100_000);
+    });
+    let error = IoUring::new(&config(nowhere, 1)).unwrap_err();
+    assert!(error.help.unwrap().contains("sqthread_poll_cpu"));
+
+    let atomic = EngineConfig { atomic: true, ..config(EnginePlan::Psync, 1) };
+    let error = Psync::new(&atomic).unwrap_err();
+    assert!(error.help.unwrap().contains("pvsync2"));
+
+    let plan = EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
+    let atomic = EngineConfig { atomic: true, ..config(plan, 1) };
+    let file = Scratch::new("atomic", B);
+    let refused = Pvsync2::new(&atomic).unwrap().attach(0, &file.target(B, false));
+    if let Err(error) = refused {
+        assert!(error.help.unwrap().contains("atomic=1"));
+    }
+
+    let error = Libaio::new(&config(LIBAIO, i32::MAX as u32)).unwrap_err();
+    assert!(error.help.unwrap().contains("iodepth"));
+}
