@@ -1,0 +1,146 @@
+//! The text for people: its lines with every number masked.
+
+/// Compares the shape of the text with the reference's, line by line.
+///
+/// # Errors
+/// The first difference.
+pub fn shape(reference: &str, ours: &str) -> Result<(), String> {
+    let (a, b) = (masked(reference), masked(ours));
+    for i in 0..a.len().max(b.len()) {
+        match (a.get(i), b.get(i)) {
+            (Some(x), Some(y)) if x.1 == y.1 => {}
+            (Some(x), Some(y)) => {
+                return Err(format!(
+                    "line {}: `{}`\n  has the shape `{}`,\n  should have   `{}`\n  as in `{}`",
+                    y.0 + 1,
+                    line(ours, y.0),
+                    y.1,
+                    x.1,
+                    line(reference, x.0)
+                ));
+            }
+            (Some(x), None) => return Err(format!("`{}` is missing", line(reference, x.0))),
+            (None, Some(y)) => {
+                return Err(format!("line {}: `{}` is too much", y.0 + 1, line(ours, y.0)));
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(())
+}
+
+fn line(text: &str, index: usize) -> &str {
+    text.lines().nth(index).unwrap_or("")
+}
+
+/// The lines that count, each with its index in the text: numbers, units and dates masked,
+/// repeated rows of percentiles and buckets taken for one, disks left out.
+fn masked(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut in_disks = false;
+    for (i, line) in text.lines().enumerate() {
+        if line.starts_with("Disk stats") {
+            // The empty line before it belongs to it.
+            if found.last().is_some_and(|(_, l)| l.is_empty()) {
+                found.pop();
+            }
+            in_disks = true;
+        }
+        if in_disks && (line.starts_with("Disk stats") || line.starts_with("  ")) {
+            continue;
+        }
+        in_disks = false;
+        let shape = mask(line);
+        let repeats = shape.starts_with("     |") || shape.starts_with("  lat (");
+        if !(repeats && found.last().is_some_and(|(_, l)| *l == shape)) {
+            found.push((i, shape));
+        }
+    }
+    found
+}
+
+fn mask(line: &str) -> String {
+    if line.starts_with("     | ") {
+        return "     | percentiles".into();
+    }
+    if line.starts_with("  lat (") {
+        return "  lat (T) buckets".into();
+    }
+    if line.starts_with("fio-3.42") {
+        return "fio-3.42".into();
+    }
+    let mut line = line.to_string();
+    if let Some(at) = line.find(": pid=") {
+        line.truncate(at + 6);
+    }
+    if let Some((job, _)) = line.split_once(": Laying out") {
+        return format!("{job}: Laying out");
+    }
+    numbers(&line)
+}
+
+const UNITS: [&str; 36] = [
+    "Kibit/s", "Mibit/s", "Gibit/s", "Tibit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "bit/s",
+    "KiB/s", "MiB/s", "GiB/s", "TiB/s", "kB/s", "MB/s", "GB/s", "TB/s", "B/s", "KiB", "MiB", "GiB",
+    "TiB", "kB", "MB", "GB", "TB", "nsec", "usec", "msec", "Ki", "Mi", "Gi", "ns", "us", "ms", "B",
+];
+
+/// Every number, its blanks before and its unit after it become `#`; a time unit that stands
+/// alone in parentheses becomes `(T)`, a rate unit `(R)`.
+fn numbers(line: &str) -> String {
+    let mut line = line.to_string();
+    for unit in ["nsec", "usec", "msec"] {
+        line = line.replace(&format!("({unit})"), "(T)");
+    }
+    for unit in ["KiB/s", "MiB/s"] {
+        line = line.replace(&format!("(  {unit})"), "(R)");
+    }
+    let mut masked = String::new();
+    let mut rest = line.as_str();
+    while let Some(c) = rest.chars().next() {
+        // A digit within a word (`lat4`, `a1`) is part of the word.
+        let in_word = masked.chars().next_back().is_some_and(|p| p.is_alphanumeric() || p == '_');
+        if !c.is_ascii_digit() || in_word {
+            masked.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        }
+        while masked.ends_with(' ') && masked.trim_end().ends_with(['=', '[']) {
+            masked.pop();
+        }
+        if masked.ends_with("=-") {
+            masked.pop();
+        }
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if let Some(unit) = UNITS.iter().find(|u| rest.starts_with(**u)) {
+            rest = &rest[unit.len()..];
+        } else if rest.starts_with(['k', 'M', 'G', 'T', 's']) && ends_word(&rest[1..]) {
+            rest = &rest[1..];
+        }
+        masked.push('#');
+    }
+    masked
+}
+
+fn ends_word(rest: &str) -> bool {
+    !rest.starts_with(|c: char| c.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_do_not_count() {
+        let a = "  read: IOPS=23.0k, BW=89.9MiB/s (94.3MB/s)(8192KiB/89msec)\n\
+                 \u{20}    |  1.00th=[    3]\n     | 99.00th=[    3]\n\nDisk stats (read/write):\n  vda: x\n";
+        let b = "  read: IOPS=5, BW=9B/s (9B/s)(1GiB/1msec)\n     |  1.00th=[    3]\n";
+        assert_eq!(shape(a, b), Ok(()));
+        let c = "  write: IOPS=5, BW=9B/s (9B/s)(1GiB/1msec)\n     |  1.00th=[    3]\n";
+        let difference = shape(a, c).expect_err("it differs");
+        assert!(
+            difference.contains("has the shape `  write: IOPS=#, BW=# (#)(#/#)`"),
+            "{difference}"
+        );
+    }
+}
