@@ -92,8 +92,8 @@ fn numbers(line: &str) -> String {
     for unit in ["nsec", "usec", "msec"] {
         line = line.replace(&format!("({unit})"), "(T)");
     }
-    for unit in ["KiB/s", "MiB/s"] {
-        line = line.replace(&format!("(  {unit})"), "(R)");
+    for unit in ["(   kB/s)", "(  KiB/s)", "(  MiB/s)"] {
+        line = line.replace(unit, "(R)");
     }
     let mut masked = String::new();
     let mut rest = line.as_str();

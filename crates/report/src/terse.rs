@@ -67,8 +67,7 @@ fn line(
         write!(out, ";{share:.1}%")?;
     }
     // What took less than a microsecond counts in the first bucket here.
-    let short: f64 = job.latency_ns.iter().sum();
-    write!(out, ";{:.2}%", short + job.latency_us[0])?;
+    write!(out, ";{:.2}%", job.latency_under_2us)?;
     for share in job.latency_us[1..].iter().chain(&job.latency_ms) {
         write!(out, ";{share:.2}%")?;
     }

@@ -216,6 +216,7 @@ impl JobData {
             dropped,
             latency_ns: std::array::from_fn(|i| pick(0, i)),
             latency_us: std::array::from_fn(|i| pick(10, i)),
+            latency_under_2us: at_least(0.01, percent(r.latency.0[..11].iter().sum(), ios)),
             latency_ms: std::array::from_fn(|i| pick(20, i)),
             errors: s.continue_on_error.then(|| ErrorReport {
                 total: r.errors,
@@ -376,8 +377,8 @@ pub fn assemble(
     (reports, groups)
 }
 
-/// The run status groups of the printed entries.
-fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
+/// The run status groups of printed entries.
+pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
     let mut groups: Vec<GroupReport> = Vec::new();
     for job in jobs {
         let position = groups.iter().position(|g| g.id == job.group_id).unwrap_or_else(|| {

@@ -162,6 +162,8 @@ pub struct JobReport {
     pub latency_ns: [f64; 10],
     /// Percent of I/Os under 2, 4, 10 … 1000 µs.
     pub latency_us: [f64; 10],
+    /// Percent of I/Os under 2 µs, nanoseconds included.
+    pub latency_under_2us: f64,
     /// Percent of I/Os under 2, 4, 10 … 2000 ms, and over.
     pub latency_ms: [f64; 12],
     /// Errors survived, where `continue_on_error` is set.

@@ -91,12 +91,14 @@ fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<
 /// The lines about bandwidth and IOPS over time.
 fn samples(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
     let base = f64::from(job.style.kb_base);
+    // Samples are in KiB/s whatever the base; the reference's names for it are kept.
+    let small = if job.style.kb_base == 1000 { "kB/s" } else { "KiB/s" };
     let bw = &d.bw_samples;
     if bw.samples > 0 {
-        let (unit, by) = if bw.mean > base * base { ("MiB/s", base) } else { ("KiB/s", 1.0) };
+        let (unit, by) = if bw.mean > base * base { ("MiB/s", base) } else { (small, 1.0) };
         writeln!(
             out,
-            "   bw (  {unit}): min={:5}, max={:5}, per={:.2}%, avg={:5.2}, stdev={:5.2}, samples={}",
+            "   bw ({unit:>7}): min={:5}, max={:5}, per={:.2}%, avg={:5.2}, stdev={:5.2}, samples={}",
             bw.min / by as u64,
             bw.max / by as u64,
             bw.agg,
