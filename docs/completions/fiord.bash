@@ -64,7 +64,7 @@ _fiord() {
         --file_append) words="0 1" ;;
         --fill_device) words="0 1" ;;
         --fill_fs) words="0 1" ;;
-        --ioengine) words="psync sync vsync pvsync pvsync2 libaio aio linuxaio io_uring io_uring_cmd posixaio mmap splice sg null sim net netsplice cpuio rdma falloc ftruncate e4defrag rados rbd http gfapi gfapi_async mtd dev-dax libpmem libiscsi nbd nfs exec page_fault filecreate filestat filedelete dircreate dirstat dirdelete external" ;;
+        --ioengine) words="psync sync vsync pvsync pvsync2 libaio aio linuxaio io_uring io_uring_cmd posixaio mmap splice sg null sim net netsplice cpuio rdma falloc ftruncate e4defrag rados rbd http gfapi gfapi_async mtd dev-dax libpmem libiscsi nbd nfs libzbc libhdfs dfs xnvme libblkio libcufile libhipfile ime_psync ime_psyncv ime_aio exec page_fault filecreate filestat filedelete dircreate dirstat dirdelete external" ;;
         --fdp) words="0 1" ;;
         --dataplacement) words="none fdp streams" ;;
         --data_placement) words="none fdp streams" ;;
@@ -151,6 +151,13 @@ _fiord() {
         --http_object_mode) words="block range" ;;
         --busy_poll) words="0 1" ;;
         --touch_objects) words="0 1" ;;
+        --cuda_io) words="cufile posix" ;;
+        --rocm_io) words="hipfile posix" ;;
+        --xnvme_async) words="emu thrpool io_uring io_uring_cmd libaio posix vfio nil" ;;
+        --xnvme_sync) words="nvme psync block" ;;
+        --xnvme_admin) words="nvme block" ;;
+        --xnvme_mem) words="posix hugepage spdk vfio" ;;
+        --libblkio_wait_mode) words="block eventfd loop" ;;
     esac
     local options="
         --debug=
@@ -575,6 +582,31 @@ _fiord() {
         --initiator=
         --uri=
         --nfs_url=
+        --namenode=
+        --hdfsdirectory=
+        --chunk_size=
+        --cont=
+        --object_class=
+        --gpu_dev_ids=
+        --cuda_io=
+        --rocm_io=
+        --xnvme_async=
+        --xnvme_sync=
+        --xnvme_admin=
+        --xnvme_dev_nsid=
+        --xnvme_dev_subnqn=
+        --xnvme_mem=
+        --xnvme_iovec=
+        --libblkio_driver=
+        --libblkio_path=
+        --libblkio_pre_connect_props=
+        --libblkio_num_entries=
+        --libblkio_queue_size=
+        --libblkio_pre_start_props=
+        --libblkio_vectored
+        --libblkio_write_zeroes_on_trim
+        --libblkio_wait_mode=
+        --libblkio_force_enable_completion_eventfd
     "
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

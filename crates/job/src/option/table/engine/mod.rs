@@ -7,6 +7,7 @@ mod ceph;
 mod file_operations;
 mod io_uring;
 mod libaio;
+mod library;
 mod mmap;
 mod net;
 mod nvme;
@@ -18,7 +19,7 @@ mod sg;
 mod sim;
 
 /// The options of single engines, a slice per family.
-pub(super) const TABLES: [&[OptionDef]; 13] = [
+pub(super) const TABLES: [&[OptionDef]; 14] = [
     pvsync2::OPTIONS,
     mmap::OPTIONS,
     libaio::OPTIONS,
@@ -32,6 +33,7 @@ pub(super) const TABLES: [&[OptionDef]; 13] = [
     object::OPTIONS,
     ceph::OPTIONS,
     remote::OPTIONS,
+    library::OPTIONS,
 ];
 
 const fn option(

@@ -3,6 +3,7 @@
 use crate::option::def::{Category, Kind, OptionDef, Word};
 
 const BOTH: &[&str] = &["io_uring", "io_uring_cmd"];
+const METADATA: &[&str] = &["io_uring", "io_uring_cmd", "xnvme"];
 
 const fn option(
     name: &'static str,
@@ -116,7 +117,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "The size of the separate metadata buffer of each I/O.",
         "md_per_io_size=64",
     )
-    .of(BOTH)
+    .of(METADATA)
     .default("0")
     .since("3.42")
     .later(),
@@ -127,7 +128,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
          here.",
         "pi_act=0",
     )
-    .of(BOTH)
+    .of(METADATA)
     .default("1")
     .since("3.42")
     .later(),
@@ -138,7 +139,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
          commas.",
         "pi_chk=GUARD,REFTAG",
     )
-    .of(BOTH)
+    .of(METADATA)
     .since("3.42")
     .later(),
     option(
@@ -147,7 +148,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "The application tag of the protection information.",
         "apptag=0x1234",
     )
-    .of(BOTH)
+    .of(METADATA)
     .default("0x1234")
     .since("3.42")
     .later(),
@@ -157,7 +158,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "Which bits of the application tag are checked.",
         "apptag_mask=0xff00",
     )
-    .of(BOTH)
+    .of(METADATA)
     .default("0xffff")
     .since("3.42")
     .later(),
