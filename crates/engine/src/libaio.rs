@@ -1,9 +1,10 @@
 //! `libaio`: Linux native asynchronous I/O by the kernel's own calls (`io_setup(2)`,
 //! `io_submit(2)`, `io_getevents(2)`), no library.
 //!
-//! Queued ops are submitted by one `io_submit(2)`. Trims and `sync_file_range` are carried out by
-//! the calling thread when they are queued; so are `fsync` and `fdatasync`, after what is queued
-//! was submitted.
+//! Queued ops are submitted by one `io_submit(2)`. Completions are taken from the ring that the
+//! kernel maps, and `io_getevents(2)` is called only to wait: what `userspace_reap=1` asks for is
+//! always so. Ops that carry no data are carried out by the calling thread when they are queued,
+//! once what was queued before them is submitted.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -92,8 +93,8 @@ pub struct Libaio {
     /// What ended without having been in flight: refused by the kernel when it was submitted.
     refused: Vec<(Slot, Outcome)>,
     events: Box<[Event]>,
-    /// Completions are taken from the ring in memory.
-    userspace_reap: bool,
+    /// Completions are looked for in the ring in memory, and the kernel is only asked to wait.
+    ring_known: bool,
 }
 
 // SAFETY: the pointers are into boxes and buffers that the value owns, which do not move when it
@@ -116,6 +117,12 @@ impl Libaio {
         if ret < 0 {
             return Err(setup_error(last_errno(), config.slots));
         }
+        let ring_known = ring_is_known(context);
+        if userspace_reap && !ring_known {
+            destroy(context);
+            return Err(EngineError::plain("this kernel's AIO ring has an unknown layout")
+                .help("drop userspace_reap=1"));
+        }
         let (read_flags, write_flags) = flags::of(false, nowait, config.atomic);
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         Ok(Libaio {
@@ -134,7 +141,7 @@ impl Libaio {
             in_flight: 0,
             refused: Vec::with_capacity(slots),
             events: vec![Event::default(); slots].into_boxed_slice(),
-            userspace_reap,
+            ring_known,
         })
     }
 
@@ -244,16 +251,6 @@ impl Libaio {
         count
     }
 
-    /// Whether the ring in memory is laid out as we know it.
-    fn ring_is_known(&self) -> bool {
-        let ring: *const RingHead = std::ptr::with_exposed_provenance(self.context as usize);
-        // SAFETY: as in `take_from_ring`.
-        let head = unsafe { &*ring };
-        head.magic == RING_MAGIC
-            && head.incompat_features == 0
-            && head.header_length as usize == size_of::<RingHead>()
-    }
-
     fn take_refused(&mut self, max: u32, done: &mut Completions) -> u32 {
         let count = self.refused.len().min(max as usize);
         for (slot, outcome) in self.refused.drain(..count) {
@@ -274,12 +271,7 @@ impl Engine for Libaio {
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
-        flags::check(target, self.write_flags)?;
-        if self.userspace_reap && !self.ring_is_known() {
-            return Err(EngineError::plain("this kernel's AIO ring has another layout")
-                .help("drop userspace_reap=1"));
-        }
-        Ok(())
+        flags::check(target, self.write_flags)
     }
 
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
@@ -339,11 +331,11 @@ impl Engine for Libaio {
         if !self.refused.is_empty() {
             taken = self.take_refused(want.max, done);
         }
-        if self.userspace_reap {
+        if self.ring_known {
             taken += self.take_from_ring(want.max - taken, done);
         }
         let missing = want.min.min(want.max).saturating_sub(taken).min(self.in_flight);
-        if self.in_flight == 0 || taken == want.max || (self.userspace_reap && missing == 0) {
+        if self.in_flight == 0 || taken == want.max || (self.ring_known && missing == 0) {
             return Ok(());
         }
         self.get_events(missing, want.max - taken, want.timeout, done)?;
@@ -362,6 +354,16 @@ impl Drop for Libaio {
 fn destroy(context: u64) {
     // SAFETY: the context is not used afterwards.
     unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+}
+
+/// Whether the ring in memory is laid out as we know it.
+fn ring_is_known(context: u64) -> bool {
+    let ring: *const RingHead = std::ptr::with_exposed_provenance(context as usize);
+    // SAFETY: a context handle is the address of the ring's head, mapped while it exists.
+    let head = unsafe { &*ring };
+    head.magic == RING_MAGIC
+        && head.incompat_features == 0
+        && head.header_length as usize == size_of::<RingHead>()
 }
 
 fn setup_error(errno: i32, slots: u32) -> EngineError {

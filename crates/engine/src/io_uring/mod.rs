@@ -30,14 +30,16 @@ pub struct IoUring {
     files: Files,
     clock: MachineClock,
     options: IoUringPlan,
-    /// Operation codes of reads and writes.
-    read_op: u8,
-    write_op: u8,
+    /// What all reads and all writes have in common.
+    read: Sqe,
+    write: Sqe,
+    /// Whether an entry needs more than its addresses: vectors, an index of its buffer, a turn at
+    /// being asynchronous.
+    adorned: bool,
+    /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
+    sqe_fds: Box<[i32]>,
     /// Flags of every entry (`IOSQE_*`).
     sqe_flags: u8,
-    /// `RWF_*` of reads and writes.
-    read_flags: u32,
-    write_flags: u32,
     /// I/Os until the next one that is forced to be asynchronous.
     until_async: u32,
     /// Queued and not yet reaped; never more than `limit`.
@@ -64,21 +66,27 @@ impl IoUring {
     /// The entry for a read or write.
     #[inline(always)]
     fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
-        let read = op.kind == OpKind::Read;
+        let common = if op.kind == OpKind::Read { &self.read } else { &self.write };
         let mut sqe = Sqe {
-            opcode: if read { self.read_op } else { self.write_op },
-            flags: self.sqe_flags,
             fd: self.fd(op.file),
             off: op.offset,
             addr: data as u64,
             len: op.len,
-            op_flags: if read { self.read_flags } else { self.write_flags },
             user_data: u64::from(slot),
-            ..Default::default()
+            ..*common
         };
-        if !self.vectors.is_empty() {
-            let vector = &mut self.vectors[slot as usize];
-            *vector = libc::iovec { iov_base: data.cast(), iov_len: op.len as usize };
+        if self.adorned {
+            self.adorn(slot, &mut sqe);
+        }
+        sqe
+    }
+
+    /// What only some options need.
+    #[inline(never)]
+    fn adorn(&mut self, slot: Slot, sqe: &mut Sqe) {
+        if let Some(vector) = self.vectors.get_mut(slot as usize) {
+            let data = std::ptr::with_exposed_provenance_mut(sqe.addr as usize);
+            *vector = libc::iovec { iov_base: data, iov_len: sqe.len as usize };
             sqe.addr = (&raw const *vector) as u64;
             sqe.len = 1;
         }
@@ -92,13 +100,12 @@ impl IoUring {
                 sqe.flags |= IOSQE_ASYNC;
             }
         }
-        sqe
     }
 
     /// What an entry's `fd` field is for a file.
     #[inline(always)]
     fn fd(&self, file: u32) -> i32 {
-        if self.options.register_files { file as i32 } else { self.files.fd(file) }
+        self.sqe_fds.get(file as usize).copied().unwrap_or(-1)
     }
 
     /// The entry for an op without data; `None` when it has to be done by an ordinary call.
@@ -234,14 +241,14 @@ impl Engine for IoUring {
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
-        let all = self.read_flags | self.write_flags;
+        let all = self.read.op_flags | self.write.op_flags;
         flags::check(target, all as i32)?;
-        self.register_file(file)
+        self.update_file(file)
     }
 
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
         self.files.detach(file);
-        self.register_file(file)
+        self.update_file(file)
     }
 
     #[inline]

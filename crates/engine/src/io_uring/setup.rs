@@ -43,17 +43,24 @@ impl IoUring {
         let vectored = read_op == OP_READV;
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0 };
+        let sqe_flags = if options.register_files { IOSQE_FIXED_FILE } else { 0 };
+        let common = |opcode, op_flags: i32| Sqe {
+            opcode,
+            flags: sqe_flags,
+            op_flags: op_flags as u32,
+            ..Default::default()
+        };
         let mut engine = IoUring {
             limit: ring.entries().min(config.slots),
             buffers,
             files: Files::new(config.files),
             clock: config.clock,
             options,
-            read_op,
-            write_op,
-            sqe_flags: if options.register_files { IOSQE_FIXED_FILE } else { 0 },
-            read_flags: read_flags as u32,
-            write_flags: write_flags as u32,
+            read: common(read_op, read_flags),
+            write: common(write_op, write_flags),
+            adorned: vectored || options.force_async != 0,
+            sqe_fds: vec![-1; config.files as usize].into_boxed_slice(),
+            sqe_flags,
             until_async: options.force_async,
             in_flight: 0,
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
@@ -90,6 +97,7 @@ impl IoUring {
             .help("drop fixedbufs=1, or lower iodepth or bs"));
         } else {
             self.buffer_per_slot = true;
+            self.adorned = true;
             (0..slots as usize)
                 .map(|slot| libc::iovec {
                     iov_base: base.wrapping_add(slot * stride).cast(),
@@ -121,12 +129,15 @@ impl IoUring {
         ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES", errno))
     }
 
-    /// Makes the registered file what the table says.
-    pub(super) fn register_file(&mut self, file: u32) -> Result<(), EngineError> {
+    /// Makes what entries and the kernel know of a file what the table says.
+    pub(super) fn update_file(&mut self, file: u32) -> Result<(), EngineError> {
+        let fd = self.files.fd(file);
+        let Some(place) = self.sqe_fds.get_mut(file as usize) else { return Ok(()) };
         if !self.options.register_files {
+            *place = fd;
             return Ok(());
         }
-        let fd = self.files.fd(file);
+        *place = file as i32;
         let update = RsrcUpdate { offset: file, resv: 0, data: (&raw const fd) as u64 };
         // SAFETY: `update` points to one descriptor, and both outlive the call.
         let ret =
