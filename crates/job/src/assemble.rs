@@ -1,12 +1,10 @@
 //! Sections with raw options → [`JobSpec`]s: looks options up, reads their values, applies
 //! `[global]` sections.
 
-use std::collections::BTreeSet;
-
 use crate::diagnostic::Diagnostic;
 use crate::expand::expand;
 use crate::load::Loader;
-use crate::option::def::{OptionDef, Scope};
+use crate::option::def::{Kind, OptionDef, Scope};
 use crate::option::parse;
 use crate::option::table;
 use crate::option::value::{Bases, Value, ValueError};
@@ -191,23 +189,34 @@ fn value_error(raw: &RawOption, expanded: Option<&str>, e: ValueError) -> Diagno
 
 /// A warning where a value means something else than it looks like.
 fn doubtful(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnostic> {
-    let (Value::Ints([read, write, trim]), Some(text)) = (value, &raw.text) else { return None };
-    if !parse::looks_like_range(text) {
-        return None;
+    let text = raw.text.as_deref()?;
+    let name = def.name;
+    match value {
+        Value::Ints([read, write, trim]) if parse::looks_like_range(text) => {
+            let show = |v: &Option<i128>| v.map_or("the default".into(), |v| v.to_string());
+            let (read, write, trim) = (show(read), show(write), show(trim));
+            let what = format!(
+                "{name}={text} is no range: it means {read} for reads, {write} for writes and \
+                 {trim} for trims"
+            );
+            let warning = Diagnostic::warning(what, Some(raw.text_place()));
+            Some(match name {
+                "bs" => warning.help(format!("for sizes between the two write bsrange={text}")),
+                _ => warning.help("separate the values by commas"),
+            })
+        }
+        Value::Flag(true)
+            if matches!(def.kind, Kind::Switch) && !matches!(text.trim(), "1" | "") =>
+        {
+            let what = format!("{name}={text} only turns {name} on: the number means nothing");
+            let warning = Diagnostic::warning(what, Some(raw.text_place()));
+            Some(match name {
+                "time_based" => warning.help(format!("the time is runtime={text}")),
+                _ => warning.help(format!("write {name}=1")),
+            })
+        }
+        _ => None,
     }
-    let show = |v: &Option<i128>| v.map_or("the default".into(), |v| v.to_string());
-    let what = format!(
-        "{}={text} is no range: it means {} for reads, {} for writes and {} for trims",
-        def.name,
-        show(read),
-        show(write),
-        show(trim)
-    );
-    let warning = Diagnostic::warning(what, Some(raw.text_place()));
-    Some(match def.name {
-        "bs" => warning.help(format!("for sizes between the two write bsrange={text}")),
-        _ => warning.help("separate the values by commas"),
-    })
 }
 
 /// The message for a name that no table holds, or only that of another engine. It begins as fio's
@@ -234,15 +243,17 @@ pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
         ));
     }
     let error = Diagnostic::error(what, Some(raw.name_place()));
-    match suggest::nearest(&raw.name, names(engine).into_iter()) {
+    match suggest::nearest(&raw.name, names(engine).map(|(name, _)| name)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`--cmdhelp` lists every option"),
     }
 }
 
-/// Every name and alias that a job of this engine may use.
-pub fn names(engine: &str) -> BTreeSet<&'static str> {
-    let own = table::engine_options().iter().filter(|o| o.fits(engine));
-    let all = table::options().iter().chain(own);
-    all.flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied())).collect()
+/// Every name and alias that a job of this engine may use, with its option.
+pub fn names(engine: &str) -> impl Iterator<Item = (&'static str, &'static OptionDef)> {
+    let own = table::engine_options().iter().filter(move |o| o.fits(engine));
+    let all = own.chain(table::options()).copied();
+    all.flat_map(|o| {
+        std::iter::once(o.name).chain(o.aliases.iter().copied()).map(move |name| (name, o))
+    })
 }

@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod expand;
 pub mod expression;
 pub mod file;
+pub mod fuzz;
 pub mod load;
 pub mod man;
 pub mod number;

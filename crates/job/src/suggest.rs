@@ -4,20 +4,26 @@
 /// is few enough for its length; the first of equals.
 pub fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.chars().take(64).collect();
+    let bytes: usize = typed.iter().map(|c| c.len_utf8()).sum();
     let most = match typed.len() {
         0..=2 => 1,
         3..=5 => 2,
         _ => 3,
     };
     candidates
-        .map(|c| (distance(&typed, &c.chars().collect::<Vec<_>>()), c))
+        // Each edit changes the length by one at most.
+        .filter(|c| c.len() <= bytes + most && c.len() + 4 * most >= bytes)
+        .map(|c| (distance(&typed, &c.chars().collect::<Vec<_>>(), most), c))
         .filter(|(d, c)| *d <= most && *d < c.chars().count().max(typed.len()))
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)
 }
 
-/// Optimal string alignment distance.
-fn distance(a: &[char], b: &[char]) -> usize {
+/// Optimal string alignment distance, or something over `most` where it is more than that.
+fn distance(a: &[char], b: &[char], most: usize) -> usize {
+    if a.len().abs_diff(b.len()) > most {
+        return most + 1;
+    }
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
@@ -29,7 +35,38 @@ fn distance(a: &[char], b: &[char]) -> usize {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
         }
+        // Two rows above the limit cannot come back under it.
+        if row.iter().chain(&last).all(|d| *d > most) {
+            return most + 1;
+        }
         before = std::mem::replace(&mut last, row);
     }
     last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    fn near(typed: &str) -> Option<&'static str> {
+        nearest(typed, ["iodepth", "bs", "ba", "rw", "read", "numjobs", "norandommap"].into_iter())
+    }
+
+    #[test]
+    fn a_few_edits_are_forgiven() {
+        assert_eq!(near("iodepht"), Some("iodepth"));
+        assert_eq!(near("io_depth"), Some("iodepth"));
+        assert_eq!(near("numjob"), Some("numjobs"));
+        assert_eq!(near("norandomap"), Some("norandommap"));
+        assert_eq!(near("raed"), Some("read"));
+        assert_eq!(near("bss"), Some("bs"));
+    }
+
+    #[test]
+    fn what_is_far_away_is_not_suggested() {
+        assert_eq!(near("frequency"), None);
+        assert_eq!(near("x"), None);
+        assert_eq!(near(""), None);
+        assert_eq!(near("\u{1f41f}\u{1f41f}"), None);
+    }
 }

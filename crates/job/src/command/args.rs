@@ -257,14 +257,15 @@ impl Reader<'_> {
             }
         };
         COMMANDS.iter().for_each(|c| add(c.name, Known::General(c)));
-        for full in assemble::names(self.engine) {
-            if let Some(o) = table::find_for_engine(self.engine, full) {
-                add(full, Known::Job(o));
-            }
-        }
+        assemble::names(self.engine).for_each(|(full, o)| add(full, Known::Job(o)));
         match found.first() {
             Some((_, first)) if found.iter().all(|(_, k)| k.same(*first)) => Ok(*first),
-            _ => Err(found.into_iter().map(|(n, _)| n).collect()),
+            _ => {
+                let mut names: Vec<String> = found.into_iter().map(|(n, _)| n).collect();
+                names.sort();
+                names.dedup();
+                Err(names)
+            }
         }
     }
 

@@ -19,7 +19,8 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
         return Err(needs_value(def));
     }
     match def.kind {
-        Kind::Switch | Kind::Bool => flag(text),
+        Kind::Switch => switch(text, bases),
+        Kind::Bool => flag(text),
         Kind::Text => Ok(Value::Text(text.to_string())),
         Kind::Int { min, max, unit } => {
             let v = number::integer(text, unit, bases)?;
@@ -56,6 +57,14 @@ fn flag(text: &str) -> Result<Value, ValueError> {
         "0" => Ok(Value::Flag(false)),
         other => Err(ValueError::new(format!("`{other}` is neither 0 nor 1"))
             .with_help("write 1 for on or 0 for off")),
+    }
+}
+
+/// fio takes any whole number for a switch, so that `time_based=30` is on.
+fn switch(text: &str, bases: &Bases) -> Result<Value, ValueError> {
+    match number::integer(text, Unit::Count, bases) {
+        Ok(v) if v >= 0 => Ok(Value::Flag(v != 0)),
+        _ => flag(text),
     }
 }
 
