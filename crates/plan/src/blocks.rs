@@ -22,8 +22,9 @@ pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> [BlockSize; 3] {
             return of_split(job, split, messages);
         }
         if let Some((low, high)) = ranges[i] {
-            let (min, max) =
-                (fit(job, "bsrange", low, messages), fit(job, "bsrange", high, messages));
+            // The ends may be written either way round.
+            let ends = [low, high].map(|end| fit(job, "bsrange", end, messages));
+            let (min, max) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
         let bytes = plain[i].map_or(u64::from(DEFAULT), |b| b.clamp(0, u64::MAX as i128) as u64);
@@ -44,21 +45,18 @@ fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> Block
     }
 }
 
-/// One I/O is at most what one Linux system call transfers: 2 GiB less a page.
-const LARGEST: u64 = 0x7fff_f000;
-
 fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
     if bytes == 0 {
         messages.push(job.error(name, "a block size of 0 moves no data").help("write `bs=4k`"));
         return DEFAULT;
     }
-    if bytes > LARGEST {
-        messages.push(job.error(name, format!("a block size of {bytes} bytes is too large")).help(
-            format!("Linux moves at most {LARGEST} bytes in one I/O; a usual large one is `1m`"),
-        ));
-        return DEFAULT;
-    }
-    bytes as u32
+    u32::try_from(bytes).unwrap_or_else(|_| {
+        messages.push(
+            job.error(name, format!("a block size of {bytes} bytes is too large"))
+                .help(format!("the largest is {} bytes; a usual large one is `1m`", u32::MAX)),
+        );
+        DEFAULT
+    })
 }
 
 /// `ba`: what random offsets are multiples of; without it the smallest block.

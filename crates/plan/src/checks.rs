@@ -7,7 +7,7 @@ use fiord_job::diagnostic::Diagnostic;
 use crate::facts::{Found, FoundKind};
 use crate::files::Usage;
 use crate::messages::Messages;
-use crate::model::{BlockSize, Dir, FileKind, Mix};
+use crate::model::{Dir, EnginePlan, FileKind, Layout, Load, Mix, OpenPlan};
 use crate::reading::Reading;
 use crate::survey::{Survey, Unseen};
 
@@ -48,14 +48,84 @@ pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &m
     }
 }
 
-/// `time_based` and `runtime`.
-pub(crate) fn time_based(job: Reading, messages: &mut Messages) {
-    if job.flag("time_based") && job.time("runtime") == 0 {
+/// Options that have no effect with this engine or without another option.
+pub(crate) fn without_effect(
+    job: Reading,
+    engine: &EnginePlan,
+    open: &OpenPlan,
+    load: &Load,
+    messages: &mut Messages,
+) {
+    let passes_flags = matches!(
+        engine,
+        EnginePlan::Pvsync2 { .. } | EnginePlan::Libaio { .. } | EnginePlan::IoUring(_)
+    );
+    if open.atomic && !passes_flags {
         messages.push(
-            job.error("time_based", "time_based requires a runtime/timeout setting")
-                .help("add `runtime=30s`, or leave out `time_based`"),
+            job.error("atomic", "the engine does not support atomic writes")
+                .help("use `ioengine=io_uring`, `libaio` or `pvsync2`"),
         );
     }
+    if open.direct && matches!(engine, EnginePlan::Mmap { .. }) {
+        messages.push(
+            job.warning(
+                "direct",
+                "a mapping always goes through the page cache: `direct` has no effect",
+            )
+            .help("use another engine, such as `ioengine=psync`"),
+        );
+    }
+    if let EnginePlan::IoUring(ring) = engine
+        && ring.sqpoll_cpu.is_some()
+        && !ring.sqpoll
+    {
+        messages.push(
+            job.warning(
+                "sqthread_poll_cpu",
+                "`sqthread_poll_cpu` has no effect without `sqthread_poll`",
+            )
+            .help("add `sqthread_poll`"),
+        );
+    }
+    if load.random && job.is_set("ba") && !job.flag("norandommap") {
+        messages.push(job.warning(
+            "ba",
+            "any use of blockalign= turns off randommap: some blocks come up twice, some never",
+        ));
+    }
+}
+
+/// A missing file that is only made when it is opened has nothing to be read.
+pub(crate) fn readable_when_made(
+    job: Reading,
+    path: &Path,
+    mix: Mix,
+    layout: &Layout,
+    messages: &mut Messages,
+) {
+    if layout.on_open && matches!(mix, Mix::Read) {
+        messages.push(
+            job.error(
+                "create_on_open",
+                format!(
+                    "`{}` is not there, and with `create_on_open` it is still empty when the job reads it",
+                    path.display()
+                ),
+            )
+            .help("leave out `create_on_open`, or make the file first"),
+        );
+    }
+}
+
+/// Pipes and sockets have no offsets.
+pub(crate) fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
+    messages.push(
+        job.error(
+            "filename",
+            format!("`{}` is a pipe or socket: it has no size and no offsets", path.display()),
+        )
+        .help("name a regular file or a device"),
+    );
 }
 
 /// A `size` that holds no block.
@@ -276,18 +346,4 @@ pub(crate) fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
         "file_append",
         format!("`{}` is not a regular file: `file_append` has no effect on it", path.display()),
     )
-}
-
-/// Ranges whose ends are the wrong way round.
-pub(crate) fn block_ranges(job: Reading, blocks: &[BlockSize; 3], messages: &mut Messages) {
-    for block in blocks {
-        if let BlockSize::Range { min, max } = block
-            && min > max
-        {
-            messages.push(
-                job.error("bsrange", format!("the range {min}-{max} ends before it begins"))
-                    .help(format!("write `bsrange={max}-{min}`")),
-            );
-        }
-    }
 }

@@ -35,13 +35,10 @@ impl CpuSet {
         Some(CpuSet { cpus, split: job.plain_word("cpus_allowed_policy") == "split" })
     }
 
-    /// The CPUs of one instance.
-    pub(crate) fn of(&self, instance: u32) -> Vec<u32> {
-        if self.split {
-            vec![self.cpus[instance as usize % self.cpus.len()]]
-        } else {
-            self.cpus.clone()
-        }
+    /// The CPUs of one instance, by its index in the whole run: workers of several jobs with the
+    /// same set take them in turn.
+    pub(crate) fn of(&self, index: usize) -> Vec<u32> {
+        if self.split { vec![self.cpus[index % self.cpus.len()]] } else { self.cpus.clone() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::checks::{self, Access};
 use crate::facts::FoundKind;
 use crate::filename::{Parts, below, made_up};
 use crate::messages::Messages;
-use crate::model::{FileKind, FilePlan, FileService, LockFile, Mix};
+use crate::model::{Dir, FileKind, FilePlan, FileService, Layout, LockFile, Mix};
 use crate::reading::Reading;
 use crate::sizes::{Extent, NoRegion, Region, Wanted};
 use crate::survey::Survey;
@@ -35,6 +35,7 @@ pub(crate) struct Usage {
     /// `filetype`, where it says what all files are.
     pub(crate) stated: Option<FoundKind>,
     pub(crate) access: Access,
+    pub(crate) layout: Layout,
 }
 
 impl Naming {
@@ -137,6 +138,7 @@ pub(crate) fn plan(
             messages.push(checks::append_ignored(job, &path));
         }
         let name = path.as_os_str().as_encoded_bytes();
+        let wanted = filled(&path, extent, wanted, usage.mix, survey);
         match wanted.region(extent, count, instance, name) {
             Ok(region) => {
                 note(job, &path, region, survey, messages);
@@ -161,6 +163,22 @@ pub(crate) fn plan(
             .push(no_size(job, "all files are empty, and nothing says how large they are to be"));
     }
     files
+}
+
+/// With `fill_device` a file that is only read is first made as large as the file system has room.
+fn filled(path: &Path, extent: Extent, wanted: &Wanted, mix: Mix, survey: &Survey) -> Wanted {
+    let mut wanted = *wanted;
+    if wanted.fill
+        && wanted.size.is_none()
+        && wanted.filesize.is_none()
+        && !mix.has(Dir::Write)
+        && let Extent::Growable(now) = extent
+        && let Some(free) = survey.facts.free_space(path)
+    {
+        let whole = now.unwrap_or(0).saturating_add(free).max(1);
+        wanted.filesize = Some((whole, whole));
+    }
+    wanted
 }
 
 fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages: &mut Messages) {
@@ -209,7 +227,8 @@ fn kind_of(
         return Some((FileKind::Virtual, Extent::Endless));
     }
     if path == Path::new("-") {
-        return Some((FileKind::Pipe, Extent::Endless));
+        checks::pipe(job, path, messages);
+        return None;
     }
     let found = match survey.look(path) {
         Ok(found) => found,
@@ -217,6 +236,7 @@ fn kind_of(
             let planned = survey.planned(path);
             if planned.is_none() {
                 checks::may_create(job, path, messages)?;
+                checks::readable_when_made(job, path, usage.mix, &usage.layout, messages);
             }
             return Some((FileKind::Regular, Extent::Growable(planned)));
         }
@@ -234,7 +254,10 @@ fn kind_of(
         FoundKind::Block => Some((FileKind::Block, Extent::Fixed(found.size))),
         FoundKind::Char if found.size > 0 => Some((FileKind::Char, Extent::Fixed(found.size))),
         FoundKind::Char => Some((FileKind::Char, Extent::Endless)),
-        FoundKind::Pipe => Some((FileKind::Pipe, Extent::Endless)),
+        FoundKind::Pipe => {
+            checks::pipe(job, path, messages);
+            None
+        }
         FoundKind::Directory => None,
     }
 }

@@ -15,9 +15,20 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
                 .help("write bytes: `io_size=40g`"),
         );
     }
+    let runtime = Some(job.time("runtime")).filter(|t| *t > 0);
+    let time_based = job.flag("time_based");
+    if time_based && runtime.is_none() {
+        messages.push(
+            job.warning(
+                "time_based",
+                "time_based requires a runtime/timeout setting: the job does its work once",
+            )
+            .help("add `runtime=30s`, or leave out `time_based`"),
+        );
+    }
     End {
-        runtime: Some(job.time("runtime")).filter(|t| *t > 0),
-        time_based: job.flag("time_based"),
+        runtime,
+        time_based: time_based && runtime.is_some(),
         ramp_time: job.time("ramp_time"),
         ramp_size: job.count("ramp_size").unwrap_or(0),
         loops: job.count("loops").unwrap_or(1).max(1),

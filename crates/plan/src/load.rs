@@ -46,8 +46,8 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
         }
     };
     match (random, u32::try_from(number), i64::try_from(number)) {
-        (_, Ok(0), _) => Step::None,
-        (true, Ok(n), _) => Step::EveryNth(n),
+        (false, Ok(0), _) => Step::None,
+        (true, Ok(n), _) if n > 0 => Step::EveryNth(n),
         (false, _, Ok(n)) => Step::Skip(n),
         _ => {
             messages.push(

@@ -169,7 +169,8 @@ pub struct FilePlan {
     pub offset: u64,
     /// Bytes that are used from there: I/O stays in `offset .. offset + len`.
     pub len: u64,
-    /// The size it has now; `None` when it is not there.
+    /// The size it has now, or that the layout of an earlier job in the list will have given it;
+    /// `None` when it is not there. The directories on the way to it may be missing too.
     pub size_now: Option<u64>,
     /// The size it must have before the run starts; `None`: take it as it is.
     pub size_needed: Option<u64>,

@@ -1,7 +1,6 @@
 //! Reads options of a job by name, and makes messages that point at them.
 
 use fiord_job::diagnostic::{Diagnostic, Level};
-use fiord_job::option::table;
 use fiord_job::option::value::{Amount, PatternPart, Value};
 use fiord_job::spec::{JobSpec, Place, Setting};
 
@@ -23,7 +22,7 @@ impl<'a> Reading<'a> {
     fn value(&self, name: &str) -> Option<Value> {
         match self.spec.setting(name) {
             Some(setting) => Some(setting.value.clone()),
-            None => table::find(name).and_then(|_| self.spec.value(name)),
+            None => self.spec.value(name),
         }
     }
     /// The last setting, without the default.

@@ -36,11 +36,7 @@ pub(crate) fn record(job: Reading) -> Record {
 
 /// A window's length in nanoseconds, at least one millisecond.
 fn window(job: Reading, name: &str) -> u64 {
-    let length = match job.time(name) {
-        0 => job.count(name).unwrap_or(500).saturating_mul(MILLI),
-        nanos => nanos,
-    };
-    length.max(MILLI)
+    job.time(name).max(MILLI)
 }
 
 fn percentiles(job: Reading) -> Vec<f64> {

@@ -144,11 +144,9 @@ impl Run<'_> {
         let engine = engine::engine(job, messages);
         let is_virtual = engine::is_virtual(&engine);
         let blocks = blocks::sizes(job, messages);
-        checks::block_ranges(job, &blocks, messages);
         let (mix, _) = load::mix(job);
         let block = blocks::smallest(&blocks, mix);
         checks::read_only_run(job, mix, terms.readonly, messages);
-        checks::time_based(job, messages);
         checks::size_holds_block(job, block, messages);
         let base = seeds::base(job, self.fresh);
         let wanted = Wanted::read(job, u64::from(block), base, messages);
@@ -162,7 +160,10 @@ impl Run<'_> {
             other_user: job.is_set("uid") || job.is_set("gid"),
             block,
         };
-        let usage = Usage { mix, is_virtual, stated: files::stated(job), access };
+        let layout = open::layout(job);
+        let usage = Usage { mix, is_virtual, stated: files::stated(job), access, layout };
+        let load = load::load(job, &blocks, messages);
+        checks::without_effect(job, &engine, &open, &load, messages);
         let template = JobPlan {
             identity: identity(job, &place),
             depth: depth::depth(job, &engine, messages),
@@ -174,13 +175,13 @@ impl Run<'_> {
                 open_files: 1,
                 service: files::service(job, messages),
                 open,
-                layout: open::layout(job),
+                layout,
                 lock: files::lock(job),
                 unlink: job.flag("unlink"),
                 unlink_each_loop: job.flag("unlink_each_loop"),
                 scheduler: job.set_text("ioscheduler"),
             },
-            load: load::load(job, &blocks, messages),
+            load,
             content: content::content(job),
             process: process::process(job, survey.facts, messages),
             record: record::record(job),
@@ -195,7 +196,7 @@ impl Run<'_> {
             plan.identity.instance = instance;
             plan.identity.index = index;
             plan.load.seed = seeds::mix(base, index as u64);
-            plan.process.cpus = cpus.as_ref().map(|c| c.of(instance));
+            plan.process.cpus = cpus.as_ref().map(|c| c.of(index));
             let paths = naming.paths(instance);
             let (survey, messages) = (&mut self.survey, &mut self.messages);
             let planned = files::plan(job, paths, instance, &wanted, usage, survey, messages);

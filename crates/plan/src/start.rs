@@ -12,7 +12,7 @@ pub(crate) fn waits(jobs: &[Reading], messages: &mut Messages) -> Vec<Option<usi
     jobs.iter()
         .enumerate()
         .map(|(i, job)| {
-            let name = job.set_text("wait_for").filter(|n| n != "none")?;
+            let name = job.set_text("wait_for")?;
             waitee(jobs, i, &name).map_err(|e| messages.push(e)).ok()
         })
         .collect()

@@ -1,11 +1,15 @@
 //! The whole of `resolve`, on a machine made up for it.
 
+mod fields;
 mod machine;
+mod names;
+mod order;
 mod regions;
+mod registry;
 mod simple;
 
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::load::Memory;
+use fiord_job::load;
 
 use crate::{JobPlan, Resolved, Terms, resolve};
 pub(crate) use machine::Fake;
@@ -13,7 +17,7 @@ pub(crate) use machine::Fake;
 /// Resolves a command line (words by spaces) on a machine.
 pub(crate) fn run(machine: &Fake, line: &str) -> Result<Resolved, Vec<Diagnostic>> {
     let args: Vec<String> = line.split_whitespace().map(String::from).collect();
-    let invocation = fiord_job::invocation(&args, &mut Memory::default())?;
+    let invocation = fiord_job::invocation(&args, &mut load::Memory::default())?;
     resolve(&invocation.jobs, Terms::of(&invocation), machine)
 }
 

@@ -1,0 +1,61 @@
+//! What files are called.
+
+use super::*;
+
+fn names(line: &str) -> Vec<String> {
+    let machine = Fake::empty()
+        .dir("d1")
+        .dir("d2")
+        .dir("t")
+        .file("t/p", 8192)
+        .file("t/q", 8192)
+        .file("t/e/r", 8192)
+        .file("t/zero", 0);
+    jobs(&machine, line)
+        .iter()
+        .flat_map(|j| j.target.files.iter().map(|f| f.path.to_string_lossy().into_owned()))
+        .collect()
+}
+
+/// Each line's files were found on disk after fio 3.42 had run it.
+#[test]
+fn as_fio_names_them() {
+    let table: &[(&str, &[&str])] = &[
+        ("--name=a --size=8k", &["a.0.0"]),
+        ("--name=a --size=8k --nrfiles=2 --numjobs=2", &["a.0.0", "a.0.1", "a.1.0", "a.1.1"]),
+        ("--size=8k --name=a --numjobs=2 --name=b", &["a.0.0", "a.1.0", "b.0.0"]),
+        ("--name=a/b --size=8k", &["a/b.0.0"]),
+        ("--name=a --size=8k --filename=x:y", &["x", "y"]),
+        ("--name=a --size=8k --filename=x --numjobs=2", &["x", "x"]),
+        (r"--name=a --size=8k --filename=F:\x", &["F", r"\x"]),
+        (r"--name=a --size=8k --filename=F\:\x", &[r"F:\x"]),
+        ("--name=a --size=4k --directory=d1:d2 --numjobs=3", &["d1/a.0.0", "d2/a.1.0", "d1/a.2.0"]),
+        (
+            "--name=a --size=8k --directory=d1:d2 --numjobs=2 --filename=x:y",
+            &["d1/x", "d1/y", "d1/x", "d1/y"],
+        ),
+        ("--name=a --size=8k --directory=d1 --filename=/abs/f", &["/abs/f"]),
+        (
+            "--name=a --size=12k --nrfiles=2 --numjobs=2 \
+             --filename_format=p/q.$jobname.$jobnum.$filenum.$clientuid.z",
+            &["p/q.a.0.0..z", "p/q.a.0.1..z", "p/q.a.1.0..z", "p/q.a.1.1..z"],
+        ),
+        (
+            "--name=a --size=12k --nrfiles=2 --filename_format=$jobname$filenum$nope --directory=d1",
+            &["d1/a0$nope", "d1/a1$nope"],
+        ),
+        // Empty files are left out, with a warning.
+        ("--name=a --opendir=t", &["t/e/r", "t/p", "t/q"]),
+        ("--name=a --ioengine=null --size=8k --directory=nowhere", &["nowhere/a.0.0"]),
+    ];
+    for (line, expected) in table {
+        assert_eq!(names(line), *expected, "{line}");
+    }
+}
+
+#[test]
+fn directories_that_cannot_be_opened() {
+    let machine = Fake::empty().dir("none");
+    assert!(error(&machine, "--name=a --opendir=gone").contains("cannot list `gone`"));
+    assert!(error(&machine, "--name=a --opendir=none").contains("no file below `none`"));
+}
