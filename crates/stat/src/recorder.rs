@@ -191,11 +191,10 @@ impl Recorder {
         }
     }
 
-    /// Counts one I/O handed to the engine with `depth` in flight, itself included.
+    /// Counts one I/O handed to the engine. Its depth is counted when it is submitted.
     #[inline]
-    pub fn issued(&mut self, dir: Dir, depth: u32) {
+    pub fn issued(&mut self, dir: Dir) {
         self.dirs[dir as usize].issued += 1;
-        self.depth.record(depth);
     }
     /// Counts `n` I/Os that went one at a time through a synchronous engine: issued, depth 1,
     /// one submission and one completion each. For the end of the run: costs nothing per I/O.

@@ -33,6 +33,8 @@ struct Slots {
     flights: Vec<InFlight>,
     /// Slots queued since the last submission, for the issue stamp.
     fresh: Vec<Slot>,
+    /// How many of those move or drop data.
+    fresh_data: u64,
     done: Completions,
 }
 
@@ -44,6 +46,7 @@ impl Slots {
             free: (0..depth).rev().collect(),
             flights: vec![idle; depth as usize],
             fresh: Vec::with_capacity(depth as usize),
+            fresh_data: 0,
             done: Completions::with_capacity(depth),
         }
     }
@@ -194,11 +197,12 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 Queued::Pending => {
                     slots.free.pop();
                     slots.fresh.push(slot);
-                    self.count_issued(&op, slots.in_flight());
+                    slots.fresh_data += self.count_issued(&op);
                 }
                 Queued::Done(outcome) => {
                     slots.free.pop();
-                    self.count_issued(&op, slots.in_flight());
+                    let data = self.count_issued(&op);
+                    self.recorder.depth.record_n(slots.in_flight(), data);
                     let end = self.stamp_queued::<A>(now);
                     self.complete_one::<A>(slots, slot, outcome, end);
                     self.recorder.submit.record(1);
@@ -232,14 +236,16 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         Filled::Wait
     }
 
+    /// Counts an op that was queued. 1 if it moves or drops data, 0 for a flush.
     #[inline(always)]
-    fn count_issued(&mut self, op: &Op, depth: u32) {
+    fn count_issued(&mut self, op: &Op) -> u64 {
         if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
             self.drawn += 1;
-            self.recorder.issued(recorded(direction(op)), depth);
-        } else {
-            self.recorder.sync_issued += 1;
+            self.recorder.issued(recorded(direction(op)));
+            return 1;
         }
+        self.recorder.sync_issued += 1;
+        0
     }
 
     #[inline(always)]
@@ -247,9 +253,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if A == axes::BARE { self.rough_time(last) } else { self.clock.now() }
     }
 
-    /// Stamps everything queued since the last submission: it is being issued now.
+    /// Stamps everything queued since the last submission: it is being issued now, all of it at the
+    /// depth that the device is about to see.
     #[inline(always)]
     fn stamp_issue<const A: u32>(&mut self, slots: &mut Slots) {
+        self.recorder.depth.record_n(slots.in_flight(), std::mem::take(&mut slots.fresh_data));
         if A != axes::BARE && !slots.fresh.is_empty() {
             let issue = self.clock.now();
             for &slot in &slots.fresh {

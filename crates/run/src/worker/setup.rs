@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
-    Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Null, Psync, Pvsync, Pvsync2,
-    Sim, SyncRw, Vsync,
+    Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Mmap, Null, Psync, Pvsync,
+    Pvsync2, Sim, SyncRw, Vsync,
 };
 use fiord_load::{Content, ContentVisitor, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, JobPlan, Record};
@@ -52,7 +52,7 @@ pub fn run(
         EnginePlan::Libaio { .. } => with_engine(Libaio::new(&config), around),
         EnginePlan::IoUring(_) => with_engine(IoUring::new(&config), around),
         EnginePlan::Sim(_) => with_engine(Sim::new(&config), around),
-        EnginePlan::Mmap { .. } => failed(JobError::new("set-up", 0, "not built")),
+        EnginePlan::Mmap { .. } => with_engine(Mmap::new(&config), around),
     }
 }
 
