@@ -127,7 +127,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "hugepage-size",
         Kind::BYTES,
-        "The size of a huge page, which must be one that the machine offers.",
+        "How large the huge pages are that `mem` asks for: one of the sizes that the machine offers.",
         "hugepage-size=2m",
     )
     .default("2097152"),

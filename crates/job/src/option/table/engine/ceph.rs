@@ -14,7 +14,7 @@ const fn option(
 }
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option("clustername", Kind::Text, "The name of the Ceph cluster.", "clustername=ceph")
+    option("clustername", Kind::Text, "Which Ceph cluster to talk to.", "clustername=ceph")
         .of(CEPH)
         .later(),
     option("rbdname", Kind::Text, "The name of the block image.", "rbdname=image1")

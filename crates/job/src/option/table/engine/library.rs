@@ -35,12 +35,17 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     )
     .of(&["libhdfs", "dfs"])
     .later(),
-    option("pool", Kind::Text, "The label or UUID of the DAOS pool.", "pool=bench")
+    option("pool", Kind::Text, "Which DAOS pool to connect to, by label or UUID.", "pool=bench")
         .of(&["dfs"])
         .later(),
-    option("cont", Kind::Text, "The label or UUID of the DAOS container.", "cont=bench")
-        .of(&["dfs"])
-        .later(),
+    option(
+        "cont",
+        Kind::Text,
+        "Which container of that pool to use, by label or UUID.",
+        "cont=bench",
+    )
+    .of(&["dfs"])
+    .later(),
     option(
         "object_class",
         Kind::Text,
