@@ -5,6 +5,9 @@ use thiserror::Error;
 /// Why a source or a content cannot be made from a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoadError {
+    /// No file to work on.
+    #[error("the job has no file: set `filename`, or `size` and `directory`")]
+    NoFile,
     /// A block size of 0.
     #[error("the block size is 0: set `bs` to at least 1")]
     NoBlockSize,

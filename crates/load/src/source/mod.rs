@@ -1,9 +1,22 @@
 //! Which I/O is next. [`with_source`] picks the source for a job.
 
-pub mod permute;
-pub mod plain;
+mod bitmap;
+mod directions;
+mod draws;
+mod files;
+mod flushes;
+mod general;
+mod limits;
+mod permute;
+mod place;
+mod plain;
+mod sizes;
+#[cfg(test)]
+mod tests;
 
 use fiord_plan::{BlockSize, Dir, FilePlan, JobPlan, Mix, Step};
+use flushes::Flushes;
+use general::General;
 use plain::{Permuted, Region, Sequential, Uniform};
 
 use crate::rng::{Purpose, Rng};
@@ -20,12 +33,16 @@ pub trait SourceVisitor {
 /// Makes the source of a job and hands it to `visitor`.
 ///
 /// The source itself ends each loop at the limits of [`fiord_plan::End`] (`bytes` and `ios`): it
-/// counts what it has handed out. Runtime, ramps and `loops` are the caller's.
+/// counts what it has handed out, and so it takes the caller one [`Source::restart`] after each
+/// [`crate::Next::End`] for `loops`; an `End` right after a restart means that there is nothing more.
+/// With `time_based` and a `runtime` there is no end: the caller stops asking. Runtime and ramps are
+/// the caller's.
+///
+/// The visitor is instantiated for three plain sources and a general one.
 pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out, LoadError> {
-    let Some((dir, block, file)) = plain_job(job) else {
-        return Err(LoadError::NotBuilt);
+    let Some(region) = plain_region(job) else {
+        return Ok(visitor.visit(General::new(job)?));
     };
-    let region = region(job, dir, block, file)?;
     let load = &job.load;
     if !load.random {
         return Ok(visitor.visit(Sequential::new(region)));
@@ -34,12 +51,13 @@ pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out
     Ok(if load.no_map {
         visitor.visit(Uniform::new(region, rng))
     } else {
-        visitor.visit(Permuted::new(region, rng, load.repeat))
+        let timed = region.ios == u64::MAX;
+        visitor.visit(Permuted::new(region, rng, load.repeat && !timed))
     })
 }
 
-/// Direction, block size and file when one of the plain sources will do.
-fn plain_job(job: &JobPlan) -> Option<(Dir, u32, &FilePlan)> {
+/// The region of a plain source when one will do for this job.
+fn plain_region(job: &JobPlan) -> Option<Region> {
     let load = &job.load;
     let dir = match load.mix {
         Mix::Read => Dir::Read,
@@ -49,37 +67,33 @@ fn plain_job(job: &JobPlan) -> Option<(Dir, u32, &FilePlan)> {
     };
     let BlockSize::Fixed(block) = load.blocks[dir as usize] else { return None };
     let [file] = &job.target.files[..] else { return None };
-    let flushes = load.fsync != 0
-        || load.fdatasync != 0
-        || load.write_barrier != 0
-        || load.sync_file_range.is_some();
-    let plain = load.step == Step::None
-        && !(flushes && dir == Dir::Write)
-        && !job.target.open.append
-        && (!load.random
-            || (load.random_percent[dir as usize] == 100
-                && load.align[dir as usize] == u64::from(block)
-                && !load.unaligned));
-    plain.then_some((dir, block, file))
+    let blocks = file.len.checked_div(u64::from(block)).filter(|&n| n > 0)?;
+    let random = load.random_percent[dir as usize] == 100
+        && load.align[dir as usize] == u64::from(block);
+    if load.step != Step::None || Flushes::any(load) || (load.random && !random) {
+        return None;
+    }
+    let ios = plain_ios(job, file, blocks, u64::from(block))?;
+    Some(Region { dir, file: 0, start: file.offset, blocks, block, ios })
 }
 
-/// The region of a plain source.
-fn region(job: &JobPlan, dir: Dir, block: u32, file: &FilePlan) -> Result<Region, LoadError> {
-    if block == 0 {
-        return Err(LoadError::NoBlockSize);
+/// I/Os of one loop; `None` when loops are not all alike. The rules are those of [`limits`].
+fn plain_ios(job: &JobPlan, file: &FilePlan, blocks: u64, block: u64) -> Option<u64> {
+    let end = &job.end;
+    if end.time_based && end.runtime.is_some() {
+        return Some(u64::MAX);
     }
-    let blocks = file.len / u64::from(block);
-    if blocks == 0 {
-        return Err(LoadError::TooSmall { len: file.len, block });
+    let alike = end.bytes == file.len && file.len.is_multiple_of(block) && end.ios.is_none();
+    if end.loops > 1 && !alike {
+        return None;
     }
-    let whole = job.end.bytes / u64::from(block);
-    // At the end of a pass another one begins only when a whole block is still to be transferred;
-    // drawing without a map has no passes.
+    let whole = end.bytes / block;
     let pass_ended = whole >= blocks && whole.is_multiple_of(blocks);
-    let by_bytes = match pass_ended && !(job.load.random && job.load.no_map) {
-        true => whole,
-        false => job.end.bytes.div_ceil(u64::from(block)),
+    let load = &job.load;
+    let endless = match load.random {
+        true => load.no_map,
+        false => load.mix == Mix::Write && file.len.is_multiple_of(block),
     };
-    let ios = job.end.ios.map_or(by_bytes, |limit| limit.min(by_bytes));
-    Ok(Region { dir, file: 0, start: file.offset, blocks, block, ios })
+    let ios = if pass_ended && !endless { whole } else { end.bytes.div_ceil(block) };
+    Some(ios.min(end.ios.unwrap_or(u64::MAX)))
 }

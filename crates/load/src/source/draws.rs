@@ -1,0 +1,166 @@
+//! Random offsets in one file: with or without memory of what was visited.
+
+use fiord_plan::{Dir, FilePlan, Generator, Load};
+
+use super::bitmap::Bitmap;
+use super::permute::Permutation;
+use super::sizes::Sizes;
+use crate::rng::{Purpose, Rng};
+
+/// What the draws in all files of a job share.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    kind: Kind,
+    /// Smallest block by direction, and what offsets are multiples of.
+    min: [u64; 3],
+    align: [u64; 3],
+    /// Smallest of `min` over the directions in use.
+    unit: u64,
+    seed: u64,
+    repeat: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Any offset at any time.
+    Free,
+    /// Each block once, in a computed order; all directions share it.
+    Shared,
+    /// The same, an order for each direction, because their blocks differ.
+    PerDirection,
+    /// Remembered, because sizes vary.
+    Mapped,
+}
+
+impl Rules {
+    /// Of a load; `sizes` by direction.
+    pub fn new(load: &Load, sizes: &[Sizes; 3]) -> Self {
+        let used: Vec<usize> = directions(load).map(|dir| dir as usize).collect();
+        let min = std::array::from_fn(|i| u64::from(sizes[i].min()));
+        let align: [u64; 3] = std::array::from_fn(|i| load.align[i].max(1));
+        let aligned = used.iter().all(|&i| align[i] == min[i]);
+        let fixed = used.iter().all(|&i| sizes[i].fixed());
+        let same = used.iter().all(|&i| min[i] == min[used[0]]);
+        let kind = if load.no_map || !aligned {
+            Kind::Free
+        } else if !fixed && load.generator != Generator::Lfsr {
+            Kind::Mapped
+        } else if same {
+            Kind::Shared
+        } else {
+            Kind::PerDirection
+        };
+        let unit = used.iter().map(|&i| min[i]).min().unwrap_or(1).max(1);
+        Rules { kind, min, align, unit, seed: load.seed, repeat: load.repeat }
+    }
+}
+
+/// The directions that draw offsets: the writes of `trimwrite` follow the trims.
+pub fn directions(load: &Load) -> impl Iterator<Item = Dir> + use<> {
+    let mix = load.mix;
+    let follows = move |dir| mix == fiord_plan::Mix::TrimWrite && dir == Dir::Write;
+    [Dir::Read, Dir::Write, Dir::Trim].into_iter().filter(move |&d| mix.has(d) && !follows(d))
+}
+
+/// The memory of one file.
+#[derive(Debug, Clone)]
+pub struct Draws {
+    memory: Memory,
+    len: u64,
+    /// Tells this file's orders from those of other files and passes.
+    stream: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Memory {
+    None,
+    Order(Option<Order>),
+    Orders([Option<Order>; 3]),
+    Map(Bitmap),
+}
+
+/// A computed order and how much of it is left.
+#[derive(Debug, Clone)]
+struct Order {
+    order: Permutation,
+    left: u64,
+}
+
+impl Draws {
+    /// For the file of this index.
+    pub fn new(rules: &Rules, file: &FilePlan, index: usize) -> Self {
+        let memory = match rules.kind {
+            Kind::Free => Memory::None,
+            Kind::Shared => Memory::Order(None),
+            Kind::PerDirection => Memory::Orders([None, None, None]),
+            Kind::Mapped => Memory::Map(Bitmap::new(file.len / rules.unit)),
+        };
+        Draws { memory, len: file.len, stream: index as u64 }
+    }
+
+    /// The next offset for a block of `len` bytes, and how long it may be. `None`: all were visited.
+    #[inline]
+    pub fn draw(
+        &mut self,
+        rules: &Rules,
+        dir: Dir,
+        len: u32,
+        rng: &mut Rng,
+    ) -> Option<(u64, u32)> {
+        let d = dir as usize;
+        let (min, align) = (rules.min[d], rules.align[d]);
+        let order = match &mut self.memory {
+            Memory::None => {
+                let places = self.len.checked_sub(min)? / align + 1;
+                return Some((rng.below(places) * align, len));
+            }
+            Memory::Map(map) => return draw_free(map, rules, (self.len, min), len, rng),
+            Memory::Order(order) => order,
+            Memory::Orders(orders) => &mut orders[d],
+        };
+        let blocks = self.len / min;
+        let order = order.get_or_insert_with(|| {
+            let stream = self.stream | (d as u64) << 24;
+            let mut rng = Rng::new(rules.seed, Purpose::Offset, stream);
+            Order { order: Permutation::new(blocks, &mut rng), left: blocks }
+        });
+        order.left = order.left.checked_sub(1)?;
+        Some((order.order.draw() * min, len))
+    }
+
+    /// Nothing is visited any more. `again`: the same order as before may come (`randrepeat`).
+    pub fn forget(&mut self, rules: &Rules, again: bool) {
+        if !(again && rules.repeat) {
+            self.stream = self.stream.wrapping_add(1 << 32);
+        }
+        match &mut self.memory {
+            Memory::None => {}
+            Memory::Order(order) => *order = None,
+            Memory::Orders(orders) => *orders = [None, None, None],
+            Memory::Map(map) => map.clear(),
+        }
+    }
+}
+
+/// A free place for a block: a random one, else the next free one behind it, for as many bytes as are
+/// free there. A direction whose smallest block is larger than what is free there overlaps.
+fn draw_free(
+    map: &mut Bitmap,
+    rules: &Rules,
+    (file_len, min): (u64, u64),
+    len: u32,
+    rng: &mut Rng,
+) -> Option<(u64, u32)> {
+    let unit = rules.unit;
+    let places = file_len.checked_sub(min)? / unit + 1;
+    let mut at = map.next_free(rng.below(places))?;
+    if at >= places {
+        // Only the end is free, and it is too short: the block that ends with it.
+        at = places - 1;
+    }
+    let wanted = u64::from(len).div_ceil(unit);
+    let free = map.run(at, wanted);
+    let len = if free == wanted { u64::from(len) } else { (free * unit).max(min) };
+    map.take(at, len.div_ceil(unit));
+    Some((at * unit, len as u32))
+}

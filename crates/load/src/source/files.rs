@@ -1,0 +1,125 @@
+//! Which file the next I/O goes to (`file_service_type`, `openfiles`).
+
+use fiord_plan::{FileService, JobPlan};
+
+use crate::rng::Rng;
+
+/// The files of a job that are not done.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// Those in service, in order.
+    active: Vec<u32>,
+    /// The order in which they come into service in a pass.
+    order: Vec<u32>,
+    /// How many of `order` have come.
+    begun: usize,
+    /// How many may be in service at a time.
+    limit: usize,
+    /// Position in `active`, and how many I/Os its file still gets.
+    at: usize,
+    turn: u32,
+    /// I/Os of a turn; 0: until the file is done.
+    turns: u32,
+    random: bool,
+    /// With fewer open files than files: which are open.
+    open: Option<Vec<bool>>,
+}
+
+impl Files {
+    /// Of a job; one file of it holds at least one block.
+    pub fn new(job: &JobPlan, rng: &mut Rng) -> Self {
+        let target = &job.target;
+        let count = target.files.len();
+        let limit = (target.open_files.max(1) as usize).min(count);
+        let (turns, random) = match target.service {
+            FileService::RoundRobin(n) => (n.max(1), false),
+            FileService::Random(n) => (n.max(1), true),
+            FileService::Sequential => (0, false),
+        };
+        let mut files = Files {
+            active: Vec::with_capacity(limit),
+            order: (0..count as u32).collect(),
+            begun: 0,
+            limit,
+            at: 0,
+            turn: 0,
+            turns,
+            random,
+            open: (limit < count).then(|| vec![false; count]),
+        };
+        files.begin_pass(rng);
+        files
+    }
+
+    /// All files come into service again. Call it when all are done.
+    pub fn begin_pass(&mut self, rng: &mut Rng) {
+        self.active.clear();
+        if self.random && self.limit < self.order.len() {
+            for i in (1..self.order.len()).rev() {
+                self.order.swap(i, rng.below(i as u64 + 1) as usize);
+            }
+        }
+        self.active.extend_from_slice(&self.order[..self.limit]);
+        self.begun = self.limit;
+        self.at = 0;
+        self.start_turn(rng);
+    }
+
+    fn start_turn(&mut self, rng: &mut Rng) {
+        if self.random {
+            self.at = rng.below(self.active.len() as u64) as usize;
+        } else if self.at >= self.active.len() {
+            self.at = 0;
+        }
+        self.turn = self.turns;
+    }
+
+    /// The file whose turn it is; `None` when all are done.
+    #[inline]
+    pub fn current(&self) -> Option<u32> {
+        self.active.get(self.at).copied()
+    }
+
+    /// Whether this file must be opened before the next I/O; from then on it is open.
+    #[inline]
+    pub fn must_open(&mut self, file: u32) -> bool {
+        match &mut self.open {
+            None => false,
+            Some(open) => !std::mem::replace(&mut open[file as usize], true),
+        }
+    }
+
+    /// The current file got an I/O.
+    #[inline]
+    pub fn count(&mut self, rng: &mut Rng) {
+        if self.turns == 0 {
+            return;
+        }
+        self.turn -= 1;
+        if self.turn == 0 {
+            self.at += 1;
+            self.start_turn(rng);
+        }
+    }
+
+    /// The current file is done: the next one comes into service. True when it must be closed.
+    pub fn finish(&mut self, rng: &mut Rng) -> bool {
+        let file = self.active.remove(self.at);
+        if let Some(&next) = self.order.get(self.begun) {
+            self.begun += 1;
+            self.active.push(next);
+        }
+        self.start_turn(rng);
+        match &mut self.open {
+            None => false,
+            Some(open) => std::mem::replace(&mut open[file as usize], false),
+        }
+    }
+
+    /// The caller has closed every file.
+    pub fn all_closed(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.fill(false);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The source for everything that is not plain: mixes, several files, several block sizes, flushes.
+
+use fiord_plan::{Dir, JobPlan, Mix};
+
+use super::directions::Directions;
+use super::files::Files;
+use super::flushes::Flushes;
+use super::limits::Limits;
+use super::place::{Motion, Place};
+use super::sizes::Sizes;
+use crate::rng::{Purpose, Rng};
+use crate::{Io, LoadError, Next, Source};
+
+/// Any load.
+#[derive(Debug, Clone)]
+pub struct General {
+    limits: Limits,
+    flushes: Flushes,
+    files: Files,
+    directions: Directions,
+    motion: Motion,
+    places: Vec<Place>,
+    file_rng: Rng,
+    direction_rng: Rng,
+    /// The caller closes all files before each loop.
+    reopens: bool,
+    /// Files without a map are done when as many bytes as they have were moved in this pass; only
+    /// where another file waits for that.
+    quota: Option<Vec<u64>>,
+    /// I/Os in this pass.
+    moved: u64,
+    repeat: bool,
+    seed: u64,
+}
+
+impl General {
+    /// Of a job.
+    pub fn new(job: &JobPlan) -> Result<Self, LoadError> {
+        let load = &job.load;
+        let mut sizes = std::array::from_fn(|i| Sizes::new(&load.blocks[i], load.unaligned));
+        if load.mix == Mix::TrimWrite {
+            // What is written is what was trimmed.
+            sizes[Dir::Write as usize] = sizes[Dir::Trim as usize].clone();
+        }
+        check(job, &sizes)?;
+        let largest = used(load.mix).map(|d| sizes[d as usize].max()).max().unwrap_or(0);
+        let limits = Limits::new(job, largest);
+        let mut file_rng = Rng::new(load.seed, Purpose::File, 0);
+        let files = Files::new(job, &mut file_rng);
+        let motion = Motion::new(job, sizes, limits.timed());
+        let one_by_one = job.target.service == fiord_plan::FileService::Sequential
+            || (job.target.open_files as usize) < job.target.files.len();
+        let quota = one_by_one && load.random && !limits.timed();
+        let plans = job.target.files.iter().enumerate();
+        Ok(General {
+            limits,
+            flushes: Flushes::new(load, job.target.files.len()),
+            files,
+            directions: Directions::new(load.mix),
+            places: plans.map(|(i, file)| Place::new(&motion, file, i)).collect(),
+            motion,
+            file_rng,
+            direction_rng: Rng::new(load.seed, Purpose::Direction, 0),
+            reopens: job.target.unlink_each_loop,
+            quota: quota.then(|| vec![0; job.target.files.len()]),
+            moved: 0,
+            repeat: load.repeat,
+            seed: load.seed,
+        })
+    }
+
+    /// All files once more. False when the work of this loop is done.
+    #[cold]
+    fn another_pass(&mut self) -> bool {
+        // Every file holds a block, so a pass without an I/O is one too many.
+        if self.moved == 0 || !self.limits.another_pass() {
+            return false;
+        }
+        self.moved = 0;
+        if self.repeat {
+            self.file_rng = Rng::new(self.seed, Purpose::File, 0);
+        }
+        self.files.begin_pass(&mut self.file_rng);
+        self.places.iter_mut().for_each(|place| self.motion.begin_pass(place));
+        if let Some(quota) = &mut self.quota {
+            quota.fill(0);
+        }
+        true
+    }
+
+    /// Whether a file got all that a pass gives it, where no map says so.
+    #[inline]
+    fn full(&self, file: u32) -> bool {
+        let place = &self.places[file as usize];
+        let moved = |quota: &Vec<u64>| quota[file as usize];
+        self.quota.as_ref().is_some_and(|q| moved(q) >= place.len() && !place.trimmed())
+    }
+
+    #[inline]
+    fn issued(&mut self, io: &Io) {
+        self.limits.count(io.dir, io.len);
+        self.flushes.count(io);
+        self.files.count(&mut self.file_rng);
+        self.moved += 1;
+        if let Some(quota) = &mut self.quota
+            && !(io.dir == Dir::Trim && matches!(self.directions, Directions::TrimWrite))
+        {
+            quota[io.file as usize] += u64::from(io.len);
+        }
+    }
+}
+
+impl Source for General {
+    fn next(&mut self) -> Next {
+        loop {
+            if self.limits.reached() {
+                return Next::End;
+            }
+            if let Some(flush) = self.flushes.take() {
+                return flush;
+            }
+            let Some(file) = self.files.current() else {
+                if self.another_pass() {
+                    continue;
+                }
+                return Next::End;
+            };
+            if !self.full(file) {
+                if self.files.must_open(file) {
+                    return Next::Open(file);
+                }
+                let place = &mut self.places[file as usize];
+                let dir = self.directions.draw(place.trimmed(), &mut self.direction_rng);
+                if let Some((offset, len)) = self.motion.next(place, dir) {
+                    let io = Io { dir, file, offset, len };
+                    self.issued(&io);
+                    return Next::Io(io);
+                }
+            }
+            if self.files.finish(&mut self.file_rng) {
+                return Next::Close(file);
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.limits.restart();
+        if self.reopens {
+            self.files.all_closed();
+        }
+    }
+}
+
+/// The directions of a mix.
+fn used(mix: Mix) -> impl Iterator<Item = Dir> {
+    [Dir::Read, Dir::Write, Dir::Trim].into_iter().filter(move |&dir| mix.has(dir))
+}
+
+/// Some file must hold a block of every direction, or the source would never find a place.
+fn check(job: &JobPlan, sizes: &[Sizes; 3]) -> Result<(), LoadError> {
+    let len = job.target.files.iter().map(|f| f.len).max().ok_or(LoadError::NoFile)?;
+    for dir in used(job.load.mix) {
+        let block = sizes[dir as usize].min();
+        if block == 0 {
+            return Err(LoadError::NoBlockSize);
+        }
+        if u64::from(block) > len {
+            return Err(LoadError::TooSmall { len, block });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Where in a file the next I/O goes.
+
+use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step};
+
+use super::draws::{Draws, Rules};
+use super::sizes::Sizes;
+use crate::rng::{Purpose, Rng};
+
+/// How a job moves through its files.
+#[derive(Debug, Clone)]
+pub struct Motion {
+    random: bool,
+    /// Added to the offset after each sequential I/O.
+    skip: i64,
+    /// A random offset every this many I/Os.
+    nth: u32,
+    identical: bool,
+    percent: [u8; 3],
+    /// Sequential I/O goes on at the start when it reaches the end; else the file is done.
+    wraps: bool,
+    /// `trimwrite`: what was trimmed is written next.
+    pairs: bool,
+    /// Only the clock ends the work: a map that is full is emptied.
+    timed: bool,
+    rules: Rules,
+    sizes: [Sizes; 3],
+    /// I/Os so far.
+    count: u64,
+    offset_rng: Rng,
+    size_rng: Rng,
+    random_rng: Rng,
+}
+
+/// How far a job has come in one file.
+#[derive(Debug, Clone)]
+pub struct Place {
+    start: u64,
+    len: u64,
+    /// By direction: where the last I/O began and ended, from `start`.
+    last: [Option<u64>; 3],
+    next: [u64; 3],
+    draws: Draws,
+    /// `trimwrite`: trimmed and to be written.
+    trimmed: Option<(u64, u32)>,
+}
+
+impl Motion {
+    /// Of a job; `sizes` by direction.
+    pub fn new(job: &JobPlan, sizes: [Sizes; 3], timed: bool) -> Self {
+        let load = &job.load;
+        let rng = |purpose| Rng::new(load.seed, purpose, 0);
+        let skip = match load.step {
+            Step::Skip(skip) if !load.random => skip,
+            _ => 0,
+        };
+        // Where all files end together, writes go round in them; where one ends before the others,
+        // it is done, so that the others are written too.
+        let alike = job.target.files.windows(2).all(|pair| pair[0].len == pair[1].len);
+        let both = matches!(load.mix, Mix::ReadWrite { .. });
+        Motion {
+            random: load.random,
+            skip,
+            nth: match load.step {
+                Step::EveryNth(n) if load.random => n.max(1),
+                _ => 1,
+            },
+            identical: load.sequencer == Sequencer::Identical,
+            percent: load.random_percent,
+            wraps: timed || skip != 0 || both || (alike && load.mix.has(Dir::Write)),
+            pairs: load.mix == Mix::TrimWrite,
+            timed,
+            rules: Rules::new(load, &sizes),
+            sizes,
+            count: 0,
+            offset_rng: rng(Purpose::Offset),
+            size_rng: rng(Purpose::Size),
+            random_rng: rng(Purpose::Randomness),
+        }
+    }
+
+    /// The whole file is before us again.
+    pub fn begin_pass(&self, place: &mut Place) {
+        place.next = [0; 3];
+        place.last = [None; 3];
+        place.trimmed = None;
+        place.draws.forget(&self.rules, true);
+    }
+
+    /// Offset and length of the next I/O in a file. `None`: the file is done.
+    pub fn next(&mut self, place: &mut Place, dir: Dir) -> Option<(u64, u32)> {
+        if dir == Dir::Write
+            && let Some(block) = place.trimmed.take()
+        {
+            return Some(block);
+        }
+        let d = dir as usize;
+        let drawn = self.sizes[d].draw(&mut self.size_rng);
+        let min = self.sizes[d].min();
+        let at = match self.random {
+            false => self.sequential(place, d).map(|at| (at, drawn)),
+            true => self.random(place, dir, drawn),
+        };
+        let (at, wanted) = at?;
+        // A block that would cross the end is as small as one can be.
+        let room = place.len.saturating_sub(at);
+        let len = if u64::from(wanted) <= room { wanted } else { min };
+        if u64::from(len) > room || len == 0 {
+            return None;
+        }
+        self.count += 1;
+        place.last[d] = Some(at);
+        place.next[d] = at + u64::from(len);
+        let block = (place.start + at, len);
+        if self.pairs {
+            place.trimmed = Some(block);
+        }
+        Some(block)
+    }
+
+    fn sequential(&self, place: &Place, d: usize) -> Option<u64> {
+        let mut at = place.next[d];
+        if at != 0 && self.skip != 0 {
+            at = match at.checked_add_signed(self.skip) {
+                Some(at) => at,
+                None => place.len.saturating_add_signed(self.skip),
+            };
+        }
+        match at < place.len {
+            true => Some(at),
+            false => self.wraps.then_some(0),
+        }
+    }
+
+    fn random(&mut self, place: &mut Place, dir: Dir, len: u32) -> Option<(u64, u32)> {
+        let d = dir as usize;
+        if !self.draws_now(d) {
+            if self.identical && self.nth > 1 {
+                if let Some(last) = place.last[d] {
+                    return Some((last, len));
+                }
+            } else if place.next[d] + u64::from(self.sizes[d].min()) <= place.len {
+                return Some((place.next[d], len));
+            } else if self.wraps {
+                return Some((0, len));
+            }
+        }
+        let drawn = place.draws.draw(&self.rules, dir, len, &mut self.offset_rng);
+        if drawn.is_some() || !self.timed {
+            return drawn;
+        }
+        place.draws.forget(&self.rules, false);
+        place.draws.draw(&self.rules, dir, len, &mut self.offset_rng)
+    }
+
+    /// Whether the next offset is a random one.
+    #[inline]
+    fn draws_now(&mut self, d: usize) -> bool {
+        if self.nth > 1 && !self.count.is_multiple_of(u64::from(self.nth)) {
+            return false;
+        }
+        match self.percent[d] {
+            100.. => true,
+            percent => self.random_rng.below(100) < u64::from(percent),
+        }
+    }
+}
+
+impl Place {
+    /// At the start of the file of this index.
+    pub fn new(motion: &Motion, file: &FilePlan, index: usize) -> Self {
+        Place {
+            start: file.offset,
+            len: file.len,
+            last: [None; 3],
+            next: [0; 3],
+            draws: Draws::new(&motion.rules, file, index),
+            trimmed: None,
+        }
+    }
+
+    /// Bytes of the region.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether a block was trimmed and is not written.
+    #[inline]
+    pub fn trimmed(&self) -> bool {
+        self.trimmed.is_some()
+    }
+}

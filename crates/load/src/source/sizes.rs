@@ -1,0 +1,127 @@
+//! How large the next I/O is.
+
+use fiord_plan::BlockSize;
+
+use crate::rng::Rng;
+
+/// The block sizes of one direction.
+#[derive(Debug, Clone)]
+pub struct Sizes {
+    kind: Kind,
+    min: u32,
+    max: u32,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Fixed,
+    /// `min + step * (0 .. steps)`.
+    Range {
+        step: u32,
+        steps: u64,
+    },
+    /// Sizes with the sums of the shares up to and with each, of `total`.
+    Split {
+        upto: Box<[(u64, u32)]>,
+        total: u64,
+    },
+}
+
+impl Sizes {
+    /// `unaligned`: sizes need not be multiples of the smallest one (`bs_unaligned`).
+    pub fn new(sizes: &BlockSize, unaligned: bool) -> Self {
+        let min = sizes.min();
+        let step = if unaligned { 1 } else { min.max(1) };
+        let kind = match sizes {
+            BlockSize::Range { min, max } if max > min => {
+                Kind::Range { step, steps: u64::from((max - min) / step) + 1 }
+            }
+            BlockSize::Fixed(_) | BlockSize::Range { .. } => Kind::Fixed,
+            BlockSize::Split(shares) => {
+                let mut total = 0;
+                let mut upto = Vec::with_capacity(shares.len());
+                for &(size, share) in shares.iter().filter(|s| s.1 > 0) {
+                    total += u64::from(share);
+                    upto.push((total, size - size % step));
+                }
+                match total {
+                    0 => Kind::Fixed,
+                    _ => Kind::Split { upto: upto.into(), total },
+                }
+            }
+        };
+        Sizes { kind, min, max: sizes.max() }
+    }
+
+    /// The smallest size.
+    pub fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// The largest size.
+    pub fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// Whether there is only one size.
+    pub fn fixed(&self) -> bool {
+        matches!(self.kind, Kind::Fixed)
+    }
+
+    /// The next size.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u32 {
+        match &self.kind {
+            Kind::Fixed => self.min,
+            Kind::Range { step, steps } => self.min + rng.below(*steps) as u32 * step,
+            Kind::Split { upto, total } => {
+                let at = rng.below(*total);
+                upto.iter().find(|x| at < x.0).map_or(self.min, |x| x.1)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Purpose;
+
+    fn many(sizes: &BlockSize, unaligned: bool) -> std::collections::BTreeMap<u32, u32> {
+        let sizes = Sizes::new(sizes, unaligned);
+        let mut rng = Rng::new(3, Purpose::Size, 0);
+        let mut seen = std::collections::BTreeMap::new();
+        for _ in 0..100_000 {
+            *seen.entry(sizes.draw(&mut rng)).or_default() += 1;
+        }
+        seen
+    }
+
+    #[test]
+    fn split_keeps_the_shares() {
+        let seen = many(&BlockSize::Split(vec![(4096, 60), (16384, 30), (65536, 10)]), false);
+        // Five standard deviations are below 800.
+        assert!(seen[&4096].abs_diff(60_000) < 800, "{seen:?}");
+        assert!(seen[&16384].abs_diff(30_000) < 800, "{seen:?}");
+        assert!(seen[&65536].abs_diff(10_000) < 800, "{seen:?}");
+    }
+
+    #[test]
+    fn split_rounds_down_to_the_smallest_unless_unaligned() {
+        let split = BlockSize::Split(vec![(3072, 50), (10240, 50), (7, 0)]);
+        let split = |unaligned| many(&split, unaligned).into_keys().collect::<Vec<_>>();
+        assert_eq!(split(true), [3072, 10240]);
+        let kept = BlockSize::Split(vec![(3072, 50), (10240, 50)]);
+        assert_eq!(many(&kept, false).into_keys().collect::<Vec<_>>(), [3072, 9216]);
+    }
+
+    #[test]
+    fn ranges_are_even_over_multiples_of_the_smallest() {
+        let seen = many(&BlockSize::Range { min: 4096, max: 16384 }, false);
+        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
+        assert!(seen.values().all(|n| n.abs_diff(25_000) < 700), "{seen:?}");
+        let seen = many(&BlockSize::Range { min: 500, max: 1500 }, true);
+        assert_eq!((seen.keys().min(), seen.keys().max()), (Some(&500), Some(&1500)));
+        assert_eq!(seen.len(), 1001);
+    }
+}
