@@ -100,13 +100,7 @@ impl Draws {
 
     /// The next offset for a block of `len` bytes, and how long it may be. `None`: all were visited.
     #[inline]
-    pub fn draw(
-        &mut self,
-        rules: &Rules,
-        dir: Dir,
-        len: u32,
-        rng: &mut Rng,
-    ) -> Option<(u64, u32)> {
+    pub fn draw(&mut self, rules: &Rules, dir: Dir, len: u32, rng: &mut Rng) -> Option<(u64, u32)> {
         let d = dir as usize;
         let (min, align) = (rules.min[d], rules.align[d]);
         let order = match &mut self.memory {

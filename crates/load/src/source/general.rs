@@ -81,7 +81,7 @@ impl General {
             self.file_rng = Rng::new(self.seed, Purpose::File, 0);
         }
         self.files.begin_pass(&mut self.file_rng);
-        self.places.iter_mut().for_each(|place| self.motion.begin_pass(place));
+        self.motion.begin_pass(&mut self.places);
         if let Some(quota) = &mut self.quota {
             quota.fill(0);
         }

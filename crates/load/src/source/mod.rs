@@ -68,8 +68,8 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     let BlockSize::Fixed(block) = load.blocks[dir as usize] else { return None };
     let [file] = &job.target.files[..] else { return None };
     let blocks = file.len.checked_div(u64::from(block)).filter(|&n| n > 0)?;
-    let random = load.random_percent[dir as usize] == 100
-        && load.align[dir as usize] == u64::from(block);
+    let random =
+        load.random_percent[dir as usize] == 100 && load.align[dir as usize] == u64::from(block);
     if load.step != Step::None || Flushes::any(load) || (load.random && !random) {
         return None;
     }

@@ -16,8 +16,11 @@ pub struct Motion {
     nth: u32,
     identical: bool,
     percent: [u8; 3],
-    /// Sequential I/O goes on at the start when it reaches the end; else the file is done.
-    wraps: bool,
+    /// Sequential I/O that reaches the end of a file goes on at its start once so many bytes were
+    /// moved in this pass; before that the file is done, so that the others get their share.
+    wraps_from: u64,
+    /// Bytes in this pass; of `trimwrite` only those that are written.
+    moved: u64,
     /// `trimwrite`: what was trimmed is written next.
     pairs: bool,
     /// Only the clock ends the work: a map that is full is emptied.
@@ -53,10 +56,14 @@ impl Motion {
             Step::Skip(skip) if !load.random => skip,
             _ => 0,
         };
-        // Where all files end together, writes go round in them; where one ends before the others,
-        // it is done, so that the others are written too.
-        let alike = job.target.files.windows(2).all(|pair| pair[0].len == pair[1].len);
-        let both = matches!(load.mix, Mix::ReadWrite { .. });
+        let held = job.target.files.iter().map(|f| f.len).fold(0, u64::saturating_add);
+        let wraps_from = if timed || skip != 0 {
+            0
+        } else if load.mix.has(Dir::Write) {
+            held
+        } else {
+            u64::MAX
+        };
         Motion {
             random: load.random,
             skip,
@@ -66,7 +73,8 @@ impl Motion {
             },
             identical: load.sequencer == Sequencer::Identical,
             percent: load.random_percent,
-            wraps: timed || skip != 0 || both || (alike && load.mix.has(Dir::Write)),
+            wraps_from,
+            moved: 0,
             pairs: load.mix == Mix::TrimWrite,
             timed,
             rules: Rules::new(load, &sizes),
@@ -78,12 +86,15 @@ impl Motion {
         }
     }
 
-    /// The whole file is before us again.
-    pub fn begin_pass(&self, place: &mut Place) {
-        place.next = [0; 3];
-        place.last = [None; 3];
-        place.trimmed = None;
-        place.draws.forget(&self.rules, true);
+    /// All files are before us again.
+    pub fn begin_pass(&mut self, places: &mut [Place]) {
+        self.moved = 0;
+        for place in places {
+            place.next = [0; 3];
+            place.last = [None; 3];
+            place.trimmed = None;
+            place.draws.forget(&self.rules, true);
+        }
     }
 
     /// Offset and length of the next I/O in a file. `None`: the file is done.
@@ -91,6 +102,7 @@ impl Motion {
         if dir == Dir::Write
             && let Some(block) = place.trimmed.take()
         {
+            self.moved += u64::from(block.1);
             return Some(block);
         }
         let d = dir as usize;
@@ -113,6 +125,8 @@ impl Motion {
         let block = (place.start + at, len);
         if self.pairs {
             place.trimmed = Some(block);
+        } else {
+            self.moved += u64::from(len);
         }
         Some(block)
     }
@@ -127,7 +141,7 @@ impl Motion {
         }
         match at < place.len {
             true => Some(at),
-            false => self.wraps.then_some(0),
+            false => (self.moved >= self.wraps_from).then_some(0),
         }
     }
 
@@ -140,7 +154,7 @@ impl Motion {
                 }
             } else if place.next[d] + u64::from(self.sizes[d].min()) <= place.len {
                 return Some((place.next[d], len));
-            } else if self.wraps {
+            } else if self.moved >= self.wraps_from {
                 return Some((0, len));
             }
         }

@@ -1,0 +1,221 @@
+//! What holds for every job: in bounds, aligned, each block once where the map promises it, the same
+//! again from the same seed.
+
+use proptest::prelude::*;
+
+use fiord_plan::{BlockSize, Dir};
+
+use super::{ios, job, said};
+use crate::{Flush, Io, Next};
+
+/// Counts how often each unit of `unit` bytes was visited.
+fn visits(ios: &[Io], file: u32, units: usize, unit: u64) -> Vec<u32> {
+    let mut seen = vec![0; units];
+    for io in ios.iter().filter(|io| io.file == file) {
+        for at in io.offset / unit..(io.offset + u64::from(io.len)).div_ceil(unit) {
+            seen[at as usize] += 1;
+        }
+    }
+    seen
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn each_block_once_per_pass(
+        blocks in 1u64..3000, tail in 0u64..4096, passes in 1u64..4, seed in 0u32..1000,
+        word in prop::sample::select(vec!["randread", "randrw", "randtrim"]),
+    ) {
+        let size = blocks * 4096 + tail;
+        let words = format!("rw={word} size={size} loops={passes} seed={seed}");
+        let seen = visits(&ios(&job(&words)), 0, blocks as usize, 4096);
+        prop_assert!(seen.iter().all(|&n| u64::from(n) == passes), "{seen:?}");
+    }
+
+    #[test]
+    fn each_byte_once_per_pass_with_several_sizes(
+        blocks in 4u64..2000, seed in 0u32..1000,
+        sizes in prop::sample::select(vec!["bsrange=4k-16k", "bssplit=4k/60:8k/30:16k/10"]),
+        word in prop::sample::select(vec!["randwrite", "randrw", "read"]),
+    ) {
+        let words = format!("rw={word} size={} {sizes} seed={seed}", blocks * 4096);
+        let seen = visits(&ios(&job(&words)), 0, blocks as usize, 4096);
+        prop_assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
+    }
+
+    #[test]
+    fn each_block_of_each_file_once(
+        blocks in 1u64..300, files in 1u32..9, open in 1u32..9, seed in 0u32..1000,
+        service in prop::sample::select(
+            vec!["roundrobin", "roundrobin:3", "random", "random:5", "sequential"]),
+        word in prop::sample::select(vec!["randread", "write", "randtrim"]),
+    ) {
+        let open = open.min(files);
+        let job = job(&format!(
+            "rw={word} size={} nrfiles={files} openfiles={open} file_service_type={service} seed={seed}",
+            blocks * 4096 * u64::from(files),
+        ));
+        let ios = ios(&job);
+        for file in 0..files {
+            let seen = visits(&ios, file, blocks as usize, 4096);
+            prop_assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
+        }
+        opens_and_closes(&said(&job, 1 << 20), files, open);
+    }
+
+    #[test]
+    fn trims_are_followed_by_their_writes(
+        blocks in 1u64..500, files in 1u32..4,
+        word in prop::sample::select(vec!["trimwrite", "randtrimwrite"]),
+    ) {
+        let size = blocks * 4096 * u64::from(files);
+        let ios = ios(&job(&format!("rw={word} size={size} nrfiles={files}")));
+        for file in 0..files {
+            let ios: Vec<_> = ios.iter().filter(|io| io.file == file).collect();
+            prop_assert_eq!(ios.len() as u64, 2 * blocks);
+            for pair in ios.chunks(2) {
+                prop_assert_eq!((pair[0].dir, pair[1].dir), (Dir::Trim, Dir::Write));
+                prop_assert_eq!(pair[0].offset, pair[1].offset);
+            }
+        }
+    }
+
+    /// Any mixture of options: within the region, a multiple of the alignment, sizes as asked for,
+    /// the work ends, and the same seed does the same.
+    #[test]
+    fn in_bounds_and_repeatable(
+        word in prop::sample::select(vec![
+            "read", "write", "trim", "rw", "trimwrite", "randread", "randwrite", "randtrim", "randrw",
+            "randtrimwrite", "randread:3", "randrw:5", "write:4k", "read:-8k", "read:1k",
+        ]),
+        sizes in prop::sample::select(vec![
+            "bs=4k", "bs=512,4k,1k", "bsrange=1k-9k", "bssplit=3k/50:10k/50",
+            "bsrange=4k-16k bs_unaligned",
+        ]),
+        extra in prop::sample::select(vec![
+            "", "norandommap", "random_generator=lfsr", "percentage_random=40", "randrepeat=0",
+            "fsync=3 sync_file_range=write:2", "number_ios=40", "file_service_type=sequential",
+            "openfiles=1",
+        ]),
+        size in 60_000u64..300_000, io_size in 1u64..900_000, files in 1u32..4, offset in 0u64..9000,
+        loops in 1u64..4,
+    ) {
+        let job = job(&format!(
+            "rw={word} {sizes} {extra} offset={offset} size={size} io_size={io_size} \
+             nrfiles={files} loops={loops}"
+        ));
+        let first = said(&job, 100_000);
+        prop_assert_eq!(first.last(), Some(&Next::End));
+        for next in &first {
+            let Next::Io(io) = next else { continue };
+            let file = &job.target.files[io.file as usize];
+            prop_assert!(io.offset >= file.offset);
+            prop_assert!(io.offset + u64::from(io.len) <= file.offset + file.len);
+            let sizes = &job.load.blocks[io.dir as usize];
+            let pair = word.contains("trimwrite");
+            prop_assert!(pair || (sizes.min()..=sizes.max()).contains(&io.len));
+            if let (BlockSize::Fixed(bs), "randread" | "read") = (sizes, word) {
+                prop_assert_eq!((io.offset - file.offset) % u64::from(*bs), 0);
+            }
+        }
+        prop_assert_eq!(first, said(&job, 100_000));
+    }
+}
+
+/// Each file is opened before its I/O and closed behind it, and never more than `open` are.
+fn opens_and_closes(said: &[Next], files: u32, open: u32) {
+    let mut is_open = vec![open >= files; files as usize];
+    for next in said {
+        match *next {
+            Next::Open(file) => {
+                assert!(open < files && !std::mem::replace(&mut is_open[file as usize], true));
+                assert!(is_open.iter().filter(|x| **x).count() <= open as usize);
+            }
+            Next::Close(file) => {
+                assert!(open < files && std::mem::replace(&mut is_open[file as usize], false));
+            }
+            Next::Io(io) => assert!(is_open[io.file as usize]),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn without_a_map_blocks_come_as_chance_has_it() {
+    let seen = visits(&ios(&job("rw=randread size=4m norandommap")), 0, 1024, 4096);
+    // About 1/e of them is never drawn.
+    let never = seen.iter().filter(|&&n| n == 0).count();
+    assert!((300..450).contains(&never), "{never}");
+}
+
+#[test]
+fn percentage_random_is_a_share() {
+    let ios = ios(&job("rw=randread size=64m percentage_random=30"));
+    let next = |pair: &&[Io]| pair[1].offset == pair[0].offset + u64::from(pair[0].len);
+    let sequential = ios.windows(2).filter(next).count() as f64;
+    assert!((sequential / ios.len() as f64 - 0.7).abs() < 0.02, "{sequential}");
+}
+
+#[test]
+fn loops_repeat_their_order_unless_told_otherwise() {
+    let halves = |extra| {
+        let ios = ios(&job(&format!("rw=randread size=4m loops=2 {extra}")));
+        (ios[..1024].to_vec(), ios[1024..].to_vec())
+    };
+    let (first, second) = halves("");
+    assert_eq!(first, second);
+    let (first, second) = halves("randrepeat=0");
+    assert_ne!(first, second);
+    let (first, second) = halves("norandommap");
+    assert_ne!(first, second);
+}
+
+#[test]
+fn time_based_has_no_end_but_its_passes_are_whole() {
+    for words in ["rw=randread size=10k", "rw=write size=10k", "rw=randrw size=8k nrfiles=1"] {
+        let mut job = job(words);
+        job.end.time_based = true;
+        job.end.runtime = Some(1);
+        let said = said(&job, 10_000);
+        assert!(said.iter().all(|next| matches!(next, Next::Io(_))));
+        if words.contains("randread") {
+            for pass in said.chunks(2) {
+                assert_ne!(pass[0], pass[1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn sync_file_range_covers_what_was_written() {
+    let said = said(&job("rw=randwrite size=64k sync_file_range=write:4"), 1000);
+    let (mut from, mut to) = (u64::MAX, 0);
+    let mut flushes = 0;
+    for next in said {
+        match next {
+            Next::Io(io) => {
+                (from, to) = (from.min(io.offset), to.max(io.offset + u64::from(io.len)));
+            }
+            Next::Flush(Flush::Range(2), 0, at, len, false) => {
+                assert_eq!((at, at + len), (from, to));
+                (from, to) = (u64::MAX, 0);
+                flushes += 1;
+            }
+            other => assert_eq!(other, Next::End),
+        }
+    }
+    assert_eq!(flushes, 3);
+}
+
+#[test]
+fn a_random_pass_over_four_terabytes_needs_no_memory() {
+    let mut job = job("rw=randread bs=512 size=4t number_ios=100000");
+    for no_plain in [false, true] {
+        job.load.fdatasync = u32::from(no_plain);
+        let mut offsets: Vec<u64> = ios(&job).iter().map(|io| io.offset).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        assert_eq!(offsets.len(), 100_000);
+    }
+}

@@ -1,0 +1,233 @@
+//! Bytes, I/Os and flushes of whole jobs against those that fio 3.42 reports for the same words.
+
+use std::process::Command;
+
+use fiord_plan::Dir;
+
+use super::{job, said};
+use crate::Next;
+
+/// Words, I/Os, bytes, flushes; over all directions. Where sizes are drawn, only bytes are known
+/// beforehand.
+#[rustfmt::skip]
+const TOTALS: &[(&str, Option<u64>, u64, u64)] = &[
+    ("rw=read size=10k", Some(2), 8192, 0),
+    ("rw=write size=10k", Some(2), 8192, 0),
+    ("rw=read size=10k io_size=9k", Some(2), 8192, 0),
+    ("rw=read size=10k io_size=11k", Some(2), 8192, 0),
+    ("rw=read size=10k io_size=30k", Some(8), 32768, 0),
+    ("rw=write size=10k io_size=11k", Some(2), 8192, 0),
+    ("rw=write size=10k io_size=30k", Some(8), 32768, 0),
+    ("rw=read size=12k io_size=30k", Some(8), 32768, 0),
+    ("rw=read size=12k io_size=6k", Some(2), 8192, 0),
+    ("rw=read size=16k io_size=18k", Some(4), 16384, 0),
+    ("rw=write size=16k io_size=18k", Some(5), 20480, 0),
+    ("rw=trim size=16k io_size=18k", Some(4), 16384, 0),
+    ("rw=write size=12k io_size=30k", Some(8), 32768, 0),
+    ("rw=randread size=10k", Some(2), 8192, 0),
+    ("rw=randread size=10k norandommap", Some(3), 12288, 0),
+    ("rw=randread size=10k io_size=9k", Some(2), 8192, 0),
+    ("rw=randread size=10k io_size=9k norandommap", Some(3), 12288, 0),
+    ("rw=randread size=10k io_size=30k", Some(8), 32768, 0),
+    ("rw=randread size=10k io_size=30k norandommap", Some(8), 32768, 0),
+    ("rw=randread size=12k io_size=16k", Some(4), 16384, 0),
+    ("rw=randread size=16k io_size=18k", Some(4), 16384, 0),
+    ("rw=randwrite size=16k io_size=18k", Some(4), 16384, 0),
+    ("rw=randtrim size=16k io_size=40k", Some(10), 40960, 0),
+    ("rw=read size=16k number_ios=3", Some(3), 12288, 0),
+    ("rw=read size=16k number_ios=7", Some(4), 16384, 0),
+    ("rw=randread size=16k number_ios=7", Some(4), 16384, 0),
+    ("rw=trim size=16k number_ios=2", Some(2), 8192, 0),
+    ("rw=read size=12k io_size=30k number_ios=4", Some(4), 16384, 0),
+    ("rw=read size=12k io_size=30k number_ios=7", Some(7), 28672, 0),
+    ("rw=read size=12k loops=2", Some(6), 24576, 0),
+    ("rw=randread size=16k loops=3", Some(12), 49152, 0),
+    ("rw=read size=12k io_size=30k loops=2", Some(9), 36864, 0),
+    ("rw=read size=12k io_size=30k number_ios=5 loops=2", Some(9), 36864, 0),
+    ("rw=read size=16k number_ios=3 loops=3", Some(9), 36864, 0),
+    ("rw=read size=32k number_ios=3 loops=4", Some(12), 49152, 0),
+    ("rw=read size=16k number_ios=7 loops=3", Some(12), 49152, 0),
+    ("rw=read size=32k io_size=8k loops=3", Some(6), 24576, 0),
+    ("rw=randread size=32k io_size=8k loops=3", Some(6), 24576, 0),
+    ("rw=write size=10k loops=3", Some(6), 24576, 0),
+    ("rw=write size=16k loops=3", Some(12), 49152, 0),
+    ("rw=randread size=10k loops=3 norandommap", Some(8), 32768, 0),
+    ("rw=rw size=32k", Some(8), 32768, 0),
+    ("rw=randrw size=32k", Some(8), 32768, 0),
+    ("rw=rw size=16k io_size=48k", Some(12), 49152, 0),
+    ("rw=randrw size=16k io_size=48k", Some(12), 49152, 0),
+    ("rw=randrw size=16k io_size=18k", Some(4), 16384, 0),
+    ("rw=rw size=16k io_size=18k", Some(5), 20480, 0),
+    ("rw=rw size=16k io_size=50k rwmixread=90", Some(13), 53248, 0),
+    ("rw=rw size=64k rwmixread=100", Some(16), 65536, 0),
+    ("rw=randrw size=64k rwmixread=0", Some(16), 65536, 0),
+    ("rw=randrw norandommap size=16k io_size=30k", Some(8), 32768, 0),
+    ("rw=randrw size=1m bs=4k,4k", Some(256), 1048576, 0),
+    ("rw=trimwrite size=16k", Some(8), 32768, 0),
+    ("rw=trimwrite size=18k", Some(8), 32768, 0),
+    ("rw=trimwrite size=16k io_size=40k", Some(20), 81920, 0),
+    ("rw=trimwrite size=16k io_size=8k", Some(4), 16384, 0),
+    ("rw=trimwrite size=16k io_size=6k", Some(4), 16384, 0),
+    ("rw=trimwrite size=16k number_ios=2", Some(4), 16384, 0),
+    ("rw=trimwrite size=16k number_ios=5", Some(8), 32768, 0),
+    ("rw=trimwrite size=64k bs=4k,8k,8k", Some(16), 131072, 0),
+    ("rw=randtrimwrite size=16k", Some(8), 32768, 0),
+    ("rw=randtrimwrite size=16k norandommap", Some(8), 32768, 0),
+    ("rw=randtrimwrite size=16k io_size=40k", Some(16), 65536, 0),
+    ("rw=randtrimwrite size=32k io_size=10k", Some(6), 24576, 0),
+    ("rw=read:4k size=32k", Some(8), 32768, 0),
+    ("rw=read:4k size=30k", Some(8), 32768, 0),
+    ("rw=read:1k size=16k", Some(3), 12288, 0),
+    ("rw=read:-4k size=32k", Some(8), 32768, 0),
+    ("rw=read:-8k size=32k", Some(8), 32768, 0),
+    ("rw=read:-12k size=32k io_size=64k", Some(16), 65536, 0),
+    ("rw=write:8k size=32k io_size=64k", Some(16), 65536, 0),
+    ("rw=rw:4k size=32k", Some(8), 32768, 0),
+    ("rw=trim:4k size=32k", Some(8), 32768, 0),
+    ("rw=trimwrite:4k size=32k", Some(16), 65536, 0),
+    ("rw=randread:4 size=64k", Some(16), 65536, 0),
+    ("rw=randread:4 size=64k norandommap", Some(16), 65536, 0),
+    ("rw=randread:4 size=32k rw_sequencer=identical", Some(8), 32768, 0),
+    ("rw=randwrite:3 size=28k", Some(7), 28672, 0),
+    ("rw=randtrim:2 size=64k", Some(16), 65536, 0),
+    ("rw=randrw:4 size=64k", Some(16), 65536, 0),
+    ("rw=randtrimwrite:4 size=64k", Some(32), 131072, 0),
+    ("rw=randread percentage_random=50 size=64k", Some(16), 65536, 0),
+    ("rw=randread percentage_random=0 size=32k", Some(8), 32768, 0),
+    ("rw=randread percentage_random=0 size=32k io_size=50k", Some(13), 53248, 0),
+    ("rw=randread percentage_random=50 size=32k io_size=64k", Some(16), 65536, 0),
+    ("rw=randread ba=8k size=64k", Some(16), 65536, 0),
+    ("rw=randread ba=512 size=18k io_size=1m", Some(256), 1048576, 0),
+    ("rw=read bs=8k,4k,4k size=100k", Some(12), 98304, 0),
+    ("rw=read bsrange=4k-16k size=70k", None, 69632, 0),
+    ("rw=read bssplit=4k/50:16k/50 size=70k", None, 69632, 0),
+    ("rw=read bssplit=3k/50:10k/50 size=69k", None, 70656, 0),
+    ("rw=randread bsrange=4k-16k size=68k", None, 69632, 0),
+    ("rw=randread bsrange=4k-16k size=70k", None, 69632, 0),
+    ("rw=randwrite bssplit=4k/50:16k/50 size=4m", None, 4194304, 0),
+    ("rw=randrw bsrange=4k-16k size=1m", None, 1048576, 0),
+    ("rw=read nrfiles=3 size=36k", Some(9), 36864, 0),
+    ("rw=read nrfiles=3 size=36k file_service_type=roundrobin:2", Some(9), 36864, 0),
+    ("rw=read nrfiles=3 size=36k file_service_type=sequential", Some(9), 36864, 0),
+    ("rw=read nrfiles=3 size=36k file_service_type=random", Some(9), 36864, 0),
+    ("rw=read nrfiles=3 size=36k file_service_type=random:2", Some(9), 36864, 0),
+    ("rw=randread nrfiles=3 size=36k", Some(9), 36864, 0),
+    ("rw=randread nrfiles=3 size=36k norandommap", Some(9), 36864, 0),
+    ("rw=randread nrfiles=3 size=36k norandommap file_service_type=sequential", Some(9), 36864, 0),
+    ("rw=randread nrfiles=3 size=36k file_service_type=sequential", Some(9), 36864, 0),
+    ("rw=randread nrfiles=3 size=36k io_size=20k", Some(5), 20480, 0),
+    ("rw=read nrfiles=3 size=36k io_size=60k", Some(15), 61440, 0),
+    ("rw=read nrfiles=3 size=36k io_size=16k", Some(4), 16384, 0),
+    ("rw=read nrfiles=4 size=32k openfiles=2", Some(8), 32768, 0),
+    ("rw=read nrfiles=4 size=32k openfiles=2 io_size=64k", Some(16), 65536, 0),
+    ("rw=randread nrfiles=4 size=32k openfiles=2 file_service_type=random", Some(8), 32768, 0),
+    ("rw=write nrfiles=2 size=32k io_size=34k", Some(9), 36864, 0),
+    ("rw=write nrfiles=2 size=20k io_size=34k", Some(8), 32768, 0),
+    ("rw=rw nrfiles=2 size=32k io_size=64k", Some(16), 65536, 0),
+    ("rw=trimwrite nrfiles=2 size=32k", Some(16), 65536, 0),
+    ("rw=randtrimwrite nrfiles=2 size=32k", Some(16), 65536, 0),
+    ("rw=write size=32k fsync=3", Some(8), 32768, 2),
+    ("rw=write size=24k fsync=3", Some(6), 24576, 1),
+    ("rw=write size=32k fdatasync=3", Some(8), 32768, 2),
+    ("rw=write size=32k fsync=2 fdatasync=3", Some(8), 32768, 4),
+    ("rw=write size=10k fsync=2", Some(2), 8192, 1),
+    ("rw=write size=32k sync_file_range=write:3", Some(8), 32768, 2),
+    ("rw=randwrite size=16k fsync=4 io_size=32k", Some(8), 32768, 1),
+    ("rw=randwrite size=16k fsync=4 loops=2", Some(8), 32768, 1),
+    ("rw=write size=16k fsync=2 loops=2", Some(8), 32768, 3),
+    ("rw=read size=16k fsync=1", Some(4), 16384, 0),
+    ("rw=trimwrite size=16k fsync=1", Some(8), 32768, 3),
+    ("rw=trimwrite size=16k fsync=2", Some(8), 32768, 1),
+    ("rw=write size=16k nrfiles=2 fsync=2", Some(4), 16384, 1),
+    ("rw=write size=16k nrfiles=2 fsync=1", Some(4), 16384, 3),
+    ("rw=write nrfiles=2 size=32k openfiles=1", Some(8), 32768, 0),
+    ("rw=write nrfiles=2 size=32k file_service_type=sequential", Some(8), 32768, 0),
+    ("rw=write nrfiles=2 size=32k file_service_type=random", Some(8), 32768, 0),
+    ("rw=read:4k nrfiles=2 size=32k file_service_type=sequential", Some(8), 32768, 0),
+    ("rw=read bs=1000 size=10000", Some(10), 10000, 0),
+    ("rw=randwrite bs=1000 size=10500 number_ios=4 io_size=40k", Some(4), 4000, 0),
+    ("rw=randread:8 size=1m", Some(256), 1048576, 0),
+    ("rw=randwrite:8 size=1m io_size=3m", Some(768), 3145728, 0),
+    ("rw=randtrimwrite size=64k nrfiles=4 openfiles=2", Some(32), 131072, 0),
+    ("rw=randread nrfiles=5 size=100k io_size=230k", Some(58), 237568, 0),
+    ("rw=randread nrfiles=5 size=100k loops=3", Some(75), 307200, 0),
+    ("rw=randwrite nrfiles=5 size=100k loops=2 number_ios=17", Some(34), 139264, 0),
+    ("rw=rw size=10k io_size=30k rwmixread=100", Some(8), 32768, 0),
+    ("rw=rw bs=4k,16k size=256k rwmixread=0", Some(16), 262144, 0),
+    ("rw=randwrite size=1m random_generator=lfsr loops=2", Some(512), 2097152, 0),
+    ("rw=randwrite size=64k fsync=1 fdatasync=2", Some(16), 65536, 15),
+    ("rw=randwrite size=64k sync_file_range=write:2 fsync=5", Some(16), 65536, 9),
+    ("rw=rw rwmixread=0 size=64k fsync=5", Some(16), 65536, 3),
+    ("rw=write bs=3k size=100k fsync=4 loops=2", Some(66), 202752, 16),
+    ("rw=trim bs=8k size=100k", Some(12), 98304, 0),
+    ("rw=randtrim bs=8k size=100k io_size=300k", Some(38), 311296, 0),
+    ("rw=randwrite size=1m random_generator=lfsr", Some(256), 1048576, 0),
+    ("rw=rw bs=4k,16k size=256k rwmixread=0", Some(16), 262144, 0),
+    ("rw=write nrfiles=2 size=32k file_service_type=roundrobin:3", Some(8), 32768, 0),
+    ("rw=rw nrfiles=2 size=32k openfiles=1 io_size=100k rwmixread=100", Some(25), 102400, 0),
+    ("rw=write nrfiles=3 size=48k file_service_type=random io_size=100k", Some(25), 102400, 0),
+];
+
+fn ours(words: &str) -> (u64, u64, u64) {
+    let (mut ios, mut bytes, mut flushes) = (0, 0, 0);
+    for next in said(&job(words), 1 << 20) {
+        match next {
+            Next::Io(io) => (ios, bytes) = (ios + 1, bytes + u64::from(io.len)),
+            Next::Flush(..) => flushes += 1,
+            _ => {}
+        }
+    }
+    (ios, bytes, flushes)
+}
+
+#[test]
+fn totals_are_those_of_fio() {
+    let mut wrong = Vec::new();
+    for &(words, ios, bytes, flushes) in TOTALS {
+        let ours = ours(words);
+        let fio = (ios.unwrap_or(ours.0), bytes, flushes);
+        if ours != fio {
+            wrong.push(format!("{words}: {ours:?}, fio: {fio:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The table itself, where that fio is at hand.
+#[test]
+fn the_table_is_right() {
+    let version = Command::new("fio").arg("--version").output();
+    if !version.is_ok_and(|v| v.stdout.starts_with(b"fio-3.42")) {
+        return;
+    }
+    for &(words, ios, bytes, flushes) in TOTALS {
+        let fio = fio(words);
+        assert_eq!((ios.unwrap_or(fio.0), bytes, flushes), fio, "{words}");
+    }
+}
+
+/// What fio says about a job on its null engine.
+fn fio(words: &str) -> (u64, u64, u64) {
+    let output = Command::new("fio")
+        .args(["--name=j", "--ioengine=null", "--thread", "--output-format=json"])
+        .args(words.split_whitespace().map(|word| format!("--{word}")))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let json = &text[text.find('{').unwrap_or(0)..];
+    let job = &serde_json::from_str::<serde_json::Value>(json).unwrap()["jobs"][0];
+    let sum = |key| ["read", "write", "trim"].iter().map(|d| job[d][key].as_u64().unwrap()).sum();
+    (sum("total_ios"), sum("io_bytes"), job["sync"]["total_ios"].as_u64().unwrap())
+}
+
+/// A direction's share of the I/Os of a mix is what was asked for.
+#[test]
+fn mixes_keep_their_shares() {
+    for percent in [10, 50, 70] {
+        let job = job(&format!("rw=randrw rwmixread={percent} size=40m"));
+        let ios = super::ios(&job);
+        let reads = ios.iter().filter(|io| io.dir == Dir::Read).count() as f64;
+        let (n, p) = (ios.len() as f64, f64::from(percent) / 100.0);
+        assert!((reads - n * p).abs() < 5.0 * (n * p * (1.0 - p)).sqrt(), "{percent}: {reads}");
+    }
+}
