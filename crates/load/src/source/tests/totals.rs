@@ -200,24 +200,27 @@ fn the_table_is_right() {
     if !version.is_ok_and(|v| v.stdout.starts_with(b"fio-3.42")) {
         return;
     }
-    for &(words, ios, bytes, flushes) in TOTALS {
-        let fio = fio(words);
+    for (&(words, ios, bytes, flushes), fio) in TOTALS.iter().zip(fio()) {
         assert_eq!((ios.unwrap_or(fio.0), bytes, flushes), fio, "{words}");
     }
 }
 
-/// What fio says about a job on its null engine.
-fn fio(words: &str) -> (u64, u64, u64) {
-    let output = Command::new("fio")
-        .args(["--name=j", "--ioengine=null", "--thread", "--output-format=json"])
-        .args(words.split_whitespace().map(|word| format!("--{word}")))
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let json = &text[text.find('{').unwrap_or(0)..];
-    let job = &serde_json::from_str::<serde_json::Value>(json).unwrap()["jobs"][0];
-    let sum = |key| ["read", "write", "trim"].iter().map(|d| job[d][key].as_u64().unwrap()).sum();
-    (sum("total_ios"), sum("io_bytes"), job["sync"]["total_ios"].as_u64().unwrap())
+/// What fio says about all the jobs, at once, on its null engine.
+fn fio() -> Vec<(u64, u64, u64)> {
+    let mut fio = Command::new("fio");
+    fio.args(["--thread", "--ioengine=null", "--output-format=json"]);
+    for (i, (words, ..)) in TOTALS.iter().enumerate() {
+        fio.arg(format!("--name=j{i}"));
+        fio.args(words.split_whitespace().map(|word| format!("--{word}")));
+    }
+    let text = String::from_utf8(fio.output().unwrap().stdout).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+    let totals = |job: &serde_json::Value| {
+        let of = |dir: &str, key: &str| job[dir][key].as_u64().unwrap();
+        let sum = |key| ["read", "write", "trim"].iter().map(|dir| of(dir, key)).sum();
+        (sum("total_ios"), sum("io_bytes"), of("sync", "total_ios"))
+    };
+    json["jobs"].as_array().unwrap().iter().map(totals).collect()
 }
 
 /// A direction's share of the I/Os of a mix is what was asked for.
