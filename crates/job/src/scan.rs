@@ -184,3 +184,76 @@ fn include(body: &str) -> Option<&str> {
     }
     Some(rest.trim_start().trim_start_matches('=').trim_start())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn source(text: &str) -> Arc<Source> {
+        Arc::new(Source { name: "t".into(), text: text.into() })
+    }
+
+    fn options(text: &str) -> Vec<(String, Option<String>)> {
+        let (items, wrong) = scan(&source(text));
+        assert!(wrong.is_empty(), "{wrong:?}");
+        let option = |i| match i {
+            Item::Option(o) => Some((o.name, o.text)),
+            _ => None,
+        };
+        items.into_iter().filter_map(option).collect()
+    }
+
+    fn one(text: &str) -> (String, Option<String>) {
+        options(text).remove(0)
+    }
+
+    #[test]
+    fn names_and_values_lose_the_blanks_around_them() {
+        let pair = |n: &str, t: &str| (n.to_string(), Some(t.to_string()));
+        assert_eq!(one("size=1m"), pair("size", "1m"));
+        assert_eq!(one("\t size\t=  1m \r\n"), pair("size", "1m"));
+        assert_eq!(one("exec_prerun=echo a=b c"), pair("exec_prerun", "echo a=b c"));
+        assert_eq!(one("description=\"a b\""), pair("description", "\"a b\""));
+        assert_eq!(one("rw="), pair("rw", ""));
+        assert_eq!(one(" direct "), ("direct".into(), None));
+    }
+
+    #[test]
+    fn comments_end_a_line_wherever_they_start() {
+        assert_eq!(one("size=1m ; one").1.unwrap(), "1m");
+        assert_eq!(one("size=1m#one").1.unwrap(), "1m");
+        assert_eq!(one("filename=\"a;b\"").1.unwrap(), "\"a");
+        assert!(options("; a\n  # b\n\n[x] ; c\n").is_empty());
+    }
+
+    #[test]
+    fn includes() {
+        let file = |t: &str| match scan(&source(t)).0.remove(0) {
+            Item::Include { file, .. } => file,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(file("include a.fio"), "a.fio");
+        assert_eq!(file("include\ta b.fio ; c"), "a b.fio");
+        assert_eq!(file("include=a.fio"), "a.fio");
+        assert_eq!(one("included=1").0, "included");
+    }
+
+    proptest! {
+        /// Every place lies in the text, and an option's place holds its name and value.
+        #[test]
+        fn places_hold_what_they_name(text in "([a-z_]{1,8} ?=? ?[^\\n]{0,12}\\n|\\[[a-z]{0,4}\\]?.{0,4}\\n|.{0,16}\\n?){0,8}") {
+            let source = source(&text);
+            let (items, wrong) = scan(&source);
+            for place in wrong.iter().filter_map(|d| d.place.clone()).chain(items.iter().map(Item::place)) {
+                prop_assert!(text.get(place.span.clone()).is_some(), "{place:?}");
+            }
+            for item in items {
+                if let Item::Option(o) = item {
+                    prop_assert_eq!(&text[o.name_span.clone()], o.name.as_str());
+                    prop_assert_eq!(&text[o.text_span.clone()], o.text.clone().unwrap_or_default());
+                }
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::load::Memory;
 use crate::option::value::{Amount, Value};
-use crate::{Invocation, invocation};
+use crate::{Action, Invocation, invocation};
 
 fn args(list: &[&str]) -> Vec<String> {
     list.iter().map(|a| a.to_string()).collect()
@@ -43,4 +43,276 @@ fn what_was_not_set_has_its_default() {
     assert!(!run.jobs[0].flag("direct"));
     assert!(!run.jobs[0].flag("time_based"));
     assert_eq!(run.jobs[0].value("filename"), None);
+}
+
+#[test]
+fn options_and_files_may_be_mixed_and_options_come_first() {
+    let mut loader = Memory::job("[global]\nbs=8k\n[f]\nsize=1m\n");
+    loader.files.push(("second.fio".into(), "[g]\n[h]\n".into()));
+    let list =
+        args(&["--iodepth=2", "job.fio", "--name=a", "--rw=write", "second.fio", "--name=b"]);
+    let run = invocation(&list, &mut loader).unwrap();
+    let names: Vec<&str> = run.jobs.iter().map(|j| j.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "f", "g", "h"]);
+    // Every further file starts a group; what one sets as global does not reach the next.
+    assert_eq!(
+        run.jobs.iter().map(|j| j.new_group).collect::<Vec<_>>(),
+        [false, false, false, true, false]
+    );
+    assert_eq!(run.jobs.iter().map(|j| j.int("iodepth").unwrap()).collect::<Vec<_>>(), [2; 5]);
+    assert_eq!(run.jobs[2].triple("bs"), Some([8192; 3]));
+    assert_eq!(run.jobs[3].triple("bs"), Some([4096; 3]));
+}
+
+#[test]
+fn options_may_be_shortened_and_have_one_dash() {
+    let run = command(&["-name=a", "-ioeng=null", "--siz", "1m", "-runt=5", "--status-i=10"]);
+    assert_eq!(run.jobs[0].engine().name, "null");
+    assert_eq!(run.jobs[0].amount("size"), Some(Amount::Bytes(1 << 20)));
+    assert_eq!(run.jobs[0].time("runtime"), Some(5_000_000_000));
+    assert_eq!(run.general.status_interval, Some(10_000_000_000));
+}
+
+#[test]
+fn general_options() {
+    use crate::command::{Eta, Format};
+    let run = command(&[
+        "--output=out.txt",
+        "--output-format=json+,normal,json+",
+        "--append-terse",
+        "--terse-version=5",
+        "--eta=never",
+        "--eta-newline=5s",
+        "--eta-interval=500ms",
+        "--max-jobs=8",
+        "--warnings-fatal",
+        "--aux-path",
+        "/tmp",
+        "--debug=io,file",
+        "--alloc-size=65536",
+        "--section=a",
+        "--section=b",
+        "--readonly",
+        "--name=a",
+    ]);
+    let g = run.general;
+    assert_eq!(g.output.as_deref(), Some("out.txt"));
+    assert_eq!(g.formats, [Format::JsonPlus, Format::Normal, Format::Terse]);
+    assert_eq!((g.terse_version, g.eta), (5, Eta::Never));
+    assert_eq!((g.eta_newline, g.eta_interval), (Some(5_000_000_000), 500_000_000));
+    assert_eq!((g.max_jobs, g.warnings_fatal, g.readonly), (Some(8), true, true));
+    assert_eq!(g.aux_path.as_deref(), Some("/tmp"));
+    assert_eq!(g.debug, ["io", "file"]);
+    assert_eq!(g.sections, ["a", "b"]);
+    assert_eq!(command(&["--minimal", "--name=a"]).general.formats, [Format::Terse]);
+    assert_eq!(command(&["--name=a"]).general.formats, [Format::Normal]);
+    assert_eq!(command(&["--debug=all", "--name=a"]).general.debug.len(), 19);
+}
+
+#[test]
+fn actions_that_only_print() {
+    let printed = |list: &[&str]| match command(list).action {
+        Action::Print(text) => text,
+        other => panic!("{list:?}: {other:?}"),
+    };
+    assert!(printed(&["--version"]).starts_with("fio-3.42"));
+    assert!(printed(&["-v", "--nosuch-after"][..1]).contains("fiord"));
+    assert!(printed(&["--help"]).contains("--output-format"));
+    assert!(printed(&["--cmdhelp"]).contains("iodepth "));
+    assert_eq!(printed(&["--cmdhelp"]), printed(&["--cmdhelp=all"]));
+    assert!(printed(&["--cmdhelp=blocksize"]).contains("alias: blocksize"));
+    assert!(printed(&["--cmdhelp=iodepht"]).contains("showing closest match"));
+    assert!(printed(&["--cmdhelp=zzzzzzzz"]).contains("No such command"));
+    assert!(printed(&["--enghelp"]).contains("\tio_uring\n"));
+    assert!(printed(&["--enghelp=io_uring"]).contains("sqthread_poll "));
+    assert!(printed(&["--enghelp=libaio,userspace_reap"]).contains("engines: libaio"));
+    assert!(printed(&["--unsupported"]).contains("not supported yet"));
+    assert!(printed(&["--debug=help"]).contains("steadystate"));
+    assert!(matches!(command(&["--parse-only"]).action, Action::ParseOnly));
+    assert!(matches!(command(&[]).action, Action::NoJobs(_)));
+}
+
+#[test]
+fn sections_are_chosen() {
+    let mut loader = Memory::job("[global]\nbs=8k\n[a]\n[b]\n[a]\nbs=4k\n[c]\n");
+    let run = invocation(&args(&["--section=a", "--section=c", "job.fio"]), &mut loader).unwrap();
+    assert_eq!(run.jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(), ["a", "a", "c"]);
+    let wrong = invocation(&args(&["--section=aa", "job.fio"]), &mut loader).unwrap_err();
+    assert!(wrong[0].help[0].contains("did you mean `a`"), "{wrong:?}");
+}
+
+#[test]
+fn included_files_belong_to_their_section() {
+    let mut loader =
+        Memory::job("[global]\ninclude glob.fio\n[test]\nrw=randread\ninclude test.fio\n[b]\n");
+    loader.files.push(("glob.fio".into(), "thread=1\ngroup_reporting=1\n".into()));
+    loader.files.push(("test.fio".into(), "ioengine=libaio\ninclude deep.fio\n".into()));
+    loader.files.push(("deep.fio".into(), "iodepth=4\n".into()));
+    let run = invocation(&args(&["job.fio"]), &mut loader).unwrap();
+    assert!(run.jobs[1].flag("thread") && run.jobs[1].flag("group_reporting"));
+    assert_eq!(run.jobs[0].int("iodepth"), Some(4));
+    assert_eq!(run.jobs[0].setting("iodepth").unwrap().place.source.name, "deep.fio");
+    assert_eq!(run.jobs[1].engine().name, "psync");
+    for bad in ["[x]\n", "include test.fio\n", "nosuch=1\n"] {
+        loader.files[3].1 = bad.into();
+        let wrong = invocation(&args(&["job.fio"]), &mut loader).unwrap_err();
+        assert_eq!(wrong[0].place.as_ref().unwrap().source.name, "deep.fio");
+    }
+}
+
+#[test]
+fn variables_and_reserved_words() {
+    let mut loader = Memory::job(
+        "[a]\nsize=${SIZE}\nbs=$pagesize\niodepth=2*$ncpus\nio_size=8*$mb_memory\n\
+         description=${NOPE}x${SIZE}\nfilename_format=$jobname.$jobnum.$filenum\nnumjobs=($ncpus+1)\n",
+    );
+    loader.variables.push(("SIZE".into(), "64m".into()));
+    let run = invocation(&args(&["job.fio"]), &mut loader).unwrap();
+    let a = &run.jobs[0];
+    assert_eq!(a.amount("size"), Some(Amount::Bytes(64 << 20)));
+    assert_eq!(a.triple("bs"), Some([4096; 3]));
+    assert_eq!(a.int("iodepth"), Some(8));
+    assert_eq!(a.amount("io_size"), Some(Amount::Bytes(8000)));
+    assert_eq!(a.int("numjobs"), Some(5));
+    assert_eq!(a.text("description").as_deref(), Some("x64m"));
+    assert_eq!(a.text("filename_format").as_deref(), Some("$jobname.$jobnum.$filenum"));
+    assert_eq!(a.setting("io_size").unwrap().text.as_deref(), Some("8000"));
+    // The shell has been at the command line: only the reserved words are left to do there.
+    let run = command(&["--name=a", "--bs=$pagesize", "--description=${SIZE}"]);
+    assert_eq!(run.jobs[0].text("description").as_deref(), Some("${SIZE}"));
+    assert_eq!(run.jobs[0].triple("bs"), Some([4096; 3]));
+}
+
+#[test]
+fn kb_base_counts_for_its_section_or_for_what_follows() {
+    let run = job("[a]\nbs=4k\nkb_base=1000\n[b]\nbs=4k\n");
+    assert_eq!(run.jobs[0].triple("bs"), Some([4000; 3]));
+    assert_eq!(run.jobs[1].triple("bs"), Some([4096; 3]));
+    let run = job("[global]\nkb_base=1000\n[a]\nbs=4k\n");
+    assert_eq!(run.jobs[0].triple("bs"), Some([4000; 3]));
+    assert_eq!(run.jobs[0].bases.kb, 1000);
+    let run = command(&["--name=a", "--bs=4k", "--kb_base=1000", "--size=1k"]);
+    assert_eq!(run.jobs[0].triple("bs"), Some([4096; 3]));
+    assert_eq!(run.jobs[0].amount("size"), Some(Amount::Bytes(1000)));
+}
+
+#[test]
+fn engine_options_follow_their_engine() {
+    let run = job("[global]\nhipri\nioengine=io_uring\n[a]\n[b]\nioengine=psync\n");
+    assert!(run.jobs[0].flag("hipri") && run.jobs[0].is_set("hipri"));
+    assert!(
+        !run.jobs[1].is_set("hipri"),
+        "psync has no such option: it is dropped with the engine"
+    );
+    let run = job("[a]\nuserspace_reap\nsize=1m\nioengine=libaio\n");
+    assert!(run.jobs[0].flag("userspace_reap"));
+    assert_eq!(run.jobs[0].settings.last().unwrap().def.name, "userspace_reap");
+}
+
+#[test]
+fn names_of_jobs() {
+    let run = job("[global]\nname=g\n[a]\n[b]\nname=bb\n[a b]\n[GLOBAL]\n");
+    assert_eq!(
+        run.jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(),
+        ["a", "bb", "a b", "GLOBAL"]
+    );
+}
+
+#[test]
+fn foreign_bytes_may_stand_in_comments_only() {
+    let read = |bytes: &[u8]| {
+        struct File(Vec<u8>);
+        impl crate::load::Loader for File {
+            fn read(&mut self, _: &str) -> std::io::Result<Vec<u8>> {
+                Ok(self.0.clone())
+            }
+            fn variable(&self, _: &str) -> Option<String> {
+                None
+            }
+            fn page_size(&self) -> u64 {
+                4096
+            }
+            fn memory_mb(&self) -> u64 {
+                1
+            }
+            fn cpus(&self) -> u64 {
+                1
+            }
+        }
+        invocation(&args(&["x"]), &mut File(bytes.to_vec()))
+    };
+    assert!(read(b"[a]\n; gr\xfc\xdfe\nsize=1m ; \xff\n").is_ok());
+    let wrong = read(b"[a]\nfilename=gr\xfc\xdfe\n").unwrap_err();
+    assert!(wrong[0].what.contains("UTF-8"), "{wrong:?}");
+    assert_eq!(wrong[0].place.as_ref().unwrap().line_column(), (2, 1));
+}
+
+#[test]
+fn what_is_not_built_ends_a_run() {
+    let file = "[global]\nverify_fatal=0\nfdp=0\n\n[j]\nfdp=1\nverify=crc32c\nioengine=rbd\nsteadystate=iops:1%\n";
+    let Ok(run) = invocation(&args(&["job.fio"]), &mut Memory::job(file)) else {
+        panic!("options that are not built are still read")
+    };
+    let wrong = crate::unsupported(&run.jobs[0]);
+    let all: Vec<&str> = wrong.iter().map(|d| &d.what[..]).collect();
+    assert!(all.contains(&"option fdp is not supported yet (job j, line 6)"), "{all:?}");
+    assert!(all.contains(&"ioengine rbd is not supported yet (job j, line 8)"), "{all:?}");
+    assert!(!all.iter().any(|w| w.contains("verify_fatal")), "its own default asks for nothing");
+    let run = command(&["--fdp=1", "--name=x"]);
+    let wrong = crate::unsupported(&run.jobs[0]);
+    assert_eq!(wrong[0].what, "option fdp is not supported yet (job x, command line)");
+}
+
+#[test]
+fn misleading_values_are_warned_of() {
+    let run = job("[a]\nbs=4k-16k\ntime_based=30\n");
+    assert_eq!(run.warnings.len(), 2);
+    assert!(run.warnings[0].render(false).starts_with("fio: warning: bs=4k-16k is no range"));
+    assert!(run.warnings[1].help[0].contains("runtime=30"));
+    let fatal = args(&["--warnings-fatal", "job.fio"]);
+    assert!(invocation(&fatal, &mut Memory::job("[a]\nbs=4k-16k\n")).is_err());
+}
+
+#[test]
+fn messages_show_the_place() {
+    let text = "[a]\nsize=1m\n  rw = raed ; oh\n";
+    let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(text)).unwrap_err();
+    let shown = wrong[0].render(false);
+    assert!(
+        shown.starts_with("fio: failed parsing rw=raed: `raed` is no value of rw\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("--> job.fio:3:8"), "{shown}");
+    assert!(shown.contains("3 |   rw = raed ; oh"), "{shown}");
+    assert!(shown.contains("^^^^"), "{shown}");
+    assert!(shown.contains("help: did you mean `read`?"), "{shown}");
+}
+
+#[test]
+fn a_long_line_is_shown_in_part() {
+    let text = format!("[a]\nfilename={} \nrw={}\n", "x".repeat(5000), "y".repeat(5000));
+    let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(&text)).unwrap_err();
+    assert!(wrong[0].render(false).len() < 20_000);
+}
+
+/// Every option of the table, set to its own example, is read again from what it shows.
+#[test]
+fn showcmd_can_be_read_again() {
+    for def in crate::option::table::options().iter().filter(|d| d.name != "name") {
+        let file = format!("[a]\n{}\n", def.example);
+        let list = args(&["--showcmd", "job.fio"]);
+        let shown = match invocation(&list, &mut Memory::job(&file)).map(|r| r.action) {
+            Ok(Action::ShowCmd(text)) => text,
+            other => panic!("{}: {other:?}", def.example),
+        };
+        // As a shell would split it: the one pair of double quotes goes, with its escapes.
+        let rest = shown.trim_end().strip_prefix("fio --name=a ").unwrap_or_default().to_string();
+        let plain = rest.replacen('"', "", 1);
+        let plain = plain.strip_suffix('"').unwrap_or(&rest).replace("\\\"", "\"");
+        let plain = plain.replace("\\$", "$").replace("\\\\", "\\").replace("\\`", "`");
+        let first = job(&file);
+        let again = command(&["--name=a", &plain]);
+        let value = |run: &Invocation| run.jobs[0].value(def.name);
+        assert_eq!(value(&first), value(&again), "{shown}");
+    }
 }
