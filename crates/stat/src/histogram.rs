@@ -1,5 +1,7 @@
 //! The latency histogram: 64 buckets a power of two, nanoseconds, exact below 128 ns.
 
+use crate::buckets::{LATENCY_BOUNDS, LatencyBuckets};
+
 /// Bits of a value that choose the bucket within its power of two.
 pub const SUB_BITS: u32 = 6;
 /// Buckets a power of two.
@@ -12,10 +14,15 @@ pub const BUCKETS: usize = SUBS * GROUPS;
 /// Which bucket a value falls in. What is too long for the last bucket is counted there.
 #[inline]
 pub fn bucket_of(ns: u64) -> usize {
+    unclamped(ns).min(BUCKETS - 1)
+}
+
+/// The same without an end.
+#[inline]
+fn unclamped(ns: u64) -> usize {
     // Bits dropped at the low end: none below 128 ns, then one more each power of two.
     let lost = (ns | (2 * SUBS as u64 - 1)).ilog2() - SUB_BITS;
-    let index = (u64::from(lost) << SUB_BITS) + (ns >> lost);
-    index.min(BUCKETS as u64 - 1) as usize
+    ((lost as usize) << SUB_BITS) + (ns >> lost) as usize
 }
 
 /// The value that stands for a bucket in percentiles and bins: its middle, rounded up, where it is
@@ -24,9 +31,77 @@ pub fn value_of(bucket: usize) -> u64 {
     if bucket < 2 * SUBS {
         return bucket as u64;
     }
-    let lost = (bucket >> SUB_BITS) - 1;
-    let start = ((bucket - (lost << SUB_BITS)) as u64) << lost;
-    start + (1 << (lost - 1))
+    start_of(bucket) + (1 << ((bucket >> SUB_BITS) - 2))
+}
+
+/// The smallest value of a bucket.
+fn start_of(bucket: usize) -> u64 {
+    let lost = (bucket >> SUB_BITS).saturating_sub(1);
+    ((bucket - (lost << SUB_BITS)) as u64) << lost
+}
+
+/// Whether a bound of the coarse latency buckets runs through a bucket: one bit each.
+static SPLIT: [u64; BUCKETS / 64] = split_buckets();
+
+const fn split_buckets() -> [u64; BUCKETS / 64] {
+    let mut bits = [0; BUCKETS / 64];
+    let mut i = 0;
+    while i < LATENCY_BOUNDS.len() {
+        let bound = LATENCY_BOUNDS[i];
+        let mut lost = 0;
+        while bound >> lost >= 2 * SUBS as u64 {
+            lost += 1;
+        }
+        if !bound.is_multiple_of(1 << lost) {
+            let bucket = (lost << SUB_BITS) + (bound >> lost) as usize;
+            bits[bucket / 64] |= 1 << (bucket % 64);
+        }
+        i += 1;
+    }
+    bits
+}
+
+#[inline]
+fn is_split(bucket: usize) -> bool {
+    SPLIT.get(bucket / 64).is_some_and(|bits| bits >> (bucket % 64) & 1 != 0)
+}
+
+/// Of the histogram buckets through which a bound of the coarse latency buckets runs: how many
+/// values lie at or above that bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Splits([u64; 31]);
+
+impl Splits {
+    #[cold]
+    #[inline(never)]
+    fn record(&mut self, ns: u64) {
+        // The nearest bound at or below the value; it counts only where it shares the bucket.
+        let below = LATENCY_BOUNDS.partition_point(|bound| *bound <= ns);
+        if below > 0 && bucket_of(LATENCY_BOUNDS[below - 1]) == bucket_of(ns) {
+            self.0[below - 1] += 1;
+        }
+    }
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Splits) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+    /// The coarse latency buckets of everything that went into a histogram (or several, merged)
+    /// together with these splits.
+    pub fn coarse(&self, histogram: &Histogram) -> LatencyBuckets {
+        let mut coarse = LatencyBuckets::default();
+        for (i, n) in histogram.buckets.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let start = start_of(i);
+            let index = LATENCY_BOUNDS.partition_point(|bound| *bound <= start);
+            let above = if is_split(i) { self.0[index] } else { 0 };
+            coarse.0[index] += n - above;
+            if above > 0 {
+                coarse.0[index + 1] += above;
+            }
+        }
+        coarse
+    }
 }
 
 /// Counts per bucket. The memory (14.5 KiB) is taken at the first value, so a histogram that is
@@ -50,27 +125,38 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        let bucket = bucket_of(ns);
-        // The bounds check is also the test for memory not taken yet: no second one is needed.
+        self.record_bucket(unclamped(ns));
+    }
+    #[inline]
+    fn record_bucket(&mut self, bucket: usize) {
+        // The bounds check is also the test for memory not taken yet and for what is beyond the
+        // last bucket: no other is needed.
         match self.buckets.get_mut(bucket) {
             Some(count) => *count += 1,
-            None => self.record_first(bucket, 1),
+            None => self.record_outside(bucket, 1),
+        }
+    }
+    /// Counts one value and, where a bound of the coarse latency buckets runs through its bucket,
+    /// on which side of it the value lies: with that the coarse buckets follow exactly (see
+    /// [`Splits::coarse`]), and nothing else is counted for them.
+    #[inline]
+    pub fn record_splitting(&mut self, ns: u64, splits: &mut Splits) {
+        let bucket = unclamped(ns);
+        self.record_bucket(bucket);
+        if is_split(bucket) {
+            splits.record(ns);
         }
     }
     /// Counts one value `n` times.
     #[inline]
     pub fn record_n(&mut self, ns: u64, n: u64) {
-        let bucket = bucket_of(ns);
-        match self.buckets.get_mut(bucket) {
-            Some(count) => *count += n,
-            None => self.record_first(bucket, n),
-        }
+        self.record_outside(unclamped(ns), n);
     }
     #[cold]
     #[inline(never)]
-    fn record_first(&mut self, bucket: usize, n: u64) {
+    fn record_outside(&mut self, bucket: usize, n: u64) {
         self.reserve();
-        self.buckets[bucket] += n;
+        self.buckets[bucket.min(BUCKETS - 1)] += n;
     }
     /// Adds another's counts. Exact.
     pub fn merge(&mut self, other: &Histogram) {

@@ -33,3 +33,106 @@ fn every_bucket_starts_where_the_last_one_ended() {
     assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
     assert_eq!(bucket_of(u64::MAX >> 20), BUCKETS - 1);
 }
+
+use proptest::prelude::*;
+
+/// Latencies as they are: any power of two is as likely as any other.
+fn latency() -> impl Strategy<Value = u64> {
+    (0u32..36, any::<u64>()).prop_map(|(bits, n)| n & ((1 << bits) - 1))
+}
+
+fn filled(values: &[u64]) -> (Histogram, Splits) {
+    let (mut histogram, mut splits) = (Histogram::new(), Splits::default());
+    values.iter().for_each(|ns| histogram.record_splitting(*ns, &mut splits));
+    (histogram, splits)
+}
+
+proptest! {
+    #[test]
+    fn a_bucket_holds_what_it_should(ns in 0u64..(1 << 34)) {
+        let bucket = bucket_of(ns);
+        let end = if bucket + 1 < BUCKETS { start_of(bucket + 1) } else { u64::MAX };
+        prop_assert!(start_of(bucket) <= ns && ns < end);
+        prop_assert_eq!(bucket_of(value_of(bucket)), bucket);
+    }
+
+    #[test]
+    fn merging_is_exact(a in prop::collection::vec(latency(), 0..200),
+                        b in prop::collection::vec(latency(), 0..200)) {
+        let (mut merged, mut splits) = filled(&a);
+        let (other, other_splits) = filled(&b);
+        merged.merge(&other);
+        splits.merge(&other_splits);
+        let all: Vec<u64> = a.iter().chain(&b).copied().collect();
+        let (whole, whole_splits) = filled(&all);
+        prop_assert_eq!(merged.bins(), whole.bins());
+        prop_assert_eq!(merged.count(), all.len() as u64);
+        prop_assert_eq!(splits, whole_splits);
+    }
+
+    #[test]
+    fn coarse_buckets_follow_exactly(values in prop::collection::vec(latency(), 0..300),
+                                     near in prop::collection::vec((0usize..31, -9i64..9), 0..99)) {
+        let close = near.iter().map(|(i, off)| LATENCY_BOUNDS[*i].saturating_add_signed(*off));
+        let values: Vec<u64> = values.iter().copied().chain(close).collect();
+        let mut counted = LatencyBuckets::default();
+        values.iter().for_each(|ns| counted.record(*ns));
+        let (histogram, splits) = filled(&values);
+        prop_assert_eq!(splits.coarse(&histogram), counted);
+    }
+
+    #[test]
+    fn percentiles_are_within_a_bucket(values in prop::collection::vec(latency(), 1..500),
+                                       percent in 0.0f64..100.0) {
+        let (histogram, _) = filled(&values);
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        let rank = (percent / 100.0 * sorted.len() as f64).ceil().max(1.0) as usize;
+        let exact = sorted[rank.min(sorted.len()) - 1];
+        prop_assert_eq!(histogram.percentiles(&[percent]), vec![(percent, value_of(bucket_of(exact)))]);
+    }
+}
+
+#[test]
+fn a_known_distribution() {
+    // 1 µs to 1 ms evenly: the percentile is the value.
+    let mut histogram = Histogram::new();
+    for ns in 1000..1_000_000 {
+        histogram.record(ns);
+    }
+    let list = crate::job::DEFAULT_PERCENTILES;
+    for (p, ns) in histogram.percentiles(&list) {
+        let exact = 1000 + (p / 100.0 * 999_000.0).ceil() as u64 - 1;
+        assert_eq!(bucket_of(ns), bucket_of(exact), "{p}");
+    }
+}
+
+#[test]
+fn every_bound_that_runs_through_a_bucket_is_known() {
+    for bound in LATENCY_BOUNDS {
+        let through = start_of(bucket_of(bound)) != bound;
+        assert_eq!(is_split(bucket_of(bound)), through, "{bound}");
+    }
+}
+
+/// Percentiles worked out from the bins of the reference's json+ are those that it printed.
+#[test]
+fn percentiles_of_the_reference() {
+    let bins: [(u64, u64); 8] = [
+        (2008, 1),
+        (2512, 1),
+        (5024, 1),
+        (5984, 2),
+        (129_536, 1),
+        (301_056, 1),
+        (5_013_504, 1),
+        (69_730_304, 1),
+    ];
+    let mut histogram = Histogram::new();
+    bins.iter().for_each(|(value, n)| histogram.record_n(*value, *n));
+    assert_eq!(histogram.bins(), bins);
+    let found = histogram.percentiles(&[1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0]);
+    let values: Vec<u64> = found.into_iter().map(|(_, ns)| ns).collect();
+    let expected = [2008, 2008, 2512, 5024, 5984, 5984, 129_536, 301_056, 5_013_504, 69_730_304];
+    assert_eq!(values, expected);
+}

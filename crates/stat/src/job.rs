@@ -176,7 +176,8 @@ impl JobData {
         issued[3] = r.sync_issued;
         let ios: u64 = r.dirs.iter().map(|d| d.ios).sum();
         let all_issued: u64 = r.dirs.iter().map(|d| d.issued).sum();
-        let latency = r.latency.0.map(|n| at_least(0.01, percent(n, ios)));
+        let coarse = r.latency_buckets();
+        let latency = coarse.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];
         JobReport {
             name: s.name.clone(),
@@ -216,7 +217,7 @@ impl JobData {
             dropped,
             latency_ns: std::array::from_fn(|i| pick(0, i)),
             latency_us: std::array::from_fn(|i| pick(10, i)),
-            latency_under_2us: at_least(0.01, percent(r.latency.0[..11].iter().sum(), ios)),
+            latency_under_2us: at_least(0.01, percent(coarse.0[..11].iter().sum(), ios)),
             latency_ms: std::array::from_fn(|i| pick(20, i)),
             errors: s.continue_on_error.then(|| ErrorReport {
                 total: r.errors,
@@ -426,3 +427,7 @@ fn add_to_group(group: &mut GroupReport, d: &DirReport, (min_bw, max_bw): (u64, 
         }
     }
 }
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod tests;

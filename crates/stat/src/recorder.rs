@@ -1,7 +1,7 @@
 //! What one job counts while it runs: one writer, integers, no locks, no allocation per I/O.
 
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, Splits};
 use crate::summary::Summary;
 
 /// Which way the data goes.
@@ -113,7 +113,8 @@ impl DirRecorder {
 /// (what others may read while it runs is [`crate::live::Live`]).
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
-    /// What [`Recorder::complete`] takes when it is called with [`axes::DYNAMIC`].
+    /// What is recorded: the set that [`Recorder::complete`] is called with, or what it takes when
+    /// it is called with [`axes::DYNAMIC`].
     pub axes: u32,
     /// Submission takes no time of its own here: after the run the total latency is the
     /// completion latency. Set by the worker of an engine that completes in `queue`, when `LAT`
@@ -121,8 +122,9 @@ pub struct Recorder {
     pub lat_is_clat: bool,
     /// By direction, [`Dir`] as the index.
     pub dirs: [DirRecorder; 3],
-    /// Completion latencies of all directions, coarsely.
-    pub latency: LatencyBuckets,
+    latency: LatencyBuckets,
+    splits: Splits,
+    coarse_done: bool,
     /// I/Os in flight at each issue.
     pub depth: DepthLevels,
     /// I/Os handed over by each submitting call.
@@ -180,14 +182,14 @@ impl Recorder {
         if taken & axes::SLAT_HIST != 0 {
             d.slat_hist.record(times.slat);
         }
-        if taken & axes::CLAT_HIST != 0 {
-            d.clat_hist.record(times.clat);
+        match (taken & axes::CLAT_HIST != 0, taken & axes::BUCKETS != 0) {
+            (true, true) => d.clat_hist.record_splitting(times.clat, &mut self.splits),
+            (true, false) => d.clat_hist.record(times.clat),
+            (false, true) => self.latency.record(times.clat),
+            (false, false) => {}
         }
         if taken & axes::LAT_HIST != 0 {
             d.lat_hist.record(times.lat);
-        }
-        if taken & axes::BUCKETS != 0 {
-            self.latency.record(times.clat);
         }
     }
 
@@ -257,10 +259,14 @@ impl Recorder {
     /// Adds what another recorded. Exact.
     pub fn merge(&mut self, other: &Recorder) {
         self.axes |= other.axes;
+        // What follows from a histogram depends on whose it is: jobs without coarse buckets may
+        // join. So they are worked out before histograms become one.
+        self.latency = self.latency_buckets();
+        self.coarse_done = true;
         for (mine, theirs) in self.dirs.iter_mut().zip(&other.dirs) {
             mine.merge(theirs);
         }
-        self.latency.merge(&other.latency);
+        self.latency.merge(&other.latency_buckets());
         self.depth.merge(&other.depth);
         self.submit.merge(&other.submit);
         self.complete.merge(&other.complete);
@@ -271,6 +277,17 @@ impl Recorder {
             self.first_error = other.first_error;
         }
         self.errors += other.errors;
+    }
+    /// Completion latencies of all directions, coarsely.
+    pub fn latency_buckets(&self) -> LatencyBuckets {
+        let mut all = self.latency;
+        let derived = axes::CLAT_HIST | axes::BUCKETS;
+        if !self.coarse_done && self.axes & derived == derived {
+            let mut histogram = Histogram::new();
+            self.dirs.iter().for_each(|d| histogram.merge(&d.clat_hist));
+            all.merge(&self.splits.coarse(&histogram));
+        }
+        all
     }
     /// Bytes and I/Os by direction so far.
     pub fn totals(&self) -> [(u64, u64); 3] {

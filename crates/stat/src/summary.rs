@@ -6,7 +6,8 @@
 pub struct Summary {
     n: u64,
     min: u64,
-    max: u64,
+    /// Largest less smallest, so that one comparison finds both a new smallest and a new largest.
+    span: u64,
     sum: u64,
     sum_of_squares: u128,
 }
@@ -20,16 +21,30 @@ impl Default for Summary {
 impl Summary {
     /// Nothing recorded.
     pub const fn new() -> Self {
-        Summary { n: 0, min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0 }
+        Summary { n: 0, min: u64::MAX, span: 0, sum: 0, sum_of_squares: 0 }
     }
     /// Takes one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        // What is below the smallest wraps round to more than any span.
+        if value.wrapping_sub(self.min) > self.span {
+            self.widen(value, value);
+        }
         self.n += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
         self.sum = self.sum.wrapping_add(value);
-        self.sum_of_squares += u128::from(value) * u128::from(value);
+        self.sum_of_squares =
+            self.sum_of_squares.wrapping_add(u128::from(value) * u128::from(value));
+    }
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, min: u64, max: u64) {
+        let (min, max) = match self.min {
+            // Nothing recorded yet.
+            u64::MAX => (min, max),
+            smallest => (smallest.min(min), (smallest + self.span).max(max)),
+        };
+        self.min = min;
+        self.span = max - min;
     }
     /// Takes one value `n` times.
     #[inline]
@@ -37,18 +52,18 @@ impl Summary {
         if n == 0 {
             return;
         }
+        self.widen(value, value);
         self.n += n;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
         self.sum = self.sum.wrapping_add(value.wrapping_mul(n));
         let square = u128::from(value) * u128::from(value);
         self.sum_of_squares = self.sum_of_squares.wrapping_add(square.wrapping_mul(n.into()));
     }
     /// Adds what another recorded. Exact.
     pub fn merge(&mut self, other: &Summary) {
+        if other.n > 0 {
+            self.widen(other.min, other.min + other.span);
+        }
         self.n += other.n;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
         self.sum = self.sum.wrapping_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
     }
@@ -62,7 +77,7 @@ impl Summary {
     }
     /// The largest; 0 when there is none.
     pub fn max(&self) -> u64 {
-        self.max
+        if self.n == 0 { 0 } else { self.min + self.span }
     }
     /// The sum of all.
     pub fn sum(&self) -> u64 {

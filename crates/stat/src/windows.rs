@@ -97,3 +97,26 @@ impl Windows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_become_samples() {
+        let mut windows = Windows::new(500_000_000, 0);
+        let totals = |ios: u64| Totals { bytes: [ios * 4096, 0, 0], ios: [ios, 0, 0] };
+        assert!(!windows.sample(499_999_999, totals(100)));
+        assert!(windows.sample(500_000_000, totals(1000)));
+        // Late by 250 ms: the rate is over the time that passed.
+        assert!(windows.sample(1_250_000_000, totals(4000)));
+        let iops = windows.iops[0];
+        assert_eq!((iops.samples, iops.min, iops.max, iops.mean), (2, 2000, 4000, 3000.0));
+        assert!((iops.stddev() - 2_000_000f64.sqrt()).abs() < 1e-9);
+        assert_eq!((windows.bw[0].min, windows.bw[0].max), (8000, 16000));
+        assert_eq!(windows.iops[1].samples, 0);
+        // A window in which nothing moved is no sample.
+        assert!(windows.sample(2_000_000_000, totals(4000)));
+        assert_eq!(windows.iops[0].samples, 2);
+    }
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::recorder::{Dir, Times, axes};
+use crate::windows::RateStat;
+
+fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobData {
+    let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
+    for i in 0..ios {
+        recorder.issued(Dir::Read, 4);
+        let times = Times { slat: 10, clat: 1000 + i, lat: 1010 + i };
+        recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, times);
+    }
+    recorder.submit.record_n(4, ios / 4);
+    recorder.complete.record_n(4, ios / 4);
+    JobData {
+        settings: JobSettings {
+            name: name.into(),
+            group_id: group,
+            group_reporting: joins,
+            ..JobSettings::default()
+        },
+        recorder,
+        dir_runtime_ms: [runtime_ms, 0, 0],
+        runtime_ms,
+        user_ns: 10_000_000,
+        ctx: 5,
+        ..JobData::default()
+    }
+}
+
+fn text(errno: i32) -> String {
+    format!("error {errno}")
+}
+
+#[test]
+fn one_entry_a_job_unless_asked() {
+    let jobs = vec![job("a", 0, false, 100, 50), job("b", 0, false, 300, 100)];
+    let (entries, groups) = assemble(jobs, &text);
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0].members, 1);
+    let read = &groups[0].dirs[0];
+    // All bytes over the longest runtime; slowest and fastest job.
+    assert_eq!(read.agg_bw, 400 * 4096 * 10);
+    assert_eq!((read.min_bw, read.max_bw), (100 * 4096 * 20, 300 * 4096 * 10));
+    assert_eq!((read.min_run_ms, read.max_run_ms), (50, 100));
+}
+
+#[test]
+fn groups_become_one_entry() {
+    let mut jobs = vec![job("a", 0, false, 100, 50), job("b", 0, true, 300, 100)];
+    jobs.push(job("c", 1, true, 4, 10));
+    jobs[1].error = 5;
+    jobs[1].error_site = Some(("/x".into(), "read".into()));
+    jobs[0].settings.description = Some("first".into());
+    jobs[1].settings.options = vec![("rw".into(), "read".into())];
+    let (entries, groups) = assemble(jobs, &text);
+    assert_eq!((entries.len(), groups.len()), (2, 2));
+    let entry = &entries[0];
+    assert_eq!((entry.name.as_str(), entry.members), ("a", 2));
+    assert_eq!(entry.description.as_deref(), Some("first"));
+    assert_eq!(entry.options.len(), 1);
+    assert_eq!((entry.error, entry.error_text.as_str()), (5, "file:/x, func=read, error=error 5"));
+    assert_eq!((entry.runtime_ms, entry.ctx, entry.usr_cpu), (150, 10, 100.0 * 20.0 / 150.0));
+    let read = &entry.dirs[0];
+    assert_eq!((read.total_ios, read.runtime_ms), (400, 100));
+    assert_eq!((read.clat.n, read.clat.min, read.clat.max), (400, 1000, 1299));
+    assert_eq!(read.clat.bins.iter().map(|b| b.1).sum::<u64>(), 400);
+    assert_eq!(entry.latency_us[0], 100.0);
+    assert_eq!(entry.depth_level[2], 100.0);
+    assert_eq!(entry.depth_submit[1], 100.0);
+    assert_eq!(entry.issued, [400, 0, 0, 0]);
+}
+
+#[test]
+fn jobs_without_coarse_buckets_may_join() {
+    let mut plain = job("a", 0, false, 100, 50);
+    let mut recorder = Recorder::new(axes::CLAT | axes::CLAT_HIST, &[Dir::Read]);
+    for _ in 0..100 {
+        let times = Times { clat: 5, ..Times::default() };
+        recorder.complete::<{ axes::CLAT | axes::CLAT_HIST }>(Dir::Read, 1, times);
+    }
+    plain.merge(&JobData { recorder, ..JobData::default() });
+    let buckets = plain.recorder.latency_buckets();
+    assert_eq!(buckets.0.iter().sum::<u64>(), 100);
+    assert_eq!(buckets.0[10], 100);
+}
+
+#[test]
+fn directions_together() {
+    for (unified, kinds) in [
+        (Unified::Mixed, vec![DirKind::Mixed]),
+        (Unified::Both, vec![DirKind::Read, DirKind::Write, DirKind::Trim, DirKind::Mixed]),
+    ] {
+        let mut one = job("a", 0, false, 100, 50);
+        let write = Times { slat: 1, clat: 7, lat: 8 };
+        one.recorder.issued(Dir::Write, 1);
+        one.recorder.complete::<{ axes::ASYNC }>(Dir::Write, 4096, write);
+        one.dir_runtime_ms[1] = 40;
+        one.settings.unified = unified;
+        let (entries, groups) = assemble(vec![one], &text);
+        let found: Vec<DirKind> = entries[0].dirs.iter().map(|d| d.kind).collect();
+        assert_eq!(found, kinds);
+        let mixed = entries[0].dirs.last().expect("one is there");
+        assert_eq!((mixed.total_ios, mixed.runtime_ms, mixed.clat.min), (101, 50, 7));
+        let group = groups[0].dirs.last().expect("one is there");
+        let issued = if unified == Unified::Mixed { [101, 0, 0, 0] } else { [100, 1, 0, 0] };
+        assert_eq!(entries[0].issued, issued);
+        let slowest = if unified == Unified::Mixed { mixed.bw_bytes } else { 4096 * 25 };
+        assert_eq!(group.min_bw, slowest);
+    }
+}
+
+#[test]
+fn synchronous_engines_record_once() {
+    let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
+    recorder.lat_is_clat = true;
+    recorder.complete::<{ axes::SYNC }>(Dir::Read, 1, Times { clat: 900, ..Times::default() });
+    recorder.issued_one_by_one(Dir::Read, 1);
+    recorder.finish();
+    assert_eq!((recorder.dirs[0].lat.min(), recorder.dirs[0].lat.n()), (900, 1));
+    assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (1, 1, 1));
+    recorder.reset();
+    assert_eq!(recorder.latency_buckets().0, [0; 32]);
+    assert_eq!(recorder.totals(), [(0, 0); 3]);
+}
+
+#[test]
+fn rates_are_shares_of_the_group() {
+    let mut jobs = vec![job("a", 0, false, 1000, 1000), job("b", 0, false, 3000, 1000)];
+    for (job, kib) in jobs.iter_mut().zip([4000, 12000]) {
+        let mut rate = RateStat::default();
+        rate.record(kib);
+        rate.record(kib);
+        job.windows.bw[0] = rate;
+    }
+    let (entries, _) = assemble(jobs, &text);
+    let shares: Vec<f64> = entries.iter().map(|e| e.dirs[0].bw_samples.agg).collect();
+    assert_eq!(shares, [25.0, 75.0]);
+}
+
+#[test]
+fn rare_is_not_none() {
+    let mut one = job("a", 0, false, 100_000, 50);
+    one.recorder.issued(Dir::Read, 1);
+    let slow = Times { slat: 1, clat: 3_000_000, lat: 3_000_001 };
+    one.recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, slow);
+    let (entries, _) = assemble(vec![one], &text);
+    assert_eq!(entries[0].latency_ms[1], 0.01);
+    assert_eq!(entries[0].depth_level[0], 0.1);
+    assert_eq!(entries[0].latency_ms[0], 0.0);
+}
