@@ -5,7 +5,8 @@ use crate::windows::RateStat;
 fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobData {
     let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
     for i in 0..ios {
-        recorder.issued(Dir::Read, 4);
+        recorder.issued(Dir::Read);
+        recorder.depth.record(4);
         let times = Times { slat: 10, clat: 1000 + i, lat: 1010 + i };
         recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, times);
     }
@@ -92,7 +93,7 @@ fn directions_together() {
     ] {
         let mut one = job("a", 0, false, 100, 50);
         let write = Times { slat: 1, clat: 7, lat: 8 };
-        one.recorder.issued(Dir::Write, 1);
+        one.recorder.issued(Dir::Write);
         one.recorder.complete::<{ axes::ASYNC }>(Dir::Write, 4096, write);
         one.dir_runtime_ms[1] = 40;
         one.settings.unified = unified;
@@ -140,7 +141,8 @@ fn rates_are_shares_of_the_group() {
 #[test]
 fn rare_is_not_none() {
     let mut one = job("a", 0, false, 100_000, 50);
-    one.recorder.issued(Dir::Read, 1);
+    one.recorder.issued(Dir::Read);
+    one.recorder.depth.record(1);
     let slow = Times { slat: 1, clat: 3_000_000, lat: 3_000_001 };
     one.recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, slow);
     let (entries, _) = assemble(vec![one], &text);
