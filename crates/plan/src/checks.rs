@@ -27,6 +27,16 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Reads the options.
+    pub(crate) fn of(job: Reading, open: &OpenPlan, block: u32) -> Self {
+        Access {
+            mounted_write: open.allow_mounted_write,
+            direct: open.direct,
+            append: open.append,
+            other_user: job.is_set("uid") || job.is_set("gid"),
+            block,
+        }
+    }
     /// `file_append` was asked for on what cannot grow.
     pub(crate) fn appends_only_regular(&self, kind: FileKind) -> bool {
         self.append && !matches!(kind, FileKind::Regular | FileKind::Virtual)

@@ -7,7 +7,7 @@ use crate::checks::{self, Access};
 use crate::facts::FoundKind;
 use crate::filename::{Parts, below, made_up};
 use crate::messages::Messages;
-use crate::model::{Dir, FileKind, FilePlan, FileService, Layout, LockFile, Mix};
+use crate::model::{Dir, FileKind, FilePlan, FileService, Layout, LockFile, Mix, OpenPlan, Target};
 use crate::reading::Reading;
 use crate::sizes::{Extent, NoRegion, Region, Wanted};
 use crate::survey::Survey;
@@ -40,18 +40,11 @@ pub(crate) struct Usage {
 
 impl Naming {
     /// Reads the options and, for `opendir`, the directory.
-    pub(crate) fn read(
-        job: Reading,
-        is_virtual: bool,
-        survey: &mut Survey,
-        messages: &mut Messages,
-    ) -> Self {
+    pub(crate) fn read(job: Reading, survey: &mut Survey, messages: &mut Messages) -> Self {
         let directories: Vec<PathBuf> =
             job.paths("directory").into_iter().map(PathBuf::from).collect();
-        if !is_virtual {
-            for directory in &directories {
-                checks::directory(job, directory, survey, messages);
-            }
+        for directory in &directories {
+            checks::directory(job, directory, survey, messages);
         }
         let mut names = job.paths("filename");
         let count = job.count("nrfiles").unwrap_or(1);
@@ -316,8 +309,28 @@ fn no_size(job: Reading, why: impl std::fmt::Display) -> fiord_job::diagnostic::
         .help("say how much, for instance `size=1g`; a percentage needs a file that is there")
 }
 
+/// Everything about the target but its files, which depend on the instance.
+pub(crate) fn target(
+    job: Reading,
+    open: OpenPlan,
+    layout: Layout,
+    messages: &mut Messages,
+) -> Target {
+    Target {
+        files: Vec::new(),
+        open_files: 1,
+        service: service(job, messages),
+        open,
+        layout,
+        lock: lock(job),
+        unlink: job.flag("unlink"),
+        unlink_each_loop: job.flag("unlink_each_loop"),
+        scheduler: job.set_text("ioscheduler"),
+    }
+}
+
 /// `file_service_type`.
-pub(crate) fn service(job: Reading, messages: &mut Messages) -> FileService {
+fn service(job: Reading, messages: &mut Messages) -> FileService {
     let (word, suffix) = job.word("file_service_type").unwrap_or(("roundrobin", None));
     let each = match suffix.as_deref().map(|s| s.trim().parse::<u32>()) {
         None => 1,
@@ -350,7 +363,7 @@ pub(crate) fn open_files(job: Reading, files: usize) -> u32 {
 }
 
 /// `lockfile`.
-pub(crate) fn lock(job: Reading) -> LockFile {
+fn lock(job: Reading) -> LockFile {
     match job.plain_word("lockfile") {
         "exclusive" => LockFile::Exclusive,
         "readwrite" => LockFile::ReadWrite,

@@ -9,7 +9,8 @@ use fiord_job::option::value::PatternPart;
 /// A whole invocation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// One entry per job instance (`numjobs` multiplied out), in the order in which fio starts them.
+    /// One entry per job instance (`numjobs` multiplied out), in the order in which fio starts and
+    /// reports them: sections as written, of each the first instance, then the others backwards.
     pub jobs: Vec<JobPlan>,
     /// What was typed before the first job (documented name, text), for the reports.
     pub global_options: Vec<(String, String)>,

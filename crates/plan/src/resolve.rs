@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::files::{self, Naming, Usage};
 use crate::groups::{self, Groups};
 use crate::messages::Messages;
-use crate::model::{Identity, JobPlan, Plan, Start, Target};
+use crate::model::{Identity, JobPlan, Plan, Start};
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
@@ -137,75 +137,90 @@ struct Run<'a> {
     fresh: u64,
 }
 
+/// What the instances of a section have in common.
+struct Common<'a> {
+    job: Reading<'a>,
+    template: JobPlan,
+    wanted: Wanted,
+    naming: Naming,
+    cpus: Option<CpuSet>,
+    usage: Usage,
+    base: u64,
+    block: u32,
+}
+
 impl Run<'_> {
-    /// Appends the instances of one section.
+    /// Appends the instances of one section in fio's order: the first, then the others backwards.
     fn section(&mut self, job: Reading, place: Section, plans: &mut Vec<JobPlan>) {
-        let Self { terms, survey, messages, .. } = self;
-        let engine = engine::engine(job, messages);
-        let is_virtual = engine::is_virtual(&engine);
-        let blocks = blocks::sizes(job, messages);
-        let (mix, _) = load::mix(job);
-        let block = blocks::smallest(&blocks, mix);
-        checks::read_only_run(job, mix, terms.readonly, messages);
-        checks::size_holds_block(job, block, messages);
-        let base = seeds::base(job, self.fresh);
-        let wanted = Wanted::read(job, u64::from(block), base, messages);
-        let naming = Naming::read(job, is_virtual, survey, messages);
-        let cpus = CpuSet::read(job, survey.facts, messages);
-        let open = open::open(job, mix, terms.readonly);
-        let access = Access {
-            mounted_write: open.allow_mounted_write,
-            direct: open.direct,
-            append: open.append,
-            other_user: job.is_set("uid") || job.is_set("gid"),
-            block,
-        };
-        let layout = open::layout(job);
-        let usage = Usage { mix, is_virtual, stated: files::stated(job), access, layout };
-        let load = load::load(job, &blocks, messages);
-        checks::without_effect(job, &engine, &open, &load, messages);
-        let template = JobPlan {
-            identity: identity(job, &place),
-            depth: depth::depth(job, &engine, messages),
-            engine,
-            start: place.start,
-            end: finish::end(job, messages),
-            target: Target {
-                files: Vec::new(),
-                open_files: 1,
-                service: files::service(job, messages),
-                open,
-                layout,
-                lock: files::lock(job),
-                unlink: job.flag("unlink"),
-                unlink_each_loop: job.flag("unlink_each_loop"),
-                scheduler: job.set_text("ioscheduler"),
-            },
-            load,
-            content: content::content(job),
-            process: process::process(job, survey.facts, messages),
-            record: record::record(job),
-            reporting: reporting::reporting(job),
-        };
-        for instance in 0..place.instances {
+        let others = (1..place.instances).rev();
+        let common = self.common(job, place);
+        for instance in std::iter::once(0).chain(others) {
             if !self.messages.errors.is_empty() && instance > 0 {
                 return;
             }
-            let mut plan = template.clone();
-            let index = plans.len();
-            plan.identity.instance = instance;
-            plan.identity.index = index;
-            plan.load.seed = seeds::mix(base, index as u64);
-            plan.process.cpus = cpus.as_ref().map(|c| c.of(index));
-            let paths = naming.paths(instance);
-            let (survey, messages) = (&mut self.survey, &mut self.messages);
-            let planned = files::plan(job, paths, instance, &wanted, usage, survey, messages);
-            checks::room(job, planned.iter().map(|f| f.len), block, messages);
-            plan.end.bytes = finish::bytes(job, &planned, block);
-            plan.target.open_files = files::open_files(job, planned.len());
-            plan.target.files = planned;
+            let plan = self.instance(&common, instance, plans.len());
             plans.push(plan);
         }
+    }
+
+    fn common<'j>(&mut self, job: Reading<'j>, place: Section) -> Common<'j> {
+        let Self { terms, survey, messages, .. } = self;
+        let engine = engine::engine(job, messages);
+        let blocks = blocks::sizes(job, messages);
+        let load = load::load(job, &blocks, messages);
+        let block = blocks::smallest(&blocks, load.mix);
+        let open = open::open(job, load.mix, terms.readonly);
+        let layout = open::layout(job);
+        let base = seeds::base(job, self.fresh);
+        checks::read_only_run(job, load.mix, terms.readonly, messages);
+        checks::size_holds_block(job, block, messages);
+        checks::without_effect(job, &engine, &open, &load, messages);
+        let usage = Usage {
+            mix: load.mix,
+            is_virtual: engine::is_virtual(&engine),
+            stated: files::stated(job),
+            access: Access::of(job, &open, block),
+            layout,
+        };
+        Common {
+            job,
+            wanted: Wanted::read(job, u64::from(block), base, messages),
+            naming: Naming::read(job, survey, messages),
+            cpus: CpuSet::read(job, survey.facts, messages),
+            usage,
+            base,
+            block,
+            template: JobPlan {
+                identity: identity(job, &place),
+                depth: depth::depth(job, &engine, messages),
+                engine,
+                start: place.start,
+                end: finish::end(job, messages),
+                target: files::target(job, open, layout, messages),
+                load,
+                content: content::content(job),
+                process: process::process(job, survey.facts, messages),
+                record: record::record(job),
+                reporting: reporting::reporting(job),
+            },
+        }
+    }
+
+    fn instance(&mut self, common: &Common, instance: u32, index: usize) -> JobPlan {
+        let Common { job, wanted, usage, block, .. } = common;
+        let (survey, messages) = (&mut self.survey, &mut self.messages);
+        let paths = common.naming.paths(instance);
+        let planned = files::plan(*job, paths, instance, wanted, *usage, survey, messages);
+        checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
+        let mut plan = common.template.clone();
+        plan.identity.instance = instance;
+        plan.identity.index = index;
+        plan.load.seed = seeds::mix(common.base, index as u64);
+        plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
+        plan.end.bytes = finish::bytes(*job, &planned, *block);
+        plan.target.open_files = files::open_files(*job, planned.len());
+        plan.target.files = planned;
+        plan
     }
 }
 
