@@ -1,5 +1,6 @@
 //! The whole of `resolve`, on a machine made up for it.
 
+mod arbitrary;
 mod fields;
 mod machine;
 mod names;
