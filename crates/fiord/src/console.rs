@@ -149,12 +149,10 @@ impl Observer for Console {
 /// A job's failure: the first line has the parts that scripts look for (`err=28/`, `func=`,
 /// `error=`), the second says where and what to do.
 fn failure(job: &str, pid: u32, error: &JobError) -> String {
-    let meaning = match error.errno {
-        0 => "none of the system's".to_owned(),
-        errno => fiord_sys::errno::text(errno).to_string(),
-    };
+    let errno = error.reported_errno();
+    let meaning = fiord_sys::errno::text(errno);
     let file = error.file.as_ref().map_or("-".to_owned(), |path| path.display().to_string());
-    let (errno, func) = (error.errno, error.op);
+    let func = error.op;
     format!(
         "fio: pid={pid}, err={errno}/file:{file}, func={func}, error={meaning}\n  \
          job {job}: {error}\n"

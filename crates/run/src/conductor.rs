@@ -449,7 +449,11 @@ impl<'a> Conductor<'a> {
         JobFacts {
             pid: self.run.jobs[index].tid.load(Ordering::Relaxed),
             start_ms: book.start_ms,
-            error: book.finished.as_ref().and_then(|f| f.first_error()).map_or(0, reported_errno),
+            error: book
+                .finished
+                .as_ref()
+                .and_then(|f| f.first_error())
+                .map_or(0, JobError::reported_errno),
             eta_s: None,
             watch: &book.watch,
         }
@@ -487,12 +491,6 @@ fn raise_limits(plan: &Plan) {
     const SPARE: u64 = 64;
     let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
     let _ = fiord_sys::limits::raise_open_files(files + SPARE);
-}
-
-/// The errno that a report shows: what has none is `EIO`, so that a failed job never shows 0.
-fn reported_errno(error: &JobError) -> i32 {
-    const EIO: i32 = 5;
-    if error.errno == 0 { EIO } else { error.errno }
 }
 
 fn outcome(book: &Book) -> Outcome {

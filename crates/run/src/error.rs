@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use fiord_sys::errno;
+
 /// What stopped one job. The others go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobError {
@@ -30,6 +32,15 @@ impl JobError {
     }
 }
 
+impl JobError {
+    /// The errno that reports and scripts see: a cause without one counts as `EIO`, so that a job
+    /// that failed never shows 0.
+    pub fn reported_errno(&self) -> i32 {
+        const EIO: i32 = 5;
+        if self.errno == 0 { EIO } else { self.errno }
+    }
+}
+
 impl std::fmt::Display for JobError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} failed", self.op)?;
@@ -40,7 +51,7 @@ impl std::fmt::Display for JobError {
             write!(f, " at offset {offset}")?;
         }
         if self.errno != 0 {
-            write!(f, ": {}", std::io::Error::from_raw_os_error(self.errno))?;
+            write!(f, ": {} ({})", errno::text(self.errno), errno::name(self.errno))?;
         }
         if !self.detail.is_empty() {
             write!(f, ": {}", self.detail)?;

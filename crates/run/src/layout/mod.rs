@@ -122,9 +122,11 @@ fn make(
     let needed = plan.size_needed.unwrap_or(0);
     let fd = open_to_make(job, plan)?;
     let layout = &job.target.layout;
-    if let Err(error) = file::allocate(fd.as_fd(), how(layout.fallocate), present, needed - present)
+    let allocated = file::allocate(fd.as_fd(), how(layout.fallocate), present, needed - present);
+    // That there is no room is met, and told, by what writes there.
+    if let Err(error) = allocated
+        && error.errno != ENOSPC
     {
-        // Not fatal: writing shows whether there really is no room, and says so better.
         let what =
             format!("fallocate of {} failed: {error}; going on without", plan.path.display());
         overseer.warning(&what);

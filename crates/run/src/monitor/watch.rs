@@ -6,8 +6,9 @@ use fiord_stat::windows::Windows;
 
 use crate::control::{JobControl, Phase, StopReason};
 
-/// How much later than its run time a job is told to end: its own clock is to come first.
-const GRACE: u64 = 2_000_000;
+/// How much later than its run time a job is told to end: its own clock, which begins when its
+/// thread was woken, is to come first.
+const GRACE: u64 = 50_000_000;
 
 /// Follows one job.
 #[derive(Debug, Default)]

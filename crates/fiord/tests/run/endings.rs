@@ -1,0 +1,121 @@
+//! Runs that do not end by themselves, and jobs that fail.
+
+use std::time::{Duration, Instant};
+
+use crate::fiord::{Place, end, signal, work};
+
+const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
+const SOON: Duration = Duration::from_secs(20);
+
+/// Time for a process to install its handlers and to do some work.
+fn a_while() {
+    std::thread::sleep(Duration::from_millis(500));
+}
+
+#[test]
+fn ctrl_c_and_sigterm_end_with_a_complete_report() {
+    let place = Place::new();
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        let child =
+            place.start(&format!("{LONG} --name=b --size=1m --stonewall --output-format=json"));
+        a_while();
+        signal(&child, name);
+        let ran = end(child, SOON);
+        assert_eq!(ran.status, Some(128), "{ran:?}");
+        assert!(ran.err.contains(&format!("fio: terminating on signal {number}")), "{ran:?}");
+        let jobs = work(&ran.json());
+        assert_eq!(jobs.len(), 2);
+        assert!(jobs[0].2[0].1 > 0, "{jobs:?}");
+        assert_eq!(jobs[1].2[0].1, 0, "{jobs:?}");
+    }
+}
+
+#[test]
+fn sigusr1_reports_and_goes_on() {
+    let place = Place::new();
+    let line = LONG.replace("runtime=60", "runtime=1500ms");
+    let child = place.start(&format!("{line} --output-format=json"));
+    a_while();
+    signal(&child, "USR1");
+    let ran = end(child, SOON);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let document = ran.json();
+    let interval = document["fiord"]["intervals"][0].clone();
+    let earlier = work(&interval)[0].2[0].1;
+    assert!(earlier > 0 && earlier < work(&document)[0].2[0].1, "{earlier}");
+
+    let child = place.start(&line);
+    a_while();
+    signal(&child, "USR1");
+    let ran = end(child, SOON);
+    assert_eq!(ran.out.matches("Run status group 0").count(), 2, "{ran:?}");
+}
+
+#[test]
+fn a_layout_that_is_cut_short_leaves_nothing() {
+    let place = Place::new();
+    let child = place.start("--name=a --rw=read --size=200g --fallocate=none --output-format=json");
+    a_while();
+    signal(&child, "INT");
+    let ran = end(child, SOON);
+    assert_eq!(ran.status, Some(128), "{ran:?}");
+    assert_eq!(work(&ran.json())[0].2[0].1, 0);
+    assert!(place.names().is_empty(), "{:?}", place.names());
+}
+
+#[test]
+fn a_full_device_stops_one_job_and_no_other() {
+    let place = Place::new();
+    let line = "--filesize=1m --name=a --filename=/dev/full --rw=write --bs=4k --size=1m --name=b --rw=read \
+                --bs=4k --size=1m --ioengine=null --output-format=json";
+    let ran = place.run(line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let jobs = work(&ran.json());
+    assert_eq!((jobs[0].1, jobs[1].1), (28, 0));
+    assert_eq!(jobs[1].2[0].1, 256);
+    for part in ["err=28/file:/dev/full", "error=No space left on device", "offset 0", "ENOSPC"] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_file_that_gets_shorter_is_named() {
+    let place = Place::new();
+    for engine in ["psync", "mmap", "io_uring"] {
+        place.write("f", vec![1u8; 8 << 20]);
+        let line = format!(
+            "--name=a --filename=f --rw=read --bs=4k --size=8m --ioengine={engine} --time_based \
+             --runtime=60 --output-format=json"
+        );
+        let child = place.start(&line);
+        a_while();
+        let file = std::fs::OpenOptions::new().write(true).open(place.path("f")).unwrap();
+        file.set_len(1 << 20).unwrap();
+        let ran = end(child, SOON);
+        assert_eq!(ran.status, Some(1), "{engine}: {ran:?}");
+        assert_ne!(work(&ran.json())[0].1, 0, "{engine}");
+        assert!(ran.err.contains("file:f") && ran.err.contains("offset"), "{engine}: {}", ran.err);
+    }
+}
+
+#[test]
+fn run_times_are_kept() {
+    let place = Place::new();
+    let line = LONG.replace("runtime=60", "runtime=700ms");
+    let from = Instant::now();
+    let document = place.run(&format!("{line} --output-format=json")).ok().json();
+    let ms = document["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+    assert!((690..=760).contains(&ms), "{ms}");
+    assert!(from.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn errors_of_commands_before_a_job_fail_it() {
+    let place = Place::new();
+    place.write("j.fio", "[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun=echo hello && exit 3\n");
+    let ran = place.run("j.fio --output-format=json");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(place.path("a.prerun.txt")).unwrap(), "hello\n");
+    assert!(ran.err.contains("exit 3"), "{}", ran.err);
+    ran.json();
+}

@@ -1,0 +1,89 @@
+//! One body over all engines that do real I/O, and the eleven words of `rw`.
+
+use crate::fiord::{Place, work};
+
+const FILE_ENGINES: [&str; 8] =
+    ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring"];
+
+/// Words, and I/Os read and written of 64 blocks; mixes are checked by their sum.
+const WORDS: [&str; 8] =
+    ["read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "read:4k"];
+
+#[test]
+fn every_engine_moves_every_block_once() {
+    let place = Place::new();
+    for engine in FILE_ENGINES {
+        for word in WORDS {
+            let line = format!(
+                "--name=j --rw={word} --bs=4k --size=256k --io_size=256k --ioengine={engine} \
+                 --iodepth=4 --output-format=json"
+            );
+            let ran = place.run(&line);
+            assert_eq!(ran.status, Some(0), "{engine} {word}: {ran:?}");
+            let jobs = work(&ran.json());
+            let (_, error, dirs) = &jobs[0];
+            assert_eq!(*error, 0);
+            let bytes: u64 = dirs.iter().map(|d| d.0).sum();
+            let ios: u64 = dirs.iter().map(|d| d.1).sum();
+            assert_eq!((bytes, ios), (256 << 10, 64), "{engine} {word}: {dirs:?}");
+        }
+        std::fs::remove_file(place.path("j.0.0")).unwrap();
+    }
+}
+
+#[test]
+fn trims_on_the_engine_without_a_device() {
+    let place = Place::new();
+    for (word, writes) in [("trim", 0), ("randtrim", 0), ("trimwrite", 64), ("randtrimwrite", 64)] {
+        let line = format!(
+            "--name=j --rw={word} --bs=4k --size=256k --ioengine=null --output-format=json"
+        );
+        let jobs = work(&place.run(&line).ok().json());
+        assert_eq!(jobs[0].2.map(|d| d.1), [0, writes, 64], "{word}");
+    }
+}
+
+#[test]
+fn written_data_is_what_the_pattern_says() {
+    let place = Place::new();
+    for engine in FILE_ENGINES {
+        let line = format!(
+            "--name=j --rw=randwrite --bs=4k --size=128k --ioengine={engine} --iodepth=8 \
+             --buffer_pattern=0xdeadbeef"
+        );
+        place.run(&line).ok();
+        let bytes = std::fs::read(place.path("j.0.0")).unwrap();
+        assert_eq!(bytes.len(), 128 << 10, "{engine}");
+        assert!(
+            bytes.chunks(4).all(|c| c == [0xde, 0xad, 0xbe, 0xef]),
+            "{engine}: {:x?}",
+            &bytes[..8]
+        );
+        std::fs::remove_file(place.path("j.0.0")).unwrap();
+    }
+}
+
+#[test]
+fn counts_equal_those_of_fio() {
+    let place = Place::new();
+    let lines = [
+        "--rw=read --bs=4k --size=1m",
+        "--rw=randread --bs=4k --size=1m --io_size=300k",
+        "--rw=write --bs=7k --size=1m",
+        "--rw=randwrite --bs=4k --size=1m --norandommap",
+        "--rw=read --bs=64k --size=1m --loops=3",
+        "--rw=randread --bs=4k --size=1m --number_ios=77",
+        "--rw=write --bs=16k --size=1m --fsync=4",
+        "--rw=read --bs=4k --size=1m --offset=512k",
+        "--rw=randread --bs=4k --size=1m --nrfiles=4",
+    ];
+    for line in lines {
+        let line = format!("--name=j {line} --output-format=json");
+        let Some(fio) = place.fio(&line) else { return };
+        let ours = place.run(&line).ok();
+        assert_eq!(work(&ours.json()), work(&fio.json()), "{line}");
+        for name in place.names() {
+            std::fs::remove_file(place.path(&name)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Runs the binary in a directory of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A directory that goes away with the test.
+pub struct Place(PathBuf);
+
+impl Place {
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = path.join(format!("run-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// The names in it, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, line: &str) -> Command {
+        self.program(env!("CARGO_BIN_EXE_fiord"), line)
+    }
+
+    fn program(&self, program: &str, line: &str) -> Command {
+        let mut command = Command::new(program);
+        command.args(line.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs to the end.
+    pub fn run(&self, line: &str) -> Ran {
+        Ran::from(self.command(line).output().unwrap())
+    }
+
+    /// The same with fio, where there is one.
+    pub fn fio(&self, line: &str) -> Option<Ran> {
+        self.program("fio", line).output().ok().map(Ran::from)
+    }
+
+    /// Starts it, with its output kept.
+    pub fn start(&self, line: &str) -> Child {
+        self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a run printed.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Ran {
+            status: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.status, Some(0), "{self:?}");
+        self
+    }
+
+    /// The whole of standard output as one document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        // fio itself writes text before the document now and then.
+        let from = if self.out.starts_with('{') { 0 } else { self.out.find("\n{").unwrap_or(0) };
+        match serde_json::from_str(&self.out[from..]) {
+            Ok(value) => value,
+            Err(e) => panic!("{e}: {self:?}"),
+        }
+    }
+}
+
+/// Of each job: name, error, and bytes and I/Os read, written and trimmed.
+pub fn work(document: &Value) -> Vec<(String, i64, [(u64, u64); 3])> {
+    let jobs = document["jobs"].as_array().unwrap();
+    let one = |job: &Value| {
+        let dirs = ["read", "write", "trim"].map(|dir| {
+            let number = |key: &str| job[dir][key].as_u64().unwrap();
+            (number("io_bytes"), number("total_ios"))
+        });
+        let name = job["jobname"].as_str().unwrap().to_owned();
+        (name, job["error"].as_i64().unwrap(), dirs)
+    };
+    jobs.iter().map(one).collect()
+}
+
+/// Sends a signal.
+pub fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
+    assert!(status.unwrap().success());
+}
+
+/// Waits for the end, but not for ever.
+#[track_caller]
+pub fn end(mut child: Child, at_most: Duration) -> Ran {
+    let from = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if from.elapsed() > at_most {
+            let _ = child.kill();
+            panic!("it did not end: {:?}", Ran::from(child.wait_with_output().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ran::from(child.wait_with_output().unwrap())
+}

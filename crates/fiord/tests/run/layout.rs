@@ -1,0 +1,55 @@
+//! Files before the run.
+
+use crate::fiord::{Place, work};
+
+#[test]
+fn files_to_read_are_written_first() {
+    let place = Place::new();
+    let ran = place.run("--name=a --rw=read --bs=64k --size=3m --nrfiles=3").ok();
+    assert!(ran.out.contains("a: Laying out IO files (3 files / total 3MiB)\n"), "{}", ran.out);
+    assert_eq!(place.names(), ["a.0.0", "a.0.1", "a.0.2"]);
+    let bytes = std::fs::read(place.path("a.0.2")).unwrap();
+    assert_eq!(bytes.len(), 1 << 20);
+    assert!(bytes.chunks(512).all(|block| block.iter().any(|b| *b != 0)));
+    let ran = place.run("--name=a --rw=read --bs=64k --size=3m --nrfiles=3").ok();
+    assert!(!ran.out.contains("Laying out"), "{}", ran.out);
+}
+
+#[test]
+fn create_only_makes_and_stops() {
+    let place = Place::new();
+    let ran = place.run("--name=a --rw=read --size=1m --create_only=1 --output-format=json").ok();
+    assert_eq!(work(&ran.json())[0].2[0].1, 0);
+    assert_eq!(std::fs::metadata(place.path("a.0.0")).unwrap().len(), 1 << 20);
+}
+
+#[test]
+fn nothing_is_made_where_that_is_forbidden() {
+    let place = Place::new();
+    for rw in ["read", "write"] {
+        let ran = place.run(&format!("--name=a --rw={rw} --size=1m --allow_file_create=0"));
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        assert!(place.names().is_empty());
+        assert!(ran.err.contains("allow_file_create"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn files_go_where_they_are_told_and_away_at_the_end() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("d")).unwrap();
+    place.run("--name=a --rw=write --size=64k --directory=d").ok();
+    assert!(place.path("d/a.0.0").exists());
+    place.run("--name=b --rw=write --size=64k --unlink=1").ok();
+    assert_eq!(place.names(), ["d"]);
+}
+
+#[test]
+fn every_word_of_fallocate_works_or_says_why() {
+    let place = Place::new();
+    for word in ["none", "native", "posix", "keep", "truncate", "0", "1"] {
+        place.run(&format!("--name=a --rw=write --size=256k --fallocate={word}")).ok();
+        assert_eq!(std::fs::metadata(place.path("a.0.0")).unwrap().len(), 256 << 10, "{word}");
+        std::fs::remove_file(place.path("a.0.0")).unwrap();
+    }
+}

@@ -1,0 +1,10 @@
+//! The binary on real files: every engine, every ending, every output.
+
+mod endings;
+mod engines;
+mod fiord;
+mod golden;
+mod layout;
+mod order;
+mod output;
+mod wrong;

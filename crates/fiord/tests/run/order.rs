@@ -1,0 +1,79 @@
+//! Which job runs when, seen from outside.
+
+use std::time::{Duration, Instant};
+
+use crate::fiord::{Place, work};
+
+const TIMED: &str = "--ioengine=null --rw=read --bs=4k --size=1g --time_based";
+
+#[test]
+fn stonewalls_and_waits_run_one_after_another() {
+    let place = Place::new();
+    for last in ["--stonewall", "--wait_for=a"] {
+        let line = format!("{TIMED} --runtime=300ms --name=a --name=b {last} --output-format=json");
+        let from = Instant::now();
+        let ran = place.run(&line).ok();
+        assert!(from.elapsed() >= Duration::from_millis(600), "{last}");
+        let document = ran.json();
+        let start = |i: usize| document["jobs"][i]["job_start"].as_u64().unwrap();
+        assert!(start(1) >= start(0) + 300, "{last}: {} {}", start(0), start(1));
+    }
+}
+
+#[test]
+fn jobs_of_a_group_begin_together() {
+    let place = Place::new();
+    let line = format!("{TIMED} --runtime=300ms --numjobs=8 --name=a --output-format=json");
+    let document = place.run(&line).ok().json();
+    let starts: Vec<u64> =
+        (0..8).map(|i| document["jobs"][i]["job_start"].as_u64().unwrap()).collect();
+    let spread = starts.iter().max().unwrap() - starts.iter().min().unwrap();
+    assert!(spread <= 2, "{starts:?}");
+}
+
+#[test]
+fn a_delay_holds_back_one_job() {
+    let place = Place::new();
+    let line = format!(
+        "{TIMED} --runtime=300ms --name=a --name=b --startdelay=400ms --output-format=json"
+    );
+    let document = place.run(&line).ok().json();
+    let start = |i: usize| document["jobs"][i]["job_start"].as_u64().unwrap();
+    let later = start(1) - start(0);
+    assert!((395..600).contains(&later), "{later}");
+}
+
+#[test]
+fn exitall_ends_the_group() {
+    let place = Place::new();
+    let line = format!(
+        "{TIMED} --exitall --name=a --runtime=300ms --name=b --runtime=60 --output-format=json"
+    );
+    let from = Instant::now();
+    let jobs = work(&place.run(&line).ok().json());
+    assert!(from.elapsed() < Duration::from_secs(20));
+    assert!(jobs.iter().all(|job| job.2[0].1 > 0));
+}
+
+#[test]
+fn ramp_time_is_not_measured() {
+    let place = Place::new();
+    let line = format!("{TIMED} --runtime=400ms --ramp_time=400ms --name=a --output-format=json");
+    let from = Instant::now();
+    let document = place.run(&line).ok().json();
+    assert!(from.elapsed() >= Duration::from_millis(800));
+    let ms = document["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+    assert!((390..500).contains(&ms), "{ms}");
+}
+
+#[test]
+fn a_thousand_jobs_are_quick_and_small() {
+    let place = Place::new();
+    let line = "--name=a --ioengine=null --rw=randread --bs=4k --size=64k --numjobs=1000 \
+                --group_reporting --output-format=json";
+    let from = Instant::now();
+    let document = place.run(line).ok().json();
+    // Under 2 s when built for speed and alone; a debug build shares its CPUs with other tests.
+    assert!(from.elapsed() < Duration::from_secs(20), "{:?}", from.elapsed());
+    assert_eq!(work(&document)[0].2[0].1, 16 * 1000);
+}
