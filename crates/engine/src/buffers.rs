@@ -6,6 +6,9 @@ use fiord_sys::memory::{Region, Source};
 
 use crate::{EngineConfig, EngineError, Slot};
 
+/// More I/Os at once than any kernel interface takes; a bound for what is kept for each.
+const MAX_SLOTS: u32 = 1 << 20;
+
 /// One buffer a slot, each aligned to a page or more. Pages are touched only when used.
 #[derive(Debug)]
 pub struct Buffers {
@@ -24,6 +27,10 @@ unsafe impl Send for Buffers {}
 impl Buffers {
     /// Makes them as the configuration says.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        if config.slots == 0 || config.slots > MAX_SLOTS {
+            let what = format!("iodepth={} is not possible", config.slots);
+            return Err(EngineError::plain(what).help(format!("iodepth is 1 to {MAX_SLOTS}")));
+        }
         let page = host::page_size();
         let align = (config.memory_align as usize).max(page);
         let bytes = config.buffer_bytes as usize;
@@ -109,5 +116,64 @@ fn source(memory: &Memory) -> Source {
         Memory::Mmap(path) => Source::Mmap(path),
         Memory::MmapHuge(path) => Source::MmapHuge(path),
         Memory::MmapShared(path) => Source::MmapShared(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::EnginePlan;
+
+    use super::*;
+
+    fn config(slots: u32, bytes: u32) -> EngineConfig {
+        EngineConfig::plain(EnginePlan::Null, slots, bytes)
+    }
+
+    #[test]
+    fn every_kind_of_memory_gives_aligned_buffers_apart_from_each_other() {
+        for memory in [Memory::Malloc, Memory::Shm, Memory::Mmap(None), Memory::MmapShared(None)] {
+            for align in [1, 4096, 1 << 21] {
+                let config =
+                    EngineConfig { memory: memory.clone(), memory_align: align, ..config(3, 5000) };
+                let mut buffers = Buffers::new(&config).unwrap();
+                for slot in 0..3 {
+                    let data = buffers.slice(slot);
+                    assert_eq!(
+                        (data.len(), data.as_ptr() as usize % align.max(4096) as usize),
+                        (5000, 0)
+                    );
+                    data.fill(slot as u8 + 1);
+                }
+                for slot in 0..3 {
+                    assert!(buffers.slice(slot).iter().all(|b| *b == slot as u8 + 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn spans_stay_in_their_buffer() {
+        let buffers = Buffers::new(&config(2, 4096)).unwrap();
+        let base = buffers.span(0, 0, 4096).unwrap();
+        assert_eq!(buffers.span(1, 96, 4000), Some(base.wrapping_add(4096 + 96)));
+        assert_eq!(buffers.span(1, 4096, 0), Some(base.wrapping_add(8192)));
+        assert_eq!(buffers.span(1, 97, 4000), None);
+        assert_eq!(buffers.span(1, u32::MAX, u32::MAX), None);
+        assert_eq!(buffers.span(2, 0, 0), None);
+    }
+
+    #[test]
+    fn untouched_buffers_cost_nothing() {
+        let before = fiord_sys::usage::memory().unwrap().resident;
+        let _buffers = Buffers::new(&config(1024, 1 << 20)).unwrap();
+        let after = fiord_sys::usage::memory().unwrap().resident;
+        assert!(after.saturating_sub(before) < 64 << 20);
+    }
+
+    #[test]
+    fn more_than_there_can_be_is_an_error() {
+        for (slots, bytes) in [(0, 4096), (u32::MAX, 4096), (MAX_SLOTS, u32::MAX)] {
+            Buffers::new(&config(slots, bytes)).unwrap_err();
+        }
     }
 }

@@ -135,6 +135,23 @@ fn what_is_in_flight_ends_before_the_engine_does() {
 }
 
 #[test]
+fn a_depth_beyond_the_kernels_is_full_in_between() {
+    const SLOTS: u32 = 40_000;
+    let mut engine = IoUring::new(&EngineConfig::plain(uring(|_| {}), SLOTS, 512)).unwrap();
+    attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
+    let read = Op { len: 512, ..op(OpKind::Read, 0) };
+    let taken = (0..SLOTS).take_while(|s| engine.queue(*s, &read) == Queued::Pending).count();
+    assert_eq!(taken, 32_768);
+    let mut done = Completions::with_capacity(SLOTS);
+    engine.reap(ALL, &mut done).unwrap();
+    assert_eq!(done.len(), taken);
+    assert_eq!(engine.queue(SLOTS - 1, &read), Queued::Pending);
+    done.clear();
+    engine.reap(ALL, &mut done).unwrap();
+    assert_eq!(done.as_slice(), [(SLOTS - 1, Outcome::ok(512))]);
+}
+
+#[test]
 fn several_files_are_told_apart() {
     for register_files in [false, true] {
         let mut config = config(uring(|p| p.register_files = register_files), 4);
@@ -204,7 +221,8 @@ fn what_the_kernel_lacks_is_named_with_the_option() {
         ("nowait", uring(|p| p.nowait = true)),
     ];
     for (option, plan) in plans {
-        let mut engine = IoUring::new(&config(plan, 1)).unwrap();
+        let config = EngineConfig { direct: option == "hipri", ..config(plan, 1) };
+        let mut engine = IoUring::new(&config).unwrap();
         let mut done = Completions::with_capacity(1);
         let result = engine.attach(0, &file.target(4 * B, false)).and_then(|()| {
             engine.queue(0, &op(OpKind::Read, 0));
@@ -243,4 +261,7 @@ fn impossible_wishes_are_refused_with_a_remedy() {
 
     let error = Libaio::new(&config(LIBAIO, i32::MAX as u32)).unwrap_err();
     assert!(error.help.unwrap().contains("iodepth"));
+
+    let error = IoUring::new(&config(uring(|p| p.hipri = true), 1)).unwrap_err();
+    assert!(error.help.unwrap().contains("direct=1"));
 }

@@ -9,7 +9,7 @@ use crate::error::last_errno;
 /// What the ring is to be like.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish {
-    /// Entries of both queues at least; a kernel limit (32768) may make it fewer.
+    /// Entries of both queues at least, but no more than the kernel's limit of 32768.
     pub entries: u32,
     /// Polled completions.
     pub iopoll: bool,
@@ -312,13 +312,25 @@ impl Ring {
         count
     }
 
-    /// Whether the kernel knows these operations; false also where it cannot be asked (before 5.6).
-    pub fn supports(&self, ops: &[u8]) -> bool {
+    /// Which operations the kernel knows.
+    pub fn operations(&self) -> Operations {
         // SAFETY: all-zero is a valid probe.
         let mut probe: Probe = unsafe { std::mem::zeroed() };
-        // SAFETY: `probe` has room for 256 operations.
-        let asked = unsafe { self.register(REGISTER_PROBE, (&raw mut probe).cast(), 256) };
-        asked.is_ok() && ops.iter().all(|op| probe.ops[*op as usize].flags & 1 != 0)
+        // SAFETY: `probe` has room for 256 operations. Where it cannot be asked (before Linux 5.6)
+        // the probe stays zero: none is known.
+        let _ = unsafe { self.register(REGISTER_PROBE, (&raw mut probe).cast(), 256) };
+        Operations(Box::new(probe))
+    }
+}
+
+/// Operations that the kernel knows.
+#[derive(Debug)]
+pub struct Operations(Box<Probe>);
+
+impl Operations {
+    /// Whether this is one of them.
+    pub fn has(&self, op: u8) -> bool {
+        self.0.ops[usize::from(op)].flags & 1 != 0
     }
 }
 
@@ -331,6 +343,9 @@ impl Drop for Ring {
         }
     }
 }
+
+/// The kernel's limit on submission entries (`IORING_MAX_ENTRIES`).
+const MAX_ENTRIES: u32 = 32768;
 
 const DEFERRED: u32 =
     SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN | SETUP_TASKRUN_FLAG | SETUP_SUBMIT_ALL;
@@ -360,16 +375,17 @@ fn set_up(wish: Wish, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
     if wish.sqpoll_cpu.is_some() {
         base |= SETUP_SQ_AFF;
     }
+    let entries = wish.entries.min(MAX_ENTRIES);
     let mut errno = libc::EINVAL;
     for step in steps {
         let mut params = Params {
             flags: base | step,
-            cq_entries: wish.entries.next_power_of_two(),
+            cq_entries: entries.next_power_of_two(),
             sq_thread_cpu: wish.sqpoll_cpu.unwrap_or(0),
             ..Default::default()
         };
         // SAFETY: `params` is read and written by the call.
-        let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, wish.entries, &raw mut params) };
+        let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, entries, &raw mut params) };
         if fd >= 0 {
             // SAFETY: the kernel just made this descriptor, and nobody else has it.
             return Ok((unsafe { OwnedFd::from_raw_fd(fd as i32) }, params));
@@ -437,7 +453,7 @@ mod tests {
     fn the_best_ring_is_had_where_the_kernel_is_new() {
         let ring = Ring::new(wish(false)).unwrap();
         assert_eq!(ring.entries(), 8);
-        assert!(ring.supports(&[OP_READV]));
-        assert!(!ring.supports(&[255]));
+        assert!(ring.operations().has(OP_READV));
+        assert!(!ring.operations().has(255));
     }
 }

@@ -22,6 +22,10 @@ impl IoUring {
             EnginePlan::IoUring(options) => options,
             _ => IoUringPlan { nonvectored: true, ..Default::default() },
         };
+        if options.hipri && !config.direct {
+            return Err(EngineError::plain("hipri=1: only direct I/O can be polled for")
+                .help("set direct=1, or drop hipri=1"));
+        }
         let ring = Ring::new(Wish {
             entries: config.slots,
             iopoll: options.hipri,
@@ -32,7 +36,8 @@ impl IoUring {
         let buffers = Buffers::new(config)?;
         let (read_flags, write_flags) = flags::of(options.uncached, options.nowait, config.atomic);
         // READ and WRITE came with Linux 5.6; before that there were only vectors.
-        let single = options.nonvectored && ring.supports(&[OP_READ, OP_WRITE]);
+        let known = ring.operations();
+        let single = options.nonvectored && known.has(OP_READ) && known.has(OP_WRITE);
         let (read_op, write_op) = if options.fixed_buffers {
             (OP_READ_FIXED, OP_WRITE_FIXED)
         } else if single {
@@ -65,9 +70,9 @@ impl IoUring {
             in_flight: 0,
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
             buffer_per_slot: false,
-            ring_syncs: ring.supports(&[OP_SYNC_FILE_RANGE]),
-            ring_fallocate: ring.supports(&[OP_FALLOCATE]),
-            ring_discard: ring.supports(&[OP_URING_CMD]),
+            ring_syncs: known.has(OP_SYNC_FILE_RANGE),
+            ring_fallocate: known.has(OP_FALLOCATE),
+            ring_discard: known.has(OP_URING_CMD),
             trims: vec![no_op; config.slots as usize],
             lacks: None,
             ring,
