@@ -82,9 +82,16 @@ impl Diagnostic {
     }
 }
 
-/// All messages, one after the other.
+/// As many messages as anybody reads at once.
+const MOST: usize = 20;
+
+/// The messages, one after the other; of very many the first ones and how many more there are.
 pub fn render(all: &[Diagnostic], color: bool) -> String {
-    all.iter().map(|d| d.render(color)).collect()
+    let mut text: String = all.iter().take(MOST).map(|d| d.render(color)).collect();
+    if all.len() > MOST {
+        text.push_str(&format!("fio: and {} more\n", all.len() - MOST));
+    }
+    text
 }
 
 /// The line that a message shows.

@@ -46,6 +46,20 @@ fn what_was_not_set_has_its_default() {
 }
 
 #[test]
+fn a_job_called_global_sets_defaults() {
+    let run =
+        command(&["--name=global", "--bs=8k", "--name=a", "--name=global", "--bs=16k", "--name=b"]);
+    assert_eq!(run.jobs.len(), 2);
+    assert_eq!(run.jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(run.jobs[0].triple("bs"), Some([8192; 3]));
+    assert_eq!(run.jobs[1].triple("bs"), Some([16384; 3]));
+    let shown =
+        command(&["--showcmd", "--bs=8k", "--name=a", "--name=global", "--bs=16k", "--name=b"]);
+    let text = "fio --bs=8k --name=a --name=global --bs=16k --name=b \n";
+    assert_eq!(shown.action, Action::ShowCmd(text.into()));
+}
+
+#[test]
 fn options_and_files_may_be_mixed_and_options_come_first() {
     let mut loader = Memory::job("[global]\nbs=8k\n[f]\nsize=1m\n");
     loader.files.push(("second.fio".into(), "[g]\n[h]\n".into()));
@@ -126,7 +140,7 @@ fn actions_that_only_print() {
     assert!(printed(&["--enghelp"]).contains("\tio_uring\n"));
     assert!(printed(&["--enghelp=io_uring"]).contains("sqthread_poll "));
     assert!(printed(&["--enghelp=libaio,userspace_reap"]).contains("engines: libaio"));
-    assert!(printed(&["--unsupported"]).contains("not supported yet"));
+    assert!(crate::unsupported::list().contains("not supported yet"));
     assert!(printed(&["--debug=help"]).contains("steadystate"));
     assert!(matches!(command(&["--parse-only"]).action, Action::ParseOnly));
     assert!(matches!(command(&[]).action, Action::NoJobs(_)));

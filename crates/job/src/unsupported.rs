@@ -21,11 +21,9 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
         }
         if let Some(what) = later(setting) {
             let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
-            out.push(
-                Diagnostic::error(what, Some(setting.place.clone())).help(
-                    "take it out, or run the job with fio; `--unsupported` lists all of them",
-                ),
-            );
+            out.push(Diagnostic::error(what, Some(setting.place.clone())).help(
+                "take it out, or run the job with fio; `fiord options --unsupported` lists all",
+            ));
         }
     }
     out

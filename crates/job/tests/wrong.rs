@@ -39,6 +39,8 @@ const OPTIONS: &[(&str, &str)] = &[
     ("percentile_list=", "percentile_list"),
     ("bssplit=", "bssplit"),
     ("ioengine=", "ioengine"),
+    ("description=", "description"),
+    ("thread=", "thread"),
     ("ioengine", "ioengine"),
     // Words.
     ("rw=sideways", "sideways"),

@@ -230,8 +230,8 @@ impl Reader<'_> {
         let word = named.and_then(|o| o.text.as_deref()).unwrap_or("psync");
         self.engine = table::find_engine(word).map_or("psync", |e| e.name);
         let place = raw.place();
-        // The name is the job's first setting, except for the globals, where it only opens them.
-        let options = if name == "global" { Vec::new() } else { vec![raw] };
+        // The name is the first setting, as fio lists it.
+        let options = vec![raw];
         self.out.sections.push(RawSection { name, place, options, command_line: true });
     }
 

@@ -130,7 +130,6 @@ impl Reading {
         match def.name {
             "version" => return stop(format!("{}\n", version())),
             "help" => return stop(help::help(&version())),
-            "unsupported" => return stop(crate::unsupported::list()),
             "cmdhelp" => {
                 return stop(match text {
                     None | Some("" | "all") => help::options(),
@@ -180,7 +179,13 @@ impl Reading {
         let (sections, bad) = file::sections(&name, named, loader);
         self.wrong.extend(bad);
         let mut assembler = Assembler::new(&*loader, self.command_globals.clone());
-        let mut steps: Vec<Step> = self.command_globals.iter().cloned().map(Step::Set).collect();
+        let mut steps: Vec<Step> = self
+            .command_globals
+            .iter()
+            .filter(|s| s.def.name != "name")
+            .cloned()
+            .map(Step::Set)
+            .collect();
         let mut new_group = number > 0;
         for section in &sections {
             self.sections_seen.push(section.name.clone());
@@ -211,7 +216,9 @@ impl Reading {
             if steps.iter().any(|s| matches!(s, Step::Open(_))) {
                 steps.push(Step::Open("global".into()));
             }
-            steps.extend(assembler.globals()[before..].iter().cloned().map(Step::Set));
+            // Not `name`, which would open a job.
+            let new = assembler.globals()[before..].iter().filter(|s| s.def.name != "name");
+            steps.extend(new.cloned().map(Step::Set));
             return false;
         };
         steps.push(Step::Open(job.name.clone()));

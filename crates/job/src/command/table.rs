@@ -97,6 +97,5 @@ pub static COMMANDS: &[CommandDef] = &[
     later("trigger", Required("COMMAND"), "What the trigger runs here"),
     later("trigger-remote", Required("COMMAND"), "What the trigger runs on servers"),
     built("aux-path", Required("DIR"), "Keep files about the run's state in DIR"),
-    built("unsupported", NoValue, "List what is known and not supported yet (fiord's own)"),
     later("latency-log", Required("FILE"), "Write logs of the latencies of all jobs together"),
 ];

@@ -15,7 +15,9 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
             (_, None) => Err(needs_value(def)),
         };
     };
-    if text.trim().is_empty() && !matches!(def.kind, Kind::Text) {
+    // Nothing is a value only where the name alone or the default stands for it too
+    // (`write_bw_log=`).
+    if text.trim().is_empty() && def.bare != Some("") && def.default != Some("") {
         return Err(needs_value(def));
     }
     match def.kind {
