@@ -21,7 +21,10 @@ pub enum LoadError {
         /// Bytes of a block.
         block: u32,
     },
-    /// Not built yet.
-    #[error("this combination of `rw`, block size, file and buffer options is not supported yet")]
-    NotBuilt,
+    /// A file of `buffer_pattern` that the caller has not read.
+    #[error("the file `{0}` of `buffer_pattern` was not read")]
+    PatternFile(String),
+    /// A pattern of no bytes: its files are empty.
+    #[error("`buffer_pattern` holds no bytes: name a file that is not empty, or give a pattern")]
+    NoPattern,
 }

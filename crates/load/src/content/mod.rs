@@ -1,10 +1,14 @@
 //! The bytes of a write. [`with_content`] picks the content for a job.
 
-pub mod random;
-pub mod scramble;
-pub mod steady;
+pub mod pattern;
+mod random;
+mod scramble;
+mod steady;
+#[cfg(test)]
+mod tests;
 
 use fiord_plan::JobPlan;
+use pattern::Pattern;
 use random::Refill;
 use scramble::Scramble;
 use steady::{Fixed, Zero};
@@ -23,7 +27,8 @@ pub trait ContentVisitor {
 ///
 /// `salt` makes the random bytes of this run different from those of other runs (the time of the
 /// start, say), so that storage that finds duplicates does not find the last run's; with 0 they
-/// depend on the job's seed alone.
+/// depend on the job's seed alone. Files in a pattern must have been read into bytes before, with
+/// [`pattern::with_files`].
 pub fn with_content<V: ContentVisitor>(
     job: &JobPlan,
     salt: u64,
@@ -35,6 +40,6 @@ pub fn with_content<V: ContentVisitor>(
         fiord_plan::Content::Fixed => Ok(visitor.visit(Fixed::new(lanes))),
         fiord_plan::Content::Scramble => Ok(visitor.visit(Scramble::new(lanes))),
         fiord_plan::Content::Refill => Ok(visitor.visit(Refill::new(lanes))),
-        fiord_plan::Content::Pattern(_) => Err(LoadError::NotBuilt),
+        fiord_plan::Content::Pattern(parts) => Ok(visitor.visit(Pattern::new(parts)?)),
     }
 }

@@ -44,7 +44,8 @@ impl General {
         }
         check(job, &sizes)?;
         let largest = used(load.mix).map(|d| sizes[d as usize].max()).max().unwrap_or(0);
-        let limits = Limits::new(job, largest);
+        let smallest = used(load.mix).map(|d| sizes[d as usize].min()).min().unwrap_or(0);
+        let limits = Limits::new(job, smallest, largest);
         let mut file_rng = Rng::new(load.seed, Purpose::File, 0);
         let files = Files::new(job, &mut file_rng);
         let motion = Motion::new(job, sizes, limits.timed());

@@ -40,9 +40,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a job whose largest block is `largest` bytes.
-    pub fn new(job: &JobPlan, largest: u32) -> Self {
-        let held: u64 = job.target.files.iter().map(|f| f.len).fold(0, u64::saturating_add);
+    /// Of a job whose blocks are between `smallest` and `largest` bytes.
+    pub fn new(job: &JobPlan, smallest: u32, largest: u32) -> Self {
+        let held = |of: fn(u64, u64) -> u64| {
+            let lens = job.target.files.iter().map(|f| of(f.len, smallest.max(1).into()));
+            lens.fold(0, u64::saturating_add)
+        };
+        let regions = held(|len, _| len);
+        let whole = held(|len, block| len / block * block);
         let timed = job.end.time_based && job.end.runtime.is_some();
         let loops = job.end.loops.max(1);
         let loop_bytes = if timed { u64::MAX } else { job.end.bytes };
@@ -58,7 +63,7 @@ impl Limits {
             passes_left: loops - 1,
             loops_left: loops - 1,
             loops,
-            resized: job.end.bytes != held,
+            resized: !(whole..=regions).contains(&job.end.bytes),
             trimwrite: job.load.mix == Mix::TrimWrite,
             rest: u64::from(largest),
             timed,
