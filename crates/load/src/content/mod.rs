@@ -1,7 +1,7 @@
 //! The bytes of a write. [`with_content`] picks the content for a job.
 
 pub mod pattern;
-mod random;
+pub mod random;
 mod scramble;
 mod steady;
 #[cfg(test)]
