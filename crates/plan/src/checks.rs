@@ -86,7 +86,7 @@ pub(crate) fn without_effect(
         );
     }
     if let EnginePlan::IoUring(ring) = engine
-        && ring.sqpoll_cpu.is_some()
+        && job.is_set("sqthread_poll_cpu")
         && !ring.sqpoll
     {
         messages.push(

@@ -82,7 +82,7 @@ pub(crate) fn known_nodes(
     if let Some(node) = nodes.iter().find(|n| !all.contains(n)) {
         messages.push(
             job.error(option, format!("there is no NUMA node {node}"))
-                .help(format!("there are {}", ranges(&all))),
+                .help(format!("the nodes of this machine are {}", ranges(&all))),
         );
     }
     nodes

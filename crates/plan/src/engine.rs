@@ -48,13 +48,14 @@ fn share(job: Reading, name: &str) -> u8 {
 }
 
 fn io_uring(job: Reading) -> IoUringPlan {
-    let sqpoll_cpu = job.set_count32("sqthread_poll_cpu");
+    let sqpoll = on(job, "sqthread_poll");
     IoUringPlan {
         hipri: on(job, "hipri"),
         fixed_buffers: on(job, "fixedbufs"),
         register_files: on(job, "registerfiles"),
-        sqpoll: on(job, "sqthread_poll"),
-        sqpoll_cpu,
+        sqpoll,
+        // Without the thread there is nothing to bind; `checks` says so.
+        sqpoll_cpu: job.set_count32("sqthread_poll_cpu").filter(|_| sqpoll),
         // -1, the default, takes the plain read and write where the kernel has them: Linux 5.6.
         nonvectored: !job.is_set("nonvectored") || job.int("nonvectored").unwrap_or(-1) != 0,
         uncached: on(job, "uncached"),

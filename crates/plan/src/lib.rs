@@ -3,8 +3,8 @@
 //! Every size, file, group, unit and default is resolved here; nothing after it reads an option by
 //! name, and nothing here does I/O on a target.
 //!
-//! [`resolve`] is the way in. One module a subject: where does a file's size come from? [`sizes`].
-//! What is a job's name made of on disk? `filename`.
+//! [`resolve`] is the way in. One module a subject: where does a file's size come from? `sizes`.
+//! What is a file called? `filename`.
 
 mod blocks;
 mod checks;

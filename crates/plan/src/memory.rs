@@ -27,14 +27,15 @@ pub(crate) fn align(job: Reading, page: u64, messages: &mut Messages) -> u64 {
         0 => page,
         a if a.is_power_of_two() => a,
         a => {
+            let next = a.checked_next_power_of_two().unwrap_or(page);
             messages.push(
-                job.error("iomem_align", format!("an alignment of {a} bytes is no power of two"))
-                    .help(format!(
-                        "write `iomem_align={}`",
-                        a.checked_next_power_of_two().unwrap_or(page)
-                    )),
+                job.warning(
+                    "iomem_align",
+                    format!("an alignment of {a} bytes is no power of two: {next} is used"),
+                )
+                .help(format!("write `iomem_align={next}`")),
             );
-            page
+            next
         }
     }
 }

@@ -282,6 +282,7 @@ fn warnings() {
     let machine = Fake::empty().disk("/dev/d", 1 << 20);
     let table = [
         ("--size=1m --iodepth=16", "queue depth will be capped at 1"),
+        ("--size=1m --iomem_align=3000", "is no power of two: 4096 is used"),
         ("--size=1m --time_based", "time_based requires a runtime/timeout setting"),
         ("--size=1m --ba=512 --rw=randread", "turns off randommap"),
         ("--size=1m --filename=/dev/nvme9n9", "there is no device `/dev/nvme9n9`"),
@@ -305,7 +306,6 @@ fn single_values_that_are_wrong() {
     let table = [
         ("--size=1m --rw=randread:0", "out of range"),
         ("--size=1m --file_service_type=random:x --nrfiles=2", "not a number from 1"),
-        ("--size=1m --iomem_align=3000", "no power of two"),
         ("--size=1m --atomic=1", "does not support atomic writes"),
         ("--size=1m --create_on_open=1", "still empty when the job reads it"),
         ("--size=1m --nrfiles=0", "no usable number of files"),
@@ -318,6 +318,18 @@ fn single_values_that_are_wrong() {
         let what = error(&Fake::empty(), &format!("--name=a {line}"));
         assert!(what.contains(part), "{line}: {what}");
     }
+}
+
+/// Many instances and many files cost little each.
+#[test]
+fn large_jobs() {
+    let machine = Fake::empty();
+    let begun = std::time::Instant::now();
+    assert_eq!(jobs(&machine, "--name=a --size=1m --numjobs=4000 --ioengine=null").len(), 4000);
+    let many = job(&machine, "--name=a --size=10g --nrfiles=100000");
+    assert_eq!(many.target.files.len(), 100_000);
+    assert_eq!(many.target.files[99_999].path.to_str(), Some("a.0.99999"));
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }
 
 /// A message says where: the setting's own text.
