@@ -18,7 +18,7 @@ pub struct Buffers {
     slots: u32,
     #[cfg(debug_assertions)]
     in_flight: Vec<bool>,
-    _region: Region,
+    region: Option<Region>,
 }
 
 // SAFETY: `base` points into the region that this value owns, which does not move.
@@ -46,7 +46,7 @@ impl Buffers {
             slots: config.slots,
             #[cfg(debug_assertions)]
             in_flight: vec![false; config.slots as usize],
-            _region: region,
+            region: Some(region),
         })
     }
 
@@ -79,6 +79,11 @@ impl Buffers {
     /// Where the region begins and the distance between buffers, to be registered with the kernel.
     pub(crate) fn region(&self) -> (*mut u8, usize) {
         (self.base, self.stride)
+    }
+
+    /// Never gives the memory back: the kernel may still be using it.
+    pub(crate) fn leak(&mut self) {
+        std::mem::forget(self.region.take());
     }
 
     /// Bytes of a buffer.

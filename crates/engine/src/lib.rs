@@ -180,7 +180,7 @@ pub struct Target {
 
 /// Why an engine cannot go on: not an I/O error (those are [`Outcome`]s).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
+#[error("{what}{}", .help.as_ref().map_or(String::new(), |help| format!("; {help}")))]
 pub struct EngineError {
     /// What failed and why, one sentence: the call, the errno's name and text.
     pub what: String,

@@ -333,7 +333,7 @@ impl Drop for IoUring {
         while self.in_flight > 0 {
             match self.ring.enter(1, true, None) {
                 Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
-                Err(_) => return,
+                Err(_) => return self.buffers.leak(),
             }
             self.in_flight -= self.ring.take(u32::MAX, |_| {});
         }

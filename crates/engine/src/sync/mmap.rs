@@ -1,7 +1,7 @@
 //! `mmap`: `memcpy` to and from a mapping of the file.
 //!
 //! What is used of a file is mapped as a whole, or a window of it that moves where it is larger
-//! than [`WINDOW`]. A mapping cannot make a file longer: a write past its end is `EIO`. Where an
+//! than 64 GiB. A mapping cannot make a file longer: a write past its end is `EIO`. Where an
 //! access would raise `SIGBUS` the op ends with an errno instead.
 
 use std::os::fd::OwnedFd;
