@@ -2,7 +2,7 @@
 //! `[global]` sections.
 
 use crate::diagnostic::Diagnostic;
-use crate::expand::expand;
+use crate::expand::{self, expand};
 use crate::load::Loader;
 use crate::option::def::{Kind, OptionDef, Scope};
 use crate::option::parse;
@@ -101,7 +101,7 @@ impl<'a> Assembler<'a> {
                     bases = bases_of(std::slice::from_ref(&setting), bases);
                     out.push(setting);
                 }
-                Err(e) => self.wrong.push(value_error(raw, text.as_deref(), e)),
+                Err(e) => self.wrong.push(value_error(raw, text.as_deref(), e, self.loader)),
             }
         }
         // Engine options come last, as fio lists them.
@@ -164,7 +164,12 @@ fn bases_of(settings: &[Setting], start: Bases) -> Bases {
     bases
 }
 
-fn value_error(raw: &RawOption, expanded: Option<&str>, e: ValueError) -> Diagnostic {
+fn value_error(
+    raw: &RawOption,
+    expanded: Option<&str>,
+    e: ValueError,
+    loader: &dyn Loader,
+) -> Diagnostic {
     let mut place = raw.text_place();
     // A part can be underlined only where what was read is what was typed.
     if let (Some((from, to)), true) = (e.span, expanded == raw.text.as_deref()) {
@@ -183,7 +188,19 @@ fn value_error(raw: &RawOption, expanded: Option<&str>, e: ValueError) -> Diagno
         what.push_str(&format!(" (the value became `{now}`)"));
     }
     let mut out = Diagnostic::error(what, Some(place));
-    out.help.extend(e.help);
+    // An unset variable is the reason more often than what is left without it.
+    let unset = match (&raw.text, raw.variables) {
+        (Some(text), true) => expand::unset(text, loader),
+        _ => Vec::new(),
+    };
+    out.help.extend(
+        unset.iter().map(|name| {
+            format!("the environment variable {name} is not set: run `{name}=… fiord …`")
+        }),
+    );
+    if unset.is_empty() {
+        out.help.extend(e.help);
+    }
     out
 }
 

@@ -40,15 +40,42 @@ fn plain_arithmetic(text: &str) -> Option<i128> {
     crate::expression::evaluate(text, counts).ok().map(|v| v.floor())
 }
 
+/// The variables that a text names and that are not set or empty.
+pub fn unset(text: &str, loader: &dyn Loader) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    walk(text, |part| {
+        if let Part::Variable(name) = part
+            && loader.variable(name).is_none_or(|v| v.is_empty())
+            && !names.iter().any(|n| n == name)
+        {
+            names.push(name.to_string());
+        }
+    });
+    names
+}
+
 fn environment(text: &str, loader: &dyn Loader) -> String {
     let mut out = String::with_capacity(text.len());
+    walk(text, |part| match part {
+        Part::Text(text) => out.push_str(text),
+        Part::Variable(name) => out.push_str(&loader.variable(name).unwrap_or_default()),
+    });
+    out
+}
+
+enum Part<'a> {
+    Text(&'a str),
+    Variable(&'a str),
+}
+
+/// Cuts a text at its `${VAR}`s. What has no closing brace is text.
+fn walk<'a>(text: &'a str, mut each: impl FnMut(Part<'a>)) {
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         let Some(len) = rest[start + 2..].find('}') else { break };
-        out.push_str(&rest[..start]);
-        out.push_str(&loader.variable(&rest[start + 2..start + 2 + len]).unwrap_or_default());
+        each(Part::Text(&rest[..start]));
+        each(Part::Variable(&rest[start + 2..start + 2 + len]));
         rest = &rest[start + 3 + len..];
     }
-    out.push_str(rest);
-    out
+    each(Part::Text(rest));
 }

@@ -172,6 +172,8 @@ const OPTIONS: &[(&str, &str)] = &[
     ("size=1g,2g", ",2g"),
     ("size=20%%", "20%"),
     ("size=ten", "ten"),
+    ("size=150%", "150%"),
+    ("offset=101%", "101%"),
     ("size=99999999999999p", "99999999999999p"),
     ("io_size=half", "half"),
     ("offset=here", "here"),
@@ -455,6 +457,12 @@ fn near_misses_are_named() {
         let help = wrong.first().map(|d| d.help.join(" ")).unwrap_or_default();
         assert!(help.contains(&format!("did you mean `{near}`")), "{option}: {help}");
     }
+}
+
+#[test]
+fn unset_variables_are_named() {
+    let wrong = run(&["job.fio"], "[a]\nfilename=${TARGET}\n");
+    assert!(wrong[0].help[0].contains("TARGET is not set"), "{wrong:?}");
 }
 
 /// The same text in `F\:\fiofile` is one file, without the backslash two.

@@ -34,7 +34,7 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
             in_range(t, v, min, max)?;
             Ok(v)
         }),
-        Kind::Amount => amount(text, bases).map(Value::Amount),
+        Kind::Amount => amount(def, text, bases).map(Value::Amount),
         Kind::Time { unit } => number::nanos(text, unit).map(Value::Time),
         Kind::Floats { min, max, max_len } => floats(text, min, max, max_len),
         Kind::Ranges { min } => {
@@ -171,12 +171,17 @@ fn split_outside<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     parts
 }
 
-fn amount(text: &str, bases: &Bases) -> Result<Amount, ValueError> {
+fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueError> {
     let body = text.trim();
     if let Some(percent) = body.strip_suffix('%') {
         let v = number::float(percent).map_err(|e| e.shifted(0, percent.len()))?;
         if v < 0.0 {
             return Err(ValueError::new(format!("`{body}` is negative, and a share cannot be")));
+        }
+        // Only the amount of I/O may be more than there is: it goes round again.
+        if v > 100.0 && def.name != "io_size" {
+            return Err(ValueError::new(format!("{body} is out of range (100% max)"))
+                .with_help("to do more I/O than the target is large use io_size"));
         }
         return Ok(Amount::Percent(v));
     }

@@ -66,6 +66,14 @@ fn amounts() {
 }
 
 #[test]
+fn only_the_amount_of_io_may_exceed_the_target() {
+    assert_eq!(read("io_size", "250%"), Ok(Value::Amount(Amount::Percent(250.0))));
+    assert_eq!(read("size", "100%"), Ok(Value::Amount(Amount::Percent(100.0))));
+    assert!(read("size", "100.5%").is_err());
+    assert!(read("offset", "101%").is_err());
+}
+
+#[test]
 fn words_and_what_follows_them() {
     assert_eq!(read("rw", "randread"), Ok(Value::Word("randread", None)));
     assert_eq!(read("rw", "randrw:8"), Ok(Value::Word("randrw", Some("8".into()))));
