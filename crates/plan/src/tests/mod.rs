@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod fields;
+mod golden;
 mod machine;
 mod names;
 mod order;
