@@ -112,8 +112,8 @@ impl Draws {
             Memory::Order(order) => order,
             Memory::Orders(orders) => &mut orders[d],
         };
-        let blocks = self.len / min;
         let order = order.get_or_insert_with(|| {
+            let blocks = self.len / min;
             let stream = self.stream | (d as u64) << 24;
             let mut rng = Rng::new(rules.seed, Purpose::Offset, stream);
             Order { order: Permutation::new(blocks, &mut rng), left: blocks }

@@ -1,6 +1,6 @@
 //! The source for everything that is not plain: mixes, several files, several block sizes, flushes.
 
-use fiord_plan::{Dir, JobPlan, Mix};
+use fiord_plan::{Dir, FileService, JobPlan, Mix};
 
 use super::directions::Directions;
 use super::files::Files;
@@ -48,14 +48,15 @@ impl General {
         let limits = Limits::new(job, smallest, largest);
         let mut file_rng = Rng::new(load.seed, Purpose::File, 0);
         let files = Files::new(job, &mut file_rng);
-        let motion = Motion::new(job, sizes, limits.timed());
-        let one_by_one = job.target.service == fiord_plan::FileService::Sequential
-            || (job.target.open_files as usize) < job.target.files.len();
-        let quota = one_by_one && load.random && !limits.timed();
+        let count = job.target.files.len();
+        let one_by_one = job.target.service == FileService::Sequential && count > 1
+            || (job.target.open_files as usize) < count;
+        let motion = Motion::new(job, sizes, limits.timed(), one_by_one);
+        let quota = one_by_one && load.random;
         let plans = job.target.files.iter().enumerate();
         Ok(General {
             limits,
-            flushes: Flushes::new(load, job.target.files.len()),
+            flushes: Flushes::new(load, count),
             files,
             directions: Directions::new(load.mix),
             places: plans.map(|(i, file)| Place::new(&motion, file, i)).collect(),
@@ -63,7 +64,7 @@ impl General {
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),
             reopens: job.target.unlink_each_loop,
-            quota: quota.then(|| vec![0; job.target.files.len()]),
+            quota: quota.then(|| vec![0; count]),
             moved: 0,
             repeat: load.repeat,
             seed: load.seed,

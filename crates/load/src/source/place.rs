@@ -23,8 +23,8 @@ pub struct Motion {
     moved: u64,
     /// `trimwrite`: what was trimmed is written next.
     pairs: bool,
-    /// Only the clock ends the work: a map that is full is emptied.
-    timed: bool,
+    /// A map that is full is emptied: the file is never done.
+    refills: bool,
     rules: Rules,
     sizes: [Sizes; 3],
     /// I/Os so far.
@@ -48,8 +48,9 @@ pub struct Place {
 }
 
 impl Motion {
-    /// Of a job; `sizes` by direction.
-    pub fn new(job: &JobPlan, sizes: [Sizes; 3], timed: bool) -> Self {
+    /// Of a job; `sizes` by direction; `timed`: only the clock ends the work; `one_by_one`: files
+    /// wait for others to be done.
+    pub fn new(job: &JobPlan, sizes: [Sizes; 3], timed: bool, one_by_one: bool) -> Self {
         let load = &job.load;
         let rng = |purpose| Rng::new(load.seed, purpose, 0);
         let skip = match load.step {
@@ -57,9 +58,9 @@ impl Motion {
             _ => 0,
         };
         let held = job.target.files.iter().map(|f| f.len).fold(0, u64::saturating_add);
-        let wraps_from = if timed || skip != 0 {
+        let wraps_from = if skip != 0 {
             0
-        } else if load.mix.has(Dir::Write) {
+        } else if !one_by_one && (timed || load.mix.has(Dir::Write)) {
             held
         } else {
             u64::MAX
@@ -76,7 +77,7 @@ impl Motion {
             wraps_from,
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
-            timed,
+            refills: timed && !one_by_one,
             rules: Rules::new(load, &sizes),
             sizes,
             count: 0,
@@ -159,7 +160,7 @@ impl Motion {
             }
         }
         let drawn = place.draws.draw(&self.rules, dir, len, &mut self.offset_rng);
-        if drawn.is_some() || !self.timed {
+        if drawn.is_some() || !self.refills {
             return drawn;
         }
         place.draws.forget(&self.rules, false);

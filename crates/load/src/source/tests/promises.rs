@@ -188,6 +188,20 @@ fn time_based_has_no_end_but_its_passes_are_whole() {
 }
 
 #[test]
+fn time_based_comes_to_every_file() {
+    for word in ["read", "write", "randread", "randwrite norandommap", "rw", "randtrimwrite"] {
+        for how in ["openfiles=1", "openfiles=2", "file_service_type=sequential"] {
+            let mut job = job(&format!("rw={word} size=48k nrfiles=3 {how}"));
+            (job.end.time_based, job.end.runtime) = (true, Some(1));
+            let said = said(&job, 1000);
+            let of =
+                |file| said.iter().filter(move |n| matches!(n, Next::Io(io) if io.file == file));
+            assert!((0..3).all(|file| of(file).count() > 150), "{word} {how}");
+        }
+    }
+}
+
+#[test]
 fn sync_file_range_covers_what_was_written() {
     let said = said(&job("rw=randwrite size=64k sync_file_range=write:4"), 1000);
     let (mut from, mut to) = (u64::MAX, 0);
