@@ -1,5 +1,7 @@
 //! Job files: reads one with what it includes and cuts it into sections.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::assemble::RawSection;
@@ -10,6 +12,9 @@ use crate::spec::{Place, Source};
 
 /// Files may include each other this deep.
 const DEEPEST: usize = 16;
+/// So many files may be read for one job file. Without a limit sixteen small files that each
+/// include the next one ten times would never end.
+const MOST: usize = 1000;
 
 /// The sections of a job file in order, and what was wrong. `named` is where the file is named.
 pub fn sections(
@@ -17,7 +22,8 @@ pub fn sections(
     named: Place,
     loader: &mut dyn Loader,
 ) -> (Vec<RawSection>, Vec<Diagnostic>) {
-    let mut reader = Reader { loader, sections: Vec::new(), wrong: Vec::new(), open: Vec::new() };
+    let mut reader =
+        Reader { loader, sections: Vec::new(), wrong: Vec::new(), open: Vec::new(), files: 0 };
     reader.file(file, named);
     (reader.sections, reader.wrong)
 }
@@ -26,20 +32,16 @@ struct Reader<'a> {
     loader: &'a mut dyn Loader,
     sections: Vec<RawSection>,
     wrong: Vec<Diagnostic>,
+    /// How many files were read so far.
+    files: usize,
     /// The files being read, outermost first.
     open: Vec<String>,
 }
 
 impl Reader<'_> {
     fn file(&mut self, file: &str, named: Place) {
-        if self.open.iter().any(|f| f == file) || self.open.len() >= DEEPEST {
-            let chain = self.open.join(" includes ");
-            let what = format!("`{file}` is included from within itself or too deep ({chain})");
-            self.wrong.push(Diagnostic::error(what, Some(named)));
-            return;
-        }
-        let bytes = match self.loader.read(file) {
-            Ok(bytes) => bytes,
+        let (file, bytes) = match self.read(file) {
+            Ok(found) => found,
             Err(e) => {
                 let what = format!("unable to open `{file}` job file: {}", reason(&e));
                 let mut error = Diagnostic::error(what, Some(named));
@@ -50,14 +52,28 @@ impl Reader<'_> {
                 return;
             }
         };
+        self.files += 1;
+        let again = self.open.contains(&file);
+        if again || self.open.len() >= DEEPEST || self.files > MOST {
+            let chain = self.open.join("` includes `");
+            let what = match again {
+                true => format!("`{file}` includes itself: `{chain}` includes `{file}`"),
+                false => format!("too many files include each other: `{chain}` includes `{file}`"),
+            };
+            // One such message is enough: each file of the chain would repeat it.
+            if self.files <= MOST + 1 {
+                self.wrong.push(Diagnostic::error(what, Some(named)));
+            }
+            return;
+        }
         let (text, broken) = match String::from_utf8(bytes) {
             Ok(text) => (text, false),
             Err(e) => (String::from_utf8_lossy(e.as_bytes()).into_owned(), true),
         };
-        let source = Arc::new(Source { name: file.to_string(), text });
+        let source = Arc::new(Source { name: file.clone(), text });
         let (items, wrong) = scan(&source);
         self.wrong.extend(wrong);
-        self.open.push(file.to_string());
+        self.open.push(file);
         let included = self.open.len() > 1;
         for item in items {
             // Foreign bytes may stand in comments; in a name or value they would change it.
@@ -70,6 +86,25 @@ impl Reader<'_> {
             self.item(item, included);
         }
         self.open.pop();
+    }
+
+    /// Reads a file. An included one is looked for from the current directory, then, as in fio, from
+    /// the directory of the file that includes it; the name it was found under comes back.
+    fn read(&mut self, file: &str) -> io::Result<(String, Vec<u8>)> {
+        let error = match self.loader.read(file) {
+            Ok(bytes) => return Ok((file.to_string(), bytes)),
+            Err(error) => error,
+        };
+        let beside =
+            self.open.last().and_then(|from| Path::new(from).parent()).map(|d| d.join(file));
+        match beside.as_ref().and_then(|path| path.to_str()) {
+            Some(path) if error.kind() == io::ErrorKind::NotFound && path != file => {
+                // What was asked for is what a message should be about.
+                let bytes = self.loader.read(path).map_err(|_| error)?;
+                Ok((path.to_string(), bytes))
+            }
+            _ => Err(error),
+        }
     }
 
     fn item(&mut self, item: Item, included: bool) {

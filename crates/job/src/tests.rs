@@ -174,6 +174,39 @@ fn included_files_belong_to_their_section() {
     }
 }
 
+/// From the current directory first, then from beside the file that includes.
+#[test]
+fn included_files_are_looked_for_in_two_places() {
+    let find = |present: &[&str]| {
+        let mut loader = Memory::default();
+        loader.files.push(("dir/job.fio".into(), "[a]\ninclude more.fio\n".into()));
+        for name in present {
+            let depth = if name.contains('/') { "2" } else { "1" };
+            loader.files.push((name.to_string(), format!("iodepth={depth}\n")));
+        }
+        invocation(&args(&["dir/job.fio"]), &mut loader)
+    };
+    assert_eq!(find(&["dir/more.fio"]).unwrap().jobs[0].int("iodepth"), Some(2));
+    assert_eq!(find(&["more.fio", "dir/more.fio"]).unwrap().jobs[0].int("iodepth"), Some(1));
+    assert!(find(&[]).unwrap_err()[0].what.contains("`more.fio`"));
+    // A file that includes itself under another name is found out.
+    let mut loader = Memory::default();
+    loader.files.push(("dir/job.fio".into(), "[a]\ninclude job.fio\n".into()));
+    assert!(invocation(&args(&["dir/job.fio"]), &mut loader).is_err());
+}
+
+#[test]
+fn files_that_include_each_other_without_end_are_refused() {
+    let mut loader = Memory::job("[a]\ninclude 0\n");
+    for i in 0..15 {
+        loader.files.push((i.to_string(), format!("include {}\n", i + 1).repeat(10)));
+    }
+    loader.files.push(("15".into(), "bs=4k\n".into()));
+    let wrong = invocation(&args(&["job.fio"]), &mut loader).unwrap_err();
+    assert!(wrong[0].what.starts_with("too many files"), "{:?}", wrong[0]);
+    assert!(wrong.len() < 2000);
+}
+
 #[test]
 fn variables_and_reserved_words() {
     let mut loader = Memory::job(
