@@ -140,6 +140,23 @@ mod tests {
     }
 
     #[test]
+    fn directories_and_files() {
+        let base = std::env::temp_dir().join(format!("fiord-plan-{}", std::process::id()));
+        std::fs::create_dir_all(base.join("in")).unwrap();
+        std::fs::write(base.join("in/b"), [0; 10]).unwrap();
+        std::fs::write(base.join("a"), []).unwrap();
+        std::os::unix::fs::symlink("a", base.join("link")).unwrap();
+        let listed = Machine.list(&base);
+        let found = Machine.look(&base.join("in/b"));
+        let free = Machine.free_space(&base.join("not/there/yet"));
+        std::fs::remove_dir_all(&base).unwrap();
+        assert_eq!(listed.unwrap(), [base.join("a"), base.join("in/b")]);
+        let found = found.unwrap();
+        assert_eq!((found.kind, found.size), (FoundKind::Regular, 10));
+        assert!(found.readable && free.is_some());
+    }
+
+    #[test]
     fn this_machine() {
         let machine = Machine;
         assert!(!machine.cpus().is_empty());

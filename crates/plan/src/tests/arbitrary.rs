@@ -128,7 +128,7 @@ fn holds_together(resolved: &Resolved) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn never_panics(
