@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use crate::error::last_errno;
 use crate::{EngineError, FileKind, Target};
 
-/// Poll for completion.
+/// Poll for completion. Every kernel since 4.6 takes it, and ignores it where there is no polling.
 pub(crate) const RWF_HIPRI: i32 = 0x01;
 /// Fail with `EAGAIN` rather than wait.
 pub(crate) const RWF_NOWAIT: i32 = 0x08;
@@ -44,7 +44,6 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
         return Ok(());
     }
     let names = [
-        (RWF_HIPRI, "RWF_HIPRI", "4.6", "hipri"),
         (RWF_NOWAIT, "RWF_NOWAIT", "4.14", "nowait"),
         (RWF_DONTCACHE, "RWF_DONTCACHE", "6.14", "uncached"),
     ];

@@ -143,6 +143,8 @@ pub const SETUP_NO_SQARRAY: u32 = 1 << 16;
 
 pub const FEAT_SINGLE_MMAP: u32 = 1 << 0;
 /// Linux 5.11.
+pub const FEAT_SQPOLL_NONFIXED: u32 = 1 << 7;
+/// Linux 5.11.
 pub const FEAT_EXT_ARG: u32 = 1 << 8;
 
 pub const OFF_SQ_RING: i64 = 0;

@@ -173,6 +173,11 @@ impl Ring {
         self.entries
     }
 
+    /// Whether only registered files can be used: with a submitting thread before Linux 5.11.
+    pub fn needs_registered_files(&self) -> bool {
+        self.sqpoll() && self.features & FEAT_SQPOLL_NONFIXED == 0
+    }
+
     fn sqpoll(&self) -> bool {
         self.flags & SETUP_SQPOLL != 0
     }

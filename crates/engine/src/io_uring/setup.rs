@@ -18,7 +18,7 @@ const MAX_BUFFERS: u32 = 1 << 14;
 impl IoUring {
     /// Makes one, for use by the calling thread.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let options = match config.engine {
+        let mut options = match config.engine {
             EnginePlan::IoUring(options) => options,
             _ => IoUringPlan { nonvectored: true, ..Default::default() },
         };
@@ -33,6 +33,7 @@ impl IoUring {
             sqpoll_cpu: options.sqpoll_cpu,
         })
         .map_err(|errno| setup_error(errno, &options))?;
+        options.register_files |= ring.needs_registered_files();
         let buffers = Buffers::new(config)?;
         let (read_flags, write_flags) = flags::of(options.uncached, options.nowait, config.atomic);
         // READ and WRITE came with Linux 5.6; before that there were only vectors.

@@ -50,11 +50,7 @@ impl Transfer for Call {
     }
 
     fn attached(&mut self, _file: u32, target: Option<&Target>) -> Result<(), EngineError> {
-        let any_hipri = if self.hipri_percent > 0 { RWF_HIPRI } else { 0 };
-        match target {
-            Some(target) => flags::check(target, self.write_flags | any_hipri),
-            None => Ok(()),
-        }
+        target.map_or(Ok(()), |target| flags::check(target, self.write_flags))
     }
 
     #[inline(always)]
