@@ -106,8 +106,11 @@ impl Ran {
     }
 }
 
-/// Of each job: name, error, and bytes and I/Os read, written and trimmed.
-pub fn work(document: &Value) -> Vec<(String, i64, [(u64, u64); 3])> {
+/// Of a job: name, error, and bytes and I/Os read, written and trimmed.
+pub type Work = (String, i64, [(u64, u64); 3]);
+
+/// What each job did.
+pub fn work(document: &Value) -> Vec<Work> {
     let jobs = document["jobs"].as_array().unwrap();
     let one = |job: &Value| {
         let dirs = ["read", "write", "trim"].map(|dir| {
