@@ -136,6 +136,7 @@ impl Observer for Console {
                     complain(&failure(job, *pid, error));
                 }
             }
+            Event::Warning { job: "", what } => complain(&format!("fio: {what}\n")),
             Event::Warning { job, what } => complain(&format!("fio: {job}: {what}\n")),
             Event::Progress(progress) => self.live_line(progress),
             Event::Status(report) => self.status(report),

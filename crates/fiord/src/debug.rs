@@ -19,12 +19,12 @@ pub struct Debug {
 impl Debug {
     /// As the command line names them. Those that stay silent are named at once.
     pub fn new(categories: &[String]) -> Self {
-        let silent: Vec<&str> = categories
-            .iter()
-            .map(String::as_str)
-            .filter(|c| !SPOKEN.contains(c) && !c.starts_with("job:"))
-            .collect();
-        if !silent.is_empty() && silent.len() < categories.len().max(2) {
+        let spoken = |c: &&str| SPOKEN.contains(c) || c.starts_with("job:");
+        let names: Vec<&str> = categories.iter().map(String::as_str).collect();
+        let silent: Vec<&str> = names.iter().copied().filter(|c| !spoken(c)).collect();
+        // Whoever asks for everything knows that there is not something about everything.
+        let everything = names.iter().filter(|c| spoken(c)).count() >= SPOKEN.len();
+        if !silent.is_empty() && !everything {
             complain(&format!("debug    there are no messages about: {}\n", silent.join(", ")));
         }
         Debug { categories: categories.to_vec() }

@@ -19,7 +19,7 @@ use crate::error::JobError;
 use crate::events::{Event, Observer};
 use crate::jobthread;
 use crate::layout::{self, Done, Overseer};
-use crate::monitor::{Disks, Meter, Outcome, Watch};
+use crate::monitor::{Disks, Meter, Outcome, Standing, Watch, estimate};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
@@ -395,10 +395,10 @@ impl<'a> Conductor<'a> {
             return;
         }
         self.next_progress = Some((due + interval).max(now + interval / 2));
-        let went: Vec<Option<u64>> = self.books.iter().map(|book| book.watch.went).collect();
         let outcomes: Vec<Outcome> = self.books.iter().map(outcome).collect();
         let run = Arc::clone(&self.run);
-        let progress = self.meter.progress(&run, &went, &outcomes, (self.began, now));
+        let standings = standings(&run, &self.books, now);
+        let progress = self.meter.progress(&run, &standings, &outcomes, (self.began, now));
         self.observer.event(&Event::Progress(&progress));
     }
 
@@ -420,9 +420,11 @@ impl<'a> Conductor<'a> {
             snapshots.push((index, run.jobs[index].control.take_snapshot(left)));
         }
         let frame = self.frame();
+        let standings = standings(&run, &self.books, clock::monotonic());
+        let (eta_s, _) = estimate(&run.plan.jobs, &standings, frame.elapsed);
         let mut jobs = Vec::with_capacity(self.books.len());
         for (index, book) in self.books.iter().enumerate() {
-            let facts = self.facts(index);
+            let facts = JobFacts { eta_s, ..self.facts(index) };
             let at = snapshots.iter_mut().find(|(i, _)| *i == index);
             jobs.push(match (&book.finished, at) {
                 (Some(finished), _) => {
@@ -491,6 +493,20 @@ fn raise_limits(plan: &Plan) {
     const SPARE: u64 = 64;
     let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
     let _ = fiord_sys::limits::raise_open_files(files + SPARE);
+}
+
+/// What is known of each job at `now`.
+fn standings(run: &Run, books: &[Book], now: u64) -> Vec<Standing> {
+    let one = |(book, shared): (&Book, &Shared)| {
+        let totals = shared.live.totals();
+        Standing {
+            running: book.watch.went.map(|at| now.saturating_sub(at)),
+            ended: book.finished.is_some(),
+            bytes: totals.bytes.iter().sum(),
+            ios: totals.ios.iter().sum(),
+        }
+    };
+    books.iter().zip(&run.jobs).map(one).collect()
 }
 
 fn outcome(book: &Book) -> Outcome {

@@ -69,6 +69,8 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     };
     let mut finished = Finished { worker: None, error };
     if finished.error.is_none() && !shared.control.stopped() && !job.target.layout.only {
+        let shortened = layout::shortened(job);
+        let job = shortened.as_ref().unwrap_or(job);
         let mut files = FileSet::new(job);
         finished.worker =
             Some(worker::run(job, &mut files, &shared.control, &shared.live, &|| {

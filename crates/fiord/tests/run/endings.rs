@@ -120,3 +120,49 @@ fn errors_of_commands_before_a_job_fail_it() {
     assert!(ran.err.contains("exit 3"), "{}", ran.err);
     ran.json();
 }
+
+#[test]
+fn a_second_ctrl_c_always_ends() {
+    let place = Place::new();
+    place.write("j.fio", "[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun=sleep 30\n");
+    let child = place.start("j.fio");
+    a_while();
+    signal(&child, "INT");
+    a_while();
+    signal(&child, "INT");
+    let from = Instant::now();
+    let ran = end(child, SOON);
+    assert!(from.elapsed() < Duration::from_secs(5), "{ran:?}");
+    assert_ne!(ran.status, Some(0), "{ran:?}");
+}
+
+#[test]
+fn a_device_that_is_to_be_filled_is_full_at_the_end() {
+    // Only where a small file system can be had.
+    let place = Place::new();
+    std::fs::create_dir(place.path("m")).unwrap();
+    let mount = |program: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(program);
+        command.args(args).arg(place.path("m")).stderr(std::process::Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if !mount("mount", &["-t", "tmpfs", "-o", "size=4m", "none"]) {
+        return;
+    }
+    let mut rans = Vec::new();
+    for rw in ["write", "read"] {
+        let line = format!(
+            "--name=a --directory=m --rw={rw} --bs=64k --size=8m --fill_device=1 --output-format=json"
+        );
+        rans.push(place.run(&line));
+        let _ = std::fs::remove_file(place.path("m/a.0.0"));
+    }
+    let plain = place.run("--name=a --directory=m --rw=write --bs=64k --size=8m --fallocate=none");
+    assert!(mount("umount", &[]));
+    for (ran, dir) in rans.iter().zip([1, 0]) {
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        assert_eq!(work(&ran.json())[0].2[dir].0, 4 << 20, "{ran:?}");
+    }
+    assert_eq!(plain.status, Some(1), "{plain:?}");
+    assert!(plain.err.contains("err=28/") && plain.err.contains("offset 4194304"), "{}", plain.err);
+}

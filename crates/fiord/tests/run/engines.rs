@@ -44,6 +44,26 @@ fn trims_on_the_engine_without_a_device() {
 }
 
 #[test]
+fn written_data_is_what_the_pattern_says() {
+    let place = Place::new();
+    for engine in FILE_ENGINES {
+        let line = format!(
+            "--name=j --rw=randwrite --bs=4k --size=128k --ioengine={engine} --iodepth=8 \
+             --buffer_pattern=0xdeadbeef"
+        );
+        place.run(&line).ok();
+        let bytes = std::fs::read(place.path("j.0.0")).unwrap();
+        assert_eq!(bytes.len(), 128 << 10, "{engine}");
+        assert!(
+            bytes.chunks(4).all(|c| c == [0xde, 0xad, 0xbe, 0xef]),
+            "{engine}: {:x?}",
+            &bytes[..8]
+        );
+        std::fs::remove_file(place.path("j.0.0")).unwrap();
+    }
+}
+
+#[test]
 fn counts_equal_those_of_fio() {
     let place = Place::new();
     let lines = [

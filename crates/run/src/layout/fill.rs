@@ -5,9 +5,8 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use fiord_load::content::random::{Lanes, Refill};
-use fiord_load::{Content, ContentVisitor, Io, with_content};
-use fiord_plan::{Dir, FileKind, FilePlan, JobPlan};
+use fiord_load::{Content as Fill, ContentVisitor, Io, with_content};
+use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Open};
 
 use super::{Done, ENOSPC, Overseer};
@@ -31,16 +30,12 @@ pub(super) fn write(
         file.map_err(|e| JobError::new("dup", e.raw_os_error().unwrap_or(0), "").at(&plan.path))?;
     let start = range.start;
     let writer = Writer { file: &file, plan, range, fill_device: job.end.fill_device, overseer };
-    let lanes = Lanes::new(job.load.seed, job.identity.index as u64);
-    let result = match &job.content {
-        fiord_plan::Content::Zero | fiord_plan::Content::Pattern(_) => {
-            match with_content(job, 0, writer) {
-                Ok(result) => result,
-                Err(e) => Err(JobError::new("filling buffers", 0, e.to_string())),
-            }
-        }
-        // Data that is only there to be read is new everywhere, so that nothing finds duplicates.
-        _ => writer.visit(Refill::new(lanes)),
+    // Data that is only there to be read is new everywhere, so that nothing finds duplicates.
+    let random = matches!(job.content, Content::Fixed | Content::Scramble);
+    let refilled = random.then(|| JobPlan { content: Content::Refill, ..job.clone() });
+    let result = match with_content(refilled.as_ref().unwrap_or(job), 0, writer) {
+        Ok(result) => result,
+        Err(e) => Err(JobError::new("filling buffers", 0, e.to_string())),
     };
     if !matches!(result, Ok(Done::Complete)) {
         take_back(plan, fd, start);
@@ -69,7 +64,7 @@ struct Writer<'a> {
 impl ContentVisitor for Writer<'_> {
     type Out = Result<Done, JobError>;
 
-    fn visit<C: Content>(self, mut content: C) -> Self::Out {
+    fn visit<C: Fill>(self, mut content: C) -> Self::Out {
         let mut buffer = vec![0u8; CHUNK];
         content.prepare(&mut buffer);
         let mut at = self.range.start;

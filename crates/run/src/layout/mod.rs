@@ -90,6 +90,27 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
     Ok((present < needed).then_some(present))
 }
 
+/// With `fill_device` a layout may end early because the device is full. What is left of the job's
+/// files is what it then works on; `None`: all of them are as large as planned.
+pub fn shortened(job: &JobPlan) -> Option<JobPlan> {
+    if !job.end.fill_device || !holds_data(job) {
+        return None;
+    }
+    let mut shorter = job.clone();
+    for plan in shorter.target.files.iter_mut().filter(|plan| plan.kind == FileKind::Regular) {
+        // A file that cannot be looked at cannot be opened either, which says it better.
+        let Ok(facts) = file::facts(&plan.path) else { continue };
+        plan.len = plan.len.min(facts.size.saturating_sub(plan.offset));
+    }
+    let planned: u64 = job.target.files.iter().map(|plan| plan.len).sum();
+    let left: u64 = shorter.target.files.iter().map(|plan| plan.len).sum();
+    // What goes round the files more than once goes on doing so.
+    if shorter.end.bytes <= planned {
+        shorter.end.bytes = shorter.end.bytes.min(left);
+    }
+    (left < planned).then_some(shorter)
+}
+
 /// Makes a file again that was removed (`unlink_each_loop`).
 pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
     struct Silent;

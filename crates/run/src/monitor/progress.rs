@@ -33,11 +33,11 @@ impl Meter {
         Meter { last: vec![Totals::default(); jobs], last_ns: now }
     }
 
-    /// The numbers at `now`. `went` says when each job was let go, `outcomes` how it ended.
+    /// The numbers at `now`. `standings` says how far each job is, `outcomes` how it ended.
     pub fn progress(
         &mut self,
         run: &Run,
-        went: &[Option<u64>],
+        standings: &[Standing],
         outcomes: &[Outcome],
         (began, now): (u64, u64),
     ) -> Progress {
@@ -45,7 +45,6 @@ impl Meter {
         let spent = now.saturating_sub(self.last_ns).max(1);
         let mut bytes = [0u64; 3];
         let mut ios = [0u64; 3];
-        let mut standings = Vec::with_capacity(plan.jobs.len());
         let mut phases = Vec::with_capacity(plan.jobs.len());
         let mut open_files = 0;
         for (index, job) in plan.jobs.iter().enumerate() {
@@ -61,16 +60,10 @@ impl Meter {
                 open_files += u64::from(job.target.open_files).min(job.target.files.len() as u64);
             }
             phases.push(phase);
-            standings.push(Standing {
-                running: went[index].map(|at| now.saturating_sub(at)),
-                ended: outcomes[index] != Outcome::None,
-                bytes: totals.bytes.iter().sum(),
-                ios: totals.ios.iter().sum(),
-            });
         }
         self.last_ns = now;
         let elapsed = now.saturating_sub(began);
-        let (eta_s, done) = estimate(&plan.jobs, &standings, elapsed);
+        let (eta_s, done) = estimate(&plan.jobs, standings, elapsed);
         let per_second = |n: u64| (u128::from(n) * 1_000_000_000 / u128::from(spent)) as u64;
         Progress {
             phases,
