@@ -297,11 +297,15 @@ impl<'a> Conductor<'a> {
             return;
         }
         ready.retain(|index| run.jobs[*index].control.phase() == Phase::Waiting);
+        // One stamp for all, and nothing between two wake-ups: they begin together.
         let now = clock::monotonic();
+        let wall = clock::wall();
         for &index in &ready {
             let book = &mut self.books[index];
             book.watch.go(now);
-            book.start_ms = start_ms(&run.plan.jobs[index]);
+            book.start_ms = start_ms(&run.plan.jobs[index], wall);
+        }
+        for &index in &ready {
             run.jobs[index].control.go();
         }
         for index in ready {
@@ -517,10 +521,9 @@ fn outcome(book: &Book) -> Outcome {
     }
 }
 
-/// The time now, as `job_start` shows it.
-fn start_ms(job: &JobPlan) -> u64 {
-    let other = job.record.start_clock_id.and_then(|id| clock::read_id(id).ok());
-    other.unwrap_or_else(clock::wall) / MS
+/// The start of a job as `job_start` shows it: `wall`, or by the clock that the job names.
+fn start_ms(job: &JobPlan, wall: u64) -> u64 {
+    job.record.start_clock_id.and_then(|id| clock::read_id(id).ok()).unwrap_or(wall) / MS
 }
 
 /// The layout of one job after another, on the run's own thread.
