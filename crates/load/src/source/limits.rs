@@ -42,15 +42,10 @@ pub struct Limits {
 impl Limits {
     /// Of a job whose blocks are between `smallest` and `largest` bytes.
     pub fn new(job: &JobPlan, smallest: u32, largest: u32) -> Self {
-        let held = |of: fn(u64, u64) -> u64| {
-            let lens = job.target.files.iter().map(|f| of(f.len, smallest.max(1).into()));
-            lens.fold(0, u64::saturating_add)
-        };
-        let regions = held(|len, _| len);
-        let whole = held(|len, block| len / block * block);
+        let asked = Asked::new(job, smallest);
         let timed = job.end.time_based && job.end.runtime.is_some();
         let loops = job.end.loops.max(1);
-        let loop_bytes = if timed { u64::MAX } else { job.end.bytes };
+        let loop_bytes = if timed { u64::MAX } else { asked.bytes };
         let loop_ios = if timed { u64::MAX } else { job.end.ios.unwrap_or(u64::MAX) };
         Limits {
             loop_bytes,
@@ -63,7 +58,7 @@ impl Limits {
             passes_left: loops - 1,
             loops_left: loops - 1,
             loops,
-            resized: !(whole..=regions).contains(&job.end.bytes),
+            resized: asked.resized,
             trimwrite: job.load.mix == Mix::TrimWrite,
             rest: u64::from(largest),
             timed,
@@ -113,5 +108,29 @@ impl Limits {
         }
         self.until_bytes = self.until_bytes.saturating_add(self.loop_bytes);
         self.until_ios = self.until_ios.saturating_add(self.loop_ios);
+    }
+}
+
+/// What one loop is to transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Bytes: of whole regions, even where their last block is not whole, because drawing without a
+    /// map goes on until as many bytes were moved.
+    pub bytes: u64,
+    /// They are not simply those of the files.
+    pub resized: bool,
+}
+
+impl Asked {
+    /// By a job whose smallest block is this. The plan's bytes may be rounded down to whole blocks.
+    pub fn new(job: &JobPlan, smallest: u32) -> Self {
+        let block = u64::from(smallest.max(1));
+        let files = &job.target.files;
+        let regions = files.iter().fold(0, |sum: u64, f| sum.saturating_add(f.len));
+        let whole = files.iter().fold(0, |sum: u64, f| sum.saturating_add(f.len / block * block));
+        match job.end.bytes {
+            bytes if bytes == whole => Asked { bytes: regions, resized: false },
+            bytes => Asked { bytes, resized: !(whole..=regions).contains(&bytes) },
+        }
     }
 }

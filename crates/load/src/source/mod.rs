@@ -17,6 +17,7 @@ mod tests;
 use fiord_plan::{BlockSize, Dir, FilePlan, JobPlan, Mix, Step};
 use flushes::Flushes;
 use general::General;
+use limits::Asked;
 use plain::{Permuted, Region, Sequential, Uniform};
 
 use crate::rng::{Purpose, Rng};
@@ -73,27 +74,29 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     if load.step != Step::None || Flushes::any(load) || (load.random && !random) {
         return None;
     }
-    let ios = plain_ios(job, file, blocks, u64::from(block))?;
+    let ios = plain_ios(job, file, blocks, block)?;
     Some(Region { dir, file: 0, start: file.offset, blocks, block, ios })
 }
 
 /// I/Os of one loop; `None` when loops are not all alike. The rules are those of [`limits`].
-fn plain_ios(job: &JobPlan, file: &FilePlan, blocks: u64, block: u64) -> Option<u64> {
+fn plain_ios(job: &JobPlan, file: &FilePlan, blocks: u64, size: u32) -> Option<u64> {
+    let block = u64::from(size);
     let end = &job.end;
     if end.time_based && end.runtime.is_some() {
         return Some(u64::MAX);
     }
-    let alike = end.bytes == file.len && file.len.is_multiple_of(block) && end.ios.is_none();
+    let bytes = Asked::new(job, size).bytes;
+    let alike = bytes == file.len && file.len.is_multiple_of(block) && end.ios.is_none();
     if end.loops > 1 && !alike {
         return None;
     }
-    let whole = end.bytes / block;
+    let whole = bytes / block;
     let pass_ended = whole >= blocks && whole.is_multiple_of(blocks);
     let load = &job.load;
     let endless = match load.random {
         true => load.no_map,
         false => load.mix == Mix::Write && file.len.is_multiple_of(block),
     };
-    let ios = if pass_ended && !endless { whole } else { end.bytes.div_ceil(block) };
+    let ios = if pass_ended && !endless { whole } else { bytes.div_ceil(block) };
     Some(ios.min(end.ios.unwrap_or(u64::MAX)))
 }

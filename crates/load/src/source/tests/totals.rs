@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use fiord_plan::Dir;
+use fiord_plan::{Dir, JobPlan};
 
 use super::{job, said};
 use crate::Next;
@@ -168,9 +168,9 @@ const TOTALS: &[(&str, Option<u64>, u64, u64)] = &[
     ("rw=write nrfiles=3 size=48k file_service_type=random io_size=100k", Some(25), 102400, 0),
 ];
 
-fn ours(words: &str) -> (u64, u64, u64) {
+fn ours(job: &JobPlan) -> (u64, u64, u64) {
     let (mut ios, mut bytes, mut flushes) = (0, 0, 0);
-    for next in said(&job(words), 1 << 20) {
+    for next in said(job, 1 << 20) {
         match next {
             Next::Io(io) => (ios, bytes) = (ios + 1, bytes + u64::from(io.len)),
             Next::Flush(..) => flushes += 1,
@@ -184,10 +184,18 @@ fn ours(words: &str) -> (u64, u64, u64) {
 fn totals_are_those_of_fio() {
     let mut wrong = Vec::new();
     for &(words, ios, bytes, flushes) in TOTALS {
-        let ours = ours(words);
+        let mut job = job(words);
+        let ours = ours(&job);
         let fio = (ios.unwrap_or(ours.0), bytes, flushes);
         if ours != fio {
             wrong.push(format!("{words}: {ours:?}, fio: {fio:?}"));
+        }
+        // A plan that rounds down to whole blocks means the same.
+        if !words.contains("io_size") {
+            let blocks = job.load.blocks.each_ref().map(|b| u64::from(b.min()));
+            let block = if words.contains("trim") { blocks[2] } else { blocks[0].min(blocks[1]) };
+            job.end.bytes = job.target.files.iter().map(|f| f.len / block * block).sum();
+            assert_eq!(self::ours(&job), ours, "{words}, rounded");
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
