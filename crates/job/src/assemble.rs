@@ -77,19 +77,22 @@ impl<'a> Assembler<'a> {
     fn settings(&mut self, section: &RawSection) -> (Vec<Setting>, Bases) {
         let mut engine = engine_of(&self.globals);
         let mut bases = self.bases;
+        // After a misspelt engine nobody knows which options it would have had.
+        let mut engine_known = true;
         let mut order: Vec<&RawOption> = section.options.iter().collect();
         if !section.command_line {
             order.sort_by_key(|o| rank(&o.name));
             // The section's engine decides which options it may have, wherever it is named.
             for o in section.options.iter().filter(|o| o.name == "ioengine") {
-                if let Some(e) = o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
-                    engine = e;
+                match o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
+                    Some(e) => engine = e,
+                    None => engine_known = false,
                 }
             }
         }
         let mut out = Vec::new();
         for raw in order {
-            let Some(def) = self.lookup(raw, engine) else { continue };
+            let Some(def) = self.lookup(raw, engine, engine_known) else { continue };
             let text = raw.text.as_deref().map(|t| expand(t, raw.variables, self.loader));
             match parse::value(def, text.as_deref(), &bases) {
                 Ok(value) => {
@@ -115,9 +118,14 @@ impl<'a> Assembler<'a> {
         table::find_engine(name).map(|e| e.name)
     }
 
-    fn lookup(&mut self, raw: &RawOption, engine: &'static str) -> Option<&'static OptionDef> {
+    fn lookup(
+        &mut self,
+        raw: &RawOption,
+        engine: &'static str,
+        engine_known: bool,
+    ) -> Option<&'static OptionDef> {
         let found = table::find_for_engine(engine, &raw.name);
-        if found.is_none() {
+        if found.is_none() && (engine_known || table::engines_with(&raw.name).is_empty()) {
             self.wrong.push(unknown_option(raw, engine));
         }
         found

@@ -256,6 +256,17 @@ fn engine_options_follow_their_engine() {
     assert_eq!(run.jobs[0].settings.last().unwrap().def.name, "userspace_reap");
 }
 
+/// One message about a misspelt engine, none about options that it would have had.
+#[test]
+fn a_misspelt_engine_is_one_mistake() {
+    let file = "[a]\nsqthread_poll=1\nioengine=iouring\nhipri\n";
+    let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(file)).unwrap_err();
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    let list = args(&["--name=a", "--ioengine=iouring", "--hipri", "--nosuch=1"]);
+    let wrong = invocation(&list, &mut Memory::default()).unwrap_err();
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+}
+
 #[test]
 fn names_of_jobs() {
     let run = job("[global]\nname=g\n[a]\n[b]\nname=bb\n[a b]\n[GLOBAL]\n");

@@ -63,8 +63,15 @@ impl Known {
 /// Reads all arguments (without the program's own name).
 pub fn read(args: &[String]) -> Arguments {
     let (source, spans) = source_of(args);
-    let mut reader =
-        Reader { args, source, spans, at: 0, engine: "psync", out: Arguments::default() };
+    let mut reader = Reader {
+        args,
+        source,
+        spans,
+        at: 0,
+        engine: "psync",
+        engine_known: true,
+        out: Arguments::default(),
+    };
     while reader.at < args.len() {
         if args[reader.at] == "--" {
             reader.at += 1;
@@ -102,6 +109,8 @@ struct Reader<'a> {
     at: usize,
     /// The engine named last, which decides which engine options are known.
     engine: &'static str,
+    /// The engine was no misspelling: else its options cannot be told from others.
+    engine_known: bool,
     out: Arguments,
 }
 
@@ -198,7 +207,9 @@ impl Reader<'_> {
         if def.name == "ioengine" {
             let word = raw.text.as_deref().unwrap_or_default();
             let word = word.split(':').next().unwrap_or_default();
-            self.engine = table::find_engine(word).map_or(self.engine, |e| e.name);
+            let found = table::find_engine(word);
+            self.engine = found.map_or(self.engine, |e| e.name);
+            self.engine_known = found.is_some();
         }
         if def.name == "name" {
             return self.open_job(raw);
@@ -228,7 +239,9 @@ impl Reader<'_> {
         let globals = self.out.sections.iter().filter(|s| s.is_global());
         let named = globals.flat_map(|s| &s.options).rfind(|o| o.name == "ioengine");
         let word = named.and_then(|o| o.text.as_deref()).unwrap_or("psync");
-        self.engine = table::find_engine(word).map_or("psync", |e| e.name);
+        let found = table::find_engine(word);
+        self.engine = found.map_or("psync", |e| e.name);
+        self.engine_known = found.is_some();
         let place = raw.place();
         // The name is the first setting, as fio lists it.
         let options = vec![raw];
@@ -270,6 +283,10 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, raw: &RawOption, candidates: Vec<String>) {
+        if !self.engine_known && !table::engines_with(&raw.name).is_empty() {
+            // The message about the engine is enough.
+            return;
+        }
         if !candidates.is_empty() {
             let mut shown: Vec<String> = candidates.iter().map(|c| format!("--{c}")).collect();
             if shown.len() > 12 {
