@@ -355,6 +355,8 @@ pub fn assemble(
     let mut entries: Vec<JobData> = Vec::new();
     for mut job in jobs.into_iter().filter(|j| j.settings.stats) {
         job.members = job.members.max(1);
+        // Once more does no harm, and a job that still runs has not done it.
+        job.recorder.finish();
         let joins = job.settings.group_reporting;
         match entries.last_mut() {
             Some(entry) if joins && entry.settings.group_id == job.settings.group_id => {

@@ -125,6 +125,16 @@ fn synchronous_engines_record_once() {
 }
 
 #[test]
+fn a_job_that_still_runs_has_total_latencies() {
+    let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
+    recorder.lat_is_clat = true;
+    recorder.complete::<{ axes::SYNC }>(Dir::Read, 1, Times { clat: 900, ..Times::default() });
+    let one = JobData { recorder, ..JobData::default() };
+    let (entries, _) = assemble(vec![one], &text);
+    assert_eq!((entries[0].dirs[0].lat.n, entries[0].dirs[0].lat.max), (1, 900));
+}
+
+#[test]
 fn rates_are_shares_of_the_group() {
     let mut jobs = vec![job("a", 0, false, 1000, 1000), job("b", 0, false, 3000, 1000)];
     for (job, kib) in jobs.iter_mut().zip([4000, 12000]) {

@@ -244,7 +244,7 @@ impl Recorder {
         *self = Recorder { axes, lat_is_clat, dirs, sync_hist, ..Recorder::default() };
     }
     /// Ends recording: total latencies that were not recorded because they equal the completion
-    /// latencies are filled in. Call it once, after the worker's last I/O.
+    /// latencies are filled in. [`crate::job::assemble`] calls it for every job.
     pub fn finish(&mut self) {
         if !self.lat_is_clat {
             return;
