@@ -1,6 +1,10 @@
 //! The reference cases of `compat/golden/`.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The formats that a case of a run keeps.
+pub const FORMATS: [&str; 6] = ["normal", "json", "json+", "terse3", "terse4", "terse5"];
 
 /// One case: a command and what it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,40 @@ impl Case {
     /// What was printed in a format (`normal`, `json`, `json+`, `terse3` …), where it is kept.
     pub fn output(&self, format: &str) -> Option<String> {
         std::fs::read_to_string(self.folder.join(format)).ok()
+    }
+    /// The command with another program, printing in a format (`normal`, `json`, `json+`,
+    /// `terse3` …), to be run in an empty folder. `None` for the cases that need their job file.
+    pub fn command(&self, program: &Path, format: &str) -> Option<Command> {
+        if self.args.iter().any(|a| a == "JOBFILE") {
+            return None;
+        }
+        let mut command = Command::new(program);
+        // In front: behind a `--name` they would belong to that job.
+        match format.strip_prefix("terse") {
+            Some(version) => {
+                command.arg("--output-format=terse").arg(format!("--terse-version={version}"))
+            }
+            None => command.arg(format!("--output-format={format}")),
+        };
+        command.args(&self.args);
+        Some(command)
+    }
+    /// Compares what a program printed in a format with the case. Where the reference's own
+    /// document is not one (text before it, or nothing), there is nothing to compare with.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn check(&self, format: &str, printed: &str) -> Result<(), String> {
+        let Some(reference) = self.output(format) else {
+            return Err(format!("case {} has no {format}", self.name));
+        };
+        let outcome = match format {
+            "normal" => crate::normal::shape(&reference, printed),
+            "json" | "json+" if !reference.starts_with('{') => Ok(()),
+            "json" | "json+" => crate::json::shape(&reference, printed),
+            _ => crate::terse::shape(&reference, printed),
+        };
+        outcome.map_err(|difference| format!("case {}, {format}: {difference}", self.name))
     }
 }
 
