@@ -125,13 +125,13 @@ fn settings(job: &JobPlan) -> JobSettings {
     }
 }
 
-/// Decimals that the percentages need: as many as the finest has, at least two.
+/// Decimals that the percentages need: as many as the finest has (two for the default list).
 fn decimals(percentiles: &[f64]) -> u32 {
     let needed = |p: &f64| {
         let text = p.to_string();
         text.split_once('.').map_or(0, |(_, fraction)| fraction.len() as u32)
     };
-    percentiles.iter().map(needed).max().unwrap_or(0).clamp(2, 9)
+    percentiles.iter().map(needed).max().unwrap_or(0).min(15)
 }
 
 /// How a job's numbers are printed.
