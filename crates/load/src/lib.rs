@@ -3,6 +3,18 @@
 //! [`Source`] says what is next, [`Content`] fills buffers. Both are made from a job's plan, once,
 //! and are then driven by the worker, which is monomorphised over them: see
 //! [`source::with_source`] and [`content::with_content`].
+//!
+//! | question | module |
+//! |---|---|
+//! | which source does a job get | [`source`] |
+//! | one file, one direction, one block size | `source/plain.rs` |
+//! | everything else | `source/general.rs` |
+//! | which direction, size, file is next | `source/directions.rs`, `sizes.rs`, `files.rs` |
+//! | sequential, `:N`, `percentage_random`, the end of a file | `source/place.rs` |
+//! | random offsets, with and without a map | `source/draws.rs`, `permute.rs`, `bitmap.rs` |
+//! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
+//! | `fsync=N` and its like | `source/flushes.rs` |
+//! | what is written | [`content`] |
 
 pub mod content;
 pub mod error;
@@ -59,7 +71,10 @@ pub enum Next {
 pub trait Source {
     /// The next thing to do.
     fn next(&mut self) -> Next;
-    /// Starts over for the next loop (`loops`, `time_based`).
+    /// Begins the next loop (`loops`): call it after [`Next::End`], as often as there are loops left.
+    /// A loop goes on where the last one stopped, or from the start when all files were used up; an
+    /// [`Next::End`] right after it says that nothing is left. After the last loop all is counted
+    /// anew.
     fn restart(&mut self);
 }
 
