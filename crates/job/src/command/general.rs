@@ -1,6 +1,6 @@
 //! The general options' values.
 
-use super::table::CommandDef;
+use super::table::{Argument, CommandDef};
 use crate::number;
 use crate::option::def::Unit;
 use crate::option::value::{Bases, ValueError};
@@ -115,6 +115,10 @@ impl GeneralOptions {
     /// Applies one built general option that only changes these options.
     pub fn apply(&mut self, def: &CommandDef, text: Option<&str>) -> Result<(), ValueError> {
         let value = text.unwrap_or_default();
+        if let (Argument::Required(what), "") = (def.argument, value.trim()) {
+            return Err(ValueError::new("the value is missing")
+                .with_help(format!("write --{}={what}", def.name)));
+        }
         match def.name {
             "output" => self.output = Some(value.to_string()),
             "output-format" => self.formats = formats(value)?,
