@@ -24,6 +24,7 @@ use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
 use crate::thread::ControlGroups;
+use crate::timebase::Timebase;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -100,6 +101,7 @@ pub fn run(
         cancelled: AtomicBool::new(false),
         aux_path: options.aux_path.clone(),
         groups: ControlGroups::default(),
+        timebase: Timebase::start(&plan),
     });
     raise_limits(&plan);
     let (sender, receiver) = channel();
@@ -447,6 +449,7 @@ impl<'a> Conductor<'a> {
             version: &self.options.version,
             elapsed: clock::monotonic().saturating_sub(self.began),
             utc_offset_s: self.options.utc_offset_s,
+            timebase: &self.run.timebase,
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
+use fiord_engine::MachineClock;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file;
 
@@ -13,8 +14,9 @@ use crate::control::Phase;
 use crate::error::JobError;
 use crate::files::{FileSet, failed};
 use crate::layout::{self, Done, Overseer};
-use crate::shared::{Finished, Message, Run, tell};
+use crate::shared::{Finished, Message, Run, Shared, tell};
 use crate::thread::Settings;
+use crate::worker::WorkerResult;
 use crate::{command, thread, worker};
 
 /// Stack of a job's thread. Buffers and histograms are on the heap; a thousand jobs fit.
@@ -63,41 +65,46 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     let job = &run.plan.jobs[index];
     shared.tid.store(thread::id(), Ordering::Relaxed);
     shared.control.set_phase(Phase::SetUp);
-    let (settings, error) = match before(run, index, &ended.sender) {
-        Ok(settings) => (settings, None),
-        Err(error) => (Settings::default(), Some(error)),
-    };
-    let mut finished = Finished { worker: None, error };
-    if finished.error.is_none() && !shared.control.stopped() && !job.target.layout.only {
-        let shortened = layout::shortened(job);
-        let job = shortened.as_ref().unwrap_or(job);
-        let mut files = FileSet::new(job);
-        finished.worker =
-            Some(worker::run(job, &mut files, &shared.control, &shared.live, &|| {
-                tell(&ended.sender, Message::Ready)
-            }));
-        drop(files);
-        if let Err(error) = after(run, index, &ended.sender) {
-            finished.error.get_or_insert(error);
+    let mut finished = Finished::default();
+    match before(run, index, &ended.sender) {
+        Ok((_settings, clock)) if !shared.control.stopped() && !job.target.layout.only => {
+            finished.worker = Some(work(run, index, clock, &ended.sender));
+            finished.error = after(run, index, &ended.sender).err();
         }
+        Ok(_) => {}
+        Err(error) => finished.error = Some(error),
     }
-    drop(settings);
     shared.control.set_phase(Phase::Ended);
     ended.result = Some(Box::new(finished));
 }
 
-/// What comes before the worker.
-fn before(run: &Run, index: usize, sender: &Sender<Message>) -> Result<Settings, JobError> {
+/// The I/O itself.
+fn work(run: &Run, index: usize, clock: MachineClock, sender: &Sender<Message>) -> WorkerResult {
+    let Shared { control, live, .. } = &run.jobs[index];
+    let job = &run.plan.jobs[index];
+    let shortened = layout::shortened(job);
+    let job = shortened.as_ref().unwrap_or(job);
+    let mut files = FileSet::new(job);
+    worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready))
+}
+
+/// What comes before the worker: what the thread's settings keep alive, and the job's clock.
+fn before(
+    run: &Run,
+    index: usize,
+    sender: &Sender<Message>,
+) -> Result<(Settings, MachineClock), JobError> {
     let job = &run.plan.jobs[index];
     let control = &run.jobs[index].control;
+    let clock = run.timebase.clock(job)?;
     if !job.target.layout.serialize {
         let mut overseer = ByMessage { run, index, sender };
         if layout::prepare(job, &mut overseer)? == Done::Cancelled {
-            return Ok(Settings::default());
+            return Ok((Settings::default(), clock));
         }
     }
     if job.target.layout.only {
-        return Ok(Settings::default());
+        return Ok((Settings::default(), clock));
     }
     if let Some(line) = &job.start.prerun {
         let output = announce(run, index, sender, "prerun");
@@ -107,7 +114,7 @@ fn before(run: &Run, index: usize, sender: &Sender<Message>) -> Result<Settings,
     if job.target.layout.pre_read {
         layout::pre_read(job, &|| control.stopped() || run.is_cancelled())?;
     }
-    Ok(settings)
+    Ok((settings, clock))
 }
 
 /// What comes after it.

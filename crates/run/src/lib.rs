@@ -9,6 +9,7 @@
 //! | how is a file opened, advised, dropped from the cache | [`files`] |
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
+//! | which clock times a job | `timebase.rs` |
 //! | the inner loop | [`worker`] |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
@@ -29,6 +30,7 @@ pub mod schedule;
 mod scratch;
 mod shared;
 mod thread;
+mod timebase;
 pub mod worker;
 
 pub use conductor::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed, run};

@@ -3,10 +3,12 @@
 use fiord_plan::{JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{self, ClockReport, Extras, NumberStyle, Report, SCHEMA};
-use fiord_sys::{clock, errno, host};
+use fiord_sys::clock::Source;
+use fiord_sys::{errno, host};
 
 use crate::control::Snapshot;
 use crate::monitor::{Disks, Watch};
+use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 
 const MS: u64 = 1_000_000;
@@ -20,6 +22,7 @@ pub(crate) struct Frame<'a> {
     pub elapsed: u64,
     /// Seconds to add to UTC for local time.
     pub utc_offset_s: i32,
+    pub timebase: &'a Timebase,
 }
 
 /// One job, as the run followed it.
@@ -156,18 +159,24 @@ pub(crate) fn report(frame: &Frame<'_>, jobs: Vec<JobData>, disks: &Disks) -> Re
         jobs,
         groups,
         disks: disks.report(),
-        extras: Extras { clock: Some(clock_report()), ..Extras::default() },
+        extras: Extras { clock: clock_report(frame), ..Extras::default() },
     }
 }
 
-fn clock_report() -> ClockReport {
-    let clock = clock::Clock::best();
-    let resolution = clock.hertz().map_or(1.0, |hertz| 1e9 / hertz.max(1) as f64);
-    ClockReport {
+/// The clock of the first job: with different ones in one run, those of the others are not told.
+fn clock_report(frame: &Frame<'_>) -> Option<ClockReport> {
+    let job = frame.plan.jobs.first()?;
+    let clock = frame.timebase.clock(job).ok()?.0;
+    let resolution = match (clock.source(), clock.hertz()) {
+        (Source::GetTimeOfDay, _) => 1000.0,
+        (_, Some(hertz)) => 1e9 / hertz.max(1) as f64,
+        _ => 1.0,
+    };
+    Some(ClockReport {
         source: clock.source().word().to_owned(),
         cost_ns: clock.read_cost_ps() as f64 / 1000.0,
         resolution_ns: resolution,
-    }
+    })
 }
 
 /// What one job is found under in messages.

@@ -11,6 +11,7 @@ use fiord_stat::live::Live;
 use crate::control::JobControl;
 use crate::error::JobError;
 use crate::thread::ControlGroups;
+use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 
 /// One job's part.
@@ -38,6 +39,7 @@ pub(crate) struct Run {
     /// Where files that the run itself makes go (`--aux-path`).
     pub aux_path: PathBuf,
     pub groups: ControlGroups,
+    pub timebase: Timebase,
 }
 
 impl Run {

@@ -27,9 +27,10 @@ struct Surroundings<'a> {
 }
 
 /// Runs a job instance on the calling thread, to its end. `ready` is called when everything is set
-/// up; the first I/O comes after [`JobControl::go`].
+/// up; the first I/O comes after [`JobControl::go`]. `clock` times engines that do real I/O.
 pub fn run(
     job: &JobPlan,
+    clock: MachineClock,
     files: &mut dyn Files,
     control: &JobControl,
     live: &Live,
@@ -37,7 +38,7 @@ pub fn run(
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
     let around = Surroundings { job, files, control, live, ready };
-    let mut config = EngineConfig::for_job(job, MachineClock::best());
+    let mut config = EngineConfig::for_job(job, clock);
     if !keeps_many(&job.engine) {
         // One buffer is all that such an engine can use.
         config.slots = 1;

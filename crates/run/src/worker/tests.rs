@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use fiord_engine::{
-    Completions, Engine, EngineError, FileKind, Op, OpKind, Outcome, Queued, Slot, Target, Time,
-    Want,
+    Completions, Engine, EngineError, FileKind, MachineClock, Op, OpKind, Outcome, Queued, Slot,
+    Target, Time, Want,
 };
 use fiord_load::{Flush, Io, Next, Source};
 use fiord_plan::{Dir, EnginePlan, JobPlan, Mix};
@@ -45,7 +45,7 @@ impl Files for NoFiles {
 fn run_plain(job: &JobPlan) -> WorkerResult {
     let control = JobControl::new();
     control.go();
-    run(job, &mut NoFiles(1), &control, &Live::new(), &|| ())
+    run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &|| ())
 }
 
 #[test]

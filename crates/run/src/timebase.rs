@@ -1,0 +1,72 @@
+//! Which clock times a job's I/O: `clocksource`, `gtod_cpu`.
+
+use fiord_engine::MachineClock;
+use fiord_plan::{ClockSource, JobPlan, Plan};
+use fiord_sys::clock::{Clock, Publisher, Source};
+
+use crate::error::JobError;
+
+/// The clocks of a run; keeps the thread of `gtod_cpu` going.
+#[derive(Debug, Default)]
+pub(crate) struct Timebase {
+    publisher: Option<Result<Publisher, JobError>>,
+}
+
+impl Timebase {
+    /// For these jobs. There is one clock thread a run, on the CPU that the first job with
+    /// `gtod_cpu` names.
+    pub fn start(plan: &Plan) -> Self {
+        let on = plan.jobs.iter().find_map(|job| job.record.clock_cpu);
+        let start = |on: u32| {
+            Publisher::start(Some(on as usize)).map_err(|e| {
+                let detail = format!("no clock thread on CPU {on}: {} failed", e.op);
+                JobError::new("gtod_cpu", e.errno, detail)
+            })
+        };
+        Timebase { publisher: on.map(start) }
+    }
+
+    /// The clock of a job.
+    pub fn clock(&self, job: &JobPlan) -> Result<MachineClock, JobError> {
+        if let (Some(publisher), Some(_)) = (&self.publisher, job.record.clock_cpu) {
+            return match publisher {
+                Ok(publisher) => Ok(MachineClock(publisher.clock())),
+                Err(error) => Err(error.clone()),
+            };
+        }
+        let source = match job.record.clock {
+            ClockSource::Auto => return Ok(MachineClock::best()),
+            ClockSource::Gettimeofday => Source::GetTimeOfDay,
+            ClockSource::ClockGettime => Source::ClockGetTime,
+            ClockSource::Cpu => Source::Cpu,
+        };
+        Clock::with_source(source).map(MachineClock).map_err(|e| {
+            let why = fiord_sys::clock::why_not_cpu().unwrap_or("it cannot be had");
+            JobError::new("clocksource", e.errno, format!("{}: {why}", source.word()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::EnginePlan;
+
+    use super::*;
+
+    #[test]
+    fn each_word_gives_its_clock() {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        let base = Timebase::default();
+        for (word, source) in [
+            (ClockSource::Gettimeofday, Source::GetTimeOfDay),
+            (ClockSource::ClockGettime, Source::ClockGetTime),
+        ] {
+            job.record.clock = word;
+            assert_eq!(base.clock(&job).unwrap().0.source(), source);
+        }
+        job.record.clock_cpu = fiord_sys::cpu::allowed().unwrap().iter().next().map(|c| c as u32);
+        let plan = Plan { jobs: vec![job], global_options: Vec::new() };
+        let base = Timebase::start(&plan);
+        assert_eq!(base.clock(&plan.jobs[0]).unwrap().0.source(), Source::Published);
+    }
+}
