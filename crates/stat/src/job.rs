@@ -164,16 +164,7 @@ impl JobData {
     pub fn summarise(&self, error_text: &dyn Fn(i32) -> String) -> JobReport {
         let r = &self.recorder;
         let s = &self.settings;
-        let mut issued = [0; 4];
-        let mut short = [0; 4];
-        let mut dropped = [0; 4];
-        for (i, d) in r.dirs.iter().enumerate() {
-            let row = if s.unified == Unified::Mixed { 0 } else { i };
-            issued[row] += d.issued;
-            short[row] += d.short;
-            dropped[row] += d.dropped;
-        }
-        issued[3] = r.sync_issued;
+        let [issued, short, dropped] = self.counted();
         let ios: u64 = r.dirs.iter().map(|d| d.ios).sum();
         let all_issued: u64 = r.dirs.iter().map(|d| d.issued).sum();
         let coarse = r.latency_buckets();
@@ -231,6 +222,19 @@ impl JobData {
             steady_state: self.steady_state.clone(),
             zone_resets: self.zone_resets,
         }
+    }
+
+    /// I/Os issued, short and dropped: read, write, trim, sync.
+    fn counted(&self) -> [[u64; 4]; 3] {
+        let [mut issued, mut short, mut dropped] = [[0; 4]; 3];
+        for (i, d) in self.recorder.dirs.iter().enumerate() {
+            let row = if self.settings.unified == Unified::Mixed { 0 } else { i };
+            issued[row] += d.issued;
+            short[row] += d.short;
+            dropped[row] += d.dropped;
+        }
+        issued[3] = self.recorder.sync_issued;
+        [issued, short, dropped]
     }
 
     fn error_words(&self, error_text: &dyn Fn(i32) -> String) -> String {

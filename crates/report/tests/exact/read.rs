@@ -120,13 +120,44 @@ fn steady_state(v: &Json) -> SteadyState {
     }
 }
 
-/// The job's entry and what only its options say: numbers of jobs merged, number style.
+/// What only the options say: how many jobs were merged, how numbers are printed.
+fn configured(own: &[(String, String)], globals: &[(String, String)]) -> JobReport {
+    let option = |name: &str| {
+        let mut all = globals.iter().chain(own).rev();
+        all.find(|(k, _)| k == name).map(|(_, v)| v.as_str())
+    };
+    let number = |name: &str, default: u32| option(name).map_or(default, |v| v.parse().expect("n"));
+    let is_on = |name: &str, default: &str| option(name).unwrap_or(default) == "1";
+    let percentiles = is_on("clat_percentiles", "1") || is_on("lat_percentiles", "0");
+    let list = option("percentile_list");
+    let decimals = list.map_or(2, |list| {
+        list.split(':').map(|p| p.split_once('.').map_or(0, |(_, d)| d.len())).max().unwrap_or(0)
+    });
+    JobReport {
+        members: number("numjobs", 1),
+        style: NumberStyle {
+            figures: number("significant_figures", 4),
+            kb_base: number("kb_base", 1024),
+            bits: number("unit_base", 8) == 1,
+        },
+        percentile_list: match list {
+            _ if !percentiles || is_on("gtod_reduce", "0") => Vec::new(),
+            Some(list) => list.split(':').map(|p| p.parse().expect("a percentage")).collect(),
+            None => fiord_stat::job::DEFAULT_PERCENTILES.to_vec(),
+        },
+        percentile_decimals: decimals as u32,
+        unified: match option("unified_rw_reporting") {
+            Some("mixed") => Unified::Mixed,
+            Some("both") => Unified::Both,
+            _ => Unified::Separate,
+        },
+        ..JobReport::default()
+    }
+}
+
 fn job(v: &Json, globals: &[(String, String)]) -> JobReport {
     let own = options(v, "job options");
-    let option = |name: &str| {
-        let all = globals.iter().chain(&own).rev();
-        all.into_iter().find(|(k, _)| k == name).map(|(_, v)| v.as_str())
-    };
+    let configured = configured(&own, globals);
     let kinds = [
         ("read", DirKind::Read),
         ("write", DirKind::Write),
@@ -135,52 +166,26 @@ fn job(v: &Json, globals: &[(String, String)]) -> JobReport {
     ];
     let dirs: Vec<DirReport> =
         kinds.into_iter().filter_map(|(key, kind)| Some(direction(v.get(key)?, kind))).collect();
-    let unified = match option("unified_rw_reporting") {
-        Some("mixed") => Unified::Mixed,
-        Some("both") => Unified::Both,
-        _ => Unified::Separate,
-    };
-    let number = |name: &str, default: u32| option(name).map_or(default, |v| v.parse().expect("n"));
     let sync = v.get("sync").map_or_else(SyncReport::default, |sync| SyncReport {
         total_ios: whole(sync, "total_ios"),
         lat: latency(sync, "lat_ns"),
     });
     let mut issued = [0; 4];
-    for d in dirs.iter().filter(|d| unified != Unified::Both || d.kind != DirKind::Mixed) {
+    for d in dirs.iter().filter(|d| configured.unified != Unified::Both || d.kind != DirKind::Mixed)
+    {
         issued[d.kind as usize % 3] = d.total_ios;
     }
     issued[3] = sync.total_ios;
-    let percentile_list = match option("percentile_list") {
-        Some(list) => list.split(':').map(|p| p.parse().expect("a percentage")).collect(),
-        None => fiord_stat::job::DEFAULT_PERCENTILES.to_vec(),
-    };
-    let is_on = |name: &str, default: &str| option(name).unwrap_or(default) == "1";
-    let percentiles = is_on("clat_percentiles", "1") || is_on("lat_percentiles", "0");
-    let decimals = option("percentile_list").map_or(2, |list| {
-        list.split(':').map(|p| p.split_once('.').map_or(0, |(_, d)| d.len())).max().unwrap_or(0)
-    });
     let latency_ns: [f64; 10] = shares(v, "latency_ns");
     let latency_us: [f64; 10] = shares(v, "latency_us");
     JobReport {
         name: text(v, "jobname"),
         description: v.get("desc").map(|_| text(v, "desc")),
         group_id: whole(v, "groupid") as u32,
-        members: number("numjobs", 1),
         start_ms: whole(v, "job_start"),
         error: whole(v, "error") as i32,
         eta_s: Some(whole(v, "eta")),
         elapsed_s: whole(v, "elapsed"),
-        style: NumberStyle {
-            figures: number("significant_figures", 4),
-            kb_base: number("kb_base", 1024),
-            bits: number("unit_base", 8) == 1,
-        },
-        percentile_list: match percentiles && !is_on("gtod_reduce", "0") {
-            true => percentile_list,
-            false => Vec::new(),
-        },
-        percentile_decimals: decimals as u32,
-        unified,
         dirs,
         sync,
         runtime_ms: whole(v, "job_runtime"),
@@ -208,7 +213,7 @@ fn job(v: &Json, globals: &[(String, String)]) -> JobReport {
         latency_window_us: whole(v, "latency_window_us"),
         steady_state: v.get("steadystate").map(steady_state),
         options: own,
-        ..JobReport::default()
+        ..configured
     }
 }
 
