@@ -43,7 +43,7 @@ impl Formats {
         let mut formats = Formats { normal: false, terse_version: self.terse_version, ..*self };
         (formats.json, formats.json_plus, formats.terse) = (false, false, false);
         for word in list.split(',') {
-            match word.trim() {
+            match word {
                 "normal" => formats.normal = true,
                 "json" => formats.json = true,
                 "json+" => formats.json_plus = true,
