@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiord_load::{
-    Content, ContentVisitor, Dir, Io, Next, Source, SourceVisitor, with_content, with_source,
+    AnyContent, Content, Dir, Io, LoadError, Next, Source, SourceVisitor, with_source,
 };
 use fiord_plan::{BlockSize, EnginePlan, JobPlan, Mix};
 
@@ -28,23 +28,18 @@ impl SourceVisitor for Take {
     }
 }
 
-/// Fills a buffer of this many bytes and returns nanoseconds for each.
-struct Fill(usize);
-
-impl ContentVisitor for Fill {
-    type Out = f64;
-
-    fn visit<C: Content>(self, mut content: C) -> f64 {
-        let mut buffers = vec![vec![0; self.0]; 32];
-        buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
-        let n = (1 << 30) / self.0;
-        let begin = Instant::now();
-        for i in 0..n {
-            let io = Io { dir: Dir::Write, file: 0, offset: i as u64, len: self.0 as u32 };
-            content.fill(black_box(&mut buffers[i % 32]), &io);
-        }
-        begin.elapsed().as_nanos() as f64 / n as f64
+/// Fills buffers of this many bytes and returns nanoseconds for each.
+fn fill_cost(job: &JobPlan, bytes: usize) -> Result<f64, LoadError> {
+    let mut content = AnyContent::of(job, 1)?;
+    let mut buffers = vec![vec![0; bytes]; 32];
+    buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
+    let n = (1 << 30) / bytes;
+    let begin = Instant::now();
+    for i in 0..n {
+        let io = Io { dir: Dir::Write, file: 0, offset: i as u64, len: bytes as u32 };
+        content.fill(black_box(&mut buffers[i % 32]), &io);
     }
+    Ok(begin.elapsed().as_nanos() as f64 / n as f64)
 }
 
 fn job(kind: &str) -> Option<JobPlan> {
@@ -93,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for size in [4096, 131_072] {
             let job =
                 JobPlan { content: content.clone(), ..JobPlan::plain(EnginePlan::Null, 1 << 30) };
-            println!("{name:10} {size:6} {:8.1} ns/write", with_content(&job, 1, Fill(size))?);
+            println!("{name:10} {size:6} {:8.1} ns/write", fill_cost(&job, size)?);
         }
     }
     Ok(())

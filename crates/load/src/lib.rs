@@ -2,7 +2,7 @@
 //!
 //! [`Source`] says what is next, [`Content`] fills buffers. Both are made from a job's plan, once,
 //! and are then driven by the worker, which is monomorphised over them: see
-//! [`source::with_source`] and [`content::with_content`].
+//! [`source::with_source`] and [`content::AnyContent`].
 //!
 //! | question | module |
 //! |---|---|
@@ -21,7 +21,7 @@ pub mod error;
 pub mod rng;
 pub mod source;
 
-pub use content::{ContentVisitor, with_content};
+pub use content::AnyContent;
 pub use error::LoadError;
 pub use fiord_plan::Dir;
 pub use source::{SourceVisitor, with_source};

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | in what order does everything happen | [`conductor`] |
 //! | which job may start when, and which end together | [`schedule`] |
+//! | what do the bytes of a job's writes come from | `content.rs` |
 //! | which files are made before the run, and how | [`layout`] |
 //! | how is a file opened, advised, dropped from the cache | [`files`] |
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
@@ -17,6 +18,7 @@
 
 mod command;
 pub mod conductor;
+mod content;
 pub mod control;
 pub mod error;
 pub mod events;

@@ -5,32 +5,29 @@ use std::collections::HashSet;
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{Content as Kind, Dir, EnginePlan, JobPlan};
 
-use super::{ContentVisitor, pattern, with_content};
+use super::{AnyContent, pattern};
 use crate::{Content, Io, LoadError};
 
 /// Fills the buffers of `slots` slots in turn, and returns what was written.
-struct Writes {
+fn writes(
+    job: &JobPlan,
+    salt: u64,
     slots: usize,
-    lens: Vec<usize>,
-}
-
-impl ContentVisitor for Writes {
-    type Out = Vec<Vec<u8>>;
-
-    fn visit<C: Content>(self, mut content: C) -> Vec<Vec<u8>> {
-        let largest = self.lens.iter().max().copied().unwrap_or(0);
-        let mut buffers = vec![vec![0xa5; largest]; self.slots];
-        buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
-        let mut offset = 0;
-        let mut write = |(i, &len): (usize, &usize)| {
-            let buffer = &mut buffers[i % self.slots][..len];
-            let io = Io { dir: Dir::Write, file: 0, offset, len: len as u32 };
-            offset += len as u64;
-            content.fill(buffer, &io);
-            buffer.to_vec()
-        };
-        self.lens.iter().enumerate().map(&mut write).collect()
-    }
+    lens: &[usize],
+) -> Result<Vec<Vec<u8>>, LoadError> {
+    let mut content = AnyContent::of(job, salt)?;
+    let largest = lens.iter().max().copied().unwrap_or(0);
+    let mut buffers = vec![vec![0xa5; largest]; slots];
+    buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
+    let mut offset = 0;
+    let mut write = |(i, &len): (usize, &usize)| {
+        let buffer = &mut buffers[i % slots][..len];
+        let io = Io { dir: Dir::Write, file: 0, offset, len: len as u32 };
+        offset += len as u64;
+        content.fill(buffer, &io);
+        buffer.to_vec()
+    };
+    Ok(lens.iter().enumerate().map(&mut write).collect())
 }
 
 fn job(kind: Kind) -> JobPlan {
@@ -38,7 +35,7 @@ fn job(kind: Kind) -> JobPlan {
 }
 
 fn written(kind: Kind, salt: u64, slots: usize, lens: &[usize]) -> Vec<Vec<u8>> {
-    with_content(&job(kind), salt, Writes { slots, lens: lens.to_vec() }).unwrap()
+    writes(&job(kind), salt, slots, lens).unwrap()
 }
 
 /// Blocks of 4 KiB and of a sector, of all writes: none occurs twice.
@@ -72,13 +69,12 @@ fn default_contents_neither_compress_nor_repeat() {
 #[test]
 fn other_salts_jobs_and_slots_have_other_bytes() {
     for kind in [Kind::Scramble, Kind::Refill, Kind::Fixed] {
-        let mut writes = written(kind.clone(), 0, 4, &[4096; 4]);
-        writes.extend(written(kind.clone(), 1, 4, &[4096; 4]));
+        let mut all = written(kind.clone(), 0, 4, &[4096; 4]);
+        all.extend(written(kind.clone(), 1, 4, &[4096; 4]));
         let mut other = job(kind.clone());
         other.identity.index = 1;
-        let lens = vec![4096; 4];
-        writes.extend(with_content(&other, 0, Writes { slots: 4, lens }).unwrap());
-        all_different(&writes);
+        all.extend(writes(&other, 0, 4, &[4096; 4]).unwrap());
+        all_different(&all);
         assert_eq!(written(kind.clone(), 7, 2, &[4096; 8]), written(kind, 7, 2, &[4096; 8]));
     }
 }
@@ -125,13 +121,12 @@ fn patterns_carry_the_offset() {
 #[test]
 fn pattern_files_are_read_by_the_caller() {
     let parts = vec![PatternPart::File("p".into()), PatternPart::Offset];
-    let unread =
-        with_content(&job(Kind::Pattern(parts.clone())), 0, Writes { slots: 1, lens: vec![] });
+    let unread = writes(&job(Kind::Pattern(parts.clone())), 0, 1, &[]);
     assert_eq!(unread, Err(LoadError::PatternFile("p".into())));
     let parts = pattern::with_files(&parts, |path| Ok::<_, ()>(path.repeat(3).into_bytes()));
     let parts = parts.unwrap();
     assert_eq!(parts, [PatternPart::Bytes(b"ppp".to_vec()), PatternPart::Offset]);
     assert_eq!(written(Kind::Pattern(parts), 0, 1, &[4]), [b"ppp\0"]);
-    let empty = with_content(&job(Kind::Pattern(vec![])), 0, Writes { slots: 1, lens: vec![] });
+    let empty = writes(&job(Kind::Pattern(vec![])), 0, 1, &[]);
     assert_eq!(empty, Err(LoadError::NoPattern));
 }

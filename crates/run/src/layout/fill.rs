@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use fiord_load::{Content as Fill, ContentVisitor, Io, with_content};
+use fiord_load::{Content as Fill, Io};
 use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Open};
 
 use super::{Done, ENOSPC, Overseer};
+use crate::content::content_of;
 use crate::error::JobError;
 use crate::files::failed;
 
@@ -33,10 +34,8 @@ pub(super) fn write(
     // Data that is only there to be read is new everywhere, so that nothing finds duplicates.
     let random = matches!(job.content, Content::Fixed | Content::Scramble);
     let refilled = random.then(|| JobPlan { content: Content::Refill, ..job.clone() });
-    let result = match with_content(refilled.as_ref().unwrap_or(job), 0, writer) {
-        Ok(result) => result,
-        Err(e) => Err(JobError::new("filling buffers", 0, e.to_string())),
-    };
+    let content = content_of(refilled.as_ref().unwrap_or(job), 0);
+    let result = content.and_then(|content| writer.write(content));
     if !matches!(result, Ok(Done::Complete)) {
         take_back(plan, fd, start);
     }
@@ -61,10 +60,8 @@ struct Writer<'a> {
     overseer: &'a mut dyn Overseer,
 }
 
-impl ContentVisitor for Writer<'_> {
-    type Out = Result<Done, JobError>;
-
-    fn visit<C: Fill>(self, mut content: C) -> Self::Out {
+impl Writer<'_> {
+    fn write(self, mut content: impl Fill) -> Result<Done, JobError> {
         let mut buffer = vec![0u8; CHUNK];
         content.prepare(&mut buffer);
         let mut at = self.range.start;
@@ -82,9 +79,7 @@ impl ContentVisitor for Writer<'_> {
         }
         Ok(Done::Complete)
     }
-}
 
-impl Writer<'_> {
     fn stopped(&self, at: u64, error: &std::io::Error) -> Result<Done, JobError> {
         let errno = error.raw_os_error().unwrap_or(0);
         if errno == ENOSPC && self.fill_device {

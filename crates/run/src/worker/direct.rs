@@ -23,11 +23,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 }
             };
             self.drawn += 1;
-            if io.dir == Dir::Write {
-                self.content.fill(&mut self.engine.buffer(0)[..io.len as usize], &io);
-                if C::TOUCHES {
-                    now = self.stamp::<A>(now);
-                }
+            if C::WRITES
+                && io.dir == Dir::Write
+                && self.content.fill(&mut self.engine.buffer(0)[..io.len as usize], &io)
+            {
+                now = self.stamp::<A>(now);
             }
             let op = op_of(&io);
             let outcome = self.at_once(&op);

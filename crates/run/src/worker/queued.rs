@@ -173,11 +173,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                         *held = Some(next);
                         return Filled::Wait;
                     }
-                    if io.dir == Dir::Write {
-                        self.content.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io);
-                        if C::TOUCHES {
-                            now = self.stamp_queued::<A>(now);
-                        }
+                    if C::WRITES
+                        && io.dir == Dir::Write
+                        && self.content.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
+                    {
+                        now = self.stamp_queued::<A>(now);
                     }
                     op
                 }

@@ -17,10 +17,10 @@ const TICK: u64 = 5_000_000;
 
 /// The contents of writes, or none: a job that only reads or trims has no test for them.
 pub trait Fill {
-    /// Whether a write's buffer is touched at all; if not, no clock stamp is taken after it.
-    const TOUCHES: bool;
-    /// Fills the buffer of a write.
-    fn fill(&mut self, buffer: &mut [u8], io: &Io);
+    /// Whether the job writes at all.
+    const WRITES: bool;
+    /// Fills the buffer of a write. False if there was nothing to do, so that no time has passed.
+    fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool;
     /// Once a slot, before the first I/O.
     fn prepare(&mut self, buffer: &mut [u8]);
 }

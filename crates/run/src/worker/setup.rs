@@ -6,7 +6,7 @@ use fiord_engine::{
     Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Mmap, Null, Psync, Pvsync,
     Pvsync2, Sim, SyncRw, Vsync,
 };
-use fiord_load::{Content, ContentVisitor, Io, LoadError, Source, SourceVisitor};
+use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, JobPlan, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
@@ -14,6 +14,7 @@ use fiord_sys::usage::Usage;
 
 use super::session::{Fill, Session};
 use super::{Files, WorkerResult};
+use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
 
@@ -119,9 +120,9 @@ impl<E: Engine> SourceVisitor for WithEngine<'_, E> {
         }
         // Different bytes in every run, so that storage that finds duplicates finds none.
         let salt = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
-        match fiord_load::with_content(around.job, salt, Boxed) {
-            Ok(content) => start(engine, source, Contents(content), around),
-            Err(e) => load_failed(&e),
+        match content_of(around.job, salt) {
+            Ok(content) => start(engine, source, content, around),
+            Err(error) => failed(error),
         }
     }
 }
@@ -130,31 +131,22 @@ impl<E: Engine> SourceVisitor for WithEngine<'_, E> {
 struct NoContent;
 
 impl Fill for NoContent {
-    const TOUCHES: bool = false;
-    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) {}
+    const WRITES: bool = false;
+    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
+        false
+    }
     fn prepare(&mut self, _buffer: &mut [u8]) {}
 }
 
-/// A job that writes.
-struct Contents(Box<dyn Content>);
-
-impl Fill for Contents {
-    const TOUCHES: bool = true;
+impl Fill for AnyContent {
+    const WRITES: bool = true;
     #[inline]
-    fn fill(&mut self, buffer: &mut [u8], io: &Io) {
-        self.0.fill(buffer, io);
+    fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool {
+        Content::fill(self, buffer, io);
+        self.touches()
     }
     fn prepare(&mut self, buffer: &mut [u8]) {
-        self.0.prepare(buffer);
-    }
-}
-
-struct Boxed;
-
-impl ContentVisitor for Boxed {
-    type Out = Box<dyn Content>;
-    fn visit<C: Content + 'static>(self, content: C) -> Box<dyn Content> {
-        Box::new(content)
+        Content::prepare(self, buffer);
     }
 }
 
@@ -167,7 +159,7 @@ fn start<E: Engine, S: Source, C: Fill>(
 ) -> WorkerResult {
     let Surroundings { job, files, control, live, ready } = around;
     let at_once = engine.completes_at_once();
-    if C::TOUCHES {
+    if C::WRITES {
         for slot in 0..if at_once { 1 } else { job.depth.depth.max(1) } {
             content.prepare(engine.buffer(slot));
         }

@@ -200,8 +200,10 @@ impl Source for List {
 struct Nothing;
 
 impl Fill for Nothing {
-    const TOUCHES: bool = false;
-    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) {}
+    const WRITES: bool = true;
+    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
+        false
+    }
     fn prepare(&mut self, _buffer: &mut [u8]) {}
 }
 
