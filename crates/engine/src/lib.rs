@@ -204,6 +204,8 @@ pub trait Time: Clone {
 pub trait Engine {
     /// Whether ops can be pending: false when `queue` always answers `Done`.
     const ASYNC: bool;
+    /// Whether [`completes_at_once`](Self::completes_at_once) may be true though `ASYNC` is too.
+    const SOMETIMES_AT_ONCE: bool = false;
     /// Its time.
     type Clock: Time;
 

@@ -37,6 +37,7 @@ impl Null {
 
 impl Engine for Null {
     const ASYNC: bool = true;
+    const SOMETIMES_AT_ONCE: bool = true;
     type Clock = MachineClock;
 
     fn completes_at_once(&self) -> bool {

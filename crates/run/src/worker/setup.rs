@@ -45,16 +45,16 @@ pub fn run(
         config.slots = 1;
     }
     match &job.engine {
-        EnginePlan::Psync => with_engine(Psync::new(&config), around),
-        EnginePlan::Sync => with_engine(SyncRw::new(&config), around),
-        EnginePlan::Vsync => with_engine(Vsync::new(&config), around),
-        EnginePlan::Pvsync => with_engine(Pvsync::new(&config), around),
-        EnginePlan::Pvsync2 { .. } => with_engine(Pvsync2::new(&config), around),
-        EnginePlan::Null => with_engine(Null::new(&config), around),
-        EnginePlan::Libaio { .. } => with_engine(Libaio::new(&config), around),
-        EnginePlan::IoUring(_) => with_engine(IoUring::new(&config), around),
-        EnginePlan::Sim(_) => with_engine(Sim::new(&config), around),
-        EnginePlan::Mmap { .. } => with_engine(Mmap::new(&config), around),
+        EnginePlan::Psync => with_engine::<_, true>(Psync::new(&config), around),
+        EnginePlan::Mmap { .. } => with_engine::<_, true>(Mmap::new(&config), around),
+        EnginePlan::Null => with_engine::<_, true>(Null::new(&config), around),
+        EnginePlan::Libaio { .. } => with_engine::<_, true>(Libaio::new(&config), around),
+        EnginePlan::IoUring(_) => with_engine::<_, true>(IoUring::new(&config), around),
+        EnginePlan::Sync => with_engine::<_, false>(SyncRw::new(&config), around),
+        EnginePlan::Vsync => with_engine::<_, false>(Vsync::new(&config), around),
+        EnginePlan::Pvsync => with_engine::<_, false>(Pvsync::new(&config), around),
+        EnginePlan::Pvsync2 { .. } => with_engine::<_, false>(Pvsync2::new(&config), around),
+        EnginePlan::Sim(_) => with_engine::<_, false>(Sim::new(&config), around),
     }
 }
 
@@ -85,7 +85,12 @@ fn failed(error: JobError) -> WorkerResult {
     }
 }
 
-fn with_engine<E: Engine>(made: Result<E, EngineError>, around: Surroundings) -> WorkerResult {
+/// `HOT`: the loop is compiled for each common set of measurements. For engines that are rarely
+/// used in a hurry one loop that decides at run time does, and builds are shorter for it.
+fn with_engine<E: Engine, const HOT: bool>(
+    made: Result<E, EngineError>,
+    around: Surroundings,
+) -> WorkerResult {
     let engine = match made {
         Ok(engine) => engine,
         Err(e) => {
@@ -95,7 +100,7 @@ fn with_engine<E: Engine>(made: Result<E, EngineError>, around: Surroundings) ->
         }
     };
     let job = around.job;
-    match fiord_load::with_source(job, WithEngine { engine, around }) {
+    match fiord_load::with_source(job, WithEngine::<E, HOT> { engine, around }) {
         Ok(result) => result,
         Err(e) => load_failed(&e),
     }
@@ -105,23 +110,23 @@ fn load_failed(error: &LoadError) -> WorkerResult {
     failed(JobError::new("set-up of the load", 22, error.to_string()))
 }
 
-struct WithEngine<'a, E> {
+struct WithEngine<'a, E, const HOT: bool> {
     engine: E,
     around: Surroundings<'a>,
 }
 
-impl<E: Engine> SourceVisitor for WithEngine<'_, E> {
+impl<E: Engine, const HOT: bool> SourceVisitor for WithEngine<'_, E, HOT> {
     type Out = WorkerResult;
 
     fn visit<S: Source>(self, source: S) -> WorkerResult {
         let WithEngine { engine, around } = self;
         if !around.job.load.mix.has(Dir::Write) {
-            return start(engine, source, NoContent, around);
+            return start::<E, S, _, HOT>(engine, source, NoContent, around);
         }
         // Different bytes in every run, so that storage that finds duplicates finds none.
         let salt = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
         match content_of(around.job, salt) {
-            Ok(content) => start(engine, source, content, around),
+            Ok(content) => start::<E, S, _, HOT>(engine, source, content, around),
             Err(error) => failed(error),
         }
     }
@@ -151,7 +156,7 @@ impl Fill for AnyContent {
 }
 
 /// Opens the files, waits for the others, runs and finishes.
-fn start<E: Engine, S: Source, C: Fill>(
+fn start<E: Engine, S: Source, C: Fill, const HOT: bool>(
     mut engine: E,
     source: S,
     mut content: C,
@@ -187,18 +192,38 @@ fn start<E: Engine, S: Source, C: Fill>(
     }
     let mut session =
         Session::new((engine, source, content), (job, files), (control, live), recorder);
-    let any_latency = wanted & (axes::SLAT | axes::CLAT | axes::LAT) != 0;
-    match (at_once, any_latency) {
-        (true, false) => session.run_direct::<{ axes::BARE }>(),
-        (true, true) if same => session.run_direct::<{ axes::SYNC }>(),
-        (true, true) => session.run_direct::<{ axes::DYNAMIC }>(),
-        (false, _) if job.load.serialize_overlap => session.run_queued::<{ axes::DYNAMIC }>(),
-        (false, false) => session.run_queued::<{ axes::BARE }>(),
-        (false, true) if wanted == axes::ASYNC => session.run_queued::<{ axes::ASYNC }>(),
-        (false, true) => session.run_queued::<{ axes::DYNAMIC }>(),
-    };
+    if E::ASYNC && !at_once {
+        let wanted = if job.load.serialize_overlap { axes::DYNAMIC } else { wanted };
+        run_queued::<HOT, _, _, _>(&mut session, wanted);
+    } else if !E::ASYNC || E::SOMETIMES_AT_ONCE {
+        run_direct::<HOT, _, _, _>(&mut session, if same { axes::SYNC } else { wanted });
+    }
     session.finish();
     session.result()
+}
+
+/// Picks the loop for what is measured.
+fn run_direct<const HOT: bool, E: Engine, S: Source, C: Fill>(
+    session: &mut Session<'_, E, S, C>,
+    wanted: u32,
+) {
+    match wanted {
+        axes::BARE if HOT => session.run_direct::<{ axes::BARE }>(),
+        axes::SYNC if HOT => session.run_direct::<{ axes::SYNC }>(),
+        _ => session.run_direct::<{ axes::DYNAMIC }>(),
+    }
+}
+
+/// Picks the loop for what is measured.
+fn run_queued<const HOT: bool, E: Engine, S: Source, C: Fill>(
+    session: &mut Session<'_, E, S, C>,
+    wanted: u32,
+) {
+    match wanted {
+        axes::BARE if HOT => session.run_queued::<{ axes::BARE }>(),
+        axes::ASYNC if HOT => session.run_queued::<{ axes::ASYNC }>(),
+        _ => session.run_queued::<{ axes::DYNAMIC }>(),
+    }
 }
 
 /// What the job's options ask to be measured. Engines that complete at once have no submission
