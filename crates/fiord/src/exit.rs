@@ -6,7 +6,7 @@
 //! | 1 | a job failed; a message on standard error names it |
 //! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
 //! | 1 | the results could not be written |
-//! | 128 | a signal (Ctrl-C, SIGTERM) ended the run; the report is complete as far as it went |
+//! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
 //! | 130, 143 | a second signal ended the program at once; there is no report |
 //!
 //! A reader of standard output that goes away (`fiord … | head`) changes nothing: the run goes on to

@@ -17,7 +17,7 @@ pub(crate) struct Standing {
     pub ios: u64,
 }
 
-/// Seconds until the job ends by itself, rounded up; `None` when nothing tells.
+/// Seconds until the job ends by itself, to the nearest; `None` when nothing tells.
 fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
     if at.ended {
         return Some(0);
@@ -25,20 +25,25 @@ fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
     let limit = job.end.runtime.map(|t| t.saturating_add(job.end.ramp_time));
     let Some(running) = at.running else {
         let delay = job.start.delay.1.saturating_sub(run_elapsed);
-        return limit.map(|t| t.saturating_add(delay).div_ceil(SECOND));
+        return limit.map(|t| seconds(t.saturating_add(delay)));
     };
-    let by_time = limit.map(|t| t.saturating_sub(running).div_ceil(SECOND));
+    let by_time = limit.map(|t| seconds(t.saturating_sub(running)));
     if job.end.time_based {
         return by_time;
     }
     let by_work = share(job, at).filter(|done| *done > 0.0).map(|done| {
         let left = running as f64 * (1.0 - done) / done / SECOND as f64;
-        left.ceil() as u64
+        left.round() as u64
     });
     match (by_time, by_work) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     }
+}
+
+/// Nanoseconds as whole seconds, to the nearest.
+fn seconds(ns: u64) -> u64 {
+    ns.saturating_add(SECOND / 2) / SECOND
 }
 
 /// The share of its work that a job has done, 0 to 1.
@@ -71,4 +76,44 @@ pub(crate) fn estimate(
     let all = elapsed + left as f64;
     let done = if all > 0.0 { (elapsed / all).min(1.0) } else { 0.0 };
     (Some(left), Some(done))
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::EnginePlan;
+
+    use super::*;
+
+    fn job() -> JobPlan {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        job.end.time_based = true;
+        job.end.runtime = Some(3 * SECOND);
+        job
+    }
+
+    fn at(ms: u64) -> Standing {
+        Standing { running: Some(ms * 1_000_000), ended: false, bytes: 1 << 18, ios: 64 }
+    }
+
+    #[test]
+    fn time_and_work_tell() {
+        let jobs = [job()];
+        assert_eq!(estimate(&jobs, &[at(999)], SECOND), (Some(2), Some(1.0 / 3.0)));
+        let mut by_work = job();
+        by_work.end.time_based = false;
+        by_work.end.runtime = None;
+        by_work.end.bytes = 1 << 20;
+        // A quarter in one second: three more.
+        assert_eq!(estimate(&[by_work], &[at(1000)], SECOND).0, Some(3));
+    }
+
+    #[test]
+    fn groups_add_up_and_the_unknown_stays_unknown() {
+        let mut jobs = [job(), job(), job()];
+        jobs[2].identity.stonewall_group = 1;
+        let later = Standing { running: None, ended: false, bytes: 0, ios: 0 };
+        assert_eq!(estimate(&jobs, &[at(1000), at(1000), later], SECOND).0, Some(5));
+        jobs[2].end.runtime = None;
+        assert_eq!(estimate(&jobs, &[at(1000), at(1000), later], SECOND), (None, None));
+    }
 }
