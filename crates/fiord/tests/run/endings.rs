@@ -2,15 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, end, signal, work};
+use crate::fiord::{Place, end, signal, some_work, under_way, work};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
 const SOON: Duration = Duration::from_secs(20);
-
-/// Time for a process to install its handlers and to do some work.
-fn a_while() {
-    std::thread::sleep(Duration::from_millis(500));
-}
 
 #[test]
 fn ctrl_c_and_sigterm_end_with_a_complete_report() {
@@ -18,7 +13,7 @@ fn ctrl_c_and_sigterm_end_with_a_complete_report() {
     for (name, number) in [("INT", 2), ("TERM", 15)] {
         let child =
             place.start(&format!("{LONG} --name=b --size=1m --stonewall --output-format=json"));
-        a_while();
+        under_way(&child);
         signal(&child, name);
         let ran = end(child, SOON);
         assert_eq!(ran.status, Some(128), "{ran:?}");
@@ -35,7 +30,7 @@ fn sigusr1_reports_and_goes_on() {
     let place = Place::new();
     let line = LONG.replace("runtime=60", "runtime=1500ms");
     let child = place.start(&format!("{line} --output-format=json"));
-    a_while();
+    under_way(&child);
     signal(&child, "USR1");
     let ran = end(child, SOON);
     assert_eq!(ran.status, Some(0), "{ran:?}");
@@ -45,7 +40,7 @@ fn sigusr1_reports_and_goes_on() {
     assert!(earlier > 0 && earlier < work(&document)[0].2[0].1, "{earlier}");
 
     let child = place.start(&line);
-    a_while();
+    under_way(&child);
     signal(&child, "USR1");
     let ran = end(child, SOON);
     assert_eq!(ran.out.matches("Run status group 0").count(), 2, "{ran:?}");
@@ -55,7 +50,7 @@ fn sigusr1_reports_and_goes_on() {
 fn a_layout_that_is_cut_short_leaves_nothing() {
     let place = Place::new();
     let child = place.start("--name=a --rw=read --size=200g --fallocate=none --output-format=json");
-    a_while();
+    under_way(&child);
     signal(&child, "INT");
     let ran = end(child, SOON);
     assert_eq!(ran.status, Some(128), "{ran:?}");
@@ -88,7 +83,7 @@ fn a_file_that_gets_shorter_is_named() {
              --runtime=60 --output-format=json"
         );
         let child = place.start(&line);
-        a_while();
+        under_way(&child);
         let file = std::fs::OpenOptions::new().write(true).open(place.path("f")).unwrap();
         file.set_len(1 << 20).unwrap();
         let ran = end(child, SOON);
@@ -105,7 +100,8 @@ fn run_times_are_kept() {
     let from = Instant::now();
     let document = place.run(&format!("{line} --output-format=json")).ok().json();
     let ms = document["jobs"][0]["read"]["runtime"].as_u64().unwrap();
-    assert!((690..=760).contains(&ms), "{ms}");
+    // It may be late on a busy machine, but never early.
+    assert!((690..=2000).contains(&ms), "{ms}");
     assert!(from.elapsed() < Duration::from_secs(10));
 }
 
@@ -126,9 +122,9 @@ fn a_second_ctrl_c_always_ends() {
     let place = Place::new();
     place.write("j.fio", "[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun=sleep 30\n");
     let child = place.start("j.fio");
-    a_while();
+    under_way(&child);
     signal(&child, "INT");
-    a_while();
+    some_work();
     signal(&child, "INT");
     let from = Instant::now();
     let ran = end(child, SOON);

@@ -129,6 +129,28 @@ pub fn signal(child: &Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
+/// Waits until a run hears signals and has done some work.
+#[track_caller]
+pub fn under_way(child: &Child) {
+    const SIGUSR1: u64 = 1 << (10 - 1);
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim().to_owned();
+        u64::from_str_radix(&mask, 16).ok()
+    };
+    let from = Instant::now();
+    while caught().is_none_or(|mask| mask & SIGUSR1 == 0) {
+        assert!(from.elapsed() < Duration::from_secs(20), "no signal handlers");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    some_work();
+}
+
+/// Time in which a run does something.
+pub fn some_work() {
+    std::thread::sleep(Duration::from_millis(400));
+}
+
 /// Waits for the end, but not for ever.
 #[track_caller]
 pub fn end(mut child: Child, at_most: Duration) -> Ran {

@@ -85,9 +85,12 @@ fn status_interval_repeats_the_report() {
     let place = Place::new();
     let line = format!("{JOB} --time_based --runtime=1300ms --status-interval=500ms");
     let ran = place.run(&line).ok();
-    assert_eq!(ran.out.matches("Run status group 0").count(), 3, "{}", ran.out);
+    // Two and the last one; a machine that stops for a while may miss one.
+    let reports = ran.out.matches("Run status group 0").count();
+    assert!((2..=3).contains(&reports), "{}", ran.out);
     let document = place.run(&format!("{line} --output-format=json")).ok().json();
-    assert_eq!(document["fiord"]["intervals"].as_array().map(Vec::len), Some(2));
+    let intervals = document["fiord"]["intervals"].as_array().map(Vec::len);
+    assert!(matches!(intervals, Some(1..=2)), "{intervals:?}");
 }
 
 #[test]
