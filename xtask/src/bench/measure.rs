@@ -21,6 +21,11 @@ pub struct Contender {
 impl Contender {
     /// Asks the program for its version.
     pub fn new(name: &'static str, program: PathBuf) -> Result<Self> {
+        // Runs happen elsewhere: a relative path is made absolute, a bare name is left to PATH.
+        let program = match program.components().count() {
+            1 => program,
+            _ => program.canonicalize().with_context(|| program.display().to_string())?,
+        };
         let output = Command::new(&program)
             .arg("--version")
             .output()
