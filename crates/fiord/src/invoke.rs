@@ -117,7 +117,8 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     console.header(&headers::text(&plan, &invocation.jobs, &version));
     let options = options(general, version);
     let plan = Arc::new(plan);
-    let result = fiord_run::run(plan, &options, &mut console, &mut interrupts);
+    let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut console, &mut interrupts);
+    result.report.extras.findings = fiord_doctor::lint(&plan);
     let exit = judge(&result);
     ended(console.finish(result.report), exit)
 }

@@ -1,6 +1,5 @@
 //! What fiord adds, under one key.
 
-use fiord_stat::finding::Severity;
 use fiord_stat::report::Extras;
 
 use super::document::{Value, integer, number, text};
@@ -32,12 +31,8 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
 
 fn findings(extras: &Extras) -> Vec<Value> {
     let one = |f: &fiord_stat::finding::Finding| {
-        let severity = match f.severity {
-            Severity::Note => "note",
-            Severity::Suspect => "suspect",
-            Severity::Invalid => "invalid",
-        };
-        let mut keys = vec![("id".into(), text(&f.id)), ("severity".into(), text(severity))];
+        let severity = text(crate::normal::findings::word(f.severity));
+        let mut keys = vec![("id".into(), text(&f.id)), ("severity".into(), severity)];
         if let Some(job) = &f.job {
             keys.push(("job".into(), text(job)));
         }

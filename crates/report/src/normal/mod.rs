@@ -1,6 +1,7 @@
 //! The report as text for people.
 
 mod distribution;
+pub(crate) mod findings;
 mod job;
 mod latency;
 mod status;
@@ -20,5 +21,6 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for group in &report.groups {
         status::group(group, out)?;
     }
-    status::disks(&report.disks, out)
+    status::disks(&report.disks, out)?;
+    findings::write(&report.extras.findings, out)
 }
