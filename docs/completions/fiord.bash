@@ -196,7 +196,6 @@ _fiord() {
         --trigger=
         --trigger-remote=
         --aux-path=
-        --unsupported
         --latency-log=
         --kb_base=
         --unit_base=

@@ -93,6 +93,10 @@ impl<'a> Assembler<'a> {
         let mut out = Vec::new();
         for raw in order {
             let Some(def) = self.lookup(raw, engine, engine_known) else { continue };
+            if def.name == "profile" {
+                self.wrong.push(profile_in_a_file(raw));
+                continue;
+            }
             let text = raw.text.as_deref().map(|t| expand(t, raw.variables, self.loader));
             match parse::value(def, text.as_deref(), &bases) {
                 Ok(value) => {
@@ -170,6 +174,14 @@ fn bases_of(settings: &[Setting], start: Bases) -> Bases {
         bases = Bases { kb };
     }
     bases
+}
+
+/// A job file that names a profile has jobs of its own; fio reads the line and does nothing.
+fn profile_in_a_file(raw: &RawOption) -> Diagnostic {
+    let text = raw.text.as_deref().unwrap_or("NAME");
+    let what = format!("profile={text} has no effect in a job file");
+    Diagnostic::error(what, Some(raw.place()))
+        .help(format!("run `fiord --profile={text}` without a job file, or take the line out"))
 }
 
 fn value_error(

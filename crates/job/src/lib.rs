@@ -16,6 +16,7 @@ pub mod load;
 pub mod man;
 pub mod number;
 pub mod option;
+pub mod profile;
 pub mod rational;
 pub mod scan;
 pub mod spec;

@@ -9,6 +9,7 @@ use crate::assemble::{self, RawSection};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Kind, OptionDef};
 use crate::option::table;
+use crate::profile::{self, PROFILES, RawProfile};
 use crate::scan::RawOption;
 use crate::spec::{Place, Source};
 use crate::suggest;
@@ -29,6 +30,8 @@ pub struct Arguments {
     pub argued: Vec<Argued>,
     /// The options of jobs: before the first `--name` in a section named `global`.
     pub sections: Vec<RawSection>,
+    /// `--profile` with its options.
+    pub profile: Option<RawProfile>,
     /// What was wrong.
     pub wrong: Vec<Diagnostic>,
 }
@@ -38,13 +41,14 @@ pub struct Arguments {
 enum Known {
     General(&'static CommandDef),
     Job(&'static OptionDef),
+    Profile(&'static OptionDef),
 }
 
 impl Known {
     fn argument(self) -> Argument {
         match self {
             Known::General(c) => c.argument,
-            Known::Job(o) => match o.kind {
+            Known::Job(o) | Known::Profile(o) => match o.kind {
                 Kind::Switch => Argument::Optional("0|1"),
                 _ if o.bare.is_some() => Argument::Optional("VALUE"),
                 _ => Argument::Required("VALUE"),
@@ -55,6 +59,7 @@ impl Known {
         match (self, other) {
             (Known::General(a), Known::General(b)) => a.name == b.name,
             (Known::Job(a), Known::Job(b)) => std::ptr::eq(a, b),
+            (Known::Profile(a), Known::Profile(b)) => a.name == b.name,
             _ => false,
         }
     }
@@ -166,6 +171,12 @@ impl Reader<'_> {
                 self.out.argued.push(Argued::General(def, raw.text, place));
             }
             Known::Job(def) => self.job_option(def, raw),
+            Known::Profile(def) => {
+                raw.name = def.name.to_string();
+                if let Some(profile) = &mut self.out.profile {
+                    profile.options.push(raw);
+                }
+            }
         }
     }
 
@@ -173,7 +184,7 @@ impl Reader<'_> {
     fn take_value(&mut self, raw: &mut RawOption, known: Known) -> Result<(), Box<Diagnostic>> {
         let name = match known {
             Known::General(c) => c.name,
-            Known::Job(o) => o.name,
+            Known::Job(o) | Known::Profile(o) => o.name,
         };
         match (known.argument(), &raw.text) {
             (Argument::None, Some(text)) => Err(Box::new(
@@ -214,6 +225,9 @@ impl Reader<'_> {
         if def.name == "name" {
             return self.open_job(raw);
         }
+        if def.name == "profile" {
+            return self.profile(&raw);
+        }
         match self.out.sections.last_mut() {
             Some(section) => section.options.push(raw),
             None => {
@@ -224,6 +238,32 @@ impl Reader<'_> {
                     options: vec![raw],
                     command_line: true,
                 });
+            }
+        }
+    }
+
+    /// `--profile=NAME`: from here on its options are known.
+    fn profile(&mut self, raw: &RawOption) {
+        let name = raw.text.as_deref().unwrap_or_default().trim();
+        let Some(def) = profile::find(name) else {
+            let names: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
+            let error = Diagnostic::error(format!("profile '{name}' not found"), Some(raw.place()));
+            let help = match suggest::nearest(name, names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("profiles are {}", names.join(", ")),
+            };
+            return self.out.wrong.push(error.help(help));
+        };
+        match &self.out.profile {
+            None => {
+                self.out.profile =
+                    Some(RawProfile { def, place: raw.place(), options: Vec::new() });
+            }
+            Some(first) => {
+                let what = format!("a second profile: {} is named already", first.def.name);
+                self.out
+                    .wrong
+                    .push(Diagnostic::error(what, Some(raw.place())).help("run them one by one"));
             }
         }
     }
@@ -252,6 +292,10 @@ impl Reader<'_> {
         if let Some(c) = COMMANDS.iter().find(|c| c.name == name) {
             return Ok(Known::General(c));
         }
+        let profile = self.out.profile.as_ref().map(|p| p.def);
+        if let Some(o) = profile.and_then(|p| p.option(name)) {
+            return Ok(Known::Profile(o));
+        }
         if let Some(o) = table::find_for_engine(self.engine, name) {
             return Ok(Known::Job(o));
         }
@@ -270,6 +314,8 @@ impl Reader<'_> {
             }
         };
         COMMANDS.iter().for_each(|c| add(c.name, Known::General(c)));
+        let own = profile.map_or(&[][..], |p| p.options);
+        own.iter().for_each(|o| add(o.name, Known::Profile(o)));
         assemble::names(self.engine).for_each(|(full, o)| add(full, Known::Job(o)));
         match found.first() {
             Some((_, first)) if found.iter().all(|(_, k)| k.same(*first)) => Ok(*first),

@@ -6,6 +6,7 @@ use super::table::{Argument, COMMANDS};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Kind, OptionDef, Scope, Support, Unit, Word};
 use crate::option::table;
+use crate::profile::ProfileDef;
 use crate::suggest;
 
 /// The width of the name column in the details of an option.
@@ -35,6 +36,11 @@ pub fn help(version: &str) -> String {
 /// `--cmdhelp`, `--cmdhelp=all`: every job option in a line.
 pub fn options() -> String {
     table::options().iter().map(|o| one_line(o)).collect()
+}
+
+/// `--profile=NAME --cmdhelp`: the profile's own options.
+pub fn profile(def: &ProfileDef) -> String {
+    def.options.iter().map(one_line).collect()
 }
 
 /// `--cmdhelp=NAME`. The status is 0 even where only the closest match can be shown, as fio's.

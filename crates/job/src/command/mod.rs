@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Level};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
+use crate::profile::{self, ProfileDef, RawProfile};
 use crate::spec::{JobSpec, Place, Setting};
 use crate::suggest;
 use args::Argued;
@@ -81,7 +82,8 @@ pub fn arguments(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, Ve
 /// Everything that is wrong, in the order found; the exit status is 1 and nothing was done.
 pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation, Vec<Diagnostic>> {
     let arguments = args::read(args);
-    let mut reading = Reading { wrong: arguments.wrong, ..Reading::default() };
+    let profile = arguments.profile.as_ref().map(|p| p.def);
+    let mut reading = Reading { wrong: arguments.wrong, profile, ..Reading::default() };
     for argued in arguments.argued {
         match argued {
             Argued::File(name, place) => reading.files.push((name, place)),
@@ -92,7 +94,11 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
             }
         }
     }
-    reading.command_jobs(&arguments.sections, loader);
+    let sections = match &arguments.profile {
+        None => arguments.sections,
+        Some(profile) => reading.profile(profile, arguments.sections, loader),
+    };
+    reading.command_jobs(&sections, loader);
     for number in 0..reading.files.len() {
         reading.job_file(number, loader);
     }
@@ -111,6 +117,7 @@ struct Reading {
     /// `--showcmd`: a line for the command line and for each file.
     lines: Vec<Vec<Step>>,
     sections_seen: Vec<String>,
+    profile: Option<&'static ProfileDef>,
     wrong: Vec<Diagnostic>,
 }
 
@@ -131,9 +138,10 @@ impl Reading {
             "version" => return stop(format!("{}\n", version())),
             "help" => return stop(help::help(&version())),
             "cmdhelp" => {
-                return stop(match text {
-                    None | Some("" | "all") => help::options(),
-                    Some(name) => help::option(name),
+                return stop(match (text, self.profile) {
+                    (None | Some("" | "all"), Some(profile)) => help::profile(profile),
+                    (None | Some("" | "all"), None) => help::options(),
+                    (Some(name), _) => help::option(name),
                 });
             }
             "enghelp" => {
@@ -158,6 +166,27 @@ impl Reading {
             self.wrong.push(error);
         }
         Ok(None)
+    }
+
+    /// The jobs of a profile in the place of those of the command line.
+    fn profile(
+        &mut self,
+        profile: &RawProfile,
+        given: Vec<RawSection>,
+        loader: &dyn Loader,
+    ) -> Vec<RawSection> {
+        if let Some((file, place)) = self.files.first() {
+            let name = profile.def.name;
+            let what = format!("job file {file} would not run: profile {name} brings its own jobs");
+            self.wrong.push(
+                Diagnostic::error(what, Some(place.clone()))
+                    .help("leave the file away, or run it without --profile"),
+            );
+        }
+        profile::expand(profile, given, loader).unwrap_or_else(|mut wrong| {
+            self.wrong.append(&mut wrong);
+            Vec::new()
+        })
     }
 
     fn command_jobs(&mut self, sections: &[RawSection], loader: &dyn Loader) {

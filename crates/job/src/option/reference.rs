@@ -6,6 +6,7 @@ use super::def::{Category, OptionDef, Scope, Support, Word};
 use super::shape::shape;
 use super::table;
 use crate::command::help::words_of;
+use crate::profile::PROFILES;
 
 /// `docs/reference.md`: every option and engine, a chapter a category.
 pub fn reference() -> String {
@@ -27,6 +28,10 @@ pub fn reference() -> String {
         if category == Category::Engine {
             engines(&mut out);
         }
+    }
+    for profile in PROFILES {
+        let _ = write!(out, "\n## Options of the profile `{}`\n\n{}\n", profile.name, profile.doc);
+        profile.options.iter().for_each(|option| entry(&mut out, option));
     }
     out
 }

@@ -16,13 +16,13 @@ const fn option(
 pub(super) const OPTIONS: &[OptionDef] = &[option(
     "profile",
     Kind::words(&[
-        Word::later("tiobench", "sequential and random reads and writes, as tiobench does them"),
+        Word::new("tiobench", "sequential and random reads and writes, as tiobench does them"),
         Word::later(
             "act",
             "small reads and large writes, as Aerospike's certification tool does them",
         ),
     ]),
-    "Takes its jobs from a built-in description in place of a job file.",
+    "Takes its jobs from a built-in description in place of a job file. It stands on the command \
+     line; the options of the profile follow it, and job options beside it count for all its jobs.",
     "profile=act",
-)
-.later()];
+)];

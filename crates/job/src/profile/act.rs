@@ -1,0 +1,152 @@
+//! `act`: the load of Aerospike's certification tool for flash devices.
+//!
+//! At load 1 a device serves 2000 small reads a second, shared evenly by its threads, and one thread
+//! writes at the rate at which 1000 records a second of the size of a read fill large blocks.
+
+use super::{Description, Given, ProfileDef};
+use crate::diagnostic::Diagnostic;
+use crate::option::def::{Category, Kind, OptionDef};
+
+pub(super) const PROFILE: ProfileDef = ProfileDef {
+    name: "act",
+    doc: "Small random reads and large random writes at fixed rates on each device for a day, as a \
+          database on flash makes them; with `prep` what has to be done before: all zeros, then \
+          random data everywhere. It writes to the devices.",
+    options: OPTIONS,
+    describe,
+};
+
+/// Small reads a second and device at load 1.
+const READS: u64 = 2000;
+/// Records a second and device that are written at load 1.
+const RECORDS: u64 = 1000;
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, Category::Profile, doc, example)
+}
+
+const OPTIONS: &[OptionDef] = &[
+    option(
+        "device-names",
+        Kind::Text,
+        "The devices (or files) to load, by commas. What is on them is overwritten.",
+        "--profile=act --device-names=/dev/nvme0n1,/dev/nvme1n1",
+    ),
+    option(
+        "load",
+        Kind::int(1, 1_000_000),
+        "How many times the load of 2000 reads and 1000 records a second.",
+        "--profile=act --device-names=/dev/nvme0n1 --load=6",
+    )
+    .default("1"),
+    option(
+        "test-duration",
+        Kind::SECONDS,
+        "How long the test takes. A bare number is in seconds.",
+        "--profile=act --device-names=/dev/nvme0n1 --test-duration=1h",
+    )
+    .default("24h"),
+    option(
+        "threads-per-queue",
+        Kind::int(1, 4096),
+        "How many threads read from each device.",
+        "--profile=act --device-names=/dev/nvme0n1 --threads-per-queue=4",
+    )
+    .default("8"),
+    option(
+        "read-req-num-512-blocks",
+        Kind::int(1, 1 << 20),
+        "The size of a small read, in blocks of 512 bytes.",
+        "--profile=act --device-names=/dev/nvme0n1 --read-req-num-512-blocks=8",
+    )
+    .default("3"),
+    option(
+        "large-block-op-kbytes",
+        Kind::int(512, 1 << 30),
+        "The size of a large write. It is in bytes, as fio takes it, whatever the name says.",
+        "--profile=act --device-names=/dev/nvme0n1 --large-block-op-kbytes=131072",
+    )
+    .default("131072"),
+    option(
+        "prep",
+        Kind::Switch,
+        "Prepares the devices for the test: writes them full of zeros, then full of random data.",
+        "--profile=act --device-names=/dev/nvme0n1 --prep",
+    )
+    .default("0"),
+];
+
+fn describe(given: &Given<'_>) -> Result<Description, Box<Diagnostic>> {
+    let names = given.text("device-names").unwrap_or_default();
+    let devices: Vec<&str> = names.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    if devices.is_empty() {
+        let error = given.error("device-names", "no device is named");
+        return Err(Box::new(error.help("write --device-names=/dev/DEVICE[,/dev/DEVICE…]")));
+    }
+    let mut jobs = Description::default();
+    jobs.section("global")
+        .set("direct", 1)
+        .set("ioengine", "sync")
+        .set("random_generator", "lfsr")
+        .switch("group_reporting")
+        .switch("thread");
+    if given.flag("prep") {
+        devices.iter().for_each(|device| prepare(&mut jobs, device));
+        return Ok(jobs);
+    }
+    let duration = given.time("test-duration") / 1_000_000_000;
+    if duration == 0 {
+        let error = given.error("test-duration", "the test has to take a second or more");
+        return Err(Box::new(error.help("write --test-duration=24h")));
+    }
+    jobs.set("runtime", format!("{duration}s")).switch("time_based");
+    let (load, threads) = (given.count("load"), given.count("threads-per-queue"));
+    let small = given.count("read-req-num-512-blocks") * 512;
+    let large = given.count("large-block-op-kbytes");
+    if large < small {
+        let what = format!("a large write of {large} bytes is smaller than a read of {small}");
+        let error = given.error("large-block-op-kbytes", what);
+        return Err(Box::new(error.help("the size is in bytes: 131072 is the default")));
+    }
+    let reads = READS * load / threads;
+    if reads == 0 {
+        let what = format!("{threads} threads share {} reads a second", READS * load);
+        return Err(Box::new(given.error("threads-per-queue", what).help("use fewer threads")));
+    }
+    let writes = (RECORDS * load).div_ceil(large / small);
+    for device in devices {
+        jobs.section(format!("act-read-{device}"))
+            .set("filename", device)
+            .set("rw", "randread")
+            .set("numjobs", threads)
+            .set("rate_iops", reads)
+            .set("bs", small);
+        jobs.section(format!("act-write-{device}"))
+            .set("filename", device)
+            .set("rw", "randwrite")
+            .set("rate_iops", writes)
+            .set("bs", large);
+    }
+    Ok(jobs)
+}
+
+/// Zeros everywhere, then random data everywhere.
+fn prepare(jobs: &mut Description, device: &str) {
+    jobs.section(format!("act-prep-zeroes-{device}"))
+        .set("filename", device)
+        .set("bs", 1 << 20)
+        .switch("zero_buffers")
+        .set("rw", "write");
+    jobs.section(format!("act-prep-salt-{device}"))
+        .switch("stonewall")
+        .set("filename", device)
+        .set("bs", 4096)
+        .set("ioengine", "libaio")
+        .set("iodepth", 64)
+        .set("rw", "randwrite");
+}

@@ -1,0 +1,85 @@
+//! `tiobench`: four passes over four files, as the threaded I/O benchmark of that name makes them.
+
+use super::{Description, Given, ProfileDef};
+use crate::diagnostic::Diagnostic;
+use crate::option::def::{Category, Kind, OptionDef};
+
+pub(super) const PROFILE: ProfileDef = ProfileDef {
+    name: "tiobench",
+    doc: "Sequential writes, random writes, sequential reads and random reads over four files, one \
+          after the other, each by so many threads and for ten minutes at most. The files stay.",
+    options: OPTIONS,
+    describe,
+};
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    example: &'static str,
+) -> OptionDef {
+    OptionDef::new(name, kind, Category::Profile, doc, example)
+}
+
+const OPTIONS: &[OptionDef] = &[
+    option(
+        "size",
+        Kind::int(1, 1 << 40),
+        "What the four files hold together, in MiB. Without it: 4 KiB for each MiB of memory.",
+        "--profile=tiobench --size=1024",
+    ),
+    option(
+        "block",
+        Kind::int(1, u32::MAX as u64),
+        "The size of a block, in bytes.",
+        "--profile=tiobench --block=8k",
+    )
+    .default("4096"),
+    option(
+        "numruns",
+        Kind::int(1, u32::MAX as u64),
+        "How many times each pass is made.",
+        "--profile=tiobench --numruns=3",
+    )
+    .default("1"),
+    option(
+        "dir",
+        Kind::Text,
+        "The directory of the files.",
+        "--profile=tiobench --dir=/mnt/scratch",
+    )
+    .default("./"),
+    option(
+        "threads",
+        Kind::int(1, u32::MAX as u64),
+        "How many threads make each pass.",
+        "--profile=tiobench --threads=4",
+    )
+    .default("1"),
+];
+
+fn describe(given: &Given<'_>) -> Result<Description, Box<Diagnostic>> {
+    let size = match given.is_set("size") {
+        true => given.count("size") << 20,
+        false => given.loader.memory_mb() << 12,
+    };
+    let mut jobs = Description::default();
+    jobs.section("global")
+        .set("buffered", 0)
+        .set("size", size)
+        .set("bs", given.count("block"))
+        .set("loops", given.count("numruns"))
+        .set("directory", given.text("dir").unwrap_or_default())
+        .set("numjobs", given.count("threads"))
+        .set("runtime", 600)
+        .switch("group_reporting")
+        .switch("thread")
+        .set("overwrite", 1)
+        .set("filename", ".fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4")
+        .set("ioengine", "sync");
+    jobs.section("seqwrite").set("rw", "write").set("end_fsync", 1);
+    jobs.section("randwrite").switch("stonewall").set("rw", "randwrite").set("end_fsync", 1);
+    jobs.section("seqread").switch("stonewall").set("rw", "read");
+    jobs.section("randread").switch("stonewall").set("rw", "randread");
+    Ok(jobs)
+}
