@@ -1,137 +1,250 @@
-//! One run of one contender.
+//! One run of one contender: the command and the figure that is taken of it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::rows::Row;
+use super::contender::Contender;
+use super::place::{FILE_BYTES, Place};
+use super::rows::What;
+use super::watch::Watch;
 
-/// A program that understands fio's command line.
-pub struct Contender {
-    /// What it is called in messages.
-    pub name: &'static str,
-    /// The program.
-    program: PathBuf,
-    /// What it says of itself.
-    pub version: String,
+/// How runs are made.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// The CPU that everything is pinned to. Two jobs have the next one too.
+    pub cpu: u32,
+    /// How long a run is measured.
+    pub seconds: f64,
+    /// Bytes of the file that is laid out.
+    pub layout: u64,
+    /// I/Os are counted per second of CPU time and not of the clock on the wall.
+    pub per_cpu: bool,
 }
 
-impl Contender {
-    /// Asks the program for its version.
-    pub fn new(name: &'static str, program: PathBuf) -> Result<Self> {
-        // Runs happen elsewhere: a relative path is made absolute, a bare name is left to PATH.
-        let program = match program.components().count() {
-            1 => program,
-            _ => program.canonicalize().with_context(|| program.display().to_string())?,
+/// The figure could not be had here, for this reason: no failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotHere(pub String);
+
+/// Runs a contender on a job and takes the figure.
+pub fn figure(
+    who: &Contender,
+    what: What,
+    job: &[&str],
+    place: &mut Place,
+    terms: Terms,
+) -> Result<f64> {
+    match what {
+        What::Rate => {
+            let mut command = Command::new(&who.program);
+            timed(&mut command, job, place, terms)?;
+            rate(&run(who.name, command)?, terms.per_cpu)
+        }
+        What::Instructions => instructions(who, job, place, terms),
+        What::Memory => {
+            let mut command = Command::new(&who.program);
+            timed(&mut command, job, place, terms)?;
+            peak_memory(who, command)
+        }
+        What::FirstIo | What::Exit => {
+            let mut command = Command::new(&who.program);
+            common(&mut command, job, place, terms)?;
+            let (first, exit) = around_io(who, command, &place.file())?;
+            Ok(if what == What::FirstIo { first } else { exit }.as_secs_f64())
+        }
+        What::Layout => {
+            let mut command = Command::new(&who.program);
+            common(&mut command, job, place, terms)?;
+            command.arg(format!("--size={}", terms.layout));
+            command.arg(format!("--filename={}", place.layout().display()));
+            layout(who.name, command, place, terms)
+        }
+    }
+}
+
+/// Runs the bare loop and gives its I/Os a second.
+pub fn bare(
+    program: &Path,
+    settings: &[&str],
+    job: &[&str],
+    place: &mut Place,
+    terms: Terms,
+) -> Result<f64> {
+    let target = if job.contains(&"LOOP") { loop_device(place)? } else { place.file() };
+    let [engine, settings @ ..] = settings else { bail!("a bare row without an engine") };
+    let mut command = Command::new(program);
+    command.arg(engine).arg(target).args(settings).args([
+        format!("size={FILE_BYTES}"),
+        format!("cpu={}", terms.cpu),
+        format!("ms={}", (terms.seconds * 1000.0) as u64),
+    ]);
+    rate(&run("the bare loop", command)?, terms.per_cpu)
+}
+
+/// `dd` writing as much as is laid out, and waiting for the device as a layout does.
+pub fn dd(place: &Place, terms: Terms) -> Result<f64> {
+    let mut command = Command::new("dd");
+    command.args(["if=/dev/zero", "bs=1M", "conv=fsync", "status=none"]);
+    command.arg(format!("count={}", terms.layout >> 20));
+    command.arg(format!("of={}", place.layout().display()));
+    layout("dd", command, place, terms)
+}
+
+/// The options that all runs have in common, then the row's.
+fn common(command: &mut Command, job: &[&str], place: &mut Place, terms: Terms) -> Result<()> {
+    command.current_dir(&place.dir);
+    command.args(["--name=bench", "--output-format=json", "--invalidate=0", "--thread"]);
+    command.arg(format!("--size={FILE_BYTES}"));
+    if job.contains(&"TWO_CPUS") {
+        command.arg(format!("--cpus_allowed={},{}", terms.cpu, next_cpu(terms.cpu)?));
+        command.arg("--cpus_allowed_policy=split");
+    } else {
+        command.arg(format!("--cpus_allowed={}", terms.cpu));
+    }
+    for option in job {
+        match *option {
+            "FILE" => command.arg(format!("--filename={}", place.file().display())),
+            "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
+            "TWO_CPUS" => continue,
+            other => command.arg(other),
         };
-        let output = Command::new(&program)
-            .arg("--version")
-            .output()
-            .with_context(|| format!("{} cannot be run", program.display()))?;
-        let version = String::from_utf8_lossy(&output.stdout).trim().to_string();
-        ensure!(output.status.success(), "{} --version failed", program.display());
-        Ok(Contender { name, program, version })
+    }
+    Ok(())
+}
+
+/// Another CPU.
+fn next_cpu(cpu: u32) -> Result<u32> {
+    match std::thread::available_parallelism()?.get() as u32 {
+        1 => Err(NotHere("there is one CPU only".into()).into()),
+        count => Ok((cpu + 1) % count),
     }
 }
 
-/// Builds fiord as users do and gives its path.
-pub fn build_fiord() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--package", "fiord", "--message-format=json"])
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .context("cargo cannot be run")?;
-    ensure!(output.status.success(), "fiord does not build");
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "fiord")
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .context("cargo names no executable")
+fn loop_device(place: &mut Place) -> Result<PathBuf> {
+    place.loop_device().map_err(|e| NotHere(format!("{e:#}")).into())
 }
 
-/// Bytes of the file that the rows read and write.
-const FILE_BYTES: u64 = 256 << 20;
-
-/// What the contenders work on, and for how long.
-pub struct Work {
-    dir: PathBuf,
-    made: bool,
-    cpu: u32,
-    seconds: f64,
+/// The same with a run time.
+fn timed(command: &mut Command, job: &[&str], place: &mut Place, terms: Terms) -> Result<()> {
+    common(command, job, place, terms)?;
+    let ms = (terms.seconds * 1000.0) as u64;
+    command.args(["--time_based".to_string(), format!("--runtime={ms}ms")]);
+    Ok(())
 }
 
-impl Work {
-    /// Makes the directory and the file, written through and in the page cache.
-    pub fn prepare(dir: Option<PathBuf>, cpu: u32, seconds: f64) -> Result<Self> {
-        let made = dir.is_none();
-        let dir = dir.unwrap_or_else(|| {
-            std::env::temp_dir().join(format!("fiord-bench-{}", std::process::id()))
-        });
-        std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-        let work = Work { dir, made, cpu, seconds };
-        let file = std::fs::File::create(work.file())?;
-        // Not zeros: file systems and devices treat those specially.
-        let block: Vec<u8> =
-            (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        for n in 0..FILE_BYTES >> 20 {
-            std::os::unix::fs::FileExt::write_all_at(&file, &block, n << 20)?;
-        }
-        file.sync_all()?;
-        Ok(work)
+/// Runs to the end and gives standard output.
+fn run(name: &str, mut command: Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
+    checked(name, &output)
+}
+
+/// Standard output of a run that worked.
+fn checked(name: &str, output: &Output) -> Result<String> {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
     }
-
-    fn file(&self) -> PathBuf {
-        self.dir.join("bench.dat")
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("is not supported yet") {
+        return Err(NotHere("not supported yet".into()).into());
     }
-
-    /// Runs one contender on one row and gives its I/Os a second.
-    pub fn run(&self, contender: &Contender, row: &Row) -> Result<f64> {
-        let mut command = Command::new(&contender.program);
-        command.current_dir(&self.dir).args(["--name=bench", "--output-format=json"]);
-        command.args(["--time_based", &format!("--runtime={}ms", (self.seconds * 1000.0) as u64)]);
-        command.args([
-            "--invalidate=0".to_string(),
-            "--thread".to_string(),
-            format!("--cpus_allowed={}", self.cpu),
-            format!("--size={FILE_BYTES}"),
-        ]);
-        command.args(row.job.iter().map(|option| match *option {
-            "FILE" => format!("--filename={}", self.file().display()),
-            other => other.to_string(),
-        }));
-        let output = command.output().with_context(|| contender.program.display().to_string())?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() {
-            bail!("{} failed:\n{}{text}", contender.name, String::from_utf8_lossy(&output.stderr));
-        }
-        iops(&text).with_context(|| format!("{} printed:\n{text}", contender.name))
-    }
+    bail!("{name} failed:\n{errors}{text}");
 }
 
-impl Drop for Work {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.file());
-        if self.made {
-            remove(&self.dir);
-        }
+/// I/Os a second in fio's JSON: the sum over jobs and directions. Per second of CPU time: each job's
+/// own rate, summed.
+fn rate(text: &str, per_cpu: bool) -> Result<f64> {
+    let document: Value =
+        serde_json::from_str(text).with_context(|| format!("printed:\n{text}"))?;
+    let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut sum = 0.0;
+    for job in jobs {
+        let iops: f64 =
+            ["read", "write", "trim"].iter().filter_map(|d| job[d]["iops"].as_f64()).sum();
+        let cpu = job["usr_cpu"].as_f64().unwrap_or(0.0) + job["sys_cpu"].as_f64().unwrap_or(0.0);
+        sum += match per_cpu {
+            true if cpu > 0.0 => iops / (cpu / 100.0),
+            true => 0.0,
+            false => iops,
+        };
     }
-}
-
-fn remove(dir: &Path) {
-    let _ = std::fs::remove_dir_all(dir);
-}
-
-/// The sum over the directions of the first job in fio's JSON.
-fn iops(text: &str) -> Result<f64> {
-    let document: Value = serde_json::from_str(text)?;
-    let job = &document["jobs"][0];
-    let sum: f64 = ["read", "write", "trim"].iter().filter_map(|d| job[d]["iops"].as_f64()).sum();
     ensure!(sum > 0.0, "no I/O was done");
     Ok(sum)
+}
+
+/// Counted instructions of two sizes of the same job: what differs is what the I/Os cost.
+fn instructions(who: &Contender, job: &[&str], place: &mut Place, terms: Terms) -> Result<f64> {
+    let few: u64 = if terms.seconds < 1.0 { 2_000 } else { 20_000 };
+    let many = few * 21;
+    let mut counts = [0.0; 2];
+    for (count, ios) in counts.iter_mut().zip([few, many]) {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&who.program);
+        common(&mut command, job, place, terms)?;
+        command.arg(format!("--io_size={}", ios * 4096));
+        let output = command.output().map_err(|e| NotHere(format!("no valgrind ({e})")))?;
+        checked(who.name, &output)?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        *count = collected(&errors).with_context(|| format!("callgrind printed:\n{errors}"))?;
+    }
+    Ok((counts[1] - counts[0]) / (many - few) as f64)
+}
+
+/// The total in what callgrind prints at its end.
+fn collected(text: &str) -> Option<f64> {
+    let line = text.lines().rev().find(|line| line.contains("Collected"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
+/// The peak of resident memory in the last second of a run, bytes. (What `wait` says is no less than
+/// the parent's own.)
+fn peak_memory(who: &Contender, mut command: Command) -> Result<f64> {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = 0;
+    while child.try_wait()?.is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or(0) * 1024);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    checked(who.name, &child.wait_with_output()?)?;
+    ensure!(peak > 0, "the process was gone before it could be looked at");
+    Ok(peak as f64)
+}
+
+/// Time from the start to the first access of a file, and from the last one to the exit.
+fn around_io(who: &Contender, mut command: Command, file: &Path) -> Result<(Duration, Duration)> {
+    let watch = Watch::on(file)?;
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let start = Instant::now();
+    let child: Child = command.spawn()?;
+    let ended = std::thread::spawn(move || {
+        let output = child.wait_with_output();
+        (output, Instant::now())
+    });
+    let at = watch.first_access(Duration::from_secs(20))?;
+    let (output, end) = ended.join().map_err(|_| anyhow::anyhow!("waiting failed"))?;
+    checked(who.name, &output?)?;
+    Ok((at - start, end - at))
+}
+
+/// Bytes a second at which a command makes the file.
+fn layout(name: &str, mut command: Command, place: &Place, terms: Terms) -> Result<f64> {
+    let _ = std::fs::remove_file(place.layout());
+    let start = Instant::now();
+    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
+    let passed = start.elapsed();
+    checked(name, &output)?;
+    let made = std::fs::metadata(place.layout()).map_or(0, |facts| facts.len());
+    let _ = std::fs::remove_file(place.layout());
+    ensure!(made == terms.layout, "{name} made a file of {made} bytes");
+    Ok(made as f64 / passed.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -139,10 +252,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn iops_are_summed_over_directions() {
-        let text = r#"{"jobs":[{"read":{"iops":70.5},"write":{"iops":30},"trim":{"iops":0.0}}]}"#;
-        assert_eq!(iops(text).expect("they are there"), 100.5);
-        assert!(iops(r#"{"jobs":[]}"#).is_err());
-        assert!(iops("fio: failed").is_err());
+    fn iops_are_summed_over_jobs_and_directions() {
+        let text = r#"{"jobs":[{"read":{"iops":70.5},"write":{"iops":30},"usr_cpu":25,"sys_cpu":25},
+                               {"read":{"iops":1},"usr_cpu":100,"sys_cpu":0}]}"#;
+        assert_eq!(rate(text, false).expect("they are there"), 101.5);
+        assert_eq!(rate(text, true).expect("they are there"), 202.0);
+        assert!(rate(r#"{"jobs":[]}"#, false).is_err());
+        assert!(rate("fio: failed", false).is_err());
+    }
+
+    #[test]
+    fn the_total_of_callgrind() {
+        let text = "==7== Events    : Ir\n==7== Collected : 12345\n==7== \n";
+        assert_eq!(collected(text), Some(12345.0));
+        assert_eq!(collected("==7== nothing"), None);
     }
 }

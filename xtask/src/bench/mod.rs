@@ -1,51 +1,114 @@
-//! Side-by-side benchmarks: fiord and fio do the same work in turn, and what is printed is a ratio.
+//! Side-by-side benchmarks: fiord, fio and the bare loop do the same work in turn, and what is
+//! printed is a ratio.
 //!
 //! Machines are noisy, so an absolute figure means nothing and none is stored. Each round runs every
 //! contender once, in order, pinned to the same CPU; the ratio is taken within the round, and the
 //! median of the rounds is what counts.
+//!
+//! | question | module |
+//! |---|---|
+//! | what is measured, against whom, what is required | `rows.rs` |
+//! | which programs | `contender.rs` |
+//! | on which files and devices | `place.rs` |
+//! | how a figure is taken | `measure.rs`, `watch.rs` |
+//! | how it is printed | `output.rs` |
 
+mod contender;
 mod measure;
+mod output;
+mod place;
 mod rows;
+mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use measure::{Contender, Work};
-use rows::{ROWS, Row};
+use contender::Contender;
+use measure::{NotHere, Terms};
+use output::{Outcome, Ratios};
+use place::Place;
+use rows::{ROWS, Row, Than};
 
 const HELP: &str = "\
 cargo xtask bench [OPTION…]
 
-  --rounds N     rounds of each row (5)
-  --seconds S    measured time of one run, may be a fraction (2)
-  --fio PATH     the fio to compare with (fio from PATH)
-  --fiord PATH   the fiord to measure (built in release mode)
-  --cpu N        the CPU that everything is pinned to (0)
-  --dir DIR      where the files of the work lie (a temporary directory)
-  --row TEXT     only rows whose name contains this
-  --json         print JSON instead of the table
-  --smoke        one very short round of each row: shows that every row runs
+  --rounds N        rounds of each row (5)
+  --seconds S       measured time of one run, may be a fraction (2)
+  --fio PATH        the fio to compare with (fio from PATH)
+  --plain-fio PATH  a fio that is not built for the native CPU: valgrind can run it
+                    (/usr/bin/fio if there is one, else the other)
+  --fiord PATH      the fiord to measure (built in release mode)
+  --bare PATH       the bare loop (built in release mode)
+  --cpu N           the CPU that everything is pinned to (0); two jobs have the next one too
+  --dir DIR         where the files of the work lie (a temporary directory)
+  --row TEXT        only rows whose name contains this; may be given more than once
+  --per-cpu         compare I/Os per second of CPU time: on a machine that others use too
+  --layout-mib N    size of the file that is laid out (4096)
+  --json            print JSON instead of the table
+  --smoke           one very short round of each row: shows that every row runs
 ";
 
 /// What was asked for.
 struct Options {
     rounds: usize,
-    seconds: f64,
     fio: Option<PathBuf>,
+    plain_fio: Option<PathBuf>,
     fiord: Option<PathBuf>,
-    cpu: u32,
+    bare: Option<PathBuf>,
     dir: Option<PathBuf>,
-    row: String,
+    rows: Vec<String>,
     json: bool,
+    terms: Terms,
 }
 
-/// The ratios of one row, one a round.
-struct Outcome {
-    row: &'static Row,
-    ratios: Vec<f64>,
+/// All programs.
+struct Contenders {
+    fiord: Contender,
+    fio: Contender,
+    plain_fio: Contender,
+    bare: PathBuf,
+}
+
+impl Contenders {
+    fn of(options: &Options) -> Result<Self> {
+        let fiord = match &options.fiord {
+            Some(path) => path.clone(),
+            None => contender::build_fiord()?,
+        };
+        let bare = match &options.bare {
+            Some(path) => path.canonicalize().with_context(|| path.display().to_string())?,
+            None => contender::build_bare()?,
+        };
+        let fio = options.fio.clone().unwrap_or_else(|| "fio".into());
+        let distributed = Path::new("/usr/bin/fio");
+        let plain_fio = match &options.plain_fio {
+            Some(path) => path.clone(),
+            None if distributed.exists() => distributed.into(),
+            None => fio.clone(),
+        };
+        let missing = "there is nothing to compare with: install fio (apt-get install fio) or name \
+                       one with --fio";
+        Ok(Contenders {
+            fiord: Contender::new("fiord", &fiord)?,
+            fio: Contender::new("fio", &fio).context(missing)?,
+            plain_fio: Contender::new("fio", &plain_fio)?,
+            bare,
+        })
+    }
+
+    /// The figure of what fiord is compared with.
+    fn other(&self, row: &Row, than: &Than, place: &mut Place, terms: Terms) -> Result<f64> {
+        match than {
+            Than::Fio => measure::figure(&self.fio, row.what, row.job, place, terms),
+            Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, terms),
+            Than::Itself(_, job) => measure::figure(&self.fiord, row.what, job, place, terms),
+            Than::Bare(settings) => measure::bare(&self.bare, settings, row.job, place, terms),
+            Than::Dd => measure::dd(place, terms),
+        }
+    }
 }
 
 /// Runs the benchmark.
@@ -55,97 +118,131 @@ pub fn main(args: &[String]) -> Result<()> {
         return Ok(());
     }
     let options = parse(args)?;
-    let fiord = match &options.fiord {
-        Some(path) => path.clone(),
-        None => measure::build_fiord()?,
-    };
-    let fiord = Contender::new("fiord", fiord)?;
-    let fio = Contender::new("fio", options.fio.clone().unwrap_or_else(|| "fio".into())).context(
-        "there is nothing to compare with: install fio (apt-get install fio) or name one with --fio",
-    )?;
+    let contenders = Contenders::of(&options)?;
     if !options.json {
-        println!("{} against {}, pinned to CPU {}", fiord.version, fio.version, options.cpu);
-        println!("ratio of I/Os a second, fiord / fio: median (lowest to highest round)\n");
+        let (fiord, fio) = (&contenders.fiord.version, &contenders.fio.version);
+        println!("{fiord} against {fio}, pinned to CPU {}", options.terms.cpu);
+        let rate = if options.terms.per_cpu { "CPU second" } else { "second" };
+        println!("ratios of {} rounds; a rate is I/Os a {rate}\n", options.rounds);
+        print!("{}", output::head());
     }
-    let work = Work::prepare(options.dir.clone(), options.cpu, options.seconds)?;
+    let mut place = Place::prepare(options.dir.clone())?;
     let mut outcomes = Vec::new();
-    for row in ROWS.iter().filter(|row| row.name.contains(&options.row)) {
-        let outcome = run_row(row, &work, &fiord, &fio, options.rounds)
+    for row in ROWS.iter().filter(|row| wanted(row, &options.rows)) {
+        let outcome = run_row(row, &contenders, &mut place, &options)
             .with_context(|| format!("row '{}'", row.name))?;
         if !options.json {
-            println!("{}", line(&outcome));
+            print!("{}", output::lines(&outcome));
         }
         outcomes.push(outcome);
     }
     if options.json {
-        let rows: Vec<_> = outcomes
-            .iter()
-            .map(|o| json!({"row": o.row.name, "job": o.row.job, "ratios": o.ratios, "median": median(&o.ratios)}))
-            .collect();
-        let all = json!({"fiord": fiord.version, "fio": fio.version, "rows": rows});
+        let rows: Vec<_> = outcomes.iter().map(output::value).collect();
+        let all = json!({
+            "fiord": contenders.fiord.version,
+            "fio": contenders.fio.version,
+            "plain_fio": contenders.plain_fio.version,
+            "per_cpu": options.terms.per_cpu,
+            "rows": rows,
+        });
         println!("{}", serde_json::to_string_pretty(&all)?);
     }
     Ok(())
 }
 
+fn wanted(row: &Row, texts: &[String]) -> bool {
+    texts.is_empty() || texts.iter().any(|text| row.name.contains(text.as_str()))
+}
+
 fn run_row(
     row: &'static Row,
-    work: &Work,
-    fiord: &Contender,
-    fio: &Contender,
-    rounds: usize,
+    contenders: &Contenders,
+    place: &mut Place,
+    options: &Options,
 ) -> Result<Outcome> {
-    let mut ratios = Vec::with_capacity(rounds);
-    for _ in 0..rounds {
-        let ours = work.run(fiord, row)?;
-        let theirs = work.run(fio, row)?;
-        ratios.push(ours / theirs);
+    let mut outcome = Outcome {
+        row,
+        figures: Vec::new(),
+        missing: None,
+        ratios: row
+            .than
+            .iter()
+            .map(|(than, bound)| Ratios {
+                than: than.name(),
+                bound: *bound,
+                rounds: Vec::new(),
+                missing: None,
+            })
+            .collect(),
+    };
+    for _ in 0..options.rounds {
+        let ours = measure::figure(&contenders.fiord, row.what, row.job, place, options.terms);
+        let ours = match or_reason(ours)? {
+            Ok(ours) => ours,
+            Err(why) => {
+                outcome.missing = Some(why);
+                return Ok(outcome);
+            }
+        };
+        outcome.figures.push(ours);
+        for ((than, _), ratios) in row.than.iter().zip(&mut outcome.ratios) {
+            match or_reason(contenders.other(row, than, place, options.terms))? {
+                Ok(theirs) => ratios.rounds.push(ours / theirs),
+                Err(why) => ratios.missing = Some(why),
+            }
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(Outcome { row, ratios })
+    Ok(outcome)
 }
 
-fn line(outcome: &Outcome) -> String {
-    let low = outcome.ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = outcome.ratios.iter().copied().fold(0.0, f64::max);
-    let middle = median(&outcome.ratios);
-    format!("{:<48} {middle:>6.2}  ({low:.2} to {high:.2})", outcome.row.name)
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+/// Tells what cannot be had here from what has failed.
+fn or_reason(result: Result<f64>) -> Result<Result<f64, String>> {
+    match result {
+        Ok(figure) => Ok(Ok(figure)),
+        Err(e) => match e.downcast_ref::<NotHere>() {
+            Some(NotHere(why)) => Ok(Err(why.clone())),
+            None => Err(e),
+        },
     }
 }
 
 fn parse(args: &[String]) -> Result<Options> {
+    let terms = Terms { cpu: 0, seconds: 2.0, layout: 4 << 30, per_cpu: false };
     let mut options = Options {
         rounds: 5,
-        seconds: 2.0,
         fio: None,
+        plain_fio: None,
         fiord: None,
-        cpu: 0,
+        bare: None,
         dir: None,
-        row: String::new(),
+        rows: Vec::new(),
         json: false,
+        terms,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--rounds" => options.rounds = value()?.parse().context("--rounds")?,
-            "--seconds" => options.seconds = value()?.parse().context("--seconds")?,
+            "--seconds" => options.terms.seconds = value()?.parse().context("--seconds")?,
             "--fio" => options.fio = Some(value()?.into()),
+            "--plain-fio" => options.plain_fio = Some(value()?.into()),
             "--fiord" => options.fiord = Some(value()?.into()),
-            "--cpu" => options.cpu = value()?.parse().context("--cpu")?,
+            "--bare" => options.bare = Some(value()?.into()),
+            "--cpu" => options.terms.cpu = value()?.parse().context("--cpu")?,
             "--dir" => options.dir = Some(value()?.into()),
-            "--row" => options.row = value()?.clone(),
+            "--row" => options.rows.push(value()?.clone()),
+            "--per-cpu" => options.terms.per_cpu = true,
+            "--layout-mib" => {
+                let mib: u64 = value()?.parse().context("--layout-mib")?;
+                options.terms.layout = mib.max(1) << 20;
+            }
             "--json" => options.json = true,
-            "--smoke" => (options.rounds, options.seconds) = (1, 0.2),
+            "--smoke" => {
+                options.rounds = 1;
+                (options.terms.seconds, options.terms.layout) = (0.1, 16 << 20);
+            }
             other => bail!("no option is called {other}\n\n{HELP}"),
         }
     }
@@ -160,16 +257,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
-    }
-
-    #[test]
     fn options_are_checked() {
         assert!(parse(&["--rounds".into()]).is_err());
         assert!(parse(&["--rounds".into(), "0".into()]).is_err());
         assert!(parse(&["--fast".into()]).is_err());
         assert!(parse(&["--smoke".into(), "--cpu".into(), "1".into()]).is_ok());
+    }
+
+    #[test]
+    fn rows_are_told_apart_by_their_names() {
+        for (i, row) in ROWS.iter().enumerate() {
+            assert!(ROWS[..i].iter().all(|other| other.name != row.name), "{}", row.name);
+            assert!(!row.than.is_empty(), "{}", row.name);
+        }
     }
 }

@@ -1,0 +1,234 @@
+//! The bare loop: the system calls of a random read with a random offset each, and nothing else.
+//!
+//! No statistics, no check of what came back but that it is whole, no choice made per I/O: what a
+//! generator that costs nothing would reach on this machine. `cargo xtask bench` runs it in turn
+//! with fiord and fio.
+//!
+//! `bare_loop ENGINE FILE KEY=VALUE…` with `bs`, `depth`, `batch` (I/Os per submission; all free
+//! ones by default), `fixed` (registered buffers and file), `direct`, `cpu`, `ms` (run time), `size`
+//! (bytes used of the file). Prints a document shaped as fio's JSON.
+
+#[path = "../../src/io_uring/abi.rs"]
+#[allow(dead_code)]
+mod abi;
+mod aio;
+mod calls;
+mod uring;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Bytes of an I/O.
+    pub block: usize,
+    /// I/Os in flight.
+    pub depth: u32,
+    /// I/Os per submission.
+    pub batch: u32,
+    /// Registered buffers and file.
+    pub fixed: bool,
+    /// `O_DIRECT`.
+    pub direct: bool,
+    /// Where to run.
+    pub cpu: Option<usize>,
+    /// How long.
+    pub time: Duration,
+    /// Blocks in the used part of the file.
+    pub blocks: u64,
+}
+
+impl Job {
+    fn parse(args: &[String]) -> Result<Self, String> {
+        let mut job = Job {
+            block: 4096,
+            depth: 1,
+            batch: 0,
+            fixed: false,
+            direct: false,
+            cpu: None,
+            time: Duration::from_secs(1),
+            blocks: 0,
+        };
+        let mut size = 0;
+        for arg in args {
+            let (key, value) = arg.split_once('=').ok_or(format!("{arg}: KEY=VALUE is wanted"))?;
+            let number: u64 = value.parse().map_err(|e| format!("{arg}: {e}"))?;
+            match key {
+                "bs" => job.block = number.max(1) as usize,
+                "depth" => job.depth = number.clamp(1, 4096) as u32,
+                "batch" => job.batch = number as u32,
+                "fixed" => job.fixed = number != 0,
+                "direct" => job.direct = number != 0,
+                "cpu" => job.cpu = Some(number as usize),
+                "ms" => job.time = Duration::from_millis(number),
+                "size" => size = number,
+                _ => return Err(format!("{key}: not known")),
+            }
+        }
+        job.batch = if job.batch == 0 { job.depth } else { job.batch.min(job.depth) };
+        job.blocks = size / job.block as u64;
+        if job.blocks == 0 {
+            return Err("size is less than a block".into());
+        }
+        Ok(job)
+    }
+
+    fn open(&self, path: &str) -> io::Result<File> {
+        let flags = if self.direct { libc::O_DIRECT } else { 0 };
+        OpenOptions::new().read(true).custom_flags(flags).open(path)
+    }
+}
+
+/// Random block offsets: the cheapest generator whose numbers have no pattern that matters here
+/// (xorshift64*, and the high half of a multiplication for the range).
+#[derive(Debug)]
+pub struct Offsets {
+    state: u64,
+    blocks: u64,
+    block: u64,
+}
+
+impl Offsets {
+    fn new(job: &Job) -> Self {
+        Offsets { state: 0x9e37_79b9_7f4a_7c15, blocks: job.blocks, block: job.block as u64 }
+    }
+
+    /// The next one.
+    #[inline(always)]
+    pub fn draw(&mut self) -> u64 {
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        let random = self.state.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        ((u128::from(random) * u128::from(self.blocks)) >> 64) as u64 * self.block
+    }
+}
+
+/// Memory for the I/Os, each block at a page boundary.
+#[derive(Debug)]
+pub struct Memory {
+    base: *mut u8,
+    stride: usize,
+    /// All of it.
+    pub bytes: usize,
+}
+
+impl Memory {
+    /// For each slot of a job.
+    pub fn new(job: &Job) -> Self {
+        let stride = job.block.next_multiple_of(4096);
+        let bytes = stride * job.depth as usize;
+        let layout = std::alloc::Layout::from_size_align(bytes, 4096).expect("a sane size");
+        // SAFETY: the size is not 0. It is never given back: it lives as long as the process.
+        let base = unsafe { std::alloc::alloc_zeroed(layout) };
+        assert!(!base.is_null(), "no memory");
+        Memory { base, stride, bytes }
+    }
+
+    /// The block of a slot.
+    #[inline(always)]
+    pub fn at(&self, slot: u32) -> *mut u8 {
+        self.base.wrapping_add(slot as usize * self.stride)
+    }
+}
+
+/// Takes turns until the time is over: `turn` does some I/Os and says how many. The clock is read
+/// once in `every` turns.
+#[inline(always)]
+pub fn drive(job: &Job, every: u32, mut turn: impl FnMut(&mut Offsets) -> u64) -> Measured {
+    let mut offsets = Offsets::new(job);
+    let start = Instant::now();
+    let before = cpu_time();
+    let mut ios = 0;
+    loop {
+        for _ in 0..every {
+            ios += turn(&mut offsets);
+        }
+        let wall = start.elapsed();
+        if wall >= job.time {
+            let after = cpu_time();
+            return Measured { ios, wall, user: after.0 - before.0, system: after.1 - before.1 };
+        }
+    }
+}
+
+/// What was reached.
+#[derive(Debug)]
+pub struct Measured {
+    ios: u64,
+    wall: Duration,
+    user: Duration,
+    system: Duration,
+}
+
+/// What this thread has used so far: user, system.
+fn cpu_time() -> (Duration, Duration) {
+    // SAFETY: all-zero is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is written by the call.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    let duration =
+        |t: libc::timeval| Duration::new(t.tv_sec as u64, (t.tv_usec as u32).saturating_mul(1000));
+    (duration(usage.ru_utime), duration(usage.ru_stime))
+}
+
+/// Ends with a message.
+pub fn die(what: &str) -> ! {
+    eprintln!("bare_loop: {what}: {}", io::Error::last_os_error());
+    std::process::exit(1);
+}
+
+fn pin(cpu: usize) {
+    // SAFETY: all-zero is the empty set, and the macro stays within it.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu % (8 * size_of::<libc::cpu_set_t>()), &mut set);
+        set
+    };
+    // SAFETY: reads the set.
+    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) } != 0 {
+        die("sched_setaffinity");
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [engine, path, rest @ ..] = args.as_slice() else {
+        eprintln!("bare_loop ENGINE FILE KEY=VALUE…");
+        std::process::exit(2);
+    };
+    let job = Job::parse(rest).unwrap_or_else(|e| {
+        eprintln!("bare_loop: {e}");
+        std::process::exit(2);
+    });
+    if let Some(cpu) = job.cpu {
+        pin(cpu);
+    }
+    let file = job.open(path).unwrap_or_else(|e| {
+        eprintln!("bare_loop: {path}: {e}");
+        std::process::exit(1);
+    });
+    let m = match engine.as_str() {
+        "psync" => calls::psync(&job, &file),
+        "mmap" => calls::mmap(&job, &file),
+        "io_uring" => uring::run(&job, &file),
+        "libaio" => aio::run(&job, &file),
+        _ => {
+            eprintln!("bare_loop: {engine}: psync, mmap, io_uring and libaio are known");
+            std::process::exit(2);
+        }
+    };
+    let wall = m.wall.as_secs_f64();
+    println!(
+        "{{\"jobs\":[{{\"jobname\":\"bare\",\"read\":{{\"iops\":{:.3},\"total_ios\":{}}},\
+         \"usr_cpu\":{:.3},\"sys_cpu\":{:.3}}}]}}",
+        m.ios as f64 / wall,
+        m.ios,
+        100.0 * m.user.as_secs_f64() / wall,
+        100.0 * m.system.as_secs_f64() / wall,
+    );
+}

@@ -1,0 +1,63 @@
+//! The programs that are compared.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// A program that understands fio's command line.
+#[derive(Debug, Clone)]
+pub struct Contender {
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// The program.
+    pub program: PathBuf,
+    /// What it says of itself.
+    pub version: String,
+}
+
+impl Contender {
+    /// Asks the program for its version.
+    pub fn new(name: &'static str, program: &Path) -> Result<Self> {
+        // Runs happen elsewhere: a relative path is made absolute, a bare name is left to PATH.
+        let program = match program.components().count() {
+            1 => program.to_path_buf(),
+            _ => program.canonicalize().with_context(|| program.display().to_string())?,
+        };
+        let output = Command::new(&program)
+            .arg("--version")
+            .output()
+            .with_context(|| format!("{} cannot be run", program.display()))?;
+        let version = String::from_utf8_lossy(&output.stdout).trim().to_string();
+        ensure!(output.status.success(), "{} --version failed", program.display());
+        Ok(Contender { name, program, version })
+    }
+}
+
+/// Builds fiord as users do and gives its path.
+pub fn build_fiord() -> Result<PathBuf> {
+    build(&["--package", "fiord", "--bin", "fiord"], "fiord")
+}
+
+/// Builds the bare loop and gives its path.
+pub fn build_bare() -> Result<PathBuf> {
+    build(&["--package", "fiord-engine", "--example", "bare_loop"], "bare_loop")
+}
+
+fn build(what: &[&str], name: &str) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--message-format=json"])
+        .args(what)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo cannot be run")?;
+    ensure!(output.status.success(), "{name} does not build");
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == name)
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .context("cargo names no executable")
+}

@@ -1,0 +1,148 @@
+//! The table and the document.
+
+use serde_json::{Value, json};
+
+use super::rows::{Bound, Row};
+
+/// The ratios of one row against one other, one a round.
+pub struct Ratios {
+    /// Against whom.
+    pub than: &'static str,
+    /// What is required.
+    pub bound: Bound,
+    /// One a round; empty when it could not be measured.
+    pub rounds: Vec<f64>,
+    /// Why there is none.
+    pub missing: Option<String>,
+}
+
+/// What came of a row.
+pub struct Outcome {
+    /// The row.
+    pub row: &'static Row,
+    /// Figures of fiord itself, one a round.
+    pub figures: Vec<f64>,
+    /// Why there is none.
+    pub missing: Option<String>,
+    /// Against each.
+    pub ratios: Vec<Ratios>,
+}
+
+/// The median; not a number when there is nothing.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+fn requirement(bound: Bound) -> String {
+    match bound {
+        Bound::AtLeast(least) => format!("at least {least:.2}"),
+        Bound::AtMost(most) => format!("at most {most:.2}"),
+        Bound::Any => String::new(),
+    }
+}
+
+fn verdict(bound: Bound, ratio: f64) -> &'static str {
+    match bound.met(ratio) {
+        Some(true) => "met",
+        Some(false) => "NOT MET",
+        None => "",
+    }
+}
+
+/// The head of the table.
+pub fn head() -> String {
+    format!(
+        "{:<48} {:<14} {:>8}  {:<16} {:<14} {}\n",
+        "row", "against", "median", "spread", "required", "result"
+    )
+}
+
+/// The lines of a row.
+pub fn lines(outcome: &Outcome) -> String {
+    if let Some(why) = &outcome.missing {
+        return format!("{:<48} {why}\n", outcome.row.name);
+    }
+    let mut text = String::new();
+    for (i, ratios) in outcome.ratios.iter().enumerate() {
+        let name = if i == 0 { outcome.row.name } else { "" };
+        text += &line(name, ratios);
+    }
+    text
+}
+
+fn line(name: &str, ratios: &Ratios) -> String {
+    if let Some(why) = &ratios.missing {
+        return format!("{name:<48} {:<14} {why}\n", ratios.than);
+    }
+    let low = ratios.rounds.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = ratios.rounds.iter().copied().fold(0.0, f64::max);
+    let middle = median(&ratios.rounds);
+    let text = format!(
+        "{name:<48} {:<14} {middle:>8.2}  {:<16} {:<14} {}",
+        ratios.than,
+        format!("{low:.2} to {high:.2}"),
+        requirement(ratios.bound),
+        verdict(ratios.bound, middle)
+    );
+    format!("{}\n", text.trim_end())
+}
+
+/// A row as JSON.
+pub fn value(outcome: &Outcome) -> Value {
+    let against: Vec<Value> = outcome
+        .ratios
+        .iter()
+        .map(|r| {
+            let middle = median(&r.rounds);
+            json!({
+                "against": r.than,
+                "ratios": r.rounds,
+                "median": middle,
+                "required": requirement(r.bound),
+                "met": if r.rounds.is_empty() { None } else { r.bound.met(middle) },
+                "missing": r.missing,
+            })
+        })
+        .collect();
+    json!({
+        "row": outcome.row.name,
+        "measured": outcome.row.what.unit(),
+        "job": outcome.row.job,
+        "fiord": outcome.figures,
+        "missing": outcome.missing,
+        "comparisons": against,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn a_line_says_whether_the_requirement_is_met() {
+        let mut ratios = Ratios {
+            than: "fio",
+            bound: Bound::AtLeast(1.2),
+            rounds: vec![1.0, 1.5, 1.3],
+            missing: None,
+        };
+        assert!(line("row", &ratios).ends_with("1.30  1.00 to 1.50     at least 1.20  met\n"));
+        ratios.bound = Bound::AtMost(0.5);
+        assert!(line("row", &ratios).ends_with("NOT MET\n"));
+        ratios.bound = Bound::Any;
+        assert!(line("row", &ratios).ends_with("1.50\n"));
+    }
+}

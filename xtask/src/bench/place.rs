@@ -1,0 +1,94 @@
+//! Where the work lies: a directory, a file in the page cache, a loop device.
+
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// Bytes of the file that the rows read and write.
+pub const FILE_BYTES: u64 = 256 << 20;
+
+/// The directory and what is in it. Goes when dropped.
+pub struct Place {
+    /// The directory.
+    pub dir: PathBuf,
+    made: bool,
+    device: Option<PathBuf>,
+}
+
+impl Place {
+    /// Makes the directory and the file, written through and in the page cache.
+    pub fn prepare(dir: Option<PathBuf>) -> Result<Self> {
+        let made = dir.is_none();
+        let dir = dir.unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("fiord-bench-{}", std::process::id()))
+        });
+        std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        let place = Place { dir, made, device: None };
+        write_file(&place.file())?;
+        Ok(place)
+    }
+
+    /// The file.
+    pub fn file(&self) -> PathBuf {
+        self.dir.join("bench.dat")
+    }
+
+    /// What is laid out.
+    pub fn layout(&self) -> PathBuf {
+        self.dir.join("layout.dat")
+    }
+
+    fn backing(&self) -> PathBuf {
+        self.dir.join("loop.dat")
+    }
+
+    /// A loop device over a file of its own, made when first asked for. Fails without root.
+    pub fn loop_device(&mut self) -> Result<PathBuf> {
+        if let Some(device) = &self.device {
+            return Ok(device.clone());
+        }
+        write_file(&self.backing())?;
+        let output = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(self.backing())
+            .output()
+            .context("losetup cannot be run")?;
+        ensure!(
+            output.status.success(),
+            "no loop device: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        let device = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        self.device = Some(device.clone());
+        Ok(device)
+    }
+}
+
+/// Writes a file of [`FILE_BYTES`] that stays in the page cache.
+fn write_file(path: &Path) -> Result<()> {
+    let file = std::fs::File::create(path).with_context(|| path.display().to_string())?;
+    // Not zeros: file systems and devices treat those specially.
+    let block: Vec<u8> =
+        (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    for n in 0..FILE_BYTES >> 20 {
+        file.write_all_at(&block, n << 20)?;
+    }
+    file.sync_all()?;
+    Ok(())
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(device) = &self.device {
+            let _ = Command::new("losetup").arg("--detach").arg(device).status();
+        }
+        for file in [self.file(), self.layout(), self.backing()] {
+            let _ = std::fs::remove_file(file);
+        }
+        if self.made {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
