@@ -176,8 +176,11 @@ impl Word {
 pub enum Suffix {
     /// Nothing.
     None,
-    /// An integer (`rw=randread:8`).
+    /// An integer (`sync_file_range=write:8`).
     Int,
+    /// After a word that begins with `rand` an integer of 1 or more (`rw=randread:8`), after others
+    /// a number of bytes, below 0 too (`rw=read:-4k`).
+    Step,
     /// Free text that a later stage reads (`random_distribution=zipf:1.2/0.5`).
     Text,
 }

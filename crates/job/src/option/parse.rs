@@ -272,7 +272,11 @@ fn word(
         (_, Some(r)) if r.trim().is_empty() => {
             return Err(ValueError::new(format!("nothing follows `{name}:`")).at(0, text.len()));
         }
-        (Suffix::Int, Some(r)) => {
+        // Bytes to pass over, or to go back: any number does.
+        (Suffix::Step, Some(r)) if !name.starts_with("rand") => {
+            number::integer(r, Unit::Bytes, bases).map_err(|e| e.shifted(start, r.len()))?;
+        }
+        (Suffix::Int | Suffix::Step, Some(r)) => {
             let n =
                 number::integer(r, Unit::Count, bases).map_err(|e| e.shifted(start, r.len()))?;
             in_range(r, n, 1, u32::MAX.into()).map_err(|e| e.shifted(start, r.len()))?;

@@ -61,7 +61,7 @@ fn bounds(min: i64, max: u64) -> String {
 fn tail(suffix: Suffix) -> &'static str {
     match suffix {
         Suffix::None => "",
-        Suffix::Int => ", with a number after a colon if need be",
+        Suffix::Int | Suffix::Step => ", with a number after a colon if need be",
         Suffix::Text => ", with parameters after a colon where they take any",
     }
 }

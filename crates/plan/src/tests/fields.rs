@@ -258,6 +258,12 @@ fn records_and_reports() {
             j.record.lat_percentiles && j.record.slat_percentiles && !j.record.clat_percentiles
         }),
         ("--percentile_list=99:50:99.9", |j| j.record.percentiles == [50.0, 99.0, 99.9]),
+        ("--percentile_list=50:99.90", |j| j.record.percentile_decimals == 2),
+        ("--percentile_list=50", |j| j.record.percentile_decimals == 0),
+        ("--bs=4k", |j| j.record.percentile_decimals == 2),
+        ("--rw=read:-4k", |j| j.load.step == Step::Skip(-4096)),
+        ("--rw=write:8g", |j| j.load.step == Step::Skip(8 << 30)),
+        ("--rw=read:0", |j| j.load.step == Step::None),
         ("--clocksource=cpu", |j| j.record.clock == ClockSource::Cpu),
         ("--job_start_clock_id=1", |j| j.record.start_clock_id == Some(1)),
         ("--gtod_cpu=2", |j| j.record.clock_cpu == Some(2)),

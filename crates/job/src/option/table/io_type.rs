@@ -54,7 +54,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
                 Word::new("trimwrite", "each block is trimmed and then written, in sequence"),
                 Word::new("randtrimwrite", "each block is trimmed and then written, at random"),
             ],
-            suffix: Suffix::Int,
+            suffix: Suffix::Step,
         },
         "The direction and order of the I/O. A number after a colon means, for a random load, how many \
          I/Os are done before a new offset is drawn (see `rw_sequencer`), and for a sequential one, \
