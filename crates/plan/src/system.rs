@@ -71,10 +71,16 @@ impl Facts for Machine {
     }
 
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
-        mount::uses(node(device)?).ok()?.into_iter().next().map(|used| match used {
-            mount::Use::Mounted { point, .. } => point,
-            mount::Use::Swap { device } => PathBuf::from(format!("swap space {device}")),
-        })
+        let listed = mount::uses(node(device)?).ok().and_then(|all| all.into_iter().next());
+        match listed {
+            Some(mount::Use::Mounted { point, .. }) => Some(point),
+            Some(mount::Use::Swap { device }) => Some(format!("swap space {device}").into()),
+            // ZFS, RAID, an external journal: in use, though no list shows it.
+            None if mount::is_claimed(device) == Ok(true) => {
+                Some("what holds it exclusively (RAID, ZFS, a program)".into())
+            }
+            None => None,
+        }
     }
 
     fn free_space(&self, path: &Path) -> Option<u64> {
