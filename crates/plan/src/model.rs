@@ -665,6 +665,8 @@ pub struct Record {
     pub slat_percentiles: bool,
     /// `percentile_list`, ascending.
     pub percentiles: Vec<f64>,
+    /// Decimals with which they are printed: as many as the finest was typed with.
+    pub percentile_decimals: u32,
     /// `clocksource`.
     pub clock: ClockSource,
     /// `gtod_cpu`: this CPU does nothing but keep the time.

@@ -133,6 +133,7 @@ impl JobPlan {
                 lat_percentiles: false,
                 slat_percentiles: false,
                 percentiles: vec![50.0, 99.0],
+                percentile_decimals: 2,
                 clock: ClockSource::Auto,
                 clock_cpu: None,
                 start_clock_id: None,

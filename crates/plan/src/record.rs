@@ -21,6 +21,7 @@ pub(crate) fn record(job: Reading) -> Record {
         lat_percentiles: job.flag("lat_percentiles"),
         slat_percentiles: job.flag("slat_percentiles"),
         percentiles: percentiles(job),
+        percentile_decimals: percentile_decimals(job),
         clock: match job.plain_word("clocksource") {
             "gettimeofday" => ClockSource::Gettimeofday,
             "clock_gettime" => ClockSource::ClockGettime,
@@ -37,6 +38,16 @@ pub(crate) fn record(job: Reading) -> Record {
 /// A window's length in nanoseconds, at least one millisecond.
 fn window(job: Reading, name: &str) -> u64 {
     job.time(name).max(MILLI)
+}
+
+/// The text counts: `99.90` has two decimals, as have the percentiles of the default.
+fn percentile_decimals(job: Reading) -> u32 {
+    let Some(text) = job.set("percentile_list").and_then(|s| s.text.as_deref()) else { return 2 };
+    let digits = |part: &str| {
+        let fraction = part.trim().split_once('.').map_or("", |(_, f)| f);
+        fraction.bytes().take_while(u8::is_ascii_digit).count() as u32
+    };
+    text.split(':').map(digits).max().unwrap_or(0).min(15)
 }
 
 fn percentiles(job: Reading) -> Vec<f64> {

@@ -114,8 +114,9 @@ impl Wanted {
             Extent::Fixed(size) => size,
             _ => drawn.unwrap_or(now),
         };
-        let appended = if self.append && matches!(extent, Extent::Growable(_)) { now } else { 0 };
-        let offset = self.start(whole, instance).and_then(|o| o.checked_add(appended));
+        // The end of the file stands for any `offset`.
+        let appends = self.append && matches!(extent, Extent::Growable(_));
+        let offset = if appends { Some(now) } else { self.start(whole, instance) };
         let offset = offset.filter(|o| *o <= LARGEST_FILE).ok_or(NoRegion::TooLarge)?;
         match extent {
             Extent::Fixed(size) => self.in_fixed(offset, size, drawn, files),

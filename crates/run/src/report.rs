@@ -112,7 +112,7 @@ fn settings(job: &JobPlan) -> JobSettings {
         options: job.identity.options.clone(),
         continue_on_error: job.reporting.continue_on_error.contains(&true),
         percentiles: record.percentiles.clone(),
-        percentile_decimals: decimals(&record.percentiles),
+        percentile_decimals: record.percentile_decimals,
         // Of what is not measured there are no percentiles.
         slat_percentiles: record.slat && record.slat_percentiles,
         clat_percentiles: record.clat && record.clat_percentiles,
@@ -126,15 +126,6 @@ fn settings(job: &JobPlan) -> JobSettings {
         stats: job.reporting.stats,
         ..JobSettings::default()
     }
-}
-
-/// Decimals that the percentages need: as many as the finest has (two for the default list).
-fn decimals(percentiles: &[f64]) -> u32 {
-    let needed = |p: &f64| {
-        let text = p.to_string();
-        text.split_once('.').map_or(0, |(_, fraction)| fraction.len() as u32)
-    };
-    percentiles.iter().map(needed).max().unwrap_or(0).min(15)
 }
 
 /// How a job's numbers are printed.
