@@ -11,7 +11,11 @@ pub enum LoadError {
     /// A block size of 0.
     #[error("the block size is 0: set `bs` to at least 1")]
     NoBlockSize,
-    /// No file holds a single block.
+    /// No file holds a single block: there is nothing to do, which is no mistake. fio, too, ends such
+    /// a job at once and well.
+    #[error("no file holds a block: there is nothing to do")]
+    NothingFits,
+    /// No file holds a block of one of the directions.
     #[error(
         "a region of {len} bytes holds no block of {block} bytes: make `size` at least {block}, or `bs` smaller"
     )]

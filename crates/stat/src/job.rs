@@ -191,7 +191,7 @@ impl JobData {
             unified: s.unified,
             dirs: self.dir_reports(),
             sync: SyncReport {
-                total_ios: r.sync.n(),
+                total_ios: r.sync_issued,
                 lat: summary(&r.sync, &r.sync_hist, true, &s.percentiles),
             },
             runtime_ms: self.runtime_ms,

@@ -206,9 +206,13 @@ impl Recorder {
         self.submit.record_n(1, n);
         self.complete.record_n(1, n);
     }
-    /// Counts a completed sync that took `ns`.
+    /// Counts a completed sync that took `ns`. Where completion latencies are not measured those of
+    /// syncs are not either.
     #[inline]
     pub fn synced(&mut self, ns: u64) {
+        if self.axes & axes::CLAT == 0 {
+            return;
+        }
         self.sync.record(ns);
         self.sync_hist.record(ns);
     }

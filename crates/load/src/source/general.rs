@@ -161,6 +161,9 @@ fn used(mix: Mix) -> impl Iterator<Item = Dir> {
 /// Some file must hold a block of every direction, or the source would never find a place.
 fn check(job: &JobPlan, sizes: &[Sizes; 3]) -> Result<(), LoadError> {
     let len = job.target.files.iter().map(|f| f.len).max().ok_or(LoadError::NoFile)?;
+    if used(job.load.mix).all(|dir| u64::from(sizes[dir as usize].min()) > len) {
+        return Err(LoadError::NothingFits);
+    }
     for dir in used(job.load.mix) {
         let block = sizes[dir as usize].min();
         if block == 0 {

@@ -36,9 +36,14 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
     keys.extend(rows(false));
     // Where only the sum is reported, syncs are left out as well.
     if job.unified != Unified::Mixed {
+        let mut lat = job.sync.lat.clone();
+        if job.percentile_list.is_empty() {
+            // The text shows them all the same.
+            lat.percentiles.clear();
+        }
         let sync = vec![
             ("total_ios".into(), integer(job.sync.total_ios)),
-            ("lat_ns".into(), latency(&job.sync.lat, bins)),
+            ("lat_ns".into(), latency(&lat, bins)),
         ];
         keys.push(("sync".into(), Value::Object(sync)));
     }

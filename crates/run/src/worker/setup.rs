@@ -102,6 +102,10 @@ fn with_engine<E: Engine, const HOT: bool>(
     let job = around.job;
     match fiord_load::with_source(job, WithEngine::<E, HOT> { engine, around }) {
         Ok(result) => result,
+        // The plan has warned of it.
+        Err(LoadError::NothingFits) => {
+            WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) }
+        }
         Err(e) => load_failed(&e),
     }
 }
@@ -169,7 +173,10 @@ fn start<E: Engine, S: Source, C: Fill, const HOT: bool>(
             content.prepare(engine.buffer(slot));
         }
     }
-    let wanted = wanted_axes(&job.record, at_once);
+    // What is handed over when neighbours have gathered is handed over and done in one: fio, too,
+    // tells no submission latency of vsync.
+    let at_once_or_gathered = at_once || matches!(job.engine, EnginePlan::Vsync);
+    let wanted = wanted_axes(&job.record, at_once_or_gathered);
     let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
         .into_iter()
         .zip([Dir::Read, Dir::Write, Dir::Trim])

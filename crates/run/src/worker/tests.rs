@@ -335,7 +335,7 @@ fn a_barrier_waits_for_what_came_before() {
 }
 
 #[test]
-fn end_fsync_is_one_more_sync() {
+fn fsyncs_at_the_end_are_done_and_not_counted() {
     let mut job = plain();
     job.load.end_fsync = true;
     job.load.fsync_on_close = true;
@@ -343,6 +343,7 @@ fn end_fsync_is_one_more_sync() {
         let (result, log, _) = run_list(job.clone(), depth, vec![write_at(0)], whole);
         assert_eq!(result.error, None);
         assert_eq!(log.iter().filter(|op| op.kind == OpKind::Fsync).count(), 2);
+        assert_eq!((result.recorder.sync_issued, result.recorder.sync.n()), (0, 0));
     }
 }
 
