@@ -12,6 +12,9 @@ pub struct Motion {
     random: bool,
     /// Added to the offset after each sequential I/O.
     skip: i64,
+    /// With a skip an I/O that ends where the file ends is the file's last, unless there is more to
+    /// do than the files hold: as in fio.
+    stops_at_end: bool,
     /// A random offset every this many I/Os.
     nth: u32,
     identical: bool,
@@ -68,6 +71,7 @@ impl Motion {
         Motion {
             random: load.random,
             skip,
+            stops_at_end: skip > 0 && !timed && job.end.bytes <= held,
             nth: match load.step {
                 Step::EveryNth(n) if load.random => n.max(1),
                 _ => 1,
@@ -134,6 +138,9 @@ impl Motion {
 
     fn sequential(&self, place: &Place, d: usize) -> Option<u64> {
         let mut at = place.next[d];
+        if self.stops_at_end && at >= place.len {
+            return None;
+        }
         if at != 0 && self.skip != 0 {
             at = match at.checked_add_signed(self.skip) {
                 Some(at) => at,

@@ -14,7 +14,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         direction(job, d, out)?;
     }
     distribution::latencies(job, out)?;
-    if job.sync.total_ios > 0 {
+    if job.sync.lat.n > 0 {
         writeln!(out, "  fsync/fdatasync/sync_file_range/syncfs:")?;
         latency::line("sync", &job.sync.lat, out)?;
         latency::percentiles("sync", &job.sync.lat, job.percentile_decimals, out)?;
