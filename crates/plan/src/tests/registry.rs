@@ -28,7 +28,7 @@ const SOURCES: [&str; 19] = [
 
 /// Options that the language itself has used up, or that have one value only until their other
 /// words are built.
-const ELSEWHERE: [&str; 7] = [
+const ELSEWHERE: [&str; 8] = [
     "name",
     "kb_base",
     "zonemode",
@@ -36,6 +36,7 @@ const ELSEWHERE: [&str; 7] = [
     "random_distribution",
     "dataplacement",
     "rate_process",
+    "profile",
 ];
 
 #[test]
