@@ -93,8 +93,8 @@ _fiord() {
         --verify_write_sequence) words="0 1" ;;
         --verify_header_seed) words="0 1" ;;
         --trim_verify_zero) words="0 1" ;;
-        --steadystate) words="iops iops_slope bw bw_slope lat lat_slope" ;;
-        --ss) words="iops iops_slope bw bw_slope lat lat_slope" ;;
+        --steadystate) words="iops iops_slope bw bw_slope lat lat_slope pts" ;;
+        --ss) words="iops iops_slope bw bw_slope lat lat_slope pts" ;;
         --stats) words="0 1" ;;
         --per_job_logs) words="0 1" ;;
         --log_window_value) words="avg max both 0 1" ;;

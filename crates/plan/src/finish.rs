@@ -6,6 +6,7 @@ use crate::messages::Messages;
 use crate::model::{End, ExitWhat, FilePlan};
 use crate::reading::Reading;
 use crate::sizes::share;
+use crate::steady;
 
 /// The end of one section, but for the bytes, which depend on the instance's files.
 pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
@@ -42,6 +43,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         },
         exitall_on_error: job.flag("exitall_on_error"),
         fill_device: job.flag("fill_device"),
+        steady: steady::steady(job, messages),
     }
 }
 

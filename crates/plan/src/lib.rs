@@ -31,6 +31,7 @@ mod resolve;
 mod seeds;
 mod sizes;
 mod start;
+mod steady;
 mod survey;
 pub mod system;
 

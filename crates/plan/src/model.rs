@@ -108,6 +108,57 @@ pub struct End {
     pub exitall_on_error: bool,
     /// `fill_device`: ENOSPC is the expected end of a write.
     pub fill_device: bool,
+    /// `steadystate`: the job ends when its results have stopped changing.
+    pub steady: Option<SteadyPlan>,
+}
+
+/// When results have stopped changing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SteadyPlan {
+    /// What is judged.
+    pub measure: SteadyMeasure,
+    /// How.
+    pub rule: SteadyRule,
+    /// The criterion as the reports name it: `iops:50.000000%`.
+    pub spec: String,
+    /// Time between two samples.
+    pub interval: u64,
+    /// Samples in the window.
+    pub samples: u32,
+    /// `steadystate_ramp_time`: how long the measured part runs before the first interval.
+    pub ramp: u64,
+}
+
+/// What `steadystate` judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SteadyMeasure {
+    /// I/Os a second.
+    Iops,
+    /// Bytes a second.
+    Bandwidth,
+    /// Mean completion latency.
+    Latency,
+}
+
+/// How it judges. Limits are in per cent of the mean or in I/Os a second, bytes a second, ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SteadyRule {
+    /// No sample further from the mean.
+    Deviation {
+        /// The limit.
+        limit: f64,
+        /// It is a percentage.
+        percent: bool,
+    },
+    /// The regression line no steeper, a sample.
+    Slope {
+        /// The limit.
+        limit: f64,
+        /// It is a percentage.
+        percent: bool,
+    },
+    /// Range and slope over five rounds.
+    Pts,
 }
 
 /// Which jobs `exitall` ends.

@@ -39,6 +39,7 @@ impl JobPlan {
                 exit_what: ExitWhat::Group,
                 exitall_on_error: false,
                 fill_device: false,
+                steady: None,
             },
             target: Target {
                 files: vec![FilePlan {

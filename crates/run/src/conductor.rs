@@ -23,6 +23,7 @@ use crate::monitor::{Disks, Meter, Outcome, Standing, Watch, estimate};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
+use crate::steady::{self, Membership};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 
@@ -96,7 +97,7 @@ pub fn run(
     interrupts: &mut dyn Interrupts,
 ) -> RunResult {
     let run = Arc::new(Run {
-        jobs: plan.jobs.iter().map(|_| Shared::new()).collect(),
+        jobs: steady::memberships(&plan.jobs).into_iter().map(Shared::new).collect(),
         plan: Arc::clone(&plan),
         cancelled: AtomicBool::new(false),
         aux_path: options.aux_path.clone(),
@@ -328,6 +329,7 @@ impl<'a> Conductor<'a> {
         let along = self.schedule.taken_along(index, failed);
         self.schedule.ended(index);
         self.books[index].finished = Some(finished);
+        self.leaves_jury(index);
         let reason = if failed { StopReason::Failure } else { StopReason::ExitAll };
         for other in along {
             self.stop(other, reason);
@@ -343,8 +345,16 @@ impl<'a> Conductor<'a> {
         if self.schedule.is_waiting(index) {
             self.schedule.ended(index);
             self.books[index].finished = Some(Box::default());
+            self.leaves_jury(index);
         } else {
             self.books[index].stopped_at.get_or_insert(clock::monotonic());
+        }
+    }
+
+    /// Those a job is judged with wait for it no longer.
+    fn leaves_jury(&self, index: usize) {
+        if let Some(steady) = self.run.jobs[index].control.steady() {
+            steady.ended();
         }
     }
 
@@ -383,6 +393,9 @@ impl<'a> Conductor<'a> {
             }
             let shared = &run.jobs[index];
             book.watch.look(&run.plan.jobs[index], &shared.control, &shared.live, now);
+            if shared.control.steady().is_some_and(Membership::attained) {
+                shared.control.stop(StopReason::Steady);
+            }
             if shared.control.stopped() {
                 let since = *book.stopped_at.get_or_insert(now);
                 hopeless |= now.saturating_sub(since) > STUCK;
@@ -465,6 +478,7 @@ impl<'a> Conductor<'a> {
                 .map_or(0, JobError::reported_errno),
             eta_s: None,
             watch: &book.watch,
+            steady: self.run.jobs[index].control.steady(),
         }
     }
 

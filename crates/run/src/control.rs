@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use fiord_stat::recorder::Recorder;
 
+use crate::steady::Membership;
+
 /// Set in the stop byte while somebody waits for a [`Snapshot`], so that the worker's one load
 /// sees both.
 const SNAPSHOT_WANTED: u8 = 0x80;
@@ -45,6 +47,8 @@ pub enum StopReason {
     ExitAll = 3,
     /// Another job failed (`exitall_on_error`), or the run can't go on.
     Failure = 4,
+    /// Its results have stopped changing (`steadystate`).
+    Steady = 5,
 }
 
 /// Where a job is in its life, for the live line.
@@ -83,6 +87,7 @@ pub struct JobControl {
     moved: Condvar,
     snapshot: Mutex<Option<Box<Snapshot>>>,
     taken: Condvar,
+    steady: Option<Membership>,
 }
 
 impl Default for JobControl {
@@ -101,7 +106,19 @@ impl JobControl {
             moved: Condvar::new(),
             snapshot: Mutex::new(None),
             taken: Condvar::new(),
+            steady: None,
         }
+    }
+
+    /// The same, judged by `steadystate`.
+    pub(crate) fn judged(mut self, steady: Option<Membership>) -> Self {
+        self.steady = steady;
+        self
+    }
+
+    /// Whom the job is judged with, where `steadystate` is set.
+    pub(crate) fn steady(&self) -> Option<&Membership> {
+        self.steady.as_ref()
     }
 
     /// Tells the job to end. The first reason stays.
@@ -163,6 +180,7 @@ impl JobControl {
             2 => Some(StopReason::Signal),
             3 => Some(StopReason::ExitAll),
             4 => Some(StopReason::Failure),
+            5 => Some(StopReason::Steady),
             _ => None,
         }
     }

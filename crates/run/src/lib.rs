@@ -14,6 +14,7 @@
 //! | the inner loop | [`worker`] |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
+//! | when are results steady (`steadystate`) | `steady.rs` |
 //! | what is told while it runs | [`events`] |
 
 mod command;
@@ -31,6 +32,7 @@ pub mod schedule;
 #[cfg(test)]
 mod scratch;
 mod shared;
+mod steady;
 mod thread;
 mod timebase;
 pub mod worker;

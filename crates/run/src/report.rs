@@ -8,6 +8,7 @@ use fiord_sys::{errno, host};
 
 use crate::control::Snapshot;
 use crate::monitor::{Disks, Watch};
+use crate::steady::Membership;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 
@@ -34,6 +35,7 @@ pub(crate) struct JobFacts<'a> {
     pub error: i32,
     pub eta_s: Option<u64>,
     pub watch: &'a Watch,
+    pub steady: Option<&'a Membership>,
 }
 
 /// A job that has ended.
@@ -97,6 +99,7 @@ fn blank(frame: &Frame<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
         elapsed_s: frame.elapsed / 1_000_000_000 + 1,
         windows: facts.watch.windows(),
         latency_depth: job.depth.depth,
+        steady_state: facts.steady.map(Membership::report),
         ..JobData::default()
     }
 }

@@ -10,6 +10,7 @@ use fiord_stat::live::Live;
 
 use crate::control::JobControl;
 use crate::error::JobError;
+use crate::steady::Membership;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
@@ -24,8 +25,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn new() -> Self {
-        Shared { control: JobControl::new(), live: Live::new(), tid: AtomicU32::new(0) }
+    pub fn new(steady: Option<Membership>) -> Self {
+        Shared {
+            control: JobControl::new().judged(steady),
+            live: Live::new(),
+            tid: AtomicU32::new(0),
+        }
     }
 }
 

@@ -13,5 +13,6 @@ pub mod live;
 pub mod progress;
 pub mod recorder;
 pub mod report;
+pub mod steady;
 pub mod summary;
 pub mod windows;

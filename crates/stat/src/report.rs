@@ -269,15 +269,42 @@ pub struct SyncReport {
     pub lat: LatencySummary,
 }
 
+/// What `steadystate` judges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SteadyMeasure {
+    /// I/Os a second.
+    #[default]
+    Iops,
+    /// Bytes a second.
+    Bandwidth,
+    /// The mean completion latency.
+    Latency,
+}
+
+/// How it judges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum SteadyKind {
+    /// By the largest deviation from the mean.
+    #[default]
+    Deviation,
+    /// By the slope of the least squares line.
+    Slope,
+    /// By range (the criterion) and slope over five rounds.
+    Pts {
+        /// What the line rises over the window, in per cent of the mean.
+        slope_percent: f64,
+    },
+}
+
 /// `steadystate`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
     /// The criterion as the report names it: `iops:50.000000%`.
     pub spec: String,
-    /// IOPS rather than bandwidth.
-    pub iops: bool,
-    /// Slope rather than deviation.
-    pub slope_kind: bool,
+    /// What was judged.
+    pub measure: SteadyMeasure,
+    /// How.
+    pub kind: SteadyKind,
     /// The criterion is a percentage.
     pub percent: bool,
     /// `steadystate_duration`, seconds.
@@ -294,10 +321,14 @@ pub struct SteadyState {
     pub bw_mean: u64,
     /// Mean of the IOPS.
     pub iops_mean: u64,
-    /// IOPS of each second, oldest first.
+    /// Mean of the completion latency, ns.
+    pub lat_mean: u64,
+    /// IOPS of each interval, oldest first.
     pub iops_data: Vec<u64>,
-    /// Bytes a second of each second, oldest first.
+    /// Bytes a second of each interval, oldest first.
     pub bw_data: Vec<u64>,
+    /// Mean completion latency of each interval, ns, oldest first.
+    pub lat_data: Vec<u64>,
 }
 
 /// A run status group.

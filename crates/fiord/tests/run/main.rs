@@ -7,4 +7,5 @@ mod golden;
 mod layout;
 mod order;
 mod output;
+mod steady;
 mod wrong;

@@ -346,3 +346,28 @@ fn places() {
     assert!(place.source.text[place.span.clone()].contains("1000"), "{place:?}");
     assert!(!errors[0].help.is_empty());
 }
+
+#[test]
+fn steady_state() {
+    let steady = |j: &JobPlan| j.end.steady.clone().unwrap();
+    let line = "--ss=iops_slope:0.3% --ss_dur=1800 --ss_ramp=60 --ss_interval=30";
+    let plan = steady(&job(&Fake::empty(), &format!("--name=a --size=1m {line}")));
+    assert_eq!(plan.measure, SteadyMeasure::Iops);
+    assert_eq!(plan.rule, SteadyRule::Slope { limit: 0.3, percent: true });
+    assert_eq!((plan.interval, plan.samples, plan.ramp), (30 * SECOND, 60, 60 * SECOND));
+    assert_eq!(plan.spec, "iops_slope:0.300000%");
+    check(&[
+        ("", |j| j.end.steady.is_none()),
+        ("--ss=iops:1%", |j| j.end.steady.is_none()),
+        ("--ss_dur=2", |j| j.end.steady.as_ref().is_some_and(|s| s.spec == "iops_slope:0.010000%")),
+        ("--ss=lat:500 --ss_dur=2", |j| {
+            j.end.steady.as_ref().is_some_and(|s| {
+                s.measure == SteadyMeasure::Latency
+                    && s.rule == SteadyRule::Deviation { limit: 500.0, percent: false }
+            })
+        }),
+        ("--ss=pts", |j| {
+            j.end.steady.as_ref().is_some_and(|s| (s.samples, s.interval) == (5, SECOND))
+        }),
+    ]);
+}

@@ -4,7 +4,7 @@ use fiord_job::option::def::{Scope, Support};
 use fiord_job::option::table;
 
 /// Every module that reads options.
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 20] = [
     include_str!("../blocks.rs"),
     include_str!("../checks.rs"),
     include_str!("../content.rs"),
@@ -24,6 +24,7 @@ const SOURCES: [&str; 19] = [
     include_str!("../seeds.rs"),
     include_str!("../sizes.rs"),
     include_str!("../start.rs"),
+    include_str!("../steady.rs"),
 ];
 
 /// Options that the language itself has used up, or that have one value only until their other
@@ -31,6 +32,7 @@ const SOURCES: [&str; 19] = [
 const ELSEWHERE: [&str; 8] = [
     "name",
     "kb_base",
+    "profile",
     "zonemode",
     "io_submit_mode",
     "random_distribution",

@@ -146,20 +146,27 @@ fn target(job: &JobReport, keys: &mut Keys) {
 
 fn steady_state(s: &SteadyState) -> Value {
     let list = |values: &[u64]| Value::Array(values.iter().map(|v| integer(*v)).collect());
-    let data = vec![
-        ("bw_mean".into(), integer(s.bw_mean)),
-        ("iops_mean".into(), integer(s.iops_mean)),
-        ("iops".into(), list(&s.iops_data)),
-        ("bw".into(), list(&s.bw_data)),
-    ];
+    let mut data: Keys =
+        vec![("bw_mean".into(), integer(s.bw_mean)), ("iops_mean".into(), integer(s.iops_mean))];
+    if s.measure == SteadyMeasure::Latency {
+        data.push(("lat_mean".into(), integer(s.lat_mean)));
+        data.push(("lat_ns".into(), list(&s.lat_data)));
+    }
+    data.push(("iops".into(), list(&s.iops_data)));
+    data.push(("bw".into(), list(&s.bw_data)));
     let percent = if s.percent { "%" } else { "" };
-    Value::Object(vec![
+    let mut keys: Keys = vec![
         ("ss".into(), text(&s.spec)),
         ("duration".into(), integer(s.duration_s)),
         ("attained".into(), integer(i128::from(s.attained))),
         ("criterion".into(), text(format!("{:.6}{percent}", s.criterion))),
         ("max_deviation".into(), number(s.max_deviation)),
         ("slope".into(), number(s.slope)),
-        ("data".into(), Value::Object(data)),
-    ])
+    ];
+    if let SteadyKind::Pts { slope_percent } = s.kind {
+        keys.push(("range_percent".into(), number(s.criterion)));
+        keys.push(("slope_percent".into(), number(slope_percent)));
+    }
+    keys.push(("data".into(), Value::Object(data)));
+    Value::Object(keys)
 }

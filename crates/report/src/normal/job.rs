@@ -132,14 +132,26 @@ fn steady_state(state: &SteadyState, style: NumberStyle, out: &mut dyn Write) ->
     // The second rate counts thousands of KiB, as the reference does here and nowhere else.
     let (own, _) = style::rates(state.bw_mean, style);
     let (_, other) = style::rates(state.bw_mean / 1024 * 1000, style);
-    let kind = if state.slope_kind { "slope" } else { "mean dev" };
+    let (name, latency) = match state.measure {
+        SteadyMeasure::Iops => ("iops", String::new()),
+        SteadyMeasure::Bandwidth => ("bw", String::new()),
+        // The number may bear a suffix of its own before the unit, as the reference's does.
+        SteadyMeasure::Latency => {
+            ("lat", format!("lat={}nsec, ", style::count(state.lat_mean, style)))
+        }
+    };
+    let unit = if state.percent { "%" } else { "" };
+    let verdict = match state.kind {
+        SteadyKind::Deviation => format!("{name} mean dev={:.3}{unit}", state.criterion),
+        SteadyKind::Slope => format!("{name} slope={:.3}{unit}", state.criterion),
+        SteadyKind::Pts { slope_percent } => {
+            format!("{name} range={:.3}%, {name} slope={slope_percent:.3}%", state.criterion)
+        }
+    };
     writeln!(
         out,
-        "  steadystate  : attained={}, bw={own} ({other}), iops={}, {} {kind}={:.3}{}",
+        "  steadystate  : attained={}, bw={own} ({other}), iops={}, {latency}{verdict}",
         if state.attained { "yes" } else { "no" },
         state.iops_mean,
-        if state.iops { "iops" } else { "bw" },
-        state.criterion,
-        if state.percent { "%" } else { "" }
     )
 }

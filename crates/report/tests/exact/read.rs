@@ -104,8 +104,15 @@ fn steady_state(v: &Json) -> SteadyState {
     let criterion = text(v, "criterion");
     let data = v.get("data").expect("data");
     SteadyState {
-        iops: spec.starts_with("iops"),
-        slope_kind: spec.contains("slope"),
+        measure: match spec.get(..3) {
+            Some("iop") => SteadyMeasure::Iops,
+            Some("lat") => SteadyMeasure::Latency,
+            _ => SteadyMeasure::Bandwidth,
+        },
+        kind: match spec.contains("slope") {
+            true => SteadyKind::Slope,
+            false => SteadyKind::Deviation,
+        },
         percent: spec.ends_with('%'),
         spec,
         duration_s: whole(v, "duration"),
@@ -117,6 +124,7 @@ fn steady_state(v: &Json) -> SteadyState {
         iops_mean: whole(data, "iops_mean"),
         iops_data: list(data, "iops"),
         bw_data: list(data, "bw"),
+        ..SteadyState::default()
     }
 }
 

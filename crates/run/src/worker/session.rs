@@ -10,6 +10,7 @@ use fiord_sys::usage::Usage;
 use super::{Files, WorkerResult};
 use crate::control::{JobControl, Phase, Snapshot, StopReason};
 use crate::error::JobError;
+use crate::steady::Sampler;
 
 /// How often a worker publishes its counters and looks around, ns. Between two looks it costs one
 /// comparison an I/O.
@@ -44,6 +45,8 @@ pub struct Session<'a, E: Engine, S, C> {
     /// When the run time is over; `u64::MAX`: never.
     deadline: u64,
     ramp: Option<Ramp>,
+    /// `steadystate`, once the measured part has begun.
+    steady: Option<Sampler<'a>>,
     loops_left: u64,
     /// I/Os asked of the source since it was restarted.
     pub drawn: u64,
@@ -93,6 +96,10 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             tick: 0,
             begin: now,
             deadline,
+            steady: match ramp {
+                None => control.steady().map(|steady| Sampler::begin(steady, now)),
+                Some(_) => None,
+            },
             ramp,
             loops_left: end.loops.max(1),
             drawn: 0,
@@ -130,6 +137,10 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             }
         }
         self.publish();
+        if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
+            self.control.stop(StopReason::Steady);
+            return false;
+        }
         self.set_tick(now);
         now < self.deadline
     }
@@ -141,7 +152,8 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             Some(ramp) => ramp.until,
             None => self.deadline,
         };
-        self.tick = until.min(now + TICK);
+        let sample = self.steady.as_ref().map_or(u64::MAX, Sampler::due);
+        self.tick = until.min(now + TICK).min(sample);
     }
 
     fn begin_measuring(&mut self, now: u64) {
@@ -152,6 +164,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.usage = used();
         self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
         self.control.set_phase(Phase::Running);
+        self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
     }
 
     /// Makes the counters visible to the monitor.

@@ -1,0 +1,115 @@
+//! `steadystate` through the binary: on the simulated device exactly, on `null` as it comes.
+
+use serde_json::Value;
+
+use crate::fiord::Place;
+
+const SIM: &str = "--name=a --ioengine=sim --rw=randread --bs=4k --size=1g --time_based \
+                   --runtime=3600 --output-format=json";
+
+/// What a run says about it, and how long it took.
+fn state(line: &str) -> (Value, u64) {
+    let ran = Place::new().run(line).ok();
+    let job = &ran.json()["jobs"][0];
+    (job["steadystate"].clone(), job["job_runtime"].as_u64().unwrap())
+}
+
+#[test]
+fn a_device_without_change_is_steady_after_one_window() {
+    for (criterion, runtime) in [
+        ("--ss=iops:1% --ss_dur=10", 10_000),
+        ("--ss=iops_slope:0.01% --ss_dur=10 --ss_interval=2", 10_000),
+        ("--ss_dur=3", 3_000),
+        ("--ss=bw:4096 --ss_dur=4 --ss_ramp=3", 7_000),
+        ("--ss=bw_slope:0.1% --ss_dur=4 --ramp_time=100", 4_000),
+        ("--ss=lat:1% --ss_dur=2500ms --ss_interval=500ms", 2_500),
+        ("--ss=lat_slope:1 --ss_dur=4", 4_000),
+        ("--ss=pts", 5_000),
+        ("--ss=pts:lat --ss_interval=60", 300_000),
+        ("--ss=pts:bw --ss_dur=20", 20_000),
+    ] {
+        let (state, took) = state(&format!("{SIM} {criterion}"));
+        assert_eq!((&state["attained"], took), (&Value::from(1), runtime), "{criterion} {state}");
+        assert_eq!(state["data"]["iops_mean"], 10_000, "{criterion}");
+    }
+}
+
+/// The third second has a stall of half a second in it: the window has to be past it.
+#[test]
+fn what_changes_is_not_steady_until_it_has_passed() {
+    let (state, took) = state(&format!("{SIM} --sim_stall=2s:500ms --ss=iops:1% --ss_dur=5"));
+    assert_eq!((&state["attained"], took), (&Value::from(1), 8_000), "{state}");
+    // Five rounds: 10000 10000 5000 10000 10000 have a range of half their mean.
+    let (state, took) = self::state(&format!("{SIM} --sim_stall=2s:500ms --ss=pts"));
+    assert_eq!((&state["attained"], took), (&Value::from(1), 8_000), "{state}");
+}
+
+#[test]
+fn intervals_in_which_nothing_completes_are_samples_too() {
+    let (state, took) =
+        state(&format!("{SIM} --runtime=9 --sim_stall=2s:4s --ss=iops:1% --ss_dur=8"));
+    assert_eq!((&state["attained"], took), (&Value::from(0), 9_000));
+    let iops: Vec<u64> = serde_json::from_value(state["data"]["iops"].clone()).unwrap();
+    assert_eq!(iops.iter().filter(|n| **n == 0).count(), 4, "{iops:?}");
+}
+
+#[test]
+fn a_group_is_judged_and_ends_together() {
+    let (state, _) = state(&format!(
+        "--name=a --ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=60 \
+         --numjobs=2 --group_reporting --ss=iops:95% --ss_dur=200ms --ss_interval=50ms \
+         --output-format=json"
+    ));
+    assert_eq!(state["attained"], 1);
+    assert_eq!(state["data"]["iops"].as_array().unwrap().len(), 4);
+    // Each for itself.
+    let ran = Place::new().run(&format!("{SIM} --numjobs=2 --ss=iops:1% --ss_dur=2")).ok();
+    for job in ran.json()["jobs"].as_array().unwrap() {
+        assert_eq!(
+            (&job["steadystate"]["attained"], &job["job_runtime"]),
+            (&1.into(), &2000.into())
+        );
+    }
+}
+
+#[test]
+fn the_line_is_that_of_the_reference() {
+    let place = Place::new();
+    for (criterion, line) in [
+        (
+            "--ss=iops:1%",
+            "  steadystate  : attained=yes, bw=39.1MiB/s (40.0MB/s), iops=10000, iops mean dev=0.000%",
+        ),
+        (
+            "--ss=lat_slope:5",
+            "  steadystate  : attained=yes, bw=39.1MiB/s (40.0MB/s), iops=10000, lat=100knsec, \
+             lat slope=0.000",
+        ),
+    ] {
+        let ran = place.run(&format!("{SIM} --output-format=normal --ss_dur=2 {criterion}")).ok();
+        assert!(ran.out.lines().any(|l| l == line), "{}", ran.out);
+    }
+}
+
+#[test]
+fn wrong_criteria_are_refused() {
+    let place = Place::new();
+    for (line, why) in [
+        ("--ss=iops --ss_dur=2", "needs a limit"),
+        ("--ss=iops:-3 --ss_dur=2", "`-3` is no limit"),
+        ("--ss=bw:x% --ss_dur=2", "`x%` is no limit"),
+        ("--ss=iops:5% --ss_dur=3 --ss_interval=2", "no multiple of steadystate_check_interval"),
+        ("--ss=iops:5% --ss_dur=1", "no multiple of steadystate_check_interval"),
+        ("--ss=iops:5% --ss_dur=1 --ss_interval=1ms", "10 ms or more"),
+        ("--ss=pts:x", "`x` is not what steadystate=pts can judge"),
+        ("--ss=pts --ss_dur=7 --ss_interval=1", "five rounds"),
+        ("--ss=lat:5% --ss_dur=5 --disable_clat=1", "none are measured"),
+        ("--ss=speed:5%", "no value of steadystate"),
+    ] {
+        let ran = place.run(&format!("{SIM} {line}"));
+        assert_eq!(ran.status, Some(1), "{line}: {ran:?}");
+        assert!(ran.err.contains(why), "{line}: {}", ran.err);
+    }
+    let ran = place.run(&format!("{SIM} --runtime=1 --ss=iops:5%")).ok();
+    assert!(ran.err.contains("steadystate has no effect"), "{}", ran.err);
+}

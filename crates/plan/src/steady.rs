@@ -1,0 +1,140 @@
+//! `steadystate`: when a job's results have stopped changing.
+
+use crate::messages::Messages;
+use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
+use crate::reading::Reading;
+
+/// The shortest interval, ns: twice the time between two looks of a worker at its counters.
+const SHORTEST: u64 = 10_000_000;
+/// Samples in the window of `pts`.
+const ROUNDS: u64 = 5;
+/// More samples than this are refused: the window is judged anew with each of them.
+const MOST: u64 = 1_000_000;
+
+/// The criterion of a job, where it has one.
+pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
+    let (word, suffix) = job.word("steadystate")?;
+    let duration = job.time("steadystate_duration");
+    let pts = word == "pts";
+    if duration == 0 && !pts {
+        for name in ["steadystate", "steadystate_ramp_time", "steadystate_check_interval"] {
+            if job.is_set(name) {
+                let what = format!("{name} has no effect: steadystate_duration is not set");
+                let help = "add the length of the window, `ss_dur=300`";
+                messages.push(job.warning(name, what).help(help));
+                return None;
+            }
+        }
+        return None;
+    }
+    let (measure, rule, spec) = criterion(job, word, suffix.as_deref(), messages)?;
+    let interval = interval(job, pts, duration, messages)?;
+    if measure == SteadyMeasure::Latency && (job.flag("disable_clat") || job.flag("gtod_reduce")) {
+        messages.push(
+            job.error("steadystate", "completion latencies are judged, and none are measured")
+                .help("leave out `disable_clat` and `gtod_reduce`, or judge `iops` or `bw`"),
+        );
+    }
+    let samples = if pts { ROUNDS } else { duration / interval };
+    Some(SteadyPlan {
+        measure,
+        rule,
+        spec,
+        interval,
+        samples: u32::try_from(samples).unwrap_or(u32::MAX),
+        ramp: job.time("steadystate_ramp_time"),
+    })
+}
+
+fn criterion(
+    job: Reading,
+    word: &str,
+    suffix: Option<&str>,
+    messages: &mut Messages,
+) -> Option<(SteadyMeasure, SteadyRule, String)> {
+    let suffix = suffix.map(str::trim);
+    if word == "pts" {
+        let measure = match suffix {
+            None | Some("iops") => SteadyMeasure::Iops,
+            Some("bw") => SteadyMeasure::Bandwidth,
+            Some("lat") => SteadyMeasure::Latency,
+            Some(other) => {
+                let what = format!("`{other}` is not what steadystate=pts can judge");
+                let help = "write `pts:iops`, `pts:bw` or `pts:lat`";
+                messages.push(job.error("steadystate", what).help(help));
+                return None;
+            }
+        };
+        let spec = suffix.map_or("pts".to_owned(), |s| format!("pts:{s}"));
+        return Some((measure, SteadyRule::Pts, spec));
+    }
+    let measure = match word.split('_').next() {
+        Some("bw") => SteadyMeasure::Bandwidth,
+        Some("lat") => SteadyMeasure::Latency,
+        _ => SteadyMeasure::Iops,
+    };
+    let Some(text) = suffix.filter(|s| !s.is_empty()) else {
+        let what = format!("steadystate={word} needs a limit");
+        let help = format!("write it after a colon: `{word}:2%`");
+        messages.push(job.error("steadystate", what).help(help));
+        return None;
+    };
+    let percent = text.ends_with('%');
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let limit = number.parse::<f64>().ok().filter(|l| l.is_finite() && *l >= 0.0);
+    let Some(limit) = limit else {
+        let what = format!("`{text}` is no limit of steadystate={word}");
+        let help = format!("write a number or a percentage of 0 or more: `{word}:2%`");
+        messages.push(job.error("steadystate", what).help(help));
+        return None;
+    };
+    let spec = format!("{word}:{limit:.6}{}", if percent { "%" } else { "" });
+    let rule = match word.ends_with("_slope") {
+        true => SteadyRule::Slope { limit, percent },
+        false => SteadyRule::Deviation { limit, percent },
+    };
+    Some((measure, rule, spec))
+}
+
+/// The time between two samples: a whole part of the window, two or more in it.
+fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> Option<u64> {
+    let name = "steadystate_check_interval";
+    let mut interval = job.time(name);
+    if pts && duration > 0 {
+        if !job.is_set(name) {
+            interval = duration / ROUNDS;
+        }
+        if duration != interval.saturating_mul(ROUNDS) {
+            let what = "the window of steadystate=pts is five rounds, \
+                        and steadystate_duration is not five times steadystate_check_interval";
+            let help = "set one of them: the length of a round, `ss_interval=60`";
+            messages.push(job.error("steadystate_duration", what).help(help));
+            return None;
+        }
+    }
+    if interval < SHORTEST {
+        messages.push(
+            job.error(name, "a sample needs 10 ms or more").help("write `ss_interval=1`, a second"),
+        );
+        return None;
+    }
+    let samples = if pts { ROUNDS } else { duration / interval };
+    if !pts && (samples < 2 || !duration.is_multiple_of(interval)) {
+        let what = format!(
+            "steadystate_duration ({} ms) is no multiple of steadystate_check_interval ({} ms), \
+             twice or more",
+            duration / 1_000_000,
+            interval / 1_000_000
+        );
+        let help = "for example `ss_dur=60` with `ss_interval=2`";
+        messages.push(job.error("steadystate_duration", what).help(help));
+        return None;
+    }
+    if samples > MOST {
+        let what = format!("a window of {samples} samples is too long");
+        let help = "use a longer `ss_interval`";
+        messages.push(job.error("steadystate_duration", what).help(help));
+        return None;
+    }
+    Some(interval)
+}

@@ -1,0 +1,16 @@
+//! Steady state: whether the last samples of a rate or a latency have stopped changing.
+//!
+//! | question | module |
+//! |---|---|
+//! | how are mean, deviation, range and slope computed | [`fit`] |
+//! | when is a window of samples steady | [`window`] |
+//! | how do the samples of several jobs become those of their group | [`group`] |
+//!
+//! Pure arithmetic: who measures when is the run's business.
+
+pub mod fit;
+pub mod group;
+pub mod window;
+
+pub use group::{Group, Part};
+pub use window::{Criterion, Measure, Rule, Sample, Window};

@@ -1,0 +1,278 @@
+//! The rolling window of samples and its verdict.
+
+use std::collections::VecDeque;
+
+use super::fit;
+use crate::report::{SteadyKind, SteadyMeasure, SteadyState};
+
+/// What is judged.
+pub type Measure = SteadyMeasure;
+
+/// When it is steady.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// No sample is further from the mean than the limit.
+    Deviation(Limit),
+    /// The least squares line rises or falls by less than the limit from sample to sample.
+    Slope(Limit),
+    /// Solid State Storage Performance Test Specification (SNIA), steady state: over the window the
+    /// largest value less the smallest is within 20 % of the mean, and what the least squares line
+    /// rises or falls from its first to its last sample is within 10 % of it.
+    Pts,
+}
+
+/// The range that the specification permits, in per cent of the mean.
+pub const PTS_RANGE: f64 = 20.0;
+/// What it permits the line to rise or fall over the window, in per cent of the mean.
+pub const PTS_SLOPE: f64 = 10.0;
+/// Rounds in its window.
+pub const PTS_ROUNDS: usize = 5;
+
+/// A limit of steadiness.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// The number.
+    pub value: f64,
+    /// It is a percentage of the mean, else in the unit of the measure: I/Os a second, bytes a
+    /// second, nanoseconds.
+    pub percent: bool,
+}
+
+/// What is judged and how.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Criterion {
+    /// What.
+    pub measure: Measure,
+    /// How.
+    pub rule: Rule,
+}
+
+/// One interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// I/Os a second.
+    pub iops: u64,
+    /// Bytes a second.
+    pub bw: u64,
+    /// Mean completion latency, ns; 0 when none completed.
+    pub lat_ns: u64,
+}
+
+/// The last samples.
+#[derive(Debug, Clone)]
+pub struct Window {
+    criterion: Criterion,
+    size: usize,
+    samples: VecDeque<Sample>,
+    attained: bool,
+}
+
+impl Window {
+    /// An empty window of so many samples.
+    pub fn new(criterion: Criterion, size: usize) -> Self {
+        let size = size.max(2);
+        Window { criterion, size, samples: VecDeque::with_capacity(size), attained: false }
+    }
+
+    /// Takes a sample; the oldest goes when the window is full. What was attained stays, with the
+    /// samples that showed it. Returns whether it is attained.
+    pub fn push(&mut self, sample: Sample) -> bool {
+        if !self.attained {
+            if self.samples.len() == self.size {
+                self.samples.pop_front();
+            }
+            self.samples.push_back(sample);
+            self.attained = self.samples.len() == self.size && self.is_steady();
+        }
+        self.attained
+    }
+
+    /// Whether the criterion was met.
+    pub fn attained(&self) -> bool {
+        self.attained
+    }
+
+    fn values(&self, measure: Measure) -> Vec<f64> {
+        let of = |s: &Sample| match measure {
+            Measure::Iops => s.iops as f64,
+            Measure::Bandwidth => s.bw as f64,
+            Measure::Latency => s.lat_ns as f64,
+        };
+        self.samples.iter().map(of).collect()
+    }
+
+    fn is_steady(&self) -> bool {
+        let values = self.values(self.criterion.measure);
+        let mean = fit::mean(&values);
+        // A job that moves nothing is not steady, it is stuck.
+        if mean <= 0.0 {
+            return false;
+        }
+        let within = |what: f64, limit: Limit| match limit.percent {
+            true => fit::percent(what.abs(), mean) < limit.value,
+            false => what.abs() < limit.value,
+        };
+        match self.criterion.rule {
+            Rule::Deviation(limit) => within(fit::deviation(&values), limit),
+            Rule::Slope(limit) => within(fit::slope(&values), limit),
+            Rule::Pts => {
+                fit::percent(fit::range(&values), mean) <= PTS_RANGE
+                    && fit::percent(excursion(&values).abs(), mean) <= PTS_SLOPE
+            }
+        }
+    }
+
+    /// What the report shows. `spec` is the criterion in words, `duration_s` the window's length.
+    /// Before the window is full nothing was judged, and the means are those of the samples there
+    /// are.
+    pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
+        let values = self.values(self.criterion.measure);
+        let full = self.samples.len() == self.size;
+        let judged = if full { values.as_slice() } else { &[] };
+        let mean = fit::mean(judged);
+        let share = |what: f64, limit: Limit| match limit.percent {
+            true => fit::percent(what, mean),
+            false => what,
+        };
+        let (deviation, slope) = (fit::deviation(judged), fit::slope(judged));
+        let (kind, percent, criterion, max_deviation, slope) = match self.criterion.rule {
+            Rule::Deviation(limit) => {
+                (SteadyKind::Deviation, limit.percent, share(deviation, limit), deviation, 0.0)
+            }
+            Rule::Slope(limit) => {
+                (SteadyKind::Slope, limit.percent, share(slope, limit), 0.0, slope)
+            }
+            Rule::Pts => {
+                let range = fit::percent(fit::range(judged), mean);
+                let line = fit::percent(excursion(judged), mean);
+                (SteadyKind::Pts { slope_percent: line }, true, range, deviation, slope)
+            }
+        };
+        let column = |of: fn(&Sample) -> u64| self.samples.iter().map(of).collect::<Vec<u64>>();
+        let average = |list: &[u64]| list.iter().sum::<u64>() / (list.len() as u64).max(1);
+        let (iops, bw) = (column(|s| s.iops), column(|s| s.bw));
+        let lat = column(|s| s.lat_ns);
+        SteadyState {
+            spec,
+            measure: self.criterion.measure,
+            kind,
+            percent,
+            duration_s,
+            attained: self.attained,
+            criterion,
+            max_deviation,
+            slope,
+            bw_mean: average(&bw),
+            iops_mean: average(&iops),
+            lat_mean: average(&lat),
+            iops_data: iops,
+            bw_data: bw,
+            lat_data: lat,
+        }
+    }
+}
+
+/// What the least squares line rises from its first to its last sample.
+fn excursion(values: &[f64]) -> f64 {
+    fit::slope(values) * values.len().saturating_sub(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(measure: Measure, rule: Rule, values: &[u64]) -> Window {
+        let mut window = Window::new(Criterion { measure, rule }, values.len());
+        for v in values {
+            let sample = match measure {
+                Measure::Iops => Sample { iops: *v, ..Sample::default() },
+                Measure::Bandwidth => Sample { bw: *v, ..Sample::default() },
+                Measure::Latency => Sample { lat_ns: *v, ..Sample::default() },
+            };
+            window.push(sample);
+        }
+        window
+    }
+    const fn percent(value: f64) -> Limit {
+        Limit { value, percent: true }
+    }
+    const fn fixed(value: f64) -> Limit {
+        Limit { value, percent: false }
+    }
+
+    /// Numbers that fio 3.42 printed for these samples.
+    #[test]
+    fn the_numbers_are_those_of_the_reference() {
+        let slope = Rule::Slope(percent(0.5));
+        let report = window(Measure::Iops, slope, &[3002, 3000, 2995]).report(String::new(), 3);
+        assert!(report.attained);
+        assert_eq!(format!("{:.6} {:.6}", report.criterion, report.slope), "-0.116706 -3.500000");
+        assert_eq!((report.iops_mean, report.max_deviation), (2999, 0.0));
+        let deviation = Rule::Deviation(percent(50.0));
+        let report = window(Measure::Iops, deviation, &[3964, 5002]).report(String::new(), 2);
+        let shown = format!("{:.6} {:.6}", report.criterion, report.max_deviation);
+        assert_eq!(shown, "11.577069 519.000000");
+        let values = [12_357_713, 12_226_609, 12_378_112];
+        let report = window(Measure::Bandwidth, Rule::Deviation(percent(0.0)), &values);
+        assert!(!report.attained());
+        let report = report.report(String::new(), 3);
+        let shown = format!("{:.6} {:.6}", report.criterion, report.max_deviation);
+        assert_eq!(shown, "0.764579 94202.333333");
+    }
+
+    #[test]
+    fn limits_are_numbers_or_percentages() {
+        let iops = |rule| window(Measure::Iops, rule, &[1000, 1010, 1020]).attained();
+        assert!(iops(Rule::Deviation(fixed(10.1))) && !iops(Rule::Deviation(fixed(10.0))));
+        assert!(iops(Rule::Deviation(percent(1.0))) && !iops(Rule::Deviation(percent(0.9))));
+        assert!(iops(Rule::Slope(fixed(10.1))) && !iops(Rule::Slope(fixed(10.0))));
+        assert!(iops(Rule::Slope(percent(1.0))) && !iops(Rule::Slope(percent(0.9))));
+        // It falls as steeply.
+        let lat = |rule| window(Measure::Latency, rule, &[1020, 1010, 1000]).attained();
+        assert!(lat(Rule::Slope(fixed(10.1))) && !lat(Rule::Slope(fixed(10.0))));
+    }
+
+    #[test]
+    fn only_the_last_samples_count_and_what_is_attained_stays() {
+        let rule = Rule::Deviation(percent(1.0));
+        let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 3);
+        let attained: Vec<bool> = [9000, 5000, 1000, 1001, 1002, 5]
+            .map(|iops| window.push(Sample { iops, ..Sample::default() }))
+            .to_vec();
+        assert_eq!(attained, [false, false, false, false, true, true]);
+        let report = window.report("iops:1.000000%".into(), 3);
+        assert_eq!((report.iops_data, report.iops_mean), (vec![1000, 1001, 1002], 1001));
+    }
+
+    #[test]
+    fn a_window_that_is_not_full_was_not_judged() {
+        let rule = Rule::Deviation(percent(50.0));
+        let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 4);
+        window.push(Sample { iops: 10, ..Sample::default() });
+        window.push(Sample { iops: 20, ..Sample::default() });
+        let report = window.report(String::new(), 4);
+        assert!(!report.attained && report.criterion == 0.0);
+        assert_eq!((report.iops_mean, report.iops_data), (15, vec![10, 20]));
+    }
+
+    #[test]
+    fn nothing_at_all_is_not_steady() {
+        assert!(!window(Measure::Iops, Rule::Deviation(percent(50.0)), &[0, 0, 0]).attained());
+        assert!(!window(Measure::Iops, Rule::Pts, &[0; 5]).attained());
+    }
+
+    #[test]
+    fn pts_wants_both_a_small_range_and_a_flat_line() {
+        let pts = |values: [u64; 5]| window(Measure::Iops, Rule::Pts, &values).attained();
+        // 20 % from the smallest to the largest, no slope.
+        assert!(pts([900, 1100, 1000, 1100, 900]));
+        assert!(!pts([899, 1100, 1000, 1100, 900]));
+        // A line that rises by 10 % of the mean over the window.
+        assert!(pts([950, 975, 1000, 1025, 1050]));
+        assert!(!pts([949, 975, 1000, 1025, 1051]));
+        let report = window(Measure::Iops, Rule::Pts, &[950, 975, 1000, 1025, 1050]);
+        let report = report.report("pts".into(), 5);
+        assert_eq!((report.criterion, report.slope), (10.0, 25.0));
+        assert_eq!(report.kind, SteadyKind::Pts { slope_percent: 10.0 });
+    }
+}
