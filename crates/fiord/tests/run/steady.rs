@@ -55,11 +55,11 @@ fn intervals_in_which_nothing_completes_are_samples_too() {
 
 #[test]
 fn a_group_is_judged_and_ends_together() {
-    let (state, _) = state(&format!(
+    let (state, _) = state(
         "--name=a --ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=60 \
          --numjobs=2 --group_reporting --ss=iops:95% --ss_dur=200ms --ss_interval=50ms \
-         --output-format=json"
-    ));
+         --output-format=json",
+    );
     assert_eq!(state["attained"], 1);
     assert_eq!(state["data"]["iops"].as_array().unwrap().len(), 4);
     // Each for itself.
