@@ -38,7 +38,6 @@ const ELSEWHERE: [&str; 8] = [
     "random_distribution",
     "dataplacement",
     "rate_process",
-    "profile",
 ];
 
 #[test]
