@@ -29,7 +29,7 @@ pub fn run(args: &[String]) -> Exit {
         Action::Print(text) => sink::print(text),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::ParseOnly => Exit::Success,
-        Action::NoJobs(help) => nothing_to_do(help),
+        Action::NoJobs(help) => nothing_to_do(args, help),
         Action::Run => plan(&invocation).unwrap_or_else(|errors| refuse(&errors)),
     }
 }
@@ -58,9 +58,18 @@ fn ended(complaint: Option<String>, exit: Exit) -> Exit {
     }
 }
 
-fn nothing_to_do(help: &str) -> Exit {
-    complain("No job(s) defined\n");
-    sink::print(help);
+/// No job is left. Who typed nothing is shown what can be typed; a script that gave an empty job
+/// file finds nothing on standard output.
+fn nothing_to_do(args: &[String], help: &str) -> Exit {
+    complain("fio: No job(s) defined\n");
+    if args.is_empty() {
+        sink::print(help);
+    } else {
+        complain(
+            "  help: a job begins with a line [NAME] in a job file, or with --name=NAME; \
+             `fiord --help` lists what there is\n",
+        );
+    }
     Exit::Failure
 }
 

@@ -23,7 +23,17 @@ mod subcommand;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args: Vec<String> =
-        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    subcommand::run(&args).unwrap_or_else(|| invoke::run(&args)).into()
+    // A name that is not UTF-8 would become another name: nothing is done rather than the wrong thing.
+    let args: Result<Vec<String>, _> =
+        std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
+    match args {
+        Ok(args) => subcommand::run(&args).unwrap_or_else(|| invoke::run(&args)).into(),
+        Err(arg) => {
+            sink::complain(&format!(
+                "fio: the argument {arg:?} is not UTF-8\n  help: rename the file, or link to it \
+                 under a name that is\n"
+            ));
+            exit::Exit::Failure.into()
+        }
+    }
 }

@@ -17,18 +17,26 @@ pub trait Loader {
     fn cpus(&self) -> u64;
 }
 
+/// Bytes a job file may have: thousands of jobs fit, `/dev/zero` and disk images do not.
+const LARGEST: u64 = 16 << 20;
+
+/// Reads everything, or refuses what is no job file.
+fn limited(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other("it has more than 16 MiB, so it is no job file"));
+    }
+    Ok(bytes)
+}
+
 /// The file system, the environment and `/proc`.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Machine;
 
 impl Loader for Machine {
     fn read(&mut self, file: &str) -> io::Result<Vec<u8>> {
-        if file != "-" {
-            return std::fs::read(file);
-        }
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes)?;
-        Ok(bytes)
+        if file == "-" { limited(io::stdin().lock()) } else { limited(std::fs::File::open(file)?) }
     }
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var_os(name).map(|v| v.to_string_lossy().into_owned())

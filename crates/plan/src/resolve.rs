@@ -175,6 +175,7 @@ impl Run<'_> {
         checks::read_only_run(job, load.mix, terms.readonly, messages);
         checks::size_holds_block(job, block, messages);
         checks::without_effect(job, &engine, &open, &load, messages);
+        content::pattern_files(job, survey, messages);
         let usage = Usage {
             mix: load.mix,
             is_virtual: engine::is_virtual(&engine),

@@ -9,3 +9,4 @@ mod order;
 mod output;
 mod steady;
 mod wrong;
+mod wrong_inputs;
