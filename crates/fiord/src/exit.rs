@@ -3,7 +3,7 @@
 //! | status | when |
 //! |---|---|
 //! | 0 | everything ran to its end, or there was nothing to run (`--version`, `--parse-only`, …) |
-//! | 1 | a job failed; a message on standard error names it |
+//! | 1 to 127 | so many jobs failed (127: or more); a message on standard error names each |
 //! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
 //! | 1 | the results could not be written |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
@@ -19,8 +19,10 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All went well.
     Success,
-    /// A job failed, or nothing could be run, or the results could not be written.
+    /// Nothing could be run, or the results could not be written.
     Failure,
+    /// So many jobs failed.
+    Failed(usize),
     /// A signal ended the run.
     Signalled,
 }
@@ -30,6 +32,8 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Success => ExitCode::SUCCESS,
             Exit::Failure => ExitCode::from(1),
+            // From 128 on a shell would read it as a signal, and 256 as success.
+            Exit::Failed(jobs) => ExitCode::from(jobs.clamp(1, 127) as u8),
             Exit::Signalled => ExitCode::from(128),
         }
     }

@@ -151,9 +151,10 @@ fn judge(result: &RunResult) -> Exit {
     }
     if result.signal.is_some() {
         Exit::Signalled
-    } else if result.errors.is_empty() && result.stuck.is_empty() {
-        Exit::Success
     } else {
-        Exit::Failure
+        match result.errors.len() + result.stuck.len() {
+            0 => Exit::Success,
+            failed => Exit::Failed(failed),
+        }
     }
 }

@@ -19,6 +19,7 @@ use crate::error::JobError;
 use crate::events::{Event, Observer};
 use crate::jobthread;
 use crate::layout::{self, Done, Overseer};
+use crate::lock::FileLocks;
 use crate::monitor::{Disks, Meter, Outcome, Standing, Watch, estimate};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
@@ -103,6 +104,7 @@ pub fn run(
         aux_path: options.aux_path.clone(),
         groups: ControlGroups::default(),
         timebase: Timebase::start(&plan),
+        locks: FileLocks::of(&plan),
     });
     raise_limits(&plan);
     let (sender, receiver) = channel();

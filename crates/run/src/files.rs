@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
-use fiord_plan::{Advice, FileKind, FilePlan, JobPlan, SyncMode, WriteHint};
+use fiord_plan::{Advice, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
 use fiord_sys::file::{self, Lifetime, Open};
 
 use crate::error::JobError;
 use crate::layout;
+use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
 
 /// The files of a job.
@@ -19,13 +20,29 @@ pub struct FileSet<'p> {
     open: Vec<Option<Arc<OwnedFd>>>,
     ready: bool,
     made: Vec<bool>,
+    locks: Vec<Arc<FileLock>>,
 }
 
 impl<'p> FileSet<'p> {
     /// Of this job; nothing is opened yet.
     pub fn new(job: &'p JobPlan) -> Self {
         let count = job.target.files.len();
-        FileSet { job, open: vec![None; count], ready: false, made: vec![true; count] }
+        FileSet {
+            job,
+            open: vec![None; count],
+            ready: false,
+            made: vec![true; count],
+            locks: Vec::new(),
+        }
+    }
+
+    /// The same with the run's locks (`lockfile`).
+    pub fn locked_by(mut self, locks: &FileLocks) -> Self {
+        if self.job.target.lock != LockFile::None {
+            let files = self.job.target.files.iter();
+            self.locks = files.map(|file| locks.get(&file.path).unwrap_or_default()).collect();
+        }
+        self
     }
 
     fn plan(&self, index: u32) -> Result<&'p FilePlan, JobError> {
@@ -186,6 +203,10 @@ impl Files for FileSet<'_> {
 
     fn path(&self, index: u32) -> &Path {
         self.job.target.files.get(index as usize).map_or(Path::new(""), |plan| &plan.path)
+    }
+
+    fn locks(&self) -> Vec<Arc<FileLock>> {
+        self.locks.clone()
     }
 }
 

@@ -8,6 +8,7 @@
 //! | what do the bytes of a job's writes come from | `content.rs` |
 //! | which files are made before the run, and how | [`layout`] |
 //! | how is a file opened, advised, dropped from the cache | [`files`] |
+//! | how do jobs that share a file take turns (`lockfile`) | [`lock`] |
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
@@ -26,6 +27,7 @@ pub mod events;
 pub mod files;
 mod jobthread;
 pub mod layout;
+pub mod lock;
 mod monitor;
 mod report;
 pub mod schedule;

@@ -10,6 +10,7 @@ use fiord_stat::live::Live;
 
 use crate::control::JobControl;
 use crate::error::JobError;
+use crate::lock::FileLocks;
 use crate::steady::Membership;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
@@ -45,6 +46,8 @@ pub(crate) struct Run {
     pub aux_path: PathBuf,
     pub groups: ControlGroups,
     pub timebase: Timebase,
+    /// `lockfile`.
+    pub locks: FileLocks,
 }
 
 impl Run {

@@ -74,6 +74,18 @@ fn a_full_device_stops_one_job_and_no_other() {
 }
 
 #[test]
+fn the_exit_status_counts_the_jobs_that_failed() {
+    let place = Place::new();
+    let line = "--filename=/dev/full --rw=write --bs=4k --size=1m --filesize=1m";
+    for (more, status) in [("--name=a --numjobs=3", 3), ("--name=a --numjobs=200", 127)] {
+        assert_eq!(place.run(&format!("{line} {more}")).status, Some(status));
+    }
+    // Not an error of the medium: it would only come again.
+    let ran = place.run(&format!("{line} --name=a --continue_on_error=all"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+}
+
+#[test]
 fn a_file_that_gets_shorter_is_named() {
     let place = Place::new();
     for engine in ["psync", "mmap", "io_uring"] {

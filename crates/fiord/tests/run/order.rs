@@ -77,3 +77,25 @@ fn a_thousand_jobs_are_quick_and_small() {
     assert!(from.elapsed() < Duration::from_secs(20), "{:?}", from.elapsed());
     assert_eq!(work(&document)[0].2[0].1, 16 * 1000);
 }
+
+/// Jobs that lock the files they share do all their work, whatever holds what.
+#[test]
+fn jobs_that_lock_files_take_turns() {
+    let place = Place::new();
+    for engine in ["psync", "io_uring --iodepth=8", "libaio --iodepth=4", "null"] {
+        for lock in ["exclusive", "readwrite"] {
+            let line = format!(
+                "--ioengine={engine} --filename=f:g --rw=randrw --bs=4k --size=2m --lockfile={lock} \
+                 --fsync=64 --name=a --numjobs=3 --output-format=json"
+            );
+            let jobs = work(&place.run(&line).ok().json());
+            assert_eq!(jobs.len(), 3);
+            for (_, error, [read, write, _]) in jobs {
+                assert_eq!((error, read.0 + write.0), (0, 2 << 20), "{engine} {lock}");
+            }
+        }
+    }
+    let ran = place.run("--name=a --ioengine=sim --size=1m --rw=read --lockfile=exclusive");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("lockfile"), "{}", ran.err);
+}

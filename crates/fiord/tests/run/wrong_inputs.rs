@@ -135,9 +135,23 @@ fn job_files_that_are_none() {
     place.write("bom16.fio", b"\xff\xfe[\0a\0]\0\n\0");
     place.write("latin.fio", b"[a]\nsize=1m\nrw=write\nfilename=caf\xe9\n");
     let mut names = vec![
-        "../d", ".", "..", "/", "../none.fio", "../job.fio/x", "../one.fio", "../binary.fio",
-        "../zeroes.fio", "../brackets.fio", "../deep.fio", "../long.fio", "../bom16.fio",
-        "../latin.fio", "/dev/zero", "/dev/null", "/proc/self/mem",
+        "../d",
+        ".",
+        "..",
+        "/",
+        "../none.fio",
+        "../job.fio/x",
+        "../one.fio",
+        "../binary.fio",
+        "../zeroes.fio",
+        "../brackets.fio",
+        "../deep.fio",
+        "../long.fio",
+        "../bom16.fio",
+        "../latin.fio",
+        "/dev/zero",
+        "/dev/null",
+        "/proc/self/mem",
     ];
     // Root reads everything.
     use std::os::unix::fs::PermissionsExt;

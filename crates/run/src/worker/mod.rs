@@ -6,6 +6,7 @@
 //! | what is checked now and then: run time, ramp, stop, live counters | `session.rs` |
 //! | the loop of engines that complete each I/O at once | `direct.rs` |
 //! | the loop of engines that have many I/Os in flight | `queued.rs` |
+//! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
 //!
 //! [`run`] picks the engine, the source and the measuring axes once; the loop is compiled for each
@@ -13,6 +14,7 @@
 
 mod direct;
 mod finish;
+mod locked;
 mod queued;
 mod session;
 mod setup;
@@ -20,12 +22,14 @@ mod setup;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fiord_engine::Target;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::usage::Usage;
 
 use crate::error::JobError;
+use crate::lock::FileLock;
 
 pub use setup::run;
 
@@ -47,6 +51,10 @@ pub trait Files {
     fn sync_file_systems(&mut self) -> Result<(), JobError>;
     /// Its path, for messages.
     fn path(&self, file: u32) -> &Path;
+    /// The lock of each file, where the job has `lockfile`.
+    fn locks(&self) -> Vec<Arc<FileLock>> {
+        Vec::new()
+    }
 }
 
 /// What a job instance did.

@@ -266,7 +266,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             OpKind::Trim => self.failed[2] += 1,
             _ => {}
         }
-        let survives = errno != 0 && self.job.reporting.continue_on_error[dir];
+        let survives = is_survivable(errno) && self.job.reporting.continue_on_error[dir];
         self.recorder.error(errno);
         if survives {
             return true;
@@ -337,6 +337,14 @@ fn used() -> Usage {
 /// `ENOSPC` of `errno-base.h`, the same on every architecture Linux runs on.
 const fn libc_enospc() -> i32 {
     28
+}
+
+/// Whether a job may go on after it (`continue_on_error`): `EIO` and `EILSEQ` are about one place on
+/// the medium, everything else would come again.
+const fn is_survivable(errno: i32) -> bool {
+    const EIO: i32 = 5;
+    const EILSEQ: i32 = 84;
+    matches!(errno, EIO | EILSEQ)
 }
 
 /// What a person needs to know beside errno, file and offset.

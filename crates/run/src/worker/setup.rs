@@ -7,11 +7,12 @@ use fiord_engine::{
     Pvsync2, Sim, SyncRw, Vsync,
 };
 use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{Dir, EnginePlan, JobPlan, Record};
+use fiord_plan::{Dir, EnginePlan, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_sys::usage::Usage;
 
+use super::locked::Locked;
 use super::session::{Fill, Session};
 use super::{Files, WorkerResult};
 use crate::content::content_of;
@@ -44,6 +45,9 @@ pub fn run(
         // One buffer is all that such an engine can use.
         config.slots = 1;
     }
+    if job.target.lock != LockFile::None {
+        return with_locks(&config, around);
+    }
     match &job.engine {
         EnginePlan::Psync => with_engine::<_, true>(Psync::new(&config), around),
         EnginePlan::Mmap { .. } => with_engine::<_, true>(Mmap::new(&config), around),
@@ -55,6 +59,38 @@ pub fn run(
         EnginePlan::Pvsync => with_engine::<_, false>(Pvsync::new(&config), around),
         EnginePlan::Pvsync2 { .. } => with_engine::<_, false>(Pvsync2::new(&config), around),
         EnginePlan::Sim(_) => with_engine::<_, false>(Sim::new(&config), around),
+    }
+}
+
+/// The same for a job that locks its files around each I/O.
+fn with_locks(config: &EngineConfig, around: Surroundings) -> WorkerResult {
+    let job = around.job;
+    let locks = around.files.locks();
+    let slots = config.slots;
+    let locked = |engine| with_engine::<_, false>(engine, around);
+    macro_rules! lock {
+        ($engine:ident) => {
+            locked(
+                $engine::new(config)
+                    .map(|engine| Locked::new(engine, job.target.lock, locks, slots)),
+            )
+        };
+    }
+    match &job.engine {
+        EnginePlan::Psync => lock!(Psync),
+        EnginePlan::Mmap { .. } => lock!(Mmap),
+        EnginePlan::Null => lock!(Null),
+        EnginePlan::Libaio { .. } => lock!(Libaio),
+        EnginePlan::IoUring(_) => lock!(IoUring),
+        EnginePlan::Sync => lock!(SyncRw),
+        EnginePlan::Vsync => lock!(Vsync),
+        EnginePlan::Pvsync => lock!(Pvsync),
+        EnginePlan::Pvsync2 { .. } => lock!(Pvsync2),
+        EnginePlan::Sim(_) => failed(JobError::new(
+            "lockfile",
+            22,
+            "each job of ioengine=sim has a time of its own, so none can wait for another",
+        )),
     }
 }
 

@@ -293,6 +293,20 @@ fn continue_on_error_goes_on_and_counts() {
 }
 
 #[test]
+fn only_errors_of_the_medium_are_survived() {
+    for errno in [28, 22, 9] {
+        let mut job = plain();
+        job.reporting.continue_on_error = [true; 3];
+        let answer = |n: usize, op: &Op| {
+            if n == 2 { Outcome::err(errno) } else { Outcome::ok(op.len) }
+        };
+        let (result, ..) = run_list(job, 1, (0..100).map(write_at).collect(), answer);
+        assert_eq!(result.error.map(|e| e.errno), Some(errno));
+        assert_eq!((result.recorder.errors, result.recorder.first_error), (1, errno));
+    }
+}
+
+#[test]
 fn a_full_device_is_the_end_of_fill_device() {
     for depth in [1, 4] {
         let mut job = plain();

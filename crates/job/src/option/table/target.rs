@@ -75,8 +75,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "lockfile",
         Kind::words(&[
             Word::new("none", "no lock"),
-            Word::later("exclusive", "one worker at a time does I/O to a file"),
-            Word::later("readwrite", "many readers or one writer at a time"),
+            Word::new("exclusive", "one worker at a time does I/O to a file"),
+            Word::new("readwrite", "many readers or one writer at a time"),
         ]),
         "Locks a file around each I/O to it, for jobs that share files.",
         "lockfile=readwrite",

@@ -1,0 +1,139 @@
+//! `lockfile`: jobs of a run that share files take turns.
+//!
+//! The locks are the run's own: they keep fiord's jobs apart, not other programs.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use fiord_plan::{LockFile, Plan};
+
+/// One file's lock: first come, first served, so that no job starves.
+#[derive(Debug, Default)]
+pub struct FileLock {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number that the next who comes draws.
+    next: u64,
+    /// The number whose turn it is.
+    turn: u64,
+    readers: u32,
+    writer: bool,
+}
+
+impl State {
+    fn may_enter(&self, write: bool) -> bool {
+        !self.writer && (!write || self.readers == 0)
+    }
+
+    fn enter(&mut self, write: bool) {
+        self.turn += 1;
+        if write {
+            self.writer = true;
+        } else {
+            self.readers += 1;
+        }
+    }
+}
+
+impl FileLock {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it is one's turn.
+    pub fn acquire(&self, write: bool) {
+        let mut state = self.state();
+        let mine = state.next;
+        state.next += 1;
+        let not_yet = |s: &mut State| s.turn != mine || !s.may_enter(write);
+        let waited = self.moved.wait_while(state, not_yet);
+        waited.unwrap_or_else(PoisonError::into_inner).enter(write);
+        // Perhaps the next in line reads, too.
+        self.moved.notify_all();
+    }
+
+    /// Takes it if nobody is before one.
+    pub fn try_acquire(&self, write: bool) -> bool {
+        let mut state = self.state();
+        let free = state.turn == state.next && state.may_enter(write);
+        if free {
+            state.next += 1;
+            state.enter(write);
+        }
+        free
+    }
+
+    /// Gives it back.
+    pub fn release(&self, write: bool) {
+        let mut state = self.state();
+        if write {
+            state.writer = false;
+        } else {
+            state.readers = state.readers.saturating_sub(1);
+        }
+        self.moved.notify_all();
+    }
+}
+
+/// The locks of a run's files, by path.
+#[derive(Debug, Default)]
+pub struct FileLocks(HashMap<PathBuf, Arc<FileLock>>);
+
+impl FileLocks {
+    /// One for each file of a job that asks for it. A file has one lock however many jobs use it.
+    pub fn of(plan: &Plan) -> Self {
+        let mut locks = HashMap::new();
+        let jobs = plan.jobs.iter().filter(|job| job.target.lock != LockFile::None);
+        for file in jobs.flat_map(|job| &job.target.files) {
+            locks.entry(named(&file.path)).or_default();
+        }
+        FileLocks(locks)
+    }
+
+    /// The lock of a path.
+    pub fn get(&self, path: &Path) -> Option<Arc<FileLock>> {
+        self.0.get(&named(path)).cloned()
+    }
+}
+
+/// `f` and `./f` are one file.
+fn named(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_writer_is_alone_and_nobody_starves() {
+        let lock = FileLock::default();
+        let inside = AtomicI32::new(0);
+        std::thread::scope(|scope| {
+            for write in [true, true, false, false] {
+                let (lock, inside) = (&lock, &inside);
+                scope.spawn(move || {
+                    for _ in 0..500 {
+                        lock.acquire(write);
+                        if write {
+                            assert_eq!(inside.swap(-1, Ordering::SeqCst), 0);
+                            inside.store(0, Ordering::SeqCst);
+                        } else {
+                            assert!(inside.fetch_add(1, Ordering::SeqCst) >= 0);
+                            inside.fetch_sub(1, Ordering::SeqCst);
+                        }
+                        lock.release(write);
+                    }
+                });
+            }
+        });
+        assert!(lock.try_acquire(false) && lock.try_acquire(false) && !lock.try_acquire(true));
+    }
+}
