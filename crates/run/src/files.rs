@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
-use fiord_plan::{Advice, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
+use fiord_plan::{Advice, EnginePlan, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
 use fiord_sys::file::{self, Lifetime, Open};
 
 use crate::error::JobError;
@@ -84,6 +84,21 @@ impl<'p> FileSet<'p> {
         Open::write_only().open(&plan.path)
     }
 
+    /// A mapping cannot make a file longer as a write does (`ioengine=mmap`): one that is to be
+    /// written is made as long as what is used of it.
+    fn lengthen(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
+        let mapped = matches!(self.job.engine, EnginePlan::Mmap { .. });
+        if !mapped || self.job.target.open.read_only || plan.kind != FileKind::Regular {
+            return Ok(());
+        }
+        let end = plan.offset.saturating_add(plan.len);
+        let size = file::facts_of(fd).map_err(|e| failed("stat", plan, &e))?.size;
+        if size >= end {
+            return Ok(());
+        }
+        file::truncate(fd, end).map_err(|e| failed("ftruncate", plan, &e))
+    }
+
     /// Advice and hints that go with an open file.
     fn prepare(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
         let how = &self.job.target.open;
@@ -139,6 +154,7 @@ impl Files for FileSet<'_> {
                     self.made[slot] = true;
                 }
                 let fd = Arc::new(self.open_path(plan)?);
+                self.lengthen(plan, &fd)?;
                 if self.ready {
                     self.invalidate(plan, &fd)?;
                 }

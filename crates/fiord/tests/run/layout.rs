@@ -2,6 +2,18 @@
 
 use crate::fiord::{Place, work};
 
+/// A mapping cannot make a file longer; the run does.
+#[test]
+fn mappings_write_files_that_were_not_allocated() {
+    let place = Place::new();
+    for option in ["fallocate=none", "fallocate=keep", "create_on_open=1"] {
+        let line = format!("--name=a --ioengine=mmap --rw=write --size=1m --{option}");
+        place.run(&line).ok();
+        assert_eq!(std::fs::metadata(place.path("a.0.0")).unwrap().len(), 1 << 20, "{option}");
+        std::fs::remove_file(place.path("a.0.0")).unwrap();
+    }
+}
+
 #[test]
 fn files_to_read_are_written_first() {
     let place = Place::new();

@@ -127,7 +127,7 @@ fn job_files_that_are_none() {
     std::fs::create_dir(place.path("d")).unwrap();
     place.write("one.fio", "include two.fio\n");
     place.write("two.fio", "include one.fio\n");
-    place.write("binary.fio", (0..100_000u32).map(|i| (i * 7919 >> 3) as u8).collect::<Vec<_>>());
+    place.write("binary.fio", (0..100_000u32).map(|i| ((i * 7919) >> 3) as u8).collect::<Vec<_>>());
     place.write("zeroes.fio", vec![0u8; 1 << 20]);
     place.write("brackets.fio", "[".repeat(1 << 20));
     place.write("deep.fio", format!("[a]\nsize={}1{}\n", "(".repeat(50_000), ")".repeat(50_000)));
@@ -157,7 +157,7 @@ fn job_files_that_are_none() {
     use std::os::unix::fs::PermissionsExt;
     place.write("secret.fio", "[a]\nsize=1m\n");
     let secret = place.path("secret.fio");
-    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(&secret).is_err() {
         names.push("../secret.fio");
     }

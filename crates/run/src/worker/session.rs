@@ -2,7 +2,7 @@
 
 use fiord_engine::{Engine, Op, OpKind, Time};
 use fiord_load::{Dir, Flush, Io, Source};
-use fiord_plan::JobPlan;
+use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder};
 use fiord_sys::usage::Usage;
@@ -280,7 +280,9 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
                 OpKind::Fdatasync => "fdatasync",
                 OpKind::SyncFileRange(_) => "sync_file_range",
             };
-            let mut error = JobError::new(name, errno, io_detail(op, errno));
+            let mapped = matches!(self.job.engine, EnginePlan::Mmap { .. });
+            let detail = if mapped && errno == EIO { MAPPED.into() } else { io_detail(op, errno) };
+            let mut error = JobError::new(name, errno, detail);
             error.file = Some(self.files.path(op.file).to_path_buf());
             error.offset =
                 matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
@@ -339,10 +341,16 @@ const fn libc_enospc() -> i32 {
     28
 }
 
+/// `EIO` of `errno-base.h`.
+const EIO: i32 = 5;
+
+/// All that a mapping tells of a failed access.
+const MAPPED: &str = "the page could not be had: the file became shorter, its file system or device \
+                      is full, or the medium failed (dmesg says which)";
+
 /// Whether a job may go on after it (`continue_on_error`): `EIO` and `EILSEQ` are about one place on
 /// the medium, everything else would come again.
 const fn is_survivable(errno: i32) -> bool {
-    const EIO: i32 = 5;
     const EILSEQ: i32 = 84;
     matches!(errno, EIO | EILSEQ)
 }
