@@ -15,16 +15,18 @@
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
 //! | `fsync=N` and its like | `source/flushes.rs` |
 //! | what is written | [`content`] |
+//! | when an I/O is due: rates, think times, flows | [`pace`] |
 
 pub mod content;
 pub mod error;
+pub mod pace;
 pub mod rng;
 pub mod source;
 
 pub use content::AnyContent;
 pub use error::LoadError;
 pub use fiord_plan::Dir;
-pub use source::{SourceVisitor, with_source};
+pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
 /// One I/O to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,12 @@ pub enum Next {
 pub trait Source {
     /// The next thing to do.
     fn next(&mut self) -> Next;
+    /// The same, with the next I/O in this direction: where rates and not the mix decide. Sources
+    /// of one direction, and those of pairs (trims and their writes), know better and keep theirs.
+    #[inline]
+    fn next_of(&mut self, _dir: Dir) -> Next {
+        self.next()
+    }
     /// Begins the next loop (`loops`): call it after [`Next::End`], as often as there are loops left.
     /// A loop goes on where the last one stopped, or from the start when all files were used up; an
     /// [`Next::End`] right after it says that nothing is left. After the last loop all is counted

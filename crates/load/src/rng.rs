@@ -29,6 +29,8 @@ pub enum Purpose {
     File = 4,
     /// Whether the next offset is random (`percentage_random`).
     Randomness = 5,
+    /// When I/Os arrive (`rate_process=poisson`).
+    Arrival = 32,
     /// Bytes of buffers.
     Content = 6,
 }

@@ -22,6 +22,7 @@ mod memory;
 mod messages;
 pub mod model;
 mod open;
+mod pace;
 mod plain;
 mod process;
 mod reading;

@@ -109,6 +109,7 @@ impl JobPlan {
                 complete_max: None,
                 low: None,
             },
+            pace: Pace::default(),
             process: Process {
                 cpus: None,
                 mem_policy: None,

@@ -14,7 +14,7 @@ use crate::model::{Identity, JobPlan, Plan, Start};
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
-use crate::{blocks, content, depth, engine, finish, load, open, process, record};
+use crate::{blocks, content, depth, engine, finish, load, open, pace, process, record};
 use crate::{reporting, seeds, start};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
@@ -194,6 +194,7 @@ impl Run<'_> {
             template: JobPlan {
                 identity: identity(job, &place),
                 depth: depth::depth(job, &engine, messages),
+                pace: pace::pace(job, &load, messages),
                 engine,
                 start: place.start,
                 end: finish::end(job, messages),

@@ -112,8 +112,10 @@ impl General {
     }
 }
 
-impl Source for General {
-    fn next(&mut self) -> Next {
+impl General {
+    /// What is next; an I/O of a mix goes in the direction that is asked for, if one is.
+    #[inline(always)]
+    fn next_in(&mut self, asked: Option<Dir>) -> Next {
         loop {
             if self.limits.reached() {
                 return Next::End;
@@ -132,7 +134,10 @@ impl Source for General {
                     return Next::Open(file);
                 }
                 let place = &mut self.places[file as usize];
-                let dir = self.directions.draw(place.trimmed(), &mut self.direction_rng);
+                let dir = match (self.directions, asked) {
+                    (Directions::Mix(_), Some(dir)) => dir,
+                    (directions, _) => directions.draw(place.trimmed(), &mut self.direction_rng),
+                };
                 if let Some((offset, len)) = self.motion.next(place, dir) {
                     let io = Io { dir, file, offset, len };
                     self.issued(&io);
@@ -143,6 +148,16 @@ impl Source for General {
                 return Next::Close(file);
             }
         }
+    }
+}
+
+impl Source for General {
+    fn next(&mut self) -> Next {
+        self.next_in(None)
+    }
+
+    fn next_of(&mut self, dir: Dir) -> Next {
+        self.next_in(Some(dir))
     }
 
     fn restart(&mut self) {

@@ -1,5 +1,6 @@
 //! Which I/O is next. [`with_source`] picks the source for a job.
 
+mod any;
 mod bitmap;
 mod directions;
 mod draws;
@@ -14,6 +15,7 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
+pub use any::AnySource;
 use fiord_plan::{BlockSize, Dir, FilePlan, JobPlan, Mix, Step};
 use flushes::Flushes;
 use general::General;
@@ -41,19 +43,29 @@ pub trait SourceVisitor {
 ///
 /// The visitor is instantiated for three plain sources and a general one.
 pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out, LoadError> {
+    Ok(match any_source(job)? {
+        AnySource::Sequential(source) => visitor.visit(source),
+        AnySource::Uniform(source) => visitor.visit(source),
+        AnySource::Permuted(source) => visitor.visit(source),
+        AnySource::General(source) => visitor.visit(*source),
+    })
+}
+
+/// Makes the source of a job, as [`with_source`], for a loop that is compiled once for all.
+pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
     let Some(region) = plain_region(job) else {
-        return Ok(visitor.visit(General::new(job)?));
+        return Ok(AnySource::General(Box::new(General::new(job)?)));
     };
     let load = &job.load;
     if !load.random {
-        return Ok(visitor.visit(Sequential::new(region)));
+        return Ok(AnySource::Sequential(Sequential::new(region)));
     }
     let rng = Rng::new(load.seed, Purpose::Offset, 0);
     Ok(if load.no_map {
-        visitor.visit(Uniform::new(region, rng))
+        AnySource::Uniform(Uniform::new(region, rng))
     } else {
         let timed = region.ios == u64::MAX;
-        visitor.visit(Permuted::new(region, rng, load.repeat && !timed))
+        AnySource::Permuted(Permuted::new(region, rng, load.repeat && !timed))
     })
 }
 

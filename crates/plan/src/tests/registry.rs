@@ -4,7 +4,7 @@ use fiord_job::option::def::{Scope, Support};
 use fiord_job::option::table;
 
 /// Every module that reads options.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 21] = [
     include_str!("../blocks.rs"),
     include_str!("../checks.rs"),
     include_str!("../content.rs"),
@@ -17,6 +17,7 @@ const SOURCES: [&str; 20] = [
     include_str!("../load.rs"),
     include_str!("../memory.rs"),
     include_str!("../open.rs"),
+    include_str!("../pace.rs"),
     include_str!("../process.rs"),
     include_str!("../record.rs"),
     include_str!("../reporting.rs"),
@@ -29,15 +30,13 @@ const SOURCES: [&str; 20] = [
 
 /// Options that the language itself has used up, or that have one value only until their other
 /// words are built.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 6] = [
     "name",
     "kb_base",
     "profile",
     "zonemode",
-    "io_submit_mode",
     "random_distribution",
     "dataplacement",
-    "rate_process",
 ];
 
 #[test]

@@ -151,17 +151,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "Jobs with the same number share a flow; see `flow`.",
         "flow_id=1",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "flow",
-        Kind::int(0, 1000),
-        "The share of this job in the I/Os of its flow: jobs with 3 and 1 run three to one.",
+        Kind::int(-1000, 1000),
+        "The share of this job in the I/Os of its flow: jobs with 3 and 1 run \
+         three to one. Negative weights of older job files stand for the same share.",
         "flow=3",
     )
     .default("0")
-    .under("flow_id")
-    .later(),
+    .under("flow_id"),
     option(
         "flow_sleep",
         Kind::MICROS,
@@ -170,8 +169,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "flow_sleep=1000",
     )
     .default("0")
-    .under("flow_id")
-    .later(),
+    .under("flow_id"),
     option(
         "exec_prerun",
         Kind::Text,

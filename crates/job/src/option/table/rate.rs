@@ -21,8 +21,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          is in microseconds.",
         "thinktime=500",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "thinktime_spin",
         Kind::MICROS,
@@ -31,8 +30,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "thinktime_spin=100",
     )
     .default("0")
-    .under("thinktime")
-    .later(),
+    .under("thinktime"),
     option(
         "thinkcycles",
         Kind::COUNT,
@@ -41,8 +39,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("0")
     .under("thinktime")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "thinktime_blocks",
         Kind::COUNT,
@@ -50,20 +47,18 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "thinktime_blocks=8",
     )
     .default("1")
-    .under("thinktime")
-    .later(),
+    .under("thinktime"),
     option(
         "thinktime_blocks_type",
         Kind::words(&[
-            Word::later("complete", "blocks are counted when they complete"),
-            Word::later("issue", "blocks are counted when they are issued"),
+            Word::new("complete", "blocks are counted when they complete"),
+            Word::new("issue", "blocks are counted when they are issued"),
         ]),
         "When a block counts for `thinktime_blocks`.",
         "thinktime_blocks_type=issue",
     )
     .default("complete")
-    .under("thinktime")
-    .later(),
+    .under("thinktime"),
     option(
         "thinktime_iotime",
         Kind::SECONDS,
@@ -71,16 +66,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "thinktime_iotime=9s",
     )
     .default("0")
-    .under("thinktime")
-    .later(),
+    .under("thinktime"),
     option(
         "rate",
         Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Bytes },
         "The highest bandwidth in bytes a second. Up to three values, for reads, writes and trims; one \
          that is left empty is not limited.",
         "rate=100m,50m",
-    )
-    .later(),
+    ),
     option(
         "rate_min",
         Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Bytes },
@@ -89,15 +82,13 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "rate_min=50m",
     )
     .alias(&["ratemin"])
-    .under("rate")
-    .later(),
+    .under("rate"),
     option(
         "rate_iops",
         Kind::Ints { min: 0, max: u32::MAX as u64, unit: Unit::Count },
         "The highest number of I/Os a second. Up to three values, for reads, writes and trims.",
         "rate_iops=7000,3000",
-    )
-    .later(),
+    ),
     option(
         "rate_iops_min",
         Kind::Ints { min: 0, max: u32::MAX as u64, unit: Unit::Count },
@@ -105,13 +96,12 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          Up to three values, for reads, writes and trims.",
         "rate_iops_min=500",
     )
-    .under("rate_iops")
-    .later(),
+    .under("rate_iops"),
     option(
         "rate_process",
         Kind::words(&[
             Word::new("linear", "evenly spaced"),
-            Word::later("poisson", "at random, as independent clients would"),
+            Word::new("poisson", "at random, as independent clients would"),
         ]),
         "How the I/Os of a rate are spread over time.",
         "rate_process=poisson",
@@ -127,8 +117,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .alias(&["ratecycle"])
     .default("1000")
-    .under("rate")
-    .later(),
+    .under("rate"),
     option(
         "rate_ignore_thinktime",
         Kind::Bool,
@@ -136,31 +125,27 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          later.",
         "rate_ignore_thinktime=1",
     )
-    .under("rate")
-    .later(),
+    .under("rate"),
     option(
         "latency_target",
         Kind::MICROS,
         "Looks for the largest queue depth at which latencies stay below this. A bare number is in \
          microseconds.",
         "latency_target=2ms",
-    )
-    .later(),
+    ),
     option(
         "latency_window",
         Kind::MICROS,
         "How long each depth is tried by `latency_target`. A bare number is in microseconds.",
         "latency_window=500ms",
-    )
-    .later(),
+    ),
     option(
         "latency_percentile",
         Kind::Floats { min: 0.0, max: 100.0, max_len: 1 },
         "The share of I/Os, in per cent, that has to stay below `latency_target`.",
         "latency_percentile=99.9",
     )
-    .default("100")
-    .later(),
+    .default("100"),
     option(
         "latency_run",
         Kind::Bool,
@@ -168,14 +153,12 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          ending when the best depth is found.",
         "latency_run=1",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "max_latency",
         Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Micros },
         "Ends the job with an error when an I/O takes longer than this. Up to three values, for reads, \
          writes and trims. A bare number is in microseconds.",
         "max_latency=5s",
-    )
-    .later(),
+    ),
 ];

@@ -1,0 +1,295 @@
+//! The schedules, against what they promise.
+
+use fiord_plan::*;
+use proptest::prelude::*;
+
+use super::goal::Verdict;
+use super::linear::Linear;
+use super::poisson::Exponential;
+use super::think::Thought;
+use super::*;
+use crate::rng::Rng;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn job(mix: Mix, rate: [Option<Rate>; 3]) -> JobPlan {
+    let mut job = JobPlan::plain(EnginePlan::Null, 1 << 30);
+    job.load.mix = mix;
+    job.pace.rate = rate;
+    job
+}
+
+proptest! {
+    /// From one I/O a second to one a nanosecond: the n-th I/O is due at n / rate, exactly.
+    #[test]
+    fn ios_are_due_when_the_rate_says(rate in 1u64..=SECOND, n in 1u64..20_000) {
+        let mut linear = Linear::new(Rate::Ios(rate), 7);
+        for _ in 0..n {
+            linear.advance(4096);
+        }
+        let exact = u128::from(n) * u128::from(SECOND) / u128::from(rate);
+        prop_assert_eq!(u128::from(linear.due() - 7), exact);
+    }
+
+    /// Mixed lengths: over any window of a schedule, bytes and time agree to a thousandth, and to
+    /// one I/O where a window has less than a thousand.
+    #[test]
+    fn bytes_keep_their_rate_over_any_window(
+        rate in 512u64..40_000_000_000,
+        lens in prop::collection::vec(prop::sample::select(vec![512u32, 4096, 65536, 1 << 20]), 50..400),
+        from in 0usize..40,
+    ) {
+        let mut linear = Linear::new(Rate::Bytes(rate), 0);
+        let dues: Vec<u64> = lens.iter().map(|len| {
+            let due = linear.due();
+            linear.advance(*len);
+            due
+        }).collect();
+        for to in from + 1..dues.len() {
+            let bytes: u128 = lens[from..to].iter().map(|l| u128::from(*l)).sum();
+            let time = u128::from(dues[to] - dues[from]);
+            let exact = bytes * u128::from(SECOND) / u128::from(rate);
+            // Whole nanoseconds; fractions that change their denominator never lose more than one
+            // each, and here they never change it.
+            prop_assert!(time.abs_diff(exact) <= 1, "{} for {}", time, exact);
+        }
+    }
+}
+
+/// Arrivals at a rate are exponential: Kolmogorov-Smirnov at a significance of 1 %, and the mean
+/// within four of its deviations.
+#[test]
+fn arrivals_are_a_poisson_process() {
+    const N: usize = 200_000;
+    for rate in [Rate::Ios(1), Rate::Ios(50_000), Rate::Ios(20_000_000), Rate::Bytes(12_345_678)] {
+        let rng = Rng::new(4711, Purpose::Arrival, 0);
+        let mut poisson = Poisson::new(rate, 0, rng);
+        let mut last = 0;
+        let mut gaps: Vec<f64> = (0..N)
+            .map(|_| {
+                let gap = poisson.due() - last;
+                last = poisson.due();
+                poisson.advance(4096);
+                gap as f64
+            })
+            .collect();
+        let (numerator, denominator) = fraction(rate, 4096);
+        let mean = numerator as f64 / denominator as f64;
+        let measured = gaps.iter().sum::<f64>() / N as f64;
+        assert!((measured / mean - 1.0).abs() < 4.0 / (N as f64).sqrt(), "{rate:?}: {measured}");
+        gaps.sort_by(f64::total_cmp);
+        let distance = gaps
+            .iter()
+            .enumerate()
+            .map(|(i, gap)| {
+                // Gaps are whole nanoseconds: compare in the middle of one.
+                let expected = 1.0 - (-(gap + 0.5) / mean).exp();
+                let (below, above) = (i as f64 / N as f64, (i + 1) as f64 / N as f64);
+                (expected - below).abs().min((expected - above).abs())
+            })
+            .fold(0.0, f64::max);
+        // With a mean of 50 ns a nanosecond is 2 % of it, and steps of the distribution show.
+        let grain = 1.0 / mean;
+        assert!(distance < 1.63 / (N as f64).sqrt() + grain, "{rate:?}: {distance}");
+    }
+}
+
+#[test]
+fn the_integer_logarithm_is_exact_enough() {
+    let mut draws = Exponential::new(Rng::new(3, Purpose::Arrival, 0));
+    let mut bits = Rng::new(3, Purpose::Arrival, 0);
+    for _ in 0..100_000 {
+        let u = (bits.draw() | 1) as f64 / 2f64.powi(64);
+        let drawn = draws.draw() as f64 / 2f64.powi(32);
+        assert!((drawn + u.ln()).abs() < 3e-6, "{u}: {drawn}");
+    }
+}
+
+/// Makes each I/O at the moment it is due, up to `end`: how many of each direction.
+fn made(job: &JobPlan, end: u64) -> [u64; 3] {
+    let mut pacer = Pacer::new(job, 0).expect("it has a rate");
+    let (mut now, mut count, mut pair) = (0, [0; 3], false);
+    loop {
+        let dir = pacer.choose(now).unwrap_or_else(|| {
+            pair = !pair;
+            if pair { Dir::Trim } else { Dir::Write }
+        });
+        now = now.max(pacer.due(dir));
+        if now >= end {
+            return count;
+        }
+        count[dir as usize] += 1;
+        pacer.issued(dir, 4096);
+        // Each takes a microsecond.
+        now += 1000;
+    }
+}
+
+#[test]
+fn each_direction_has_its_own_clock() {
+    let ios = |n: u64| Some(Rate::Ios(n));
+    let mix = |read_percent| Mix::ReadWrite { read_percent };
+    for percent in [1, 50, 90] {
+        let both = made(&job(mix(percent), [ios(70), ios(30), ios(30)]), 10 * SECOND);
+        assert_eq!(both, [700, 300, 0], "{percent} % reads");
+    }
+    // One alone: the other goes as fast as it can.
+    let [reads, writes, _] = made(&job(mix(50), [ios(1000), None, None]), SECOND);
+    assert_eq!(reads, 1000);
+    assert!(writes > 900_000, "{writes}");
+    let [reads, writes, _] = made(&job(mix(50), [None, ios(1000), ios(1000)]), SECOND);
+    assert_eq!(writes, 1000);
+    assert!(reads > 900_000, "{reads}");
+    // It has its share and no more, where its rate is not reached.
+    let [reads, writes, _] = made(&job(mix(10), [ios(500_000), None, None]), SECOND);
+    assert!(reads.abs_diff(writes / 9) < writes / 100, "{reads}, {writes}");
+    // A mix of one kind is no mix.
+    assert_eq!(made(&job(mix(100), [ios(10); 3]), SECOND), [10, 0, 0]);
+}
+
+#[test]
+fn the_slower_rate_holds_a_pair() {
+    let ios = |n: u64| Some(Rate::Ios(n));
+    let of = |write, trim| made(&job(Mix::TrimWrite, [None, write, trim]), SECOND);
+    assert_eq!(of(ios(100), ios(1000)), [0, 100, 100]);
+    assert_eq!(of(ios(1000), ios(100)), [0, 100, 100]);
+    assert_eq!(of(ios(100), None), [0, 100, 101]);
+}
+
+#[test]
+fn what_is_shifted_is_not_made_up_for() {
+    let mut pacer = Pacer::new(&job(Mix::Read, [Some(Rate::Ios(1000)); 3]), 5).unwrap();
+    pacer.issued(Dir::Read, 4096);
+    assert_eq!(pacer.due(Dir::Read), 1_000_005);
+    pacer.shift(77);
+    assert_eq!(pacer.due(Dir::Read), 1_000_082);
+    assert_eq!(pacer.due(Dir::Write), 0);
+}
+
+#[test]
+fn pauses_come_after_so_many_or_so_long() {
+    let mut job = job(Mix::Read, [None; 3]);
+    let think = Think { time: 100, spin: 30, blocks: Some(2), ..Think::default() };
+    job.pace.think = Some(think);
+    let mut thinker = Thinker::new(&job, 0).unwrap();
+    assert_eq!(thinker.before(0, 0), Thought::Go);
+    thinker.issued();
+    assert_eq!(thinker.before(1, 1), Thought::Go);
+    thinker.issued();
+    assert_eq!(thinker.before(2, 2), Thought::Drain);
+    assert_eq!(thinker.before(9, 0), Thought::Pause { busy: 30, idle: 70 });
+    assert_eq!(thinker.before(109, 0), Thought::Go);
+    // Counted at the issue, a pause waits for nothing.
+    job.pace.think = Some(Think { on_issue: true, ..think });
+    let mut thinker = Thinker::new(&job, 0).unwrap();
+    thinker.issued();
+    thinker.issued();
+    assert_eq!(thinker.before(2, 2), Thought::Pause { busy: 30, idle: 70 });
+    // By time.
+    job.pace.think = Some(Think { blocks: None, io_time: 500, ..think });
+    let mut thinker = Thinker::new(&job, 0).unwrap();
+    thinker.issued();
+    assert_eq!(thinker.before(499, 1), Thought::Go);
+    assert_eq!(thinker.before(500, 1), Thought::Drain);
+    assert_eq!(thinker.before(520, 0), Thought::Pause { busy: 30, idle: 70 });
+    assert_eq!(thinker.before(1119, 0), Thought::Go);
+    assert_eq!(thinker.before(1120, 0), Thought::Pause { busy: 30, idle: 70 });
+}
+
+#[test]
+fn a_floor_forgives_one_io_and_no_more() {
+    let mut job = job(Mix::Read, [None; 3]);
+    job.pace.floor = [Some(Rate::Ios(100)); 3];
+    job.pace.cycle = SECOND;
+    let mut floor = Floor::new(&job, 0).unwrap();
+    assert_eq!(floor.check(SECOND - 1, [(0, 0); 3]), Ok(()));
+    assert_eq!(floor.check(SECOND, [(0, 99), (0, 0), (0, 0)]), Ok(()));
+    assert_eq!(floor.next(), 2 * SECOND);
+    let missed = floor.check(2 * SECOND, [(0, 99 + 98), (0, 0), (0, 0)]).unwrap_err();
+    assert_eq!((missed.dir, missed.got), (Dir::Read, 98));
+}
+
+/// The search finds the largest depth below a knee, wherever that is.
+#[test]
+fn the_depth_is_found() {
+    for knee in 1..=64 {
+        let mut job = job(Mix::Read, [None; 3]);
+        job.depth.depth = 64;
+        job.pace.goal =
+            Some(LatencyGoal { target: 100, window: 10, share_ppm: 990_000, keep_on: false });
+        let mut goal = Goal::new(&job, 0).unwrap();
+        let (mut now, mut windows) = (0, 0);
+        loop {
+            for i in 0..1000 {
+                let late = goal.depth() > knee && i % 50 == 0;
+                goal.ended(if late { 101 } else { 100 });
+            }
+            now += 10;
+            windows += 1;
+            if goal.check(now) == Verdict::Found {
+                break;
+            }
+            assert!(windows < 12, "no end for {knee}");
+        }
+        assert_eq!(goal.depth(), knee);
+    }
+}
+
+#[test]
+fn a_target_out_of_reach_is_tried_at_depth_one() {
+    let mut job = job(Mix::Read, [None; 3]);
+    job.depth.depth = 8;
+    job.pace.goal = Some(LatencyGoal { target: 1, window: 10, share_ppm: 0, keep_on: false });
+    job.pace.goal.as_mut().unwrap().share_ppm = 1_000_000;
+    let mut goal = Goal::new(&job, 0).unwrap();
+    for window in 1..50 {
+        goal.ended(2);
+        assert_ne!(goal.check(window * 10), Verdict::Found);
+    }
+    assert_eq!(goal.depth(), 1);
+}
+
+#[test]
+fn latency_run_follows_the_device() {
+    let mut job = job(Mix::Read, [None; 3]);
+    job.depth.depth = 32;
+    job.pace.goal = Some(LatencyGoal { target: 9, window: 10, share_ppm: 1_000_000, keep_on: true });
+    let mut goal = Goal::new(&job, 0).unwrap();
+    let mut now = 0;
+    for knee in [20, 5, 28] {
+        for _ in 0..400 {
+            goal.ended(if goal.depth() > knee { 10 } else { 1 });
+            now += 10;
+            assert_ne!(goal.check(now), Verdict::Found);
+        }
+        assert!(goal.depth() <= knee + 1 && goal.depth() + 4 > knee, "{knee}: {}", goal.depth());
+    }
+}
+
+#[test]
+fn a_flow_keeps_its_shares() {
+    let flow = std::sync::Arc::new(Flow::default());
+    let mut seats: Vec<Seat> = [3, 1].map(|w| Seat::new(flow.clone(), w)).into();
+    seats.iter_mut().for_each(Seat::sit);
+    let mut count = [0u64; 2];
+    for round in 0..100_000 {
+        // Either is asked as often: both would take half.
+        let i = round % 2;
+        if seats[i].may_go() {
+            seats[i].issued();
+            count[i] += 1;
+        }
+    }
+    let share = count[0] as f64 / (count[0] + count[1]) as f64;
+    assert!((share - 0.75).abs() < 0.001, "{count:?}");
+    // Alone, it has no share to keep.
+    seats.remove(0);
+    for _ in 0..1000 {
+        assert!(seats[0].may_go());
+        seats[0].issued();
+    }
+    // A late comer begins where the others are.
+    let mut late = Seat::new(flow, 1);
+    late.sit();
+    assert!(late.may_go() && seats[0].may_go());
+}

@@ -1,0 +1,50 @@
+//! Any source as one type.
+
+use fiord_plan::Dir;
+
+use super::general::General;
+use super::plain::{Permuted, Sequential, Uniform};
+use crate::{Next, Source};
+
+/// A source whose kind is found at each call, by a branch that is always the same: for loops that
+/// wait for a schedule anyway, so that they are not compiled for each source.
+#[derive(Debug, Clone)]
+pub enum AnySource {
+    /// One block after the other.
+    Sequential(Sequential),
+    /// Any block at any time.
+    Uniform(Uniform),
+    /// Every block once, in random order.
+    Permuted(Permuted),
+    /// Everything else.
+    General(Box<General>),
+}
+
+impl Source for AnySource {
+    #[inline]
+    fn next(&mut self) -> Next {
+        match self {
+            AnySource::Sequential(source) => source.next(),
+            AnySource::Uniform(source) => source.next(),
+            AnySource::Permuted(source) => source.next(),
+            AnySource::General(source) => source.next(),
+        }
+    }
+
+    #[inline]
+    fn next_of(&mut self, dir: Dir) -> Next {
+        match self {
+            AnySource::General(source) => source.next_of(dir),
+            plain => plain.next(),
+        }
+    }
+
+    fn restart(&mut self) {
+        match self {
+            AnySource::Sequential(source) => source.restart(),
+            AnySource::Uniform(source) => source.restart(),
+            AnySource::Permuted(source) => source.restart(),
+            AnySource::General(source) => source.restart(),
+        }
+    }
+}
