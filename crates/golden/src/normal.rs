@@ -47,8 +47,13 @@ fn line(text: &str, index: usize) -> &str {
 /// repeated rows of percentiles and buckets taken for one, disks left out.
 fn masked(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
-    let mut in_disks = false;
+    let (mut in_disks, mut ours) = (false, false);
     for (i, line) in text.lines().enumerate() {
+        // What fio does not have stands last in a job's block and says so.
+        ours = line.starts_with("  fiord: ") || ours && line.starts_with("   ");
+        if ours {
+            continue;
+        }
         if line.starts_with("Disk stats") {
             // The empty line before it belongs to it.
             if found.last().is_some_and(|(_, l)| l.is_empty()) {

@@ -28,7 +28,9 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
         think: think(job, messages),
         flow: flow(job, messages),
         // Microseconds, as all lists of times.
-        max_latency: job.ints("max_latency").map(|us| us.and_then(positive).map(|us| us.saturating_mul(1000))),
+        max_latency: job
+            .ints("max_latency")
+            .map(|us| us.and_then(positive).map(|us| us.saturating_mul(1000))),
         goal: goal(job, messages),
         offload: job.plain_word("io_submit_mode") == "offload",
     };
@@ -147,7 +149,8 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         io_time: job.time("thinktime_iotime"),
     };
     if time == 0 {
-        let idle = ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"];
+        let idle =
+            ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"];
         if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
             messages.push(
                 job.warning(name, format!("`{name}` has no effect without `thinktime`"))
@@ -177,7 +180,10 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
         messages.push(
             job.warning(
                 "flow",
-                format!("`flow={weight}` is read as a share of {}, as older versions meant it", -weight),
+                format!(
+                    "`flow={weight}` is read as a share of {}, as older versions meant it",
+                    -weight
+                ),
             )
             .help(format!("write `flow={}`", -weight)),
         );

@@ -24,7 +24,7 @@ use crate::monitor::{Disks, Meter, Outcome, Standing, Watch, estimate};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
-use crate::steady::{self, Membership};
+use crate::steady::Membership;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 
@@ -98,7 +98,7 @@ pub fn run(
     interrupts: &mut dyn Interrupts,
 ) -> RunResult {
     let run = Arc::new(Run {
-        jobs: steady::memberships(&plan.jobs).into_iter().map(Shared::new).collect(),
+        jobs: Shared::of(&plan),
         plan: Arc::clone(&plan),
         cancelled: AtomicBool::new(false),
         aux_path: options.aux_path.clone(),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use fiord_load::pace::Seat;
 use fiord_stat::recorder::Recorder;
 
 use crate::steady::Membership;
@@ -88,6 +89,7 @@ pub struct JobControl {
     snapshot: Mutex<Option<Box<Snapshot>>>,
     taken: Condvar,
     steady: Option<Membership>,
+    seat: Mutex<Option<Seat>>,
 }
 
 impl Default for JobControl {
@@ -107,6 +109,7 @@ impl JobControl {
             snapshot: Mutex::new(None),
             taken: Condvar::new(),
             steady: None,
+            seat: Mutex::new(None),
         }
     }
 
@@ -119,6 +122,16 @@ impl JobControl {
     /// Whom the job is judged with, where `steadystate` is set.
     pub(crate) fn steady(&self) -> Option<&Membership> {
         self.steady.as_ref()
+    }
+
+    /// The same for a job of a flow.
+    pub fn with_seat(seat: Option<Seat>) -> Self {
+        JobControl { seat: Mutex::new(seat), ..Self::new() }
+    }
+
+    /// The job's place in its flow, once.
+    pub fn take_seat(&self) -> Option<Seat> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Tells the job to end. The first reason stays.

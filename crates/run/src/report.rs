@@ -48,6 +48,7 @@ pub(crate) fn ended(
     let mut data = blank(frame, index, facts);
     if let Some(worker) = worker {
         data.recorder = worker.recorder.clone();
+        data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
         data.user_ns = worker.usage.user_ns;
         data.system_ns = worker.usage.system_ns;
         data.ctx = worker.usage.switches();
@@ -106,7 +107,7 @@ fn blank(frame: &Frame<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
 
 /// What the report needs to know of a job.
 fn settings(job: &JobPlan) -> JobSettings {
-    let record = &job.record;
+    let (record, goal) = (&job.record, job.pace.goal);
     JobSettings {
         name: job.identity.name.clone(),
         group_id: job.identity.group,
@@ -127,7 +128,9 @@ fn settings(job: &JobPlan) -> JobSettings {
         },
         style: style(&job.reporting),
         stats: job.reporting.stats,
-        ..JobSettings::default()
+        latency_target_ns: goal.map_or(0, |goal| goal.target),
+        latency_percentile: goal.map_or(100.0, |goal| f64::from(goal.share_ppm) / 10_000.0),
+        latency_window_us: goal.map_or(0, |goal| goal.window / 1000),
     }
 }
 

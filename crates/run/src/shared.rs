@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
-use fiord_plan::Plan;
+use fiord_load::pace::{Flow, Seat};
+use fiord_plan::{FlowShare, JobPlan, Plan};
 use fiord_stat::live::Live;
 
 use crate::control::JobControl;
 use crate::error::JobError;
 use crate::lock::FileLocks;
-use crate::steady::Membership;
+use crate::steady::{self, Membership};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
@@ -26,12 +27,24 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn new(steady: Option<Membership>) -> Self {
-        Shared {
-            control: JobControl::new().judged(steady),
+    /// One for each job of a plan; those of one flow have their places in it.
+    pub fn of(plan: &Plan) -> Vec<Self> {
+        let mut flows: Vec<(u32, Arc<Flow>)> = Vec::new();
+        let mut seat = |share: FlowShare| {
+            let known = flows.iter().find(|(id, _)| *id == share.id).map(|(_, flow)| flow.clone());
+            let flow = known.unwrap_or_else(|| {
+                let flow = Arc::<Flow>::default();
+                flows.push((share.id, flow.clone()));
+                flow
+            });
+            Seat::new(flow, share.weight)
+        };
+        let shared = |(job, steady): (&JobPlan, Option<Membership>)| Shared {
+            control: JobControl::with_seat(job.pace.flow.map(&mut seat)).judged(steady),
             live: Live::new(),
             tid: AtomicU32::new(0),
-        }
+        };
+        plan.jobs.iter().zip(steady::memberships(&plan.jobs)).map(shared).collect()
     }
 }
 

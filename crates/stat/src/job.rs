@@ -221,7 +221,28 @@ impl JobData {
             latency_window_us: s.latency_window_us,
             steady_state: self.steady_state.clone(),
             zone_resets: self.zone_resets,
+            intended: self.intended(),
         }
+    }
+
+    /// Latencies from the moment at which each I/O was due, of the directions that have a rate.
+    fn intended(&self) -> Vec<(DirKind, LatencySummary)> {
+        let s = &self.settings;
+        let list = if s.percentiles.is_empty() { &DEFAULT_PERCENTILES[..] } else { &s.percentiles };
+        let of = |kind, d: &DirRecorder| (kind, summary(&d.intended, &d.intended_hist, true, list));
+        let dirs = &self.recorder.dirs;
+        let mut rows = Vec::new();
+        if s.unified != Unified::Mixed {
+            let kinds = [DirKind::Read, DirKind::Write, DirKind::Trim];
+            rows.extend(kinds.into_iter().zip(dirs).map(|(kind, d)| of(kind, d)));
+        }
+        if s.unified != Unified::Separate {
+            let mut all = DirRecorder::default();
+            dirs.iter().for_each(|d| all.merge(d));
+            rows.push(of(DirKind::Mixed, &all));
+        }
+        rows.retain(|(_, latency)| latency.n > 0);
+        rows
     }
 
     /// I/Os issued, short and dropped: read, write, trim, sync.

@@ -90,6 +90,10 @@ pub struct DirRecorder {
     pub clat_hist: Histogram,
     /// Total latencies.
     pub lat_hist: Histogram,
+    /// Latency from the moment at which the I/O was due, ns, where a rate says so.
+    pub intended: Summary,
+    /// The same as a histogram.
+    pub intended_hist: Histogram,
 }
 
 impl DirRecorder {
@@ -106,6 +110,8 @@ impl DirRecorder {
         self.slat_hist.merge(&other.slat_hist);
         self.clat_hist.merge(&other.clat_hist);
         self.lat_hist.merge(&other.lat_hist);
+        self.intended.merge(&other.intended);
+        self.intended_hist.merge(&other.intended_hist);
     }
 }
 
@@ -193,6 +199,14 @@ impl Recorder {
         }
     }
 
+    /// Counts the time from the moment at which an I/O was due to its end.
+    #[inline]
+    pub fn intended(&mut self, dir: Dir, ns: u64) {
+        let d = &mut self.dirs[dir as usize];
+        d.intended.record(ns);
+        d.intended_hist.record(ns);
+    }
+
     /// Counts one I/O handed to the engine. Its depth is counted when it is submitted.
     #[inline]
     pub fn issued(&mut self, dir: Dir) {
@@ -235,7 +249,7 @@ impl Recorder {
         let mut sync_hist = std::mem::take(&mut self.sync_hist);
         sync_hist.clear();
         for d in &mut dirs {
-            for h in [&mut d.slat_hist, &mut d.clat_hist, &mut d.lat_hist] {
+            for h in [&mut d.slat_hist, &mut d.clat_hist, &mut d.lat_hist, &mut d.intended_hist] {
                 h.clear();
             }
         }
@@ -243,6 +257,7 @@ impl Recorder {
             slat_hist: d.slat_hist,
             clat_hist: d.clat_hist,
             lat_hist: d.lat_hist,
+            intended_hist: d.intended_hist,
             ..DirRecorder::default()
         });
         *self = Recorder { axes, lat_is_clat, dirs, sync_hist, ..Recorder::default() };

@@ -7,6 +7,7 @@ mod golden;
 mod layout;
 mod order;
 mod output;
+mod pace;
 mod steady;
 mod wrong;
 mod wrong_inputs;

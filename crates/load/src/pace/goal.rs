@@ -24,6 +24,8 @@ pub struct Goal {
     ends: u64,
     total: u64,
     late: u64,
+    /// I/Os that were in flight when the depth changed, and are not counted at the new one.
+    stale: u32,
 }
 
 /// What the end of a window means.
@@ -62,6 +64,7 @@ impl Goal {
             ends: now.saturating_add(goal.window.max(1)),
             total: 0,
             late: 0,
+            stale: 0,
         })
     }
 
@@ -79,6 +82,10 @@ impl Goal {
     /// An I/O took so long.
     #[inline]
     pub fn ended(&mut self, latency: u64) {
+        if self.stale > 0 {
+            self.stale -= 1;
+            return;
+        }
         self.total += 1;
         self.late += u64::from(latency > self.target);
     }
@@ -97,7 +104,10 @@ impl Goal {
         let kept = u128::from(self.total - self.late) * 1_000_000
             >= u128::from(self.share_ppm) * u128::from(self.total);
         self.restart(now);
-        if self.found { self.adjust(kept) } else { self.search(kept) }
+        let before = self.depth;
+        let verdict = if self.found { self.adjust(kept) } else { self.search(kept) };
+        self.stale = if self.depth == before { 0 } else { before };
+        verdict
     }
 
     fn search(&mut self, kept: bool) -> Verdict {

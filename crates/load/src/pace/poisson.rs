@@ -41,11 +41,11 @@ impl Exponential {
         // Its first bit is the 1 before the point, 63 bits are behind it.
         let mantissa = u << zeros;
         let chord = (mantissa >> 55) as usize & (CHORDS - 1);
-        let along = mantissa << 9 >> 32;
+        let along = (mantissa << 9) >> 32;
         let (from, to) = (self.log2[chord], self.log2[chord + 1]);
-        let log2 = from + ((to - from) * along >> 32);
-        let halvings = (u64::from(zeros) + 1 << 32) - log2;
-        (u128::from(halvings) * LN2 >> 32) as u64
+        let log2 = from + (((to - from) * along) >> 32);
+        let halvings = ((u64::from(zeros) + 1) << 32) - log2;
+        ((u128::from(halvings) * LN2) >> 32) as u64
     }
 }
 
@@ -93,7 +93,7 @@ impl Poisson {
             self.measure(len);
         }
         let draw = u128::from(self.exponential.draw());
-        let gap = (u128::from(self.mean) * draw >> 32) + u128::from(self.rest);
+        let gap = ((u128::from(self.mean) * draw) >> 32) + u128::from(self.rest);
         self.rest = gap as u64 & ((1 << POINT) - 1);
         self.due = self.due.saturating_add((gap >> POINT) as u64).min(LONGEST);
     }

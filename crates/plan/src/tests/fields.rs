@@ -371,3 +371,83 @@ fn steady_state() {
         }),
     ]);
 }
+
+#[test]
+fn pace() {
+    check(&[
+        ("", |j| j.pace == Pace { cycle: SECOND, ..Pace::default() } && j.pace.is_free()),
+        ("--rate_iops=70,30", |j| {
+            j.pace.rate == [Some(Rate::Ios(70)), Some(Rate::Ios(30)), Some(Rate::Ios(30))]
+        }),
+        ("--rate=1m,", |j| j.pace.rate == [Some(Rate::Bytes(1 << 20)), None, None]),
+        ("--rate=,500k", |j| {
+            j.pace.rate == [None, Some(Rate::Bytes(500 << 10)), Some(Rate::Bytes(500 << 10))]
+        }),
+        ("--rate=1m --rate_min=512k --ratecycle=500", |j| {
+            j.pace.floor[0] == Some(Rate::Bytes(512 << 10)) && j.pace.cycle == SECOND / 2
+        }),
+        ("--rate_iops=9 --rate_process=poisson --rate_ignore_thinktime=1", |j| {
+            j.pace.process == RateProcess::Poisson && j.pace.forgive_think
+        }),
+        ("--thinktime=500 --thinktime_spin=100 --thinktime_blocks_type=issue", |j| {
+            j.pace.think
+                == Some(Think {
+                    time: 500_000,
+                    spin: 100_000,
+                    blocks: Some(1),
+                    on_issue: true,
+                    ..Think::default()
+                })
+        }),
+        ("--thinktime=1s --thinktime_iotime=9s", |j| {
+            j.pace.think.is_some_and(|t| t.blocks.is_none() && t.io_time == 9 * SECOND)
+        }),
+        ("--thinkcycles=1000", |j| j.pace.think.is_some_and(|t| (t.cycles, t.time) == (1000, 0))),
+        ("--flow=-3 --flow_id=7 --flow_sleep=1000", |j| {
+            j.pace.flow == Some(FlowShare { id: 7, weight: 3, sleep: 1_000_000 })
+        }),
+        ("--max_latency=5s,100", |j| {
+            j.pace.max_latency == [Some(5 * SECOND), Some(100_000), Some(100_000)]
+        }),
+        ("--latency_target=2ms --latency_window=500ms --latency_percentile=99.9", |j| {
+            j.pace.goal
+                == Some(LatencyGoal {
+                    target: 2_000_000,
+                    window: SECOND / 2,
+                    share_ppm: 999_000,
+                    keep_on: false,
+                })
+        }),
+    ]);
+}
+
+/// What contradicts is an error on its line; what hides something else is a warning.
+#[test]
+fn paces_that_contradict() {
+    let base = "--name=a --size=1m";
+    for (line, what) in [
+        ("--rate=1m --rate_iops=100", "mutually exclusive"),
+        ("--rate_min=1m --rate_iops_min=100", "mutually exclusive"),
+        ("--rate=1m --rate_min=100m", "minimum rate exceeds rate"),
+        ("--rate_iops=10 --rate_iops_min=11", "minimum rate exceeds rate"),
+        ("--rate=40k --bs=4k --rate_iops_min=11", "minimum rate exceeds rate"),
+        ("--rate_iops=10 --bs=4k --rate_min=41k", "minimum rate exceeds rate"),
+    ] {
+        let error = error(&Fake::empty(), &format!("{base} {line}"));
+        assert!(error.contains(what), "{line}: {error}");
+    }
+    for (line, what) in [
+        ("--rate_iops=1000 --thinktime=10ms", "never reached"),
+        ("--rw=randrw --rwmixread=70 --rate_iops=100", "no effect"),
+        ("--thinktime_spin=10", "no effect without `thinktime`"),
+        ("--latency_window=10ms", "no effect without `latency_target`"),
+        ("--flow=-3", "a share of 3"),
+        ("--flow_sleep=3", "no effect without `flow`"),
+    ] {
+        let resolved = run(&Fake::empty(), &format!("{base} {line}")).unwrap();
+        let found = resolved.warnings.iter().any(|w| w.what.contains(what));
+        assert!(found, "{line}: {:#?}", resolved.warnings);
+    }
+    let quiet = run(&Fake::empty(), &format!("{base} --rate_iops=100 --thinktime=1ms")).unwrap();
+    assert!(quiet.warnings.is_empty(), "{:#?}", quiet.warnings);
+}

@@ -30,14 +30,8 @@ const SOURCES: [&str; 21] = [
 
 /// Options that the language itself has used up, or that have one value only until their other
 /// words are built.
-const ELSEWHERE: [&str; 6] = [
-    "name",
-    "kb_base",
-    "profile",
-    "zonemode",
-    "random_distribution",
-    "dataplacement",
-];
+const ELSEWHERE: [&str; 6] =
+    ["name", "kb_base", "profile", "zonemode", "random_distribution", "dataplacement"];
 
 #[test]
 fn every_built_option_is_read() {

@@ -23,15 +23,10 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
         keys.push(("job options".into(), super::options(&job.options)));
     }
     let rows = |mixed: bool| {
-        job.dirs.iter().filter(move |d| (d.kind == DirKind::Mixed) == mixed).map(move |d| {
-            let name = match d.kind {
-                DirKind::Read => "read",
-                DirKind::Write => "write",
-                DirKind::Trim => "trim",
-                DirKind::Mixed => "mixed",
-            };
-            (name.to_string(), direction(d, bins))
-        })
+        job.dirs
+            .iter()
+            .filter(move |d| (d.kind == DirKind::Mixed) == mixed)
+            .map(move |d| (row_name(d.kind).to_string(), direction(d, bins)))
     };
     keys.extend(rows(false));
     // Where only the sum is reported, syncs are left out as well.
@@ -51,7 +46,27 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
     costs(job, &mut keys);
     distributions(job, &mut keys);
     target(job, &mut keys);
+    ours(job, bins, &mut keys);
     Value::Object(keys)
+}
+
+/// What fio does not have, under one key.
+fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
+    if job.intended.is_empty() {
+        return;
+    }
+    let rows = job.intended.iter().map(|(kind, s)| (row_name(*kind).into(), latency(s, bins)));
+    let intended = Value::Object(rows.collect());
+    keys.push(("fiord".into(), Value::Object(vec![("intended_lat_ns".into(), intended)])));
+}
+
+fn row_name(kind: DirKind) -> &'static str {
+    match kind {
+        DirKind::Read => "read",
+        DirKind::Write => "write",
+        DirKind::Trim => "trim",
+        DirKind::Mixed => "mixed",
+    }
 }
 
 fn direction(d: &DirReport, bins: bool) -> Value {

@@ -37,10 +37,26 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         job.latency_percentile,
         job.latency_depth
     )?;
-    match &job.steady_state {
-        Some(state) => steady_state(state, job.style, out),
-        None => Ok(()),
+    if let Some(state) = &job.steady_state {
+        steady_state(state, job.style, out)?;
     }
+    intended(job, out)
+}
+
+/// Ours, behind everything that fio prints: latencies from the moment at which an I/O was due.
+fn intended(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {
+    for (kind, summary) in &job.intended {
+        let name = match kind {
+            DirKind::Read => "read",
+            DirKind::Write => "write",
+            DirKind::Trim => "trim",
+            DirKind::Mixed => "mixed",
+        };
+        writeln!(out, "  fiord: {name} latency from the intended start:")?;
+        latency::line("due", summary, out)?;
+        latency::percentiles("due", summary, job.percentile_decimals, out)?;
+    }
+    Ok(())
 }
 
 fn title(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {

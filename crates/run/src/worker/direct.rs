@@ -4,6 +4,7 @@ use fiord_engine::{Engine, Op, Outcome, Queued, Time};
 use fiord_load::{Dir, Io, Next, Source};
 use fiord_stat::recorder::{Times, axes};
 
+use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
 use crate::error::JobError;
 
@@ -12,7 +13,15 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     pub fn run_direct<const A: u32>(&mut self) {
         let mut now = self.clock.now();
         loop {
-            let io = match self.source.next() {
+            let next = if A & PACED != 0 {
+                match self.next_in_time(&mut now) {
+                    Some(next) => next,
+                    None => break,
+                }
+            } else {
+                self.source.next()
+            };
+            let io = match next {
                 Next::Io(io) => io,
                 aside => {
                     if !self.aside(aside) {
@@ -30,7 +39,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 now = self.stamp::<A>(now);
             }
             let op = op_of(&io);
+            if A & PACED != 0 {
+                self.pacing.issued(0, &op);
+            }
             let outcome = self.at_once(&op);
+            let start = now;
             let end = self.stamp::<A>(now);
             if outcome == complete(&io) {
                 let lat = end.wrapping_sub(now);
@@ -41,6 +54,12 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 match self.unusual::<A>(op, outcome, now) {
                     Some(end) => now = end,
                     None => break,
+                }
+            }
+            if A & PACED != 0 {
+                self.ended_in_time(0, &op, now.wrapping_sub(start), now);
+                if self.error.is_some() {
+                    break;
                 }
             }
             if self.due(now) && !self.look(now) {

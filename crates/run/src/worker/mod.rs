@@ -7,6 +7,7 @@
 //! | the loop of engines that complete each I/O at once | `direct.rs` |
 //! | the loop of engines that have many I/Os in flight | `queued.rs` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
+//! | waiting for what is due: rates, pauses, flows, limits on latency | `pacing.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
 //!
 //! [`run`] picks the engine, the source and the measuring axes once; the loop is compiled for each
@@ -15,6 +16,7 @@
 mod direct;
 mod finish;
 mod locked;
+mod pacing;
 mod queued;
 mod session;
 mod setup;
@@ -71,4 +73,6 @@ pub struct WorkerResult {
     pub runtime_ns: u64,
     /// What the thread used in that time.
     pub usage: Usage,
+    /// The depth that `latency_target` came to.
+    pub depth_found: Option<u32>,
 }

@@ -10,6 +10,7 @@ use fiord_load::{Dir, Next, Source};
 use fiord_stat::recorder::{Times, axes};
 
 use super::direct::direction;
+use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
 use crate::error::JobError;
 
@@ -124,13 +125,21 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 if ended {
                     break;
                 }
+                if A & PACED != 0 && !self.wait(&mut now) {
+                    ended = true;
+                }
                 continue;
             }
             let all = ended || self.must_drain(held.as_ref());
             // One at a time when all must come back: what has completed is not to wait for the rest.
             let min = if all { 1 } else { batching.min.min(pending) };
             let want = Want { min, max: batching.max, timeout: None };
-            if !self.turn::<A>(&mut slots, want, &mut now) {
+            let mut bounded = want;
+            if A & PACED != 0 && !ended && !self.bound(&mut bounded) {
+                now = self.clock.now();
+                continue;
+            }
+            if !self.turn::<A>(&mut slots, bounded, &mut now) {
                 break;
             }
             while slots.in_flight() > batching.low && !all {
@@ -158,14 +167,28 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         held: &mut Option<Next>,
         mut now: u64,
     ) -> Filled {
+        if A & PACED != 0 {
+            self.pacing.wake = u64::MAX;
+        }
         while let Some(&slot) = slots.free.last() {
+            if A & PACED != 0 && !self.gate(&mut now, slots.in_flight()) {
+                return Filled::Wait;
+            }
             let next = match held.take() {
                 Some(next) => next,
+                None if A & PACED != 0 => match self.pacing.choose(now) {
+                    Some(dir) => self.source.next_of(dir),
+                    None => self.source.next(),
+                },
                 None => self.source.next(),
             };
             let op = match next {
                 Next::Io(io) => {
                     let op = op_of(&io);
+                    if A & PACED != 0 && !self.pacing.is_due(io.dir, now) {
+                        *held = Some(next);
+                        return Filled::Wait;
+                    }
                     if A & axes::DYNAMIC != 0
                         && self.job.load.serialize_overlap
                         && slots.overlaps(&op)
@@ -198,10 +221,16 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     slots.free.pop();
                     slots.fresh.push(slot);
                     slots.fresh_data += self.count_issued(&op);
+                    if A & PACED != 0 {
+                        self.pacing.issued(slot, &op);
+                    }
                 }
                 Queued::Done(outcome) => {
                     slots.free.pop();
                     let data = self.count_issued(&op);
+                    if A & PACED != 0 {
+                        self.pacing.issued(slot, &op);
+                    }
                     self.recorder.depth.record_n(slots.in_flight(), data);
                     let end = self.stamp_queued::<A>(now);
                     self.complete_one::<A>(slots, slot, outcome, end);
@@ -294,7 +323,12 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         }
         *now = self.stamp_queued::<A>(*now);
         let count = slots.done.len();
-        self.recorder.complete.record(count as u32);
+        if A & PACED != 0 {
+            self.bounded(*now, count == 0);
+        }
+        if A & PACED == 0 || count > 0 {
+            self.recorder.complete.record(count as u32);
+        }
         for i in 0..count {
             let (slot, outcome) = slots.done.as_slice()[i];
             self.complete_one::<A>(slots, slot, outcome, *now);
@@ -323,6 +357,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             let bytes = u64::from(flight.op.len) + u64::from(flight.op.at);
             self.recorder.complete::<A>(recorded(direction(&flight.op)), bytes, times);
             slots.free.push(slot);
+            if A & PACED != 0 {
+                self.ended_in_time(slot, &flight.op, times.lat, now);
+            }
         } else {
             self.unusual_completion(slots, slot, outcome, now);
         }

@@ -7,6 +7,7 @@ use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder};
 use fiord_sys::usage::Usage;
 
+use super::pacing::Pacing;
 use super::{Files, WorkerResult};
 use crate::control::{JobControl, Phase, Snapshot, StopReason};
 use crate::error::JobError;
@@ -37,6 +38,8 @@ pub struct Session<'a, E: Engine, S, C> {
     pub recorder: Recorder,
     pub clock: E::Clock,
     pub error: Option<JobError>,
+    /// When I/Os are made; looked at only by loops with `PACED` in their axes.
+    pub pacing: Pacing,
     live: &'a Live,
     /// When [`Session::look`] is due.
     tick: u64,
@@ -70,7 +73,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         (engine, source, content): (E, S, C),
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         (control, live): (&'a JobControl, &'a Live),
-        recorder: Recorder,
+        (recorder, cycle_hertz): (Recorder, u64),
     ) -> Self {
         let clock = engine.clock();
         let now = clock.now();
@@ -82,7 +85,9 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             (Some(runtime), None) => now.saturating_add(runtime),
             _ => u64::MAX,
         };
+        let seat = control.take_seat();
         let mut session = Session {
+            pacing: Pacing::new(job, seat, cycle_hertz, now),
             engine,
             source,
             content,
@@ -136,35 +141,48 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
                 self.begin_measuring(now);
             }
         }
+        let good = self.ramp.is_some() || self.judge(now);
         self.publish();
         if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
             self.control.stop(StopReason::Steady);
             return false;
         }
         self.set_tick(now);
-        now < self.deadline
+        good && now < self.deadline
     }
 
     fn set_tick(&mut self, now: u64) {
-        let until = match &self.ramp {
+        self.tick = self.until(now).min(now + TICK);
+    }
+
+    /// When something changes by itself.
+    pub fn until(&self, now: u64) -> u64 {
+        match &self.ramp {
             // A size has no time of its own: look after every I/O.
             Some(ramp) if now >= ramp.until => now,
             Some(ramp) => ramp.until,
-            None => self.deadline,
-        };
-        let sample = self.steady.as_ref().map_or(u64::MAX, Sampler::due);
-        self.tick = until.min(now + TICK).min(sample);
+            None => {
+                let sample = self.steady.as_ref().map_or(u64::MAX, Sampler::due);
+                self.deadline.min(self.pacing.next_check()).min(sample)
+            }
+        }
     }
 
     fn begin_measuring(&mut self, now: u64) {
         self.ramp = None;
+        self.measure_anew(now);
+        self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
+        self.control.set_phase(Phase::Running);
+    }
+
+    /// Forgets everything that was measured so far.
+    pub fn measure_anew(&mut self, now: u64) {
         self.recorder.reset();
         self.failed = [0; 3];
         self.begin = now;
         self.usage = used();
-        self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
-        self.control.set_phase(Phase::Running);
         self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
+        self.pacing.restart(now);
     }
 
     /// Makes the counters visible to the monitor.
@@ -302,6 +320,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.publish();
         self.control.set_phase(Phase::Ended);
         WorkerResult {
+            depth_found: self.pacing.depth(),
             usage: used().since(&self.usage),
             recorder: self.recorder,
             error: self.error,

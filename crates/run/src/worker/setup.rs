@@ -13,6 +13,7 @@ use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_sys::usage::Usage;
 
 use super::locked::Locked;
+use super::pacing::{PACED, is_paced};
 use super::session::{Fill, Session};
 use super::{Files, WorkerResult};
 use crate::content::content_of;
@@ -26,6 +27,8 @@ struct Surroundings<'a> {
     control: &'a JobControl,
     live: &'a Live,
     ready: &'a dyn Fn(),
+    /// Cycles a second, for `thinkcycles`.
+    hertz: u64,
 }
 
 /// Runs a job instance on the calling thread, to its end. `ready` is called when everything is set
@@ -39,7 +42,10 @@ pub fn run(
     ready: &dyn Fn(),
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
-    let around = Surroundings { job, files, control, live, ready };
+    // A simulated device has no processor; there, a cycle is a nanosecond.
+    let simulated = matches!(job.engine, EnginePlan::Sim(_));
+    let hertz = clock.0.hertz().filter(|_| !simulated).unwrap_or(1_000_000_000);
+    let around = Surroundings { job, files, control, live, ready, hertz };
     let mut config = EngineConfig::for_job(job, clock);
     if !keeps_many(&job.engine) {
         // One buffer is all that such an engine can use.
@@ -49,16 +55,16 @@ pub fn run(
         return with_locks(&config, around);
     }
     match &job.engine {
-        EnginePlan::Psync => with_engine::<_, true>(Psync::new(&config), around),
-        EnginePlan::Mmap { .. } => with_engine::<_, true>(Mmap::new(&config), around),
-        EnginePlan::Null => with_engine::<_, true>(Null::new(&config), around),
-        EnginePlan::Libaio { .. } => with_engine::<_, true>(Libaio::new(&config), around),
-        EnginePlan::IoUring(_) => with_engine::<_, true>(IoUring::new(&config), around),
-        EnginePlan::Sync => with_engine::<_, false>(SyncRw::new(&config), around),
-        EnginePlan::Vsync => with_engine::<_, false>(Vsync::new(&config), around),
-        EnginePlan::Pvsync => with_engine::<_, false>(Pvsync::new(&config), around),
-        EnginePlan::Pvsync2 { .. } => with_engine::<_, false>(Pvsync2::new(&config), around),
-        EnginePlan::Sim(_) => with_engine::<_, false>(Sim::new(&config), around),
+        EnginePlan::Psync => with_engine::<_, HOT_LOOPS>(Psync::new(&config), around),
+        EnginePlan::Mmap { .. } => with_engine::<_, HOT_LOOPS>(Mmap::new(&config), around),
+        EnginePlan::Null => with_engine::<_, HOT_LOOPS>(Null::new(&config), around),
+        EnginePlan::Libaio { .. } => with_engine::<_, HOT_LOOPS>(Libaio::new(&config), around),
+        EnginePlan::IoUring(_) => with_engine::<_, HOT_LOOPS>(IoUring::new(&config), around),
+        EnginePlan::Sync => with_engine::<_, ONE_LOOP>(SyncRw::new(&config), around),
+        EnginePlan::Vsync => with_engine::<_, ONE_LOOP>(Vsync::new(&config), around),
+        EnginePlan::Pvsync => with_engine::<_, ONE_LOOP>(Pvsync::new(&config), around),
+        EnginePlan::Pvsync2 { .. } => with_engine::<_, ONE_LOOP>(Pvsync2::new(&config), around),
+        EnginePlan::Sim(_) => with_engine::<_, ONE_LOOP>(Sim::new(&config), around),
     }
 }
 
@@ -67,7 +73,7 @@ fn with_locks(config: &EngineConfig, around: Surroundings) -> WorkerResult {
     let job = around.job;
     let locks = around.files.locks();
     let slots = config.slots;
-    let locked = |engine| with_engine::<_, false>(engine, around);
+    let locked = |engine| with_engine::<_, ONE_LOOP>(engine, around);
     macro_rules! lock {
         ($engine:ident) => {
             locked(
@@ -118,12 +124,12 @@ fn failed(error: JobError) -> WorkerResult {
         started: false,
         runtime_ns: 0,
         usage: Usage::default(),
+        depth_found: None,
     }
 }
 
-/// `HOT`: the loop is compiled for each common set of measurements. For engines that are rarely
-/// used in a hurry one loop that decides at run time does, and builds are shorter for it.
-fn with_engine<E: Engine, const HOT: bool>(
+/// `LOOPS`: which loops are compiled for jobs that nothing holds back.
+fn with_engine<E: Engine, const LOOPS: u8>(
     made: Result<E, EngineError>,
     around: Surroundings,
 ) -> WorkerResult {
@@ -136,7 +142,12 @@ fn with_engine<E: Engine, const HOT: bool>(
         }
     };
     let job = around.job;
-    match fiord_load::with_source(job, WithEngine::<E, HOT> { engine, around }) {
+    let result = if is_paced(job) {
+        fiord_load::any_source(job).map(|s| with_content::<E, _, PACED_LOOP>(engine, s, around))
+    } else {
+        fiord_load::with_source(job, WithEngine::<E, LOOPS> { engine, around })
+    };
+    match result {
         Ok(result) => result,
         // The plan has warned of it.
         Err(LoadError::NothingFits) => {
@@ -146,29 +157,44 @@ fn with_engine<E: Engine, const HOT: bool>(
     }
 }
 
+/// The loop is compiled for each common set of measurements.
+const HOT_LOOPS: u8 = 0;
+/// One loop that decides at run time, for engines that are rarely used in a hurry: builds are
+/// shorter for it.
+const ONE_LOOP: u8 = 1;
+/// One loop that also waits for what is due.
+const PACED_LOOP: u8 = 2;
+
 fn load_failed(error: &LoadError) -> WorkerResult {
     failed(JobError::new("set-up of the load", 22, error.to_string()))
 }
 
-struct WithEngine<'a, E, const HOT: bool> {
+struct WithEngine<'a, E, const LOOPS: u8> {
     engine: E,
     around: Surroundings<'a>,
 }
 
-impl<E: Engine, const HOT: bool> SourceVisitor for WithEngine<'_, E, HOT> {
+impl<E: Engine, const LOOPS: u8> SourceVisitor for WithEngine<'_, E, LOOPS> {
     type Out = WorkerResult;
 
     fn visit<S: Source>(self, source: S) -> WorkerResult {
-        let WithEngine { engine, around } = self;
-        if !around.job.load.mix.has(Dir::Write) {
-            return start::<E, S, _, HOT>(engine, source, NoContent, around);
-        }
-        // Different bytes in every run, so that storage that finds duplicates finds none.
-        let salt = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
-        match content_of(around.job, salt) {
-            Ok(content) => start::<E, S, _, HOT>(engine, source, content, around),
-            Err(error) => failed(error),
-        }
+        with_content::<E, S, LOOPS>(self.engine, source, self.around)
+    }
+}
+
+fn with_content<E: Engine, S: Source, const LOOPS: u8>(
+    engine: E,
+    source: S,
+    around: Surroundings,
+) -> WorkerResult {
+    if !around.job.load.mix.has(Dir::Write) {
+        return start::<E, S, _, LOOPS>(engine, source, NoContent, around);
+    }
+    // Different bytes in every run, so that storage that finds duplicates finds none.
+    let salt = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
+    match content_of(around.job, salt) {
+        Ok(content) => start::<E, S, _, LOOPS>(engine, source, content, around),
+        Err(error) => failed(error),
     }
 }
 
@@ -196,13 +222,13 @@ impl Fill for AnyContent {
 }
 
 /// Opens the files, waits for the others, runs and finishes.
-fn start<E: Engine, S: Source, C: Fill, const HOT: bool>(
+fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
     mut engine: E,
     source: S,
     mut content: C,
     around: Surroundings,
 ) -> WorkerResult {
-    let Surroundings { job, files, control, live, ready } = around;
+    let Surroundings { job, files, control, live, ready, hertz } = around;
     let at_once = engine.completes_at_once();
     if C::WRITES {
         for slot in 0..if at_once { 1 } else { job.depth.depth.max(1) } {
@@ -221,7 +247,7 @@ fn start<E: Engine, S: Source, C: Fill, const HOT: bool>(
         .collect();
     let mut recorder = Recorder::new(wanted, &dirs);
     // One number for both where nothing lies between the start of an I/O and its issue.
-    let same = at_once && wanted == axes::SYNC | axes::LAT;
+    let same = at_once && wanted == axes::SYNC | axes::LAT && LOOPS != PACED_LOOP;
     recorder.lat_is_clat = same;
     if !super::session::opens_all(job) {
         // The source says when to open which.
@@ -234,39 +260,53 @@ fn start<E: Engine, S: Source, C: Fill, const HOT: bool>(
         return WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) };
     }
     let mut session =
-        Session::new((engine, source, content), (job, files), (control, live), recorder);
+        Session::new((engine, source, content), (job, files), (control, live), (recorder, hertz));
     if E::ASYNC && !at_once {
         let wanted = if job.load.serialize_overlap { axes::DYNAMIC } else { wanted };
-        run_queued::<HOT, _, _, _>(&mut session, wanted);
+        run_queued::<LOOPS, _, _, _>(&mut session, wanted);
     } else if !E::ASYNC || E::SOMETIMES_AT_ONCE {
-        run_direct::<HOT, _, _, _>(&mut session, if same { axes::SYNC } else { wanted });
+        run_direct::<LOOPS, _, _, _>(&mut session, if same { axes::SYNC } else { wanted });
     }
     session.finish();
     session.result()
 }
 
 /// Picks the loop for what is measured.
-fn run_direct<const HOT: bool, E: Engine, S: Source, C: Fill>(
+fn run_direct<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
     session: &mut Session<'_, E, S, C>,
     wanted: u32,
 ) {
-    match wanted {
-        axes::BARE if HOT => session.run_direct::<{ axes::BARE }>(),
-        axes::SYNC if HOT => session.run_direct::<{ axes::SYNC }>(),
-        _ => session.run_direct::<{ axes::DYNAMIC }>(),
+    // Constants, so that nothing is compiled for the branches not taken.
+    if const { LOOPS == PACED_LOOP } {
+        return session.run_direct::<{ axes::DYNAMIC | PACED }>();
     }
+    if const { LOOPS == HOT_LOOPS } {
+        match wanted {
+            axes::BARE => return session.run_direct::<{ axes::BARE }>(),
+            axes::SYNC => return session.run_direct::<{ axes::SYNC }>(),
+            _ => {}
+        }
+    }
+    session.run_direct::<{ axes::DYNAMIC }>();
 }
 
 /// Picks the loop for what is measured.
-fn run_queued<const HOT: bool, E: Engine, S: Source, C: Fill>(
+fn run_queued<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
     session: &mut Session<'_, E, S, C>,
     wanted: u32,
 ) {
-    match wanted {
-        axes::BARE if HOT => session.run_queued::<{ axes::BARE }>(),
-        axes::ASYNC if HOT => session.run_queued::<{ axes::ASYNC }>(),
-        _ => session.run_queued::<{ axes::DYNAMIC }>(),
+    // Constants, so that nothing is compiled for the branches not taken.
+    if const { LOOPS == PACED_LOOP } {
+        return session.run_queued::<{ axes::DYNAMIC | PACED }>();
     }
+    if const { LOOPS == HOT_LOOPS } {
+        match wanted {
+            axes::BARE => return session.run_queued::<{ axes::BARE }>(),
+            axes::ASYNC => return session.run_queued::<{ axes::ASYNC }>(),
+            _ => {}
+        }
+    }
+    session.run_queued::<{ axes::DYNAMIC }>();
 }
 
 /// What the job's options ask to be measured. Engines that complete at once have no submission

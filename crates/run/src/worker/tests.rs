@@ -228,7 +228,7 @@ fn run_list<F: FnMut(usize, &Op) -> Outcome>(
         (engine, List(list, 0), Nothing),
         (&job, &mut files),
         (&control, &live),
-        recorder,
+        (recorder, 1),
     );
     if depth == 1 {
         session.run_direct::<{ axes::ASYNC }>();
@@ -388,7 +388,7 @@ fn overlapping_ios_are_serialised() {
         (engine, List(list, 0), Nothing),
         (&job, &mut files),
         (&control, &live),
-        recorder,
+        (recorder, 1),
     );
     session.run_queued::<{ axes::DYNAMIC }>();
     assert_eq!(session.engine.log.len(), 4);
@@ -429,4 +429,25 @@ fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
     assert_eq!(result.recorder.dirs[0].ios, 3_600_000);
     assert_eq!(result.runtime_ns, 3_600_000_000_000);
     assert!(began.elapsed() < std::time::Duration::from_secs(20));
+}
+
+/// The JSON-free heart of the promise: a rate on the virtual clock is kept to the I/O.
+#[test]
+fn a_rate_is_exact_on_the_virtual_clock() {
+    for (depth, rate) in [(1, 1000), (1, 1), (8, 1000), (1, 333_333), (32, 900_000)] {
+        let mut job = on_sim(&[("sim_latency", "constant:1us"), ("sim_channels", "32")]);
+        job.depth.depth = depth;
+        job.pace.rate = [Some(fiord_plan::Rate::Ios(rate)); 3];
+        job.end.time_based = true;
+        job.end.runtime = Some(5_000_000_000);
+        let result = run_plain(&job);
+        assert_eq!(result.error, None);
+        let read = &result.recorder.dirs[0];
+        let wanted = 5 * rate;
+        assert!(read.ios.abs_diff(wanted) <= 1, "{rate} at {depth}: {} I/Os", read.ios);
+        assert_eq!(read.intended.n(), read.ios);
+        assert!(result.runtime_ns.abs_diff(5_000_000_000) < 2000, "{}", result.runtime_ns);
+        // On time: nothing but the device's own microsecond.
+        assert!(read.intended.max() <= 2000, "{}", read.intended.max());
+    }
 }
