@@ -9,7 +9,7 @@ use std::time::Instant;
 use fiord_load::{
     AnyContent, Content, Dir, Io, LoadError, Next, Source, SourceVisitor, with_source,
 };
-use fiord_plan::{BlockSize, EnginePlan, JobPlan, Mix};
+use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
 
 /// Takes this many I/Os and returns nanoseconds for each.
 struct Take(u64);
@@ -51,6 +51,15 @@ fn job(kind: &str) -> Option<JobPlan> {
         "sequential" | "permuted" | "permuted-worst" => {}
         "uniform" => job.load.no_map = true,
         "mix" => job.load.mix = Mix::ReadWrite { read_percent: 70 },
+        "zipf" | "pareto" | "normal" => {
+            let law = match kind {
+                "zipf" => Law::Zipf { theta: 1.2 },
+                "pareto" => Law::Pareto { h: 0.2 },
+                _ => Law::Normal { deviation: 10.0 },
+            };
+            job.load.distribution = Distribution::Skewed(Skew { law, centre: Some(0.5) });
+            job.load.no_map = true;
+        }
         "mapped" => {
             job = JobPlan::plain(EnginePlan::Null, 16 << 30);
             job.load.random = true;
@@ -74,7 +83,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         with_source(&job, Take(n.parse()?))?;
         return Ok(());
     }
-    let kinds = ["sequential", "permuted", "permuted-worst", "uniform", "mix", "mapped", "files"];
+    let kinds = [
+        "sequential",
+        "permuted",
+        "permuted-worst",
+        "uniform",
+        "mix",
+        "zipf",
+        "pareto",
+        "normal",
+        "mapped",
+        "files",
+    ];
     for kind in kinds {
         let job = job(kind).ok_or("no such kind of source")?;
         println!("{kind:16} {:8.2} ns/IO", with_source(&job, Take(20_000_000))?);

@@ -33,6 +33,8 @@ pub enum Purpose {
     Arrival = 32,
     /// Bytes of buffers.
     Content = 6,
+    /// Where hot spots lie.
+    HotSpot = 7,
 }
 
 /// xoshiro256++.

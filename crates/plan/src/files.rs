@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::checks::{self, Access};
+use crate::distribution;
 use crate::facts::FoundKind;
 use crate::filename::{Parts, below, made_up};
 use crate::messages::Messages;
@@ -332,6 +333,10 @@ pub(crate) fn target(
 /// `file_service_type`.
 fn service(job: Reading, messages: &mut Messages) -> FileService {
     let (word, suffix) = job.word("file_service_type").unwrap_or(("roundrobin", None));
+    if matches!(word, "zipf" | "pareto" | "normal") {
+        return distribution::of_files(job, word, suffix.as_deref(), messages)
+            .map_or(FileService::RoundRobin(1), FileService::Skewed);
+    }
     let each = match suffix.as_deref().map(|s| s.trim().parse::<u32>()) {
         None => 1,
         Some(Ok(n)) if n > 0 => n,

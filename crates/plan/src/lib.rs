@@ -11,6 +11,7 @@ mod checks;
 mod content;
 mod cpus;
 mod depth;
+pub mod distribution;
 mod engine;
 pub mod facts;
 mod filename;
@@ -36,6 +37,7 @@ mod steady;
 mod survey;
 pub mod system;
 
+pub use distribution::{Distribution, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip, skew_of};
 pub use facts::{Facts, Found, FoundKind};
 pub use model::*;
 pub use resolve::{Resolved, Terms, resolve};

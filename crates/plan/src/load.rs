@@ -4,6 +4,7 @@ use fiord_job::number;
 use fiord_job::option::def::Unit;
 
 use crate::blocks;
+use crate::distribution::{self, Distribution};
 use crate::messages::Messages;
 use crate::model::{BlockSize, Generator, Load, Mix, Sequencer, Step};
 use crate::reading::Reading;
@@ -92,6 +93,11 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
 pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Messages) -> Load {
     let (mix, random) = mix(job);
     let every = |name: &str| job.count32(name).unwrap_or(0);
+    // A wrong one is an error in a sequential job too.
+    let distribution = match (distribution::of_offsets(job, messages), random) {
+        (distribution, true) => distribution,
+        (_, false) => Distribution::Even,
+    };
     Load {
         mix,
         random,
@@ -104,8 +110,11 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         blocks: blocks.clone(),
         align: blocks::align(job, blocks),
         unaligned: job.flag("bs_unaligned"),
-        // Blocks that do not lie on a grid cannot be remembered on one.
-        no_map: job.flag("norandommap") || job.is_set("ba"),
+        // Blocks that do not lie on a grid cannot be remembered on one, and a spread that is not even
+        // comes back to some blocks before it has been to others.
+        no_map: job.flag("norandommap") || job.is_set("ba") || distribution != Distribution::Even,
+        distribution,
+        strided: distribution::strided(job, messages),
         generator: match job.plain_word("random_generator") {
             "lfsr" => Generator::Lfsr,
             "tausworthe64" => Generator::Tausworthe64,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use fiord_job::option::value::PatternPart;
 
+use crate::distribution::{Distribution, Skew, Strided};
+
 /// A whole invocation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -231,12 +233,14 @@ pub struct FilePlan {
 }
 
 /// Which file is next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileService {
     /// In turn, each for this many I/Os.
     RoundRobin(u32),
     /// At random, each for this many I/Os.
     Random(u32),
+    /// Some files get more than others.
+    Skewed(Skew),
     /// One is finished before the next is begun.
     Sequential,
 }
@@ -364,6 +368,11 @@ pub enum Dir {
     Trim = 2,
 }
 
+impl Dir {
+    /// All, in the order of their indexes.
+    pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
+}
+
 /// Which I/Os a job makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
@@ -383,7 +392,11 @@ pub struct Load {
     pub align: [u64; 3],
     /// `bs_unaligned`: any byte in a range, not only multiples of the minimum.
     pub unaligned: bool,
-    /// `norandommap`: draw offsets without remembering.
+    /// `random_distribution`, only with `random`.
+    pub distribution: Distribution,
+    /// `zonemode=strided`.
+    pub strided: Option<Strided>,
+    /// `norandommap`, or a distribution that is not even: draw offsets without remembering.
     pub no_map: bool,
     /// `random_generator`.
     pub generator: Generator,

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::distribution::Distribution;
 use crate::model::*;
 
 impl JobPlan {
@@ -87,6 +88,8 @@ impl JobPlan {
                 blocks: [BlockSize::Fixed(4096), BlockSize::Fixed(4096), BlockSize::Fixed(4096)],
                 align: [4096; 3],
                 unaligned: false,
+                distribution: Distribution::Even,
+                strided: None,
                 no_map: false,
                 generator: Generator::Tausworthe,
                 seed: 0x89,

@@ -14,7 +14,9 @@ use crate::model::{Identity, JobPlan, Plan, Start};
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
-use crate::{blocks, content, depth, engine, finish, load, open, pace, process, record};
+use crate::{
+    blocks, content, depth, distribution, engine, finish, load, open, pace, process, record,
+};
 use crate::{reporting, seeds, start};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
@@ -214,6 +216,7 @@ impl Run<'_> {
         let paths = common.naming.paths(instance);
         let planned = files::plan(*job, paths, instance, wanted, *usage, survey, messages);
         checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
+        distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = common.template.clone();
         plan.identity.instance = instance;
         plan.identity.index = index;

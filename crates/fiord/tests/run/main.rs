@@ -8,6 +8,7 @@ mod layout;
 mod order;
 mod output;
 mod pace;
+mod places;
 mod steady;
 mod wrong;
 mod wrong_inputs;

@@ -3,7 +3,7 @@
 use fiord_plan::Dir;
 
 use super::general::General;
-use super::plain::{Permuted, Sequential, Uniform};
+use super::plain::{Permuted, Sequential, Uneven, Uniform};
 use crate::{Next, Source};
 
 /// A source whose kind is found at each call, by a branch that is always the same: for loops that
@@ -14,6 +14,8 @@ pub enum AnySource {
     Sequential(Sequential),
     /// Any block at any time.
     Uniform(Uniform),
+    /// Some blocks more often than others.
+    Uneven(Uneven),
     /// Every block once, in random order.
     Permuted(Permuted),
     /// Everything else.
@@ -26,6 +28,7 @@ impl Source for AnySource {
         match self {
             AnySource::Sequential(source) => source.next(),
             AnySource::Uniform(source) => source.next(),
+            AnySource::Uneven(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
             AnySource::General(source) => source.next(),
         }
@@ -43,6 +46,7 @@ impl Source for AnySource {
         match self {
             AnySource::Sequential(source) => source.restart(),
             AnySource::Uniform(source) => source.restart(),
+            AnySource::Uneven(source) => source.restart(),
             AnySource::Permuted(source) => source.restart(),
             AnySource::General(source) => source.restart(),
         }

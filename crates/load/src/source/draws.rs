@@ -1,10 +1,11 @@
 //! Random offsets in one file: with or without memory of what was visited.
 
-use fiord_plan::{Dir, FilePlan, Generator, Load};
+use fiord_plan::{Dir, Distribution, Generator, Load};
 
 use super::bitmap::Bitmap;
 use super::permute::Permutation;
 use super::sizes::Sizes;
+use super::spread::{Sequence, Skewed, Zoned};
 use crate::rng::{Purpose, Rng};
 
 /// What the draws in all files of a job share.
@@ -18,6 +19,8 @@ pub struct Rules {
     unit: u64,
     seed: u64,
     repeat: bool,
+    distribution: Distribution,
+    sequence: Option<Sequence>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,48 @@ impl Rules {
             Kind::PerDirection
         };
         let unit = used.iter().map(|&i| min[i]).min().unwrap_or(1).max(1);
-        Rules { kind, min, align, unit, seed: load.seed, repeat: load.repeat }
+        let distribution = load.distribution.clone();
+        let sequence = match &distribution {
+            Distribution::Sequence { blocks, stride } => Some(Sequence::new(blocks, *stride)),
+            _ => None,
+        };
+        let (seed, repeat) = (load.seed, load.repeat);
+        Rules { kind, min, align, unit, seed, repeat, distribution, sequence }
+    }
+
+    /// A pass begins.
+    pub fn begin_pass(&mut self) {
+        if let Some(sequence) = &mut self.sequence {
+            sequence.rewind();
+        }
+    }
+
+    /// Places for blocks of a direction in a range.
+    #[inline]
+    fn places(&self, d: usize, len: u64) -> Option<u64> {
+        Some(len.checked_sub(self.min[d])? / self.align[d] + 1)
+    }
+
+    /// What draws the offsets in a file where they are not spread evenly, by direction.
+    fn spread(&self, len: u64, index: usize) -> Option<Memory> {
+        let places = |d: usize| self.places(d, len).unwrap_or(1);
+        match &self.distribution {
+            Distribution::Even => None,
+            Distribution::Skewed(skew) => {
+                let new = |d: usize| Skewed::new(*skew, places(d), self.seed, index as u64);
+                let mut all: Vec<Skewed> = Vec::with_capacity(3);
+                for d in 0..3 {
+                    let same = all.iter().find(|s| s.blocks() == places(d)).cloned();
+                    all.push(same.unwrap_or_else(|| new(d)));
+                }
+                Some(Memory::Skewed(all.into()))
+            }
+            Distribution::Zoned(zones) => {
+                let new = |d: usize| Zoned::new(&zones[d], len, places(d), self.align[d]);
+                Some(Memory::Zoned((0..3).map(new).collect()))
+            }
+            Distribution::Sequence { .. } => Some(Memory::Sequence),
+        }
     }
 }
 
@@ -77,6 +121,10 @@ enum Memory {
     Order(Option<Order>),
     Orders([Option<Order>; 3]),
     Map(Bitmap),
+    /// By direction.
+    Skewed(Box<[Skewed]>),
+    Zoned(Box<[Zoned]>),
+    Sequence,
 }
 
 /// A computed order and how much of it is left.
@@ -87,26 +135,55 @@ struct Order {
 }
 
 impl Draws {
-    /// For the file of this index.
-    pub fn new(rules: &Rules, file: &FilePlan, index: usize) -> Self {
-        let memory = match rules.kind {
+    /// For a range of the file of this index.
+    pub fn new(rules: &Rules, len: u64, index: usize) -> Self {
+        let even = || match rules.kind {
             Kind::Free => Memory::None,
             Kind::Shared => Memory::Order(None),
             Kind::PerDirection => Memory::Orders([None, None, None]),
-            Kind::Mapped => Memory::Map(Bitmap::new(file.len / rules.unit)),
+            Kind::Mapped => Memory::Map(Bitmap::new(len / rules.unit)),
         };
-        Draws { memory, len: file.len, stream: index as u64 }
+        let memory = rules.spread(len, index).unwrap_or_else(even);
+        Draws { memory, len, stream: index as u64 }
+    }
+
+    /// Nothing is visited any more, and the range is as long as this: at most as long as it was at
+    /// first.
+    pub fn reach(&mut self, rules: &Rules, len: u64) {
+        self.forget(rules, false);
+        self.len = len;
+        if let Memory::Map(map) = &mut self.memory {
+            map.take(len / rules.unit, u64::MAX);
+        }
     }
 
     /// The next offset for a block of `len` bytes, and how long it may be. `None`: all were visited.
     #[inline]
-    pub fn draw(&mut self, rules: &Rules, dir: Dir, len: u32, rng: &mut Rng) -> Option<(u64, u32)> {
+    pub fn draw(
+        &mut self,
+        rules: &mut Rules,
+        dir: Dir,
+        len: u32,
+        rng: &mut Rng,
+    ) -> Option<(u64, u32)> {
         let d = dir as usize;
         let (min, align) = (rules.min[d], rules.align[d]);
         let order = match &mut self.memory {
             Memory::None => {
-                let places = self.len.checked_sub(min)? / align + 1;
+                let places = rules.places(d, self.len)?;
                 return Some((rng.below(places) * align, len));
+            }
+            Memory::Skewed(all) => {
+                let at = fold(all[d].draw(rng), rules.places(d, self.len)?);
+                return Some((at * align, len));
+            }
+            Memory::Zoned(all) => {
+                let at = fold(all[d].draw(rng), rules.places(d, self.len)?);
+                return Some((at * align, len));
+            }
+            Memory::Sequence => {
+                let block = rules.sequence.as_mut()?.draw(d);
+                return (block < rules.places(d, self.len)?).then_some((block * align, len));
             }
             Memory::Map(map) => return draw_free(map, rules, (self.len, min), len, rng),
             Memory::Order(order) => order,
@@ -128,12 +205,18 @@ impl Draws {
             self.stream = self.stream.wrapping_add(1 << 32);
         }
         match &mut self.memory {
-            Memory::None => {}
+            Memory::None | Memory::Skewed(_) | Memory::Zoned(_) | Memory::Sequence => {}
             Memory::Order(order) => *order = None,
             Memory::Orders(orders) => *orders = [None, None, None],
             Memory::Map(map) => map.clear(),
         }
     }
+}
+
+/// A place of a whole range in one that is cut short.
+#[inline]
+fn fold(at: u64, places: u64) -> u64 {
+    if at < places { at } else { at % places }
 }
 
 /// A free place for a block: a random one, else the next free one behind it, for as many bytes as are

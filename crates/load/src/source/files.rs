@@ -2,6 +2,7 @@
 
 use fiord_plan::{FileService, JobPlan};
 
+use super::spread::SkewedFiles;
 use crate::rng::Rng;
 
 /// The files of a job that are not done.
@@ -21,6 +22,8 @@ pub struct Files {
     /// I/Os of a turn; 0: until the file is done.
     turns: u32,
     random: bool,
+    /// Some files get more than others: the next one is drawn by this.
+    skewed: Option<SkewedFiles>,
     /// With fewer open files than files: which are open.
     open: Option<Vec<bool>>,
 }
@@ -34,7 +37,12 @@ impl Files {
         let (turns, random) = match target.service {
             FileService::RoundRobin(n) => (n.max(1), false),
             FileService::Random(n) => (n.max(1), true),
+            FileService::Skewed(_) => (1, false),
             FileService::Sequential => (0, false),
+        };
+        let skewed = match target.service {
+            FileService::Skewed(skew) => Some(SkewedFiles::new(skew, count as u64, job.load.seed)),
+            _ => None,
         };
         let mut files = Files {
             active: Vec::with_capacity(limit),
@@ -45,6 +53,7 @@ impl Files {
             turn: 0,
             turns,
             random,
+            skewed,
             open: (limit < count).then(|| vec![false; count]),
         };
         files.begin_pass(rng);
@@ -66,7 +75,12 @@ impl Files {
     }
 
     fn start_turn(&mut self, rng: &mut Rng) {
-        if self.random {
+        if let Some(skewed) = &self.skewed {
+            // A file that is done or not yet in service leaves its I/O to the next one that is.
+            let file = skewed.draw(rng);
+            let at = self.active.partition_point(|&f| f < file);
+            self.at = if at < self.active.len() { at } else { 0 };
+        } else if self.random {
             self.at = rng.below(self.active.len() as u64) as usize;
         } else if self.at >= self.active.len() {
             self.at = 0;

@@ -52,7 +52,7 @@ impl General {
         let one_by_one = job.target.service == FileService::Sequential && count > 1
             || (job.target.open_files as usize) < count;
         let motion = Motion::new(job, sizes, limits.timed(), one_by_one);
-        let quota = one_by_one && load.random;
+        let quota = one_by_one && (load.random || load.strided.is_some());
         let plans = job.target.files.iter().enumerate();
         Ok(General {
             limits,

@@ -7,20 +7,25 @@ mod draws;
 mod files;
 mod flushes;
 mod general;
+mod laws;
 mod limits;
 mod permute;
 mod place;
 mod plain;
+mod ranks;
 mod sizes;
+mod spread;
+mod strided;
 #[cfg(test)]
 mod tests;
 
 pub use any::AnySource;
-use fiord_plan::{BlockSize, Dir, FilePlan, JobPlan, Mix, Step};
+use fiord_plan::{BlockSize, Dir, Distribution, FilePlan, JobPlan, Mix, Step};
 use flushes::Flushes;
 use general::General;
 use limits::Asked;
-use plain::{Permuted, Region, Sequential, Uniform};
+use plain::{Permuted, Region, Sequential, Uneven, Uniform};
+use spread::Skewed;
 
 use crate::rng::{Purpose, Rng};
 use crate::{LoadError, Source};
@@ -41,11 +46,12 @@ pub trait SourceVisitor {
 /// With `time_based` and a `runtime` there is no end: the caller stops asking. Runtime and ramps are
 /// the caller's.
 ///
-/// The visitor is instantiated for three plain sources and a general one.
+/// The visitor is instantiated for four plain sources and a general one.
 pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out, LoadError> {
     Ok(match any_source(job)? {
         AnySource::Sequential(source) => visitor.visit(source),
         AnySource::Uniform(source) => visitor.visit(source),
+        AnySource::Uneven(source) => visitor.visit(source),
         AnySource::Permuted(source) => visitor.visit(source),
         AnySource::General(source) => visitor.visit(*source),
     })
@@ -61,6 +67,10 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
         return Ok(AnySource::Sequential(Sequential::new(region)));
     }
     let rng = Rng::new(load.seed, Purpose::Offset, 0);
+    if let Distribution::Skewed(skew) = load.distribution {
+        let skewed = Skewed::new(skew, region.blocks, load.seed, 0);
+        return Ok(AnySource::Uneven(Uneven::new(region, skewed, rng)));
+    }
     Ok(if load.no_map {
         AnySource::Uniform(Uniform::new(region, rng))
     } else {
@@ -83,6 +93,10 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     let blocks = file.len.checked_div(u64::from(block)).filter(|&n| n > 0)?;
     let random =
         load.random_percent[dir as usize] == 100 && load.align[dir as usize] == u64::from(block);
+    let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
+    if load.strided.is_some() || !spread {
+        return None;
+    }
     if load.step != Step::None || Flushes::any(load) || (load.random && !random) {
         return None;
     }

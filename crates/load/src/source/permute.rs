@@ -63,11 +63,56 @@ impl Permutation {
     }
 }
 
+/// A keyed bijection of `0 .. n`: spreads ranks over a range, the first one to a given place.
+#[derive(Debug, Clone)]
+pub struct Scatter {
+    n: u64,
+    mask: u64,
+    shift: u32,
+    keys: [u64; 3],
+    /// Added, modulo `n`.
+    turn: u64,
+}
+
+impl Scatter {
+    /// Of `0 .. n`, `n` at least 1; 0 goes to `first`.
+    pub fn new(n: u64, first: u64, rng: &mut Rng) -> Self {
+        let n = n.max(1);
+        let bits = 64 - (n - 1).leading_zeros();
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        let keys = [rng.draw() & mask, rng.draw() | 1, rng.draw() | 1];
+        let mut scatter = Scatter { n, mask, shift: bits.div_ceil(2), keys, turn: 0 };
+        let zero = scatter.place(0);
+        scatter.turn = if first >= zero { first - zero } else { first + (n - zero) };
+        scatter
+    }
+
+    /// Where a rank below `n` is: values that are not below `n` are mixed again until one is
+    /// (fewer than two rounds on average).
+    #[inline]
+    pub fn place(&self, rank: u64) -> u64 {
+        let mut x = rank;
+        loop {
+            x ^= self.keys[0];
+            x ^= x >> self.shift;
+            x = x.wrapping_mul(self.keys[1]) & self.mask;
+            x ^= x >> self.shift;
+            x = x.wrapping_mul(self.keys[2]) & self.mask;
+            x ^= x >> self.shift;
+            if x < self.n {
+                break;
+            }
+        }
+        let (sum, wrapped) = x.overflowing_add(self.turn);
+        if wrapped || sum >= self.n { sum.wrapping_sub(self.n) } else { sum }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::Permutation;
+    use super::{Permutation, Scatter};
     use crate::rng::{Purpose, Rng};
 
     fn order(n: u64, seed: u64) -> Permutation {
@@ -85,6 +130,17 @@ mod tests {
                     let x = order.draw() as usize;
                     prop_assert!(!std::mem::replace(&mut seen[x], true));
                 }
+            }
+        }
+
+        #[test]
+        fn ranks_are_spread_over_all_places(n in 1u64..5000, first: u64, seed: u64) {
+            let scatter =
+                Scatter::new(n, first % n, &mut Rng::new(seed, Purpose::HotSpot, 0));
+            prop_assert_eq!(scatter.place(0), first % n);
+            let mut seen = vec![false; n as usize];
+            for rank in 0..n {
+                prop_assert!(!std::mem::replace(&mut seen[scatter.place(rank) as usize], true));
             }
         }
 

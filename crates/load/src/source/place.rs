@@ -1,9 +1,10 @@
 //! Where in a file the next I/O goes.
 
-use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step};
+use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
 
 use super::draws::{Draws, Rules};
 use super::sizes::Sizes;
+use super::strided::Zones;
 use crate::rng::{Purpose, Rng};
 
 /// How a job moves through its files.
@@ -28,6 +29,7 @@ pub struct Motion {
     pairs: bool,
     /// A map that is full is emptied: the file is never done.
     refills: bool,
+    strided: Option<Strided>,
     rules: Rules,
     sizes: [Sizes; 3],
     /// I/Os so far.
@@ -48,6 +50,8 @@ pub struct Place {
     draws: Draws,
     /// `trimwrite`: trimmed and to be written.
     trimmed: Option<(u64, u32)>,
+    /// `zonemode=strided`.
+    zones: Option<Zones>,
 }
 
 impl Motion {
@@ -82,6 +86,7 @@ impl Motion {
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
             refills: timed && !one_by_one,
+            strided: load.strided,
             rules: Rules::new(load, &sizes),
             sizes,
             count: 0,
@@ -94,11 +99,16 @@ impl Motion {
     /// All files are before us again.
     pub fn begin_pass(&mut self, places: &mut [Place]) {
         self.moved = 0;
+        self.rules.begin_pass();
         for place in places {
             place.next = [0; 3];
             place.last = [None; 3];
             place.trimmed = None;
             place.draws.forget(&self.rules, true);
+            if let Some(zones) = &mut place.zones {
+                zones.rewind();
+                place.draws.reach(&self.rules, zones.room(place.len));
+            }
         }
     }
 
@@ -108,7 +118,15 @@ impl Motion {
             && let Some(block) = place.trimmed.take()
         {
             self.moved += u64::from(block.1);
+            if let Some(zones) = &mut place.zones {
+                zones.count(block.1);
+            }
             return Some(block);
+        }
+        if let Some(zones) = &mut place.zones
+            && zones.turn(place.len)
+        {
+            place.enter_zone(&self.rules);
         }
         let d = dir as usize;
         let drawn = self.sizes[d].draw(&mut self.size_rng);
@@ -125,6 +143,9 @@ impl Motion {
             return None;
         }
         self.count += 1;
+        if let Some(zones) = &mut place.zones {
+            zones.count(len);
+        }
         place.last[d] = Some(at);
         place.next[d] = at + u64::from(len);
         let block = (place.start + at, len);
@@ -138,14 +159,19 @@ impl Motion {
 
     fn sequential(&self, place: &Place, d: usize) -> Option<u64> {
         let mut at = place.next[d];
-        if self.stops_at_end && at >= place.len {
+        if self.stops_at_end && at >= place.len && place.zones.is_none() {
             return None;
         }
-        if at != 0 && self.skip != 0 {
+        if self.skip != 0 && at != place.zones.as_ref().map_or(0, Zones::start) {
             at = match at.checked_add_signed(self.skip) {
                 Some(at) => at,
                 None => place.len.saturating_add_signed(self.skip),
             };
+        }
+        if let Some(zones) = &place.zones {
+            // Where the file ends within a zone, it is done.
+            let at = if at >= zones.end() { zones.start() } else { at };
+            return (at < place.len).then_some(at);
         }
         match at < place.len {
             true => Some(at),
@@ -160,18 +186,22 @@ impl Motion {
                 if let Some(last) = place.last[d] {
                     return Some((last, len));
                 }
-            } else if place.next[d] + u64::from(self.sizes[d].min()) <= place.len {
+            } else if place.next[d] + u64::from(self.sizes[d].min()) <= place.end() {
                 return Some((place.next[d], len));
             } else if self.moved >= self.wraps_from {
                 return Some((0, len));
             }
         }
-        let drawn = place.draws.draw(&self.rules, dir, len, &mut self.offset_rng);
-        if drawn.is_some() || !self.refills {
-            return drawn;
+        let zone = place.zones.as_ref().map_or(0, Zones::start);
+        let mut drawn = place.draws.draw(&mut self.rules, dir, len, &mut self.offset_rng);
+        // A zone that lies in the file as a whole is gone through again until enough is moved.
+        let again = self.refills || place.zones.as_ref().is_some_and(|z| z.end() <= place.len);
+        if drawn.is_none() && again {
+            place.draws.forget(&self.rules, false);
+            self.rules.begin_pass();
+            drawn = place.draws.draw(&mut self.rules, dir, len, &mut self.offset_rng);
         }
-        place.draws.forget(&self.rules, false);
-        place.draws.draw(&self.rules, dir, len, &mut self.offset_rng)
+        drawn.map(|(at, len)| (zone + at, len))
     }
 
     /// Whether the next offset is a random one.
@@ -190,14 +220,33 @@ impl Motion {
 impl Place {
     /// At the start of the file of this index.
     pub fn new(motion: &Motion, file: &FilePlan, index: usize) -> Self {
+        let zones = motion.strided.map(|plan| Zones::new(plan, file.len));
+        let reach = zones.as_ref().map_or(file.len, |zones| zones.room(file.len));
         Place {
             start: file.offset,
             len: file.len,
             last: [None; 3],
             next: [0; 3],
-            draws: Draws::new(&motion.rules, file, index),
+            draws: Draws::new(&motion.rules, reach, index),
             trimmed: None,
+            zones,
         }
+    }
+
+    /// The present zone begins.
+    #[cold]
+    fn enter_zone(&mut self, rules: &Rules) {
+        if let Some(zones) = &self.zones {
+            self.next = [zones.start(); 3];
+            self.last = [None; 3];
+            self.draws.reach(rules, zones.room(self.len));
+        }
+    }
+
+    /// Where I/O that goes on in sequence ends: that of the zone, else of the file.
+    #[inline]
+    fn end(&self) -> u64 {
+        self.zones.as_ref().map_or(self.len, |zones| zones.end().min(self.len))
     }
 
     /// Bytes of the region.

@@ -4,6 +4,7 @@
 use fiord_plan::Dir;
 
 use super::permute::Permutation;
+use super::spread::Skewed;
 use crate::rng::Rng;
 use crate::{Io, Next, Source};
 
@@ -144,6 +145,40 @@ impl Source for Uniform {
     }
 
     /// Goes on drawing: a loop over the same numbers would visit the same blocks.
+    fn restart(&mut self) {
+        self.left = self.region.ios;
+    }
+}
+
+/// Any block at any time, some more often than others (`random_distribution=zipf`, `pareto`,
+/// `normal`).
+#[derive(Debug, Clone)]
+pub struct Uneven {
+    region: Region,
+    skewed: Skewed,
+    rng: Rng,
+    left: u64,
+}
+
+impl Uneven {
+    /// Draws from `rng`.
+    pub fn new(region: Region, skewed: Skewed, rng: Rng) -> Self {
+        Uneven { region, skewed, rng, left: region.ios }
+    }
+}
+
+impl Source for Uneven {
+    #[inline]
+    fn next(&mut self) -> Next {
+        if self.left == 0 {
+            return Next::End;
+        }
+        self.left -= 1;
+        let block = self.skewed.draw(&mut self.rng);
+        self.region.io(self.region.start + block * u64::from(self.region.block))
+    }
+
+    /// Goes on drawing.
     fn restart(&mut self) {
         self.left = self.region.ios;
     }

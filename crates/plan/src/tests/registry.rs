@@ -4,12 +4,13 @@ use fiord_job::option::def::{Scope, Support};
 use fiord_job::option::table;
 
 /// Every module that reads options.
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     include_str!("../blocks.rs"),
     include_str!("../checks.rs"),
     include_str!("../content.rs"),
     include_str!("../cpus.rs"),
     include_str!("../depth.rs"),
+    include_str!("../distribution.rs"),
     include_str!("../engine.rs"),
     include_str!("../files.rs"),
     include_str!("../finish.rs"),
@@ -30,8 +31,7 @@ const SOURCES: [&str; 21] = [
 
 /// Options that the language itself has used up, or that have one value only until their other
 /// words are built.
-const ELSEWHERE: [&str; 6] =
-    ["name", "kb_base", "profile", "zonemode", "random_distribution", "dataplacement"];
+const ELSEWHERE: [&str; 4] = ["name", "kb_base", "profile", "dataplacement"];
 
 #[test]
 fn every_built_option_is_read() {

@@ -164,12 +164,12 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::Words {
             words: &[
                 Word::new("random", "every block is as likely as any other"),
-                Word::later("zipf", "few blocks get most of the I/O: `zipf:THETA[:CENTRE]`"),
-                Word::later("pareto", "the same by another law: `pareto:POWER[:CENTRE]`"),
-                Word::later("normal", "a bell around a centre: `normal:DEVIATION[:CENTRE]`"),
-                Word::later("zoned", "shares of the I/O to shares of the range: `zoned:60/10:40/90`"),
-                Word::later("zoned_abs", "shares of the I/O to sizes: `zoned_abs:60/20g:40/100g`"),
-                Word::later("sequence", "these block numbers over and over: `sequence:2,0,1`"),
+                Word::new("zipf", "few blocks get most of the I/O: `zipf:THETA[:CENTRE]`"),
+                Word::new("pareto", "the same by another law: `pareto:POWER[:CENTRE]`"),
+                Word::new("normal", "a bell around a centre: `normal:DEVIATION[:CENTRE]`"),
+                Word::new("zoned", "shares of the I/O to shares of the range: `zoned:60/10:40/90`"),
+                Word::new("zoned_abs", "shares of the I/O to sizes: `zoned_abs:60/20g:40/100g`"),
+                Word::new("sequence", "these block numbers over and over: `sequence:2,0,1`"),
             ],
             suffix: Suffix::Text,
         },
@@ -185,8 +185,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "random_sequence_stride=1",
     )
     .default("0")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "percentage_random",
         Kind::Ints { min: 0, max: 100, unit: Unit::Percent },

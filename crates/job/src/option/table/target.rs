@@ -103,10 +103,10 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::Words {
             words: &[
                 Word::new("random", "any open file, evenly"),
-                Word::later("zipf", "by a Zipf distribution over the files"),
-                Word::later("pareto", "by a Pareto distribution over the files"),
-                Word::later("normal", "by a normal distribution over the files"),
-                Word { means: Some("normal"), ..Word::later("gauss", "") },
+                Word::new("zipf", "by a Zipf distribution over the files"),
+                Word::new("pareto", "by a Pareto distribution over the files"),
+                Word::new("normal", "by a normal distribution over the files"),
+                Word::alias("gauss", "normal"),
                 Word::new("roundrobin", "one after the other"),
                 Word::new("sequential", "one is finished before the next is begun"),
             ],
@@ -194,7 +194,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "zonemode",
         Kind::words(&[
             Word::new("none", "the target has no zones"),
-            Word::later("strided", "I/O stays in a zone for `zonesize` bytes, then skips"),
+            Word::new("strided", "I/O stays in a zone for `zonesize` bytes, then skips"),
             Word::later("zbd", "a zoned block device: sequential writes within a zone"),
         ]),
         "How the target is divided into zones. Without zones the other zone options have no effect.",
@@ -207,8 +207,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "The size of a zone of `zonemode=strided`, of which `zonesize` bytes are used.",
         "zonerange=256m",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "zonesize",
         Kind::BYTES64,
@@ -216,8 +215,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          zones of the device (`zbd`).",
         "zonesize=64m",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "zonecapacity",
         Kind::BYTES64,
@@ -233,8 +231,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "The bytes left out between two zones of `zonemode=strided`.",
         "zoneskip=192m",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "read_beyond_wp",
         Kind::Bool,

@@ -1,6 +1,8 @@
 //! Whole sources, driven as a worker drives them.
 
 mod promises;
+mod spread;
+mod strided;
 mod totals;
 
 use fiord_plan::*;
@@ -51,7 +53,7 @@ fn service(text: &str) -> FileService {
         "random" => FileService::Random(number.parse().unwrap()),
         "roundrobin" => FileService::RoundRobin(number.parse().unwrap()),
         "sequential" => FileService::Sequential,
-        _ => panic!("{word}"),
+        _ => FileService::Skewed(skew_of(text).unwrap()),
     }
 }
 
@@ -86,10 +88,43 @@ fn load_word(load: &mut Load, name: &str, value: &str) {
         "sync_file_range" => {
             load.sync_file_range = Some((value.split_once(':').unwrap().1.parse().unwrap(), 2));
         }
+        "random_distribution" => {
+            load.distribution = distribution(value);
+            load.no_map = true;
+        }
+        "strided" => {
+            let parts: Vec<u64> = value.split(':').map(bytes).collect();
+            let skip = ZoneSkip::Bytes(parts[2]);
+            load.strided = Some(Strided { transfer: parts[0], range: parts[1], skip });
+        }
         "random_generator" => load.generator = Generator::Lfsr,
         "randrepeat" => load.repeat = number() == 1,
         "seed" => load.seed = number().into(),
         _ => panic!("{name}"),
+    }
+}
+
+fn distribution(text: &str) -> Distribution {
+    let (word, rest) = text.split_once(':').unwrap();
+    let zone = |part: &str| {
+        let (share, size) = part.split_once('/').unwrap();
+        let size = match word {
+            "zoned" => ZoneSize::Percent(size.parse().unwrap()),
+            _ => ZoneSize::Bytes(bytes(size)),
+        };
+        ZoneShare { share: share.parse().unwrap(), size }
+    };
+    match word {
+        "zoned" | "zoned_abs" => {
+            let lists: Vec<&str> = rest.split(',').collect();
+            let list = |i: usize| lists.get(i).unwrap_or(&lists[lists.len() - 1]);
+            Distribution::Zoned(std::array::from_fn(|i| list(i).split(':').map(zone).collect()))
+        }
+        "sequence" | "strides" => Distribution::Sequence {
+            blocks: rest.split(',').map(|n| n.parse().unwrap()).collect(),
+            stride: word == "strides",
+        },
+        _ => Distribution::Skewed(skew_of(text).unwrap()),
     }
 }
 

@@ -1,0 +1,85 @@
+//! Where I/O goes: distributions, zones, skewed files, through the binary.
+
+use crate::fiord::Place;
+
+const RANDOM: &str =
+    "--output-format=json --name=a --filename=f --ioengine=null --rw=randread --bs=4k --size=1g";
+
+#[test]
+fn every_distribution_does_all_its_ios() {
+    let place = Place::new();
+    for distribution in [
+        "zipf:1.2",
+        "zipf:0.8:0.25",
+        "pareto:0.2",
+        "normal:10:0.5",
+        "zoned:60/10:30/20:10/70",
+        "zoned_abs:60/100m:40/200m",
+        "sequence:2,0,1",
+    ] {
+        let ran = place.run(&format!("{RANDOM} --random_distribution={distribution}"));
+        assert_eq!(ran.status, Some(0), "{distribution}: {ran:?}");
+        assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 262_144, "{distribution}");
+    }
+    let ran = place.run(&format!(
+        "{RANDOM} --filename=a:b:c --file_service_type=gauss:10 --random_distribution=zipf:1.2"
+    ));
+    assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 262_144);
+}
+
+#[test]
+fn strides_move_what_they_are_asked_for() {
+    let place = Place::new();
+    for (words, ios) in [
+        ("--rw=read --zonerange=16k --zonesize=8k", 16),
+        ("--rw=write --zonerange=16k --zonesize=8k --zoneskip=4k", 7),
+        ("--rw=randread --zonesize=16k --zoneskip=1z", 16),
+        ("--rw=randrw --zonesize=8k --zoneskip=25%", 16),
+    ] {
+        let ran = place.run(&format!(
+            "--output-format=json --name=a --filename=f --ioengine=null --bs=4k --size=64k \
+             --zonemode=strided {words}"
+        ));
+        let report = ran.json();
+        let job = &report["jobs"][0];
+        let count = |dir: &str| job[dir]["total_ios"].as_u64().unwrap_or(0);
+        assert_eq!(count("read") + count("write"), ios, "{words}: {ran:?}");
+    }
+}
+
+/// On a real file the bytes are where the zones are.
+#[test]
+fn strides_leave_out_what_lies_between() {
+    let place = Place::new();
+    place.write("f", vec![0; 64 << 10]);
+    let ran = place.run(
+        "--name=a --filename=f --rw=write --bs=4k --size=64k --io_size=32k --zonemode=strided \
+         --zonesize=8k --zoneskip=8k --buffer_pattern=0x5a --ioengine=psync",
+    );
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let bytes = std::fs::read(place.path("f")).unwrap();
+    for (block, bytes) in bytes.chunks(4096).enumerate() {
+        let written = if block % 4 < 2 { 0x5a } else { 0 };
+        assert!(bytes.iter().all(|b| *b == written), "block {block}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_with_its_place() {
+    let place = Place::new();
+    for (option, message) in [
+        ("random_distribution=zipf:1", "zipf theta must be different than 1.0"),
+        ("random_distribution=zoned:50/50:40/50", "add up to 100"),
+        ("random_distribution=sequence:999999999", "out of bounds"),
+        ("file_service_type=pareto:2", "pareto input out of range"),
+        ("zonesize=8k", "no effect without a `zonemode`"),
+    ] {
+        place.write(
+            "x.fio",
+            format!("[a]\nioengine=null\nfilename=f\nrw=randread\nsize=1g\n{option}\n"),
+        );
+        let ran = place.run("x.fio");
+        assert_eq!(ran.status, Some(1), "{option}: {ran:?}");
+        assert!(ran.err.contains(message) && ran.err.contains("x.fio:6"), "{}", ran.err);
+    }
+}

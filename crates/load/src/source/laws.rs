@@ -1,0 +1,185 @@
+//! The closed forms of the skewed distributions, as sums over the first ranks. Used while a table is
+//! built, never for an I/O.
+
+use std::f64::consts::{PI, SQRT_2};
+
+use fiord_plan::Law;
+
+/// Ranks whose weights are added up one by one; behind them a formula is exact to 1e-15.
+const HEAD: usize = 1024;
+
+/// A law over `n` ranks: what the first of them get together. For [`Law::Normal`] the ranks are
+/// places, in order.
+#[derive(Debug, Clone)]
+pub struct Sums {
+    n: u64,
+    form: Form,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
+    /// Sums of `k^-theta` up to and with each of the first ranks.
+    Zipf { theta: f64, head: Vec<f64>, total: f64 },
+    /// Shares go with this power of the rank.
+    Power(f64),
+    /// The same from the other end.
+    Mirrored(f64),
+    /// Middle and deviation in ranks, and what lies below the first rank.
+    Normal { middle: f64, deviation: f64, below: f64, inside: f64 },
+}
+
+impl Sums {
+    /// Of a law over `n` ranks, at least 1; `middle`: that of the bell, as a share of the range.
+    pub fn new(law: Law, n: u64, middle: f64) -> Self {
+        let n = n.max(1);
+        let form = match law {
+            Law::Zipf { theta } => zipf(theta, n),
+            Law::Pareto { h } if h <= 0.5 => Form::Power((1.0 - h).ln() / h.ln()),
+            Law::Pareto { h } => Form::Mirrored((1.0 - h).ln() / h.ln()),
+            Law::Normal { deviation } => {
+                let deviation = (deviation / 100.0 * n as f64).max(1.0);
+                let middle = (middle * n as f64).floor().min(n as f64 - 1.0) + 0.5;
+                let below = below((0.0 - middle) / deviation);
+                let inside = self::below((n as f64 - middle) / deviation) - below;
+                Form::Normal { middle, deviation, below, inside }
+            }
+        };
+        Sums { n, form }
+    }
+
+    /// The share of the first `count` ranks.
+    pub fn first(&self, count: u64) -> f64 {
+        if count == 0 {
+            return 0.0;
+        }
+        if count >= self.n {
+            return 1.0;
+        }
+        let at = count as f64 / self.n as f64;
+        match &self.form {
+            Form::Zipf { theta, head, total } => zipf_sum(*theta, head, count) / total,
+            Form::Power(a) => at.powf(*a),
+            Form::Mirrored(a) => -(a * (-at).ln_1p()).exp_m1(),
+            Form::Normal { middle, deviation, below, inside } => {
+                (self::below((count as f64 - middle) / deviation) - below) / inside
+            }
+        }
+    }
+
+    /// Where the weights change fast, in ascending order: a table is to be no coarser than this.
+    pub fn knots(&self) -> Vec<u64> {
+        let mut knots = vec![0, self.n];
+        let mut width = 1;
+        while width < self.n {
+            knots.push(width);
+            width *= 2;
+        }
+        if let Form::Normal { middle, deviation, .. } = self.form {
+            for step in -40..=40 {
+                knots.push((middle + deviation * f64::from(step) / 4.0).max(0.0) as u64);
+            }
+        }
+        knots.retain(|k| *k <= self.n);
+        knots.sort_unstable();
+        knots.dedup();
+        knots
+    }
+}
+
+fn zipf(theta: f64, n: u64) -> Form {
+    let mut sum = 0.0;
+    let head = (1..=n.min(HEAD as u64)).map(|k| {
+        sum += (k as f64).powf(-theta);
+        sum
+    });
+    let head: Vec<f64> = head.collect();
+    let total = zipf_sum(theta, &head, n);
+    Form::Zipf { theta, head, total }
+}
+
+/// `k^-theta` summed over `1 ..= count`: behind the head by the Euler-Maclaurin formula.
+fn zipf_sum(theta: f64, head: &[f64], count: u64) -> f64 {
+    if let Some(sum) = count.checked_sub(1).and_then(|i| head.get(i as usize)) {
+        return *sum;
+    }
+    let (m, k) = (HEAD as f64, count as f64);
+    let power = |x: f64| x.powf(-theta);
+    let integral = match theta {
+        1.0 => (k / m).ln(),
+        // m^(1-theta) * ((k/m)^(1-theta) - 1) / (1-theta), without cancellation.
+        _ => m * power(m) * ((1.0 - theta) * (k / m).ln()).exp_m1() / (1.0 - theta),
+    };
+    let ends = (power(k) - power(m)) / 2.0;
+    let slopes = theta * (power(m) / m - power(k) / k) / 12.0;
+    head.last().copied().unwrap_or(0.0) + integral + ends + slopes
+}
+
+/// The share of a standard normal distribution below `x`.
+fn below(x: f64) -> f64 {
+    let tail = tail(x.abs());
+    if x < 0.0 { tail } else { 1.0 - tail }
+}
+
+/// The share above `x`, which is not negative: by the series of the error function near 0, by its
+/// continued fraction further out (Abramowitz and Stegun 7.1.6 and 7.1.14).
+fn tail(x: f64) -> f64 {
+    let z = x / SQRT_2;
+    if z < 2.5 {
+        let (mut term, mut sum, mut n) = (z, z, 0.0);
+        while term > sum * 1e-17 {
+            n += 1.0;
+            term *= 2.0 * z * z / (2.0 * n + 1.0);
+            sum += term;
+        }
+        return 0.5 - sum * (-z * z).exp() / PI.sqrt();
+    }
+    let fraction = (1..=60).rev().fold(z, |f, k| z + f64::from(k) / 2.0 / f);
+    (-z * z).exp() / (2.0 * PI.sqrt() * fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zipf_sums_are_those_added_up_one_by_one() {
+        for theta in [0.0, 0.5, 0.99, 1.2, 2.0, 5.0] {
+            let n = 100_000;
+            let sums = Sums::new(Law::Zipf { theta }, n, 0.5);
+            let total: f64 = (1..=n).rev().map(|k| (k as f64).powf(-theta)).sum();
+            let mut sum = 0.0;
+            for k in 1..=n {
+                sum += (k as f64).powf(-theta);
+                let off = (sums.first(k) - sum / total).abs();
+                assert!(off < 1e-11, "theta {theta}, {k}: off by {off}");
+            }
+        }
+    }
+
+    /// 80 % to 20 %, and its mirror image.
+    #[test]
+    fn pareto_shares_are_those_of_its_name() {
+        for (h, data, share) in [(0.2, 0.2, 0.8), (0.1, 0.1, 0.9), (0.8, 0.2, 0.8), (0.5, 0.3, 0.3)]
+        {
+            let sums = Sums::new(Law::Pareto { h }, 1_000_000, 0.5);
+            let got = sums.first((data * 1e6) as u64);
+            assert!((got - share).abs() < 1e-9, "{h}: {got}");
+        }
+    }
+
+    /// Values from tables of the normal distribution.
+    #[test]
+    fn the_bell_is_the_tabulated_one() {
+        for (x, share) in [
+            (0.0, 0.5),
+            (1.0, 0.841_344_746_068_542_9),
+            (2.0, 0.977_249_868_051_820_8),
+            (3.0, 0.998_650_101_968_369_9),
+            (3.6, 0.999_840_891_409_842_4),
+            (5.0, 0.999_999_713_348_428_1),
+        ] {
+            assert!((below(x) - share).abs() < 1e-14, "{x}: {}", below(x));
+            assert!((below(-x) - (1.0 - share)).abs() < 1e-14, "-{x}");
+        }
+    }
+}

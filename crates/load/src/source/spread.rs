@@ -1,0 +1,168 @@
+//! Where random offsets go when they are not spread evenly (`random_distribution`).
+//!
+//! A hot spot is found from the seed and the file alone: it stays where it is from pass to pass and
+//! from run to run.
+
+use std::sync::Arc;
+
+use fiord_plan::{Law, Skew, ZoneShare, ZoneSize};
+
+use super::laws::Sums;
+use super::permute::Scatter;
+use super::ranks::Ranks;
+use crate::rng::{Purpose, Rng};
+
+/// Blocks of one size in one range, drawn unevenly.
+#[derive(Debug, Clone)]
+pub struct Skewed {
+    blocks: u64,
+    ranks: Arc<Ranks>,
+    /// Where the ranks are; `None`: in order.
+    scatter: Option<Scatter>,
+}
+
+impl Skewed {
+    /// Over this many blocks, at least 1. `which` tells the files of a job apart.
+    pub fn new(skew: Skew, blocks: u64, seed: u64, which: u64) -> Self {
+        let blocks = blocks.max(1);
+        let sums = Sums::new(skew.law, blocks, skew.centre.unwrap_or(0.5));
+        let scatter = !matches!(skew.law, Law::Normal { .. });
+        let scatter = scatter.then(|| {
+            let mut rng = Rng::new(seed, Purpose::HotSpot, which);
+            let first = rng.below(blocks);
+            let first = skew.centre.map_or(first, |centre| place(centre, blocks));
+            Scatter::new(blocks, first, &mut rng)
+        });
+        Skewed { blocks, ranks: Arc::new(Ranks::new(&sums)), scatter }
+    }
+
+    /// Blocks in the range.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The next block.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        let rank = self.ranks.draw(rng);
+        match &self.scatter {
+            Some(scatter) => scatter.place(rank),
+            None => rank,
+        }
+    }
+}
+
+/// The block at this share of the range; the end is the start again.
+fn place(centre: f64, blocks: u64) -> u64 {
+    ((centre * blocks as f64) as u64) % blocks
+}
+
+/// Which of a job's files is next, unevenly: neighbours of the hottest one are the next hottest.
+#[derive(Debug, Clone)]
+pub struct SkewedFiles {
+    ranks: Ranks,
+    first: u64,
+    files: u64,
+}
+
+impl SkewedFiles {
+    /// Over this many files, at least 1.
+    pub fn new(skew: Skew, files: u64, seed: u64) -> Self {
+        let ranks = Ranks::new(&Sums::new(skew.law, files, skew.centre.unwrap_or(0.5)));
+        let first = match (skew.law, skew.centre) {
+            (Law::Normal { .. }, _) => 0,
+            (_, Some(centre)) => place(centre, files),
+            (_, None) => Rng::new(seed, Purpose::HotSpot, u64::MAX).below(files),
+        };
+        SkewedFiles { ranks, first, files }
+    }
+
+    /// The next file.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u32 {
+        let at = self.first + self.ranks.draw(rng);
+        (if at >= self.files { at - self.files } else { at }) as u32
+    }
+}
+
+/// Shares of the I/O to parts of a range.
+#[derive(Debug, Clone)]
+pub struct Zoned {
+    /// First block and blocks of the zone of each per cent of the I/O.
+    picks: Box<[(u64, u64)]>,
+}
+
+impl Zoned {
+    /// Over a range of so many bytes and whole blocks of this size. No zones: the whole range.
+    pub fn new(zones: &[ZoneShare], len: u64, blocks: u64, block: u64) -> Self {
+        let blocks = blocks.max(1);
+        let mut picks = Vec::with_capacity(100);
+        let mut end = 0.0;
+        let mut bytes = 0u64;
+        let mut from = 0;
+        for zone in zones {
+            let to = match zone.size {
+                ZoneSize::Percent(percent) => {
+                    end += percent;
+                    ((end / 100.0 * len as f64).round() as u64) / block
+                }
+                ZoneSize::Bytes(size) => {
+                    bytes = bytes.saturating_add(size);
+                    bytes / block
+                }
+            };
+            // A zone that holds no whole block gets the block that it begins in.
+            let start = from.min(blocks - 1);
+            let count = to.min(blocks).saturating_sub(start).max(1);
+            picks.extend(std::iter::repeat_n((start, count), zone.share.into()));
+            from = to;
+        }
+        if picks.is_empty() {
+            picks.push((0, blocks));
+        }
+        Zoned { picks: picks.into() }
+    }
+
+    /// The next block.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        let (start, count) = self.picks[rng.below(self.picks.len() as u64) as usize];
+        start + rng.below(count)
+    }
+}
+
+/// These blocks over and over (`sequence`); each direction goes through them on its own, all files
+/// together.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    blocks: Box<[u64]>,
+    stride: u64,
+    at: [usize; 3],
+    base: [u64; 3],
+}
+
+impl Sequence {
+    /// `stride`: each round begins further on.
+    pub fn new(blocks: &[u64], stride: bool) -> Self {
+        let stride = if stride { blocks.len() as u64 } else { 0 };
+        Sequence { blocks: blocks.into(), stride, at: [0; 3], base: [0; 3] }
+    }
+
+    /// From its start again.
+    pub fn rewind(&mut self) {
+        (self.at, self.base) = ([0; 3], [0; 3]);
+    }
+
+    /// The next block of a direction.
+    #[inline]
+    pub fn draw(&mut self, d: usize) -> u64 {
+        let Some(&block) = self.blocks.get(self.at[d]) else { return 0 };
+        let block = self.base[d].saturating_add(block);
+        self.at[d] += 1;
+        if self.at[d] == self.blocks.len() {
+            self.at[d] = 0;
+            self.base[d] = self.base[d].saturating_add(self.stride);
+        }
+        block
+    }
+}

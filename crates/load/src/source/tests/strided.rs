@@ -1,0 +1,93 @@
+//! `zonemode=strided`: the orders are those that fio 3.42 writes to its I/O log for the same job.
+
+use super::{ios, job};
+
+/// Blocks of 4 KiB in the order in which they come.
+fn order(words: &str) -> Vec<u64> {
+    ios(&job(&format!("bs=4k {words}"))).iter().map(|io| io.offset / 4096).collect()
+}
+
+#[test]
+fn sequential_orders_are_those_of_fio() {
+    let lap = [0, 1, 4, 5, 8, 9, 12, 13];
+    let twice = [lap, lap].concat();
+    assert_eq!(order("rw=read size=64k strided=8k:16k:0"), twice);
+    assert_eq!(order("rw=read size=64k strided=8k:8k:8k"), twice);
+    assert_eq!(order("rw=write size=64k strided=8k:16k:0"), twice);
+    assert_eq!(
+        order("rw=read size=64k io_size=128k strided=8k:16k:0"),
+        [&twice[..], &twice].concat()
+    );
+    assert_eq!(order("rw=read size=64k loops=2 strided=8k:16k:0"), [&twice[..], &twice].concat());
+    assert_eq!(order("rw=read size=60k strided=8k:16k:0"), twice[..15]);
+    assert_eq!(order("rw=read size=64k number_ios=12 strided=8k:16k:0"), twice[..12]);
+    assert_eq!(order("rw=read size=64k strided=8k:8k:0"), Vec::from_iter(0..16));
+    // A zone of which a part lies behind the end of the file.
+    assert_eq!(order("rw=read size=64k strided=8k:16k:4k"), [0, 1, 5, 6, 10, 11, 15]);
+    assert_eq!(order("rw=write size=64k strided=8k:16k:4k"), [0, 1, 5, 6, 10, 11, 15]);
+    // More to transfer than the zone holds; not whole blocks; one zone larger than the file.
+    let again = [0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13];
+    assert_eq!(order("rw=read size=64k strided=16k:8k:8k"), again);
+    let thirds = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 4];
+    assert_eq!(order("rw=read size=64k strided=10k:16k:0"), thirds);
+    assert_eq!(order("rw=read size=64k strided=8k:16k:1m"), [0, 1].repeat(8));
+    let skips = [0, 2, 4, 6, 8, 10, 12, 14];
+    assert_eq!(order("rw=read:4k size=64k strided=8k:16k:0"), [skips, skips].concat());
+}
+
+/// A block may cross the end of a zone; the next zone begins where it would.
+#[test]
+fn large_blocks_cross_zones() {
+    let job = job("rw=read bs=16k size=256k strided=8k:8k:0");
+    let starts: Vec<u64> = ios(&job).iter().map(|io| io.offset >> 13).collect();
+    assert_eq!(starts, Vec::from_iter(0..16));
+}
+
+#[test]
+fn random_blocks_stay_in_their_zone_and_come_once_a_visit() {
+    for words in ["rw=randread", "rw=randread bssplit=4k/100", "rw=randread norandommap"] {
+        let order = order(&format!("{words} size=64k io_size=256k strided=16k:16k:16k"));
+        assert_eq!(order.len(), 64);
+        for (visit, blocks) in order.chunks(4).enumerate() {
+            let zone = visit as u64 % 2 * 8;
+            assert!(blocks.iter().all(|b| (zone..zone + 4).contains(b)), "{words}: {order:?}");
+            let mut sorted = blocks.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert!(words.contains("norandommap") || sorted.len() == 4, "{words}: {order:?}");
+        }
+    }
+    // Twice through each zone, and only a part of each.
+    let twice = order("rw=randread size=64k strided=32k:16k:0");
+    let mut first = twice[..4].to_vec();
+    first.sort_unstable();
+    assert_eq!(first, [0, 1, 2, 3]);
+    assert!(twice[4..8].iter().all(|b| *b < 4), "{twice:?}");
+    let part = order("rw=randread size=64k strided=8k:16k:0");
+    assert!(part.chunks(2).enumerate().all(|(i, b)| b.iter().all(|b| b / 4 == i as u64 % 4)));
+}
+
+#[test]
+fn mixes_and_trims_share_the_zone() {
+    let job = job("rw=rw bs=4k size=64k io_size=1m strided=8k:16k:0");
+    for (i, io) in ios(&job).iter().enumerate() {
+        assert_eq!(io.offset / 16384, i as u64 / 2 % 4);
+    }
+    let pairs = order("rw=trimwrite size=64k strided=8k:16k:0");
+    assert_eq!(pairs[..8], [0, 0, 4, 4, 8, 8, 12, 12]);
+}
+
+/// Several files have their own zones, and skew stays within a zone.
+#[test]
+fn each_file_has_its_zones() {
+    let all = ios(&job("rw=read bs=4k size=128k nrfiles=2 strided=8k:16k:0"));
+    for file in 0..2 {
+        let order: Vec<u64> =
+            all.iter().filter(|io| io.file == file).map(|io| io.offset / 4096).collect();
+        assert_eq!(order[..8], [0, 1, 4, 5, 8, 9, 12, 13]);
+    }
+    let hot =
+        order("rw=randread size=64k io_size=4m random_distribution=zipf:2:0.5 strided=16k:16k:0");
+    let middle = hot.iter().filter(|b| **b % 4 == 2).count();
+    assert!(middle > hot.len() / 2, "{middle} of {}", hot.len());
+}
