@@ -12,6 +12,9 @@
 //! | which direction, size, file is next | `source/directions.rs`, `sizes.rs`, `files.rs` |
 //! | sequential, `:N`, `percentage_random`, the end of a file | `source/place.rs` |
 //! | random offsets, with and without a map | `source/draws.rs`, `permute.rs`, `bitmap.rs` |
+//! | `random_distribution`: which block | `source/spread.rs` |
+//! | the laws behind it, and how ranks are drawn without arithmetic | `source/laws.rs`, `ranks.rs` |
+//! | `zonemode=strided` | `source/strided.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
 //! | `fsync=N` and its like | `source/flushes.rs` |
 //! | what is written | [`content`] |

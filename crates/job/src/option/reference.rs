@@ -190,6 +190,6 @@ mod tests {
         assert!(page.contains("| `bs` | all | works |\n"));
         assert!(page.contains("| `rate` | all | not yet |\n"));
         assert!(page.contains("| `thread` | all | accepted: workers are always threads |\n"));
-        assert!(page.contains("| `zonemode` | all | works, without `strided`, `zbd` |\n"));
+        assert!(page.contains("| `zonemode` | all | works, without `zbd` |\n"));
     }
 }
