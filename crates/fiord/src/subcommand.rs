@@ -1,16 +1,18 @@
-//! What fiord has beside fio's command line: `fiord options`.
+//! What fiord has beside fio's command line: `fiord options`, `fiord sweep`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
 
+use std::io::Write;
 use std::path::Path;
 
 use clap::{Parser, Subcommand};
+use fiord_job::load::Machine;
 
 use crate::exit::Exit;
 use crate::sink;
 
-const NAMES: [&str; 1] = ["options"];
+const NAMES: [&str; 2] = ["options", "sweep"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -27,6 +29,8 @@ enum Command {
         #[arg(long)]
         unsupported: bool,
     },
+    /// Run a job at many settings: a table, and the knee.
+    Sweep(fiord_sweep::Args),
 }
 
 /// Runs a subcommand; `None` when the arguments are none.
@@ -43,6 +47,7 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Options { unsupported: false } }) => {
             fiord_job::command::help::options()
         }
+        Ok(Line { command: Command::Sweep(args) }) => return Some(sweep(&args)),
         Err(error) if error.use_stderr() => {
             eprint!("{error}");
             return Some(Exit::Failure);
@@ -50,4 +55,22 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Err(help) => help.to_string(),
     };
     Some(sink::print(&text))
+}
+
+/// `fiord sweep`: this very program runs the points.
+fn sweep(args: &fiord_sweep::Args) -> Exit {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => {
+            sink::complain(&format!("fiord: where this program is cannot be told: {error}\n"));
+            return Exit::Failure;
+        }
+    };
+    let version = fiord_job::version();
+    let streams = (&mut std::io::stdout() as &mut dyn Write, &mut std::io::stderr() as _);
+    match fiord_sweep::run(args, &mut Machine, (program, &version), streams) {
+        fiord_sweep::End::Done => Exit::Success,
+        fiord_sweep::End::Failed => Exit::Failure,
+        fiord_sweep::End::Stopped => Exit::Signalled,
+    }
 }

@@ -10,5 +10,6 @@ mod output;
 mod pace;
 mod places;
 mod steady;
+mod sweep;
 mod wrong;
 mod wrong_inputs;

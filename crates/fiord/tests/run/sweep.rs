@@ -1,0 +1,171 @@
+//! `fiord sweep` on the simulated device: 8 channels of 100 µs are saturated at depth 8.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::fiord::{Place, signal};
+
+const JOB: &str = "[global]\nioengine=sim\nrw=randread\nbs=4k\nsize=1g\ntime_based\nruntime=2\n\
+                   sim_latency=constant:100us\n\n[j]\nsim_channels=8\n";
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("j.fio", JOB);
+    place
+}
+
+fn ran_points(err: &str) -> usize {
+    err.lines().filter(|l| l.starts_with('[')).count()
+}
+
+#[test]
+fn a_climb_stops_where_the_channels_are_all_busy() {
+    let place = place();
+    let line = "sweep j.fio --set iodepth=1,2,4,8,16,32 --until saturated";
+    let ran = place.run(line).ok();
+    assert!(
+        ran.err.starts_with("j: 6 points, at most 12 s; runs are kept in j.sweep\n"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran_points(&ran.err), 5, "the step to 16 showed it: {}", ran.err);
+    assert!(ran.out.contains("\nknee at iodepth=8: 80.00k IOPS, 100.0us mean"), "{}", ran.out);
+    let heading: Vec<&str> = ran.out.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heading, ["iodepth", "IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"]);
+    assert_eq!(ran.out.lines().take_while(|l| !l.is_empty()).count(), 6);
+}
+
+#[test]
+fn every_combination_is_run_once_and_kept() {
+    let place = place();
+    let line = "sweep j.fio --set bs=4k,64k --set iodepth=4,8,16 --format=json";
+    let first = place.run(line).ok();
+    assert_eq!(ran_points(&first.err), 6);
+    let document = first.json();
+    let points = document["points"].as_array().unwrap();
+    assert_eq!(points.len(), 6);
+    assert_eq!(points[5]["settings"]["bs"], "64k");
+    // Two rounds of the channels, but for the first eight I/Os.
+    let mean = points[5]["clat_ns"]["mean"].as_f64().unwrap();
+    assert!((199_900.0..=200_000.0).contains(&mean), "{mean}");
+    let knees = document["knees"].as_array().unwrap();
+    // Latency here knows no size: more bytes an I/O always pay.
+    assert_eq!((knees[0]["along"].as_str(), &knees[0]["at"]), (Some("bs"), &Value::Null));
+    // Again: nothing is run, the same is shown; with one more value only that is run.
+    let again = place.run(line).ok();
+    assert_eq!((ran_points(&again.err), &again.out), (0, &first.out));
+    assert!(again.err.contains("6 done before, nothing left to run"), "{}", again.err);
+    let more = place.run("sweep j.fio --set bs=4k,64k --set iodepth=4,8,16,32 --format=csv").ok();
+    assert_eq!(ran_points(&more.err), 2, "{}", more.err);
+    assert_eq!(more.out.lines().count(), 9);
+    // A point's JSON is what its command gives.
+    let list: Value =
+        serde_json::from_slice(&std::fs::read(place.path("j.sweep/sweep.json")).unwrap()).unwrap();
+    let arguments: Vec<&str> = list["points"][0]["arguments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a.as_str().unwrap())
+        .collect();
+    let by_hand = place.run(&format!("{} --output-format=json+", arguments.join(" "))).ok().json();
+    let kept = std::fs::read(place.path("j.sweep/bs=4k,iodepth=4.json")).unwrap();
+    let kept: Value = serde_json::from_slice(&kept).unwrap();
+    let read = |v: &Value| v["jobs"][0]["read"].clone();
+    assert_eq!(read(&by_hand)["total_ios"], read(&kept)["total_ios"]);
+    assert_eq!(read(&by_hand)["clat_ns"]["bins"], read(&kept)["clat_ns"]["bins"]);
+}
+
+#[test]
+fn a_run_that_did_not_finish_is_run_again() {
+    let place = place();
+    let line = "sweep j.fio --set iodepth=1,2,4";
+    place.run(line).ok();
+    std::fs::remove_file(place.path("j.sweep/iodepth=2.json")).unwrap();
+    place.write("j.sweep/iodepth=4.json", "{\"jobs\"");
+    let ran = place.run(line).ok();
+    assert_eq!(ran_points(&ran.err), 2, "{}", ran.err);
+    assert!(ran.err.contains("3 points, 1 done before"), "{}", ran.err);
+}
+
+#[test]
+fn a_changed_job_is_another_sweep() {
+    let place = place();
+    let line = "sweep j.fio --set iodepth=1,2";
+    place.run(line).ok();
+    place.write("j.fio", JOB.replace("bs=4k", "bs=8k"));
+    let ran = place.run(line);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.err.contains("another job: there --bs=4k, now --bs=8k"), "{}", ran.err);
+    assert!(ran.err.contains("--restart"));
+    assert_eq!(ran_points(&place.run(&format!("{line} --restart")).ok().err), 2);
+    assert_eq!(ran_points(&place.run(&format!("{line} --dir=other")).ok().err), 2);
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_done() {
+    let place = Place::new();
+    let job = "--name=n --ioengine=null --rw=read --size=1g --time_based";
+    // The second point would take a minute.
+    let line = format!("sweep --set runtime=100ms,60 --dir=d -- {job}");
+    let child = place.start(&line);
+    let from = Instant::now();
+    while !place.path("d/runtime=100ms.json").exists() || !place.path("d/unfinished.json").exists()
+    {
+        assert!(from.elapsed() < Duration::from_secs(30), "the first point takes too long");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(128), "{out}{err}");
+    assert!(from.elapsed() < Duration::from_secs(30), "{err}");
+    assert!(out.contains("not all points are done") && err.ends_with("stopped\n"), "{out}{err}");
+    assert_eq!(place.names(), ["d"]);
+    assert!(!place.path("d/unfinished.json").exists() && !place.path("d/runtime=60.json").exists());
+    let again = place.run(&format!("sweep --set runtime=100ms --dir=d -- {job}")).ok();
+    assert_eq!(ran_points(&again.err), 0, "{}", again.err);
+}
+
+#[test]
+fn wrong_sweeps_run_nothing() {
+    let place = place();
+    place.write("two.fio", "[a]\nsize=1m\n[b]\nstonewall\nsize=1m\n");
+    for (line, why) in [
+        ("j.fio", "nothing to sweep"),
+        ("j.fio --set iodepth=", "no values"),
+        ("j.fio --set iodepth=1,,2", "value 2 is empty"),
+        ("j.fio --set iodpth=1,2", "did you mean `iodepth`"),
+        ("j.fio --set iodepth=1,x", "iodepth=x"),
+        ("j.fio --set verify=crc32c,none", "not supported yet"),
+        ("j.fio --set iodepth=1,2 --set bs=4k,8k --until saturated", "both iodepth and bs"),
+        ("j.fio --set iodepth=1 --until saturated", "more than one value to climb"),
+        ("j.fio --set ioengine=null,sim --until saturated", "no numbers that grow"),
+        ("j.fio --set bs=4k --set bs=8k", "two axes for bs"),
+        ("none.fio --set bs=4k", "none.fio"),
+        ("two.fio --set bs=4k", "job b runs after others"),
+        ("j.fio --set bs=4k --frobnicate", "--frobnicate"),
+        ("--set bs=4k", "JOB"),
+    ] {
+        let ran = place.run(&format!("sweep {line}"));
+        assert_eq!(ran.status, Some(1), "{line}: {ran:?}");
+        assert!(ran.err.contains(why), "{line}: {}", ran.err);
+        assert!(ran.out.is_empty() && !place.path("j.sweep").exists(), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_run_that_fails_is_named_with_its_command() {
+    let place = Place::new();
+    let line = "sweep --set sim_error_rate=0,100 --dir=d -- --name=a --ioengine=sim --size=1m";
+    let ran = place.run(line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("the run at sim_error_rate=100 failed"), "{}", ran.err);
+    assert!(
+        ran.err.contains("--name=a --ioengine=sim --size=1m --sim_error_rate=100"),
+        "{}",
+        ran.err
+    );
+    assert!(place.path("d/sim_error_rate=0.json").exists());
+}

@@ -1,0 +1,144 @@
+//! The axes of a sweep, and the points that they make.
+
+/// One `--set`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// The job option.
+    pub name: String,
+    /// Its values, in the order in which they are run.
+    pub values: Vec<String>,
+}
+
+/// A combination of values: option and value, an entry an axis.
+pub type Settings = Vec<(String, String)>;
+
+/// Reads `OPTION=V1,V2,…`. Values with commas in them (`bs=4k,8k` is one for reads and one for
+/// writes) are set apart by semicolons.
+///
+/// # Errors
+/// What is wrong and what would be right, in words.
+pub fn read(text: &str) -> Result<Axis, String> {
+    let Some((name, list)) = text.split_once('=') else {
+        return Err(format!("--set {text}: no values; write --set {text}=V1,V2"));
+    };
+    let name = name.trim().trim_start_matches('-');
+    if name.is_empty() {
+        return Err(format!("--set {text}: no option; write --set iodepth=1,2,4"));
+    }
+    let separator = if list.contains(';') { ';' } else { ',' };
+    let values: Vec<String> = list.split(separator).map(|v| v.trim().to_owned()).collect();
+    if let Some(at) = values.iter().position(String::is_empty) {
+        let which = if list.trim().is_empty() {
+            "no values".into()
+        } else {
+            format!("value {} is empty", at + 1)
+        };
+        return Err(format!("--set {text}: {which}; write --set {name}=V1,V2"));
+    }
+    for (i, value) in values.iter().enumerate() {
+        if values[..i].contains(value) {
+            return Err(format!("--set {text}: {value} stands there twice"));
+        }
+    }
+    Ok(Axis { name: name.to_owned(), values })
+}
+
+/// Reads all of them.
+///
+/// # Errors
+/// As [`read`], and an option that has two axes.
+pub fn read_all(texts: &[String]) -> Result<Vec<Axis>, String> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for text in texts {
+        let axis = read(text)?;
+        if axes.iter().any(|a| a.name == axis.name) {
+            let name = axis.name;
+            return Err(format!("two axes for {name}; write all its values in one --set"));
+        }
+        axes.push(axis);
+    }
+    if axes.is_empty() {
+        return Err("nothing to sweep; name an option and its values: --set iodepth=1,2,4".into());
+    }
+    Ok(axes)
+}
+
+/// Every combination; the last axis changes fastest.
+pub fn product(axes: &[Axis]) -> Vec<Settings> {
+    axes.iter().fold(vec![Settings::new()], |points, axis| {
+        let with = |point: &Settings, value: &String| {
+            let mut point = point.clone();
+            point.push((axis.name.clone(), value.clone()));
+            point
+        };
+        points.iter().flat_map(|p| axis.values.iter().map(move |v| with(p, v))).collect()
+    })
+}
+
+/// The settings in a line: `iodepth=4 bs=64k`.
+pub fn words(settings: &Settings) -> String {
+    settings.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the values are numbers (with `k`, `m`, `g`, `t` after them) that grow: along such an axis
+/// there can be a knee.
+pub fn climbs(axis: &Axis) -> bool {
+    let numbers: Option<Vec<f64>> = axis.values.iter().map(|v| number(v)).collect();
+    numbers.is_some_and(|n| n.len() > 1 && n.windows(2).all(|w| w[0] < w[1]))
+}
+
+fn number(text: &str) -> Option<f64> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, scale) = match lower.strip_suffix(['k', 'm', 'g', 't']) {
+        Some(digits) => {
+            let power = "kmgt".find(&lower[digits.len()..])? as i32 + 1;
+            (digits, 1024f64.powi(power))
+        }
+        None => (lower.as_str(), 1.0),
+    };
+    digits.parse::<f64>().ok().map(|n| n * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_by_commas_or_semicolons() {
+        assert_eq!(read("iodepth=1, 2,4").unwrap().values, ["1", "2", "4"]);
+        assert_eq!(
+            read("--bs=4k,8k;64k").unwrap(),
+            Axis { name: "bs".into(), values: vec!["4k,8k".into(), "64k".into()] }
+        );
+        for wrong in ["iodepth", "iodepth=", "=1,2", "iodepth=1,,2", "iodepth=1,2,1"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        let twice = ["bs=4k".to_string(), "bs=8k".to_string()];
+        assert!(read_all(&twice).unwrap_err().contains("two axes for bs"));
+        assert!(read_all(&[]).unwrap_err().contains("nothing to sweep"));
+    }
+
+    #[test]
+    fn points_are_every_combination() {
+        let axes = [read("bs=4k,64k").unwrap(), read("iodepth=1,2,4").unwrap()];
+        let points = product(&axes);
+        assert_eq!(points.len(), 6);
+        assert_eq!(
+            (words(&points[0]), words(&points[5])),
+            ("bs=4k iodepth=1".into(), "bs=64k iodepth=4".into())
+        );
+    }
+
+    #[test]
+    fn only_growing_numbers_climb() {
+        for (text, does) in [
+            ("iodepth=1,2,4", true),
+            ("bs=512,4k,1m", true),
+            ("iodepth=4,2", false),
+            ("ioengine=psync,io_uring", false),
+            ("iodepth=4", false),
+        ] {
+            assert_eq!(climbs(&read(text).unwrap()), does, "{text}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The sweep itself: which points, in which order, and when it is enough.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use fiord_job::load::Loader;
+use fiord_sys::signal::{self, Signals};
+
+use crate::args::{Args, Format, Until};
+use crate::axis::{self, Axis, Settings};
+use crate::child::{self, Ended};
+use crate::job::{self, Job};
+use crate::knee::{self, Reading};
+use crate::manifest::Store;
+use crate::outcome::{self, Outcome};
+use crate::table;
+
+/// How a sweep ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All points are done, or as many as were needed.
+    Done,
+    /// Something was wrong; it was said.
+    Failed,
+    /// The user wanted no more. What is done is kept.
+    Stopped,
+}
+
+/// Everything that is known at the end.
+#[derive(Debug)]
+pub struct Results {
+    /// The job's name.
+    pub job: String,
+    /// Its axes.
+    pub axes: Vec<Axis>,
+    /// The points that are done, in the order of the axes.
+    pub points: Vec<(Settings, Outcome)>,
+    /// Where more stops to pay, a line of points each.
+    pub knees: Vec<Knee>,
+    /// Nothing is left to do.
+    pub complete: bool,
+}
+
+/// The knee of a line of points that differ in one option only.
+#[derive(Debug, Clone)]
+pub struct Knee {
+    /// That option.
+    pub along: String,
+    /// The others.
+    pub with: Settings,
+    /// Its value at the knee, and what was measured there; `None`: every step still paid.
+    pub at: Option<(String, Outcome)>,
+}
+
+/// Runs a sweep. Results go to `out`, progress and errors to `err`; `program` is what runs a job.
+pub fn run(
+    args: &Args,
+    loader: &mut dyn Loader,
+    (program, version): (PathBuf, &str),
+    (out, err): (&mut dyn Write, &mut dyn Write),
+) -> End {
+    let mut sweep = match prepare(args, loader, program, version, err) {
+        Ok(sweep) => sweep,
+        Err(what) => {
+            let _ = write!(err, "fiord: {what}");
+            return End::Failed;
+        }
+    };
+    let end = sweep.run(err).unwrap_or_else(|what| {
+        let _ = write!(err, "fiord: {what}");
+        End::Failed
+    });
+    let results = sweep.results(end == End::Done);
+    let text = match args.format {
+        Format::Table => table::table(&results),
+        Format::Json => table::json(&results),
+        Format::Csv => table::csv(&results),
+    };
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that goes away changes nothing.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(err, "fiord: the results cannot be written: {e}");
+            End::Failed
+        }
+        _ => end,
+    }
+}
+
+fn prepare<'a>(
+    args: &Args,
+    loader: &mut dyn Loader,
+    program: PathBuf,
+    version: &str,
+    err: &'a mut dyn Write,
+) -> Result<Sweep, String> {
+    let axes = axis::read_all(&args.set).map_err(|e| e + "\n")?;
+    if args.until.is_some() {
+        one_climb(&axes)?;
+    }
+    let job = job::read(&args.job, loader)?;
+    let points = axis::product(&axes);
+    let mut longest = Vec::with_capacity(points.len());
+    for point in &points {
+        longest.push(job.check(point, loader)?);
+    }
+    let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
+    let bare: Settings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
+    let store = Store::open(&dir, version, &job.arguments(&bare), args.restart)?;
+    let signals = signal::install().map_err(|e| format!("no signal handlers: {e}\n"))?;
+    let sweep = Sweep { job, axes, points, longest, store, program, signals, until: args.until };
+    sweep.announce(&dir, err);
+    Ok(sweep)
+}
+
+/// `--until` climbs one axis: the others have one value each.
+fn one_climb(axes: &[Axis]) -> Result<(), String> {
+    let several: Vec<&Axis> = axes.iter().filter(|a| a.values.len() > 1).collect();
+    match several.as_slice() {
+        [axis] if axis::climbs(axis) => Ok(()),
+        [axis] => Err(format!(
+            "--until climbs, and the values of {} are no numbers that grow\n",
+            axis.name
+        )),
+        [] => Err("--until needs an axis with more than one value to climb\n".into()),
+        [first, second, ..] => Err(format!(
+            "--until climbs one axis, and both {} and {} have more than one value\n",
+            first.name, second.name
+        )),
+    }
+}
+
+struct Sweep {
+    job: Job,
+    axes: Vec<Axis>,
+    points: Vec<Settings>,
+    /// How long each point takes at most, ns; 0: unknown.
+    longest: Vec<u64>,
+    store: Store,
+    program: PathBuf,
+    signals: &'static Signals,
+    until: Option<Until>,
+}
+
+impl Sweep {
+    /// Says what is to come, and how long it takes.
+    fn announce(&self, dir: &std::path::Path, err: &mut dyn Write) {
+        let left: Vec<usize> = (0..self.points.len())
+            .filter(|i| self.store.find(&self.points[*i]).is_none())
+            .collect();
+        let done = self.points.len() - left.len();
+        let known: u64 = left.iter().map(|i| self.longest[*i]).sum();
+        let unknown = left.iter().filter(|i| self.longest[**i] == 0).count();
+        let _ = write!(err, "{}: {} points", self.job.name, self.points.len());
+        if done > 0 {
+            let _ = write!(err, ", {done} done before");
+        }
+        let _ = match (left.len(), unknown, known) {
+            (0, ..) => write!(err, ", nothing left to run"),
+            (_, 0, ns) => write!(err, ", at most {}", clock(ns)),
+            (_, _, 0) => write!(err, ", of unknown length (the job has no runtime)"),
+            (_, n, ns) => write!(err, ", {} and {n} points of unknown length", clock(ns)),
+        };
+        let _ = writeln!(err, "; runs are kept in {}", dir.display());
+    }
+
+    /// Runs what is not done yet.
+    fn run(&mut self, err: &mut dyn Write) -> Result<End, String> {
+        let mut before: Option<Reading> = None;
+        for i in 0..self.points.len() {
+            let point = self.points[i].clone();
+            let known = self.store.find(&point).map(|(_, outcome)| outcome);
+            let outcome = match known {
+                Some(outcome) => outcome,
+                None => match self.point(i, err)? {
+                    Some(outcome) => outcome,
+                    None => return Ok(End::Stopped),
+                },
+            };
+            let now = reading(&outcome);
+            if self.until == Some(Until::Saturated)
+                && before.as_ref().is_some_and(|before| knee::saturated(before, &now))
+            {
+                let _ = writeln!(err, "saturated");
+                return Ok(End::Done);
+            }
+            before = Some(now);
+        }
+        Ok(End::Done)
+    }
+
+    /// Runs one point. `None`: the user wants no more.
+    fn point(&mut self, i: usize, err: &mut dyn Write) -> Result<Option<Outcome>, String> {
+        if self.signals.stop_requested() {
+            return Ok(None);
+        }
+        let point = self.points[i].clone();
+        let arguments = self.job.arguments(&point);
+        let draft = self.store.draft();
+        let _ = write!(err, "[{}/{}] {} … ", i + 1, self.points.len(), axis::words(&point));
+        let _ = err.flush();
+        let began = Instant::now();
+        let ended = child::run(&self.program, &arguments, &draft, self.signals)
+            .map_err(|e| format!("{}: {e}\n", self.program.display()))?;
+        let status = match ended {
+            Ended::Alone(status) => status,
+            Ended::Stopped => {
+                let _ = writeln!(err, "stopped");
+                let _ = std::fs::remove_file(&draft);
+                return Ok(None);
+            }
+        };
+        let failed = |why: String| {
+            format!(
+                "the run at {} failed: {why}\nits command: {} {}\n",
+                axis::words(&point),
+                self.program.display(),
+                arguments.join(" ")
+            )
+        };
+        if !status.success() {
+            let _ = writeln!(err, "failed");
+            return Err(failed(status.to_string()));
+        }
+        let text = std::fs::read_to_string(&draft).map_err(|e| failed(e.to_string()))?;
+        let outcome = outcome::read(&text).map_err(failed)?;
+        let wall = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.store.keep(&point, arguments, wall)?;
+        let left: u64 = self.longest[i + 1..].iter().sum();
+        let mean = outcome.mean_ns.map_or("-".into(), table::time);
+        let rest = if left > 0 { format!(", at most {} left", clock(left)) } else { String::new() };
+        let _ = writeln!(err, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
+        Ok(Some(outcome))
+    }
+
+    fn results(&self, complete: bool) -> Results {
+        let found = |p: &Settings| self.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
+        let mut points: Vec<(Settings, Outcome)> = self.points.iter().filter_map(found).collect();
+        if self.until.is_some() {
+            cut_at_saturation(&mut points);
+        }
+        Results {
+            job: self.job.name.clone(),
+            axes: self.axes.clone(),
+            knees: knees(&self.axes, &points),
+            points,
+            complete,
+        }
+    }
+}
+
+/// What an earlier sweep without `--until` ran beyond it is not shown.
+fn cut_at_saturation(points: &mut Vec<(Settings, Outcome)>) {
+    let line: Vec<Reading> = points.iter().map(|(_, outcome)| reading(outcome)).collect();
+    if let Some(at) = knee::knee(&line) {
+        points.truncate(at + 2);
+    }
+}
+
+/// What a step is judged by: bytes where there are any.
+fn reading(outcome: &Outcome) -> Reading {
+    let throughput = match outcome.bw_bytes {
+        0 => outcome.iops,
+        bytes => bytes as f64,
+    };
+    Reading { throughput, latency: outcome.mean_ns }
+}
+
+/// Along the first axis that climbs, for each combination of the others.
+fn knees(axes: &[Axis], points: &[(Settings, Outcome)]) -> Vec<Knee> {
+    let Some(climbed) = axes.iter().find(|a| axis::climbs(a)) else { return Vec::new() };
+    let others: Vec<Axis> = axes.iter().filter(|a| a.name != climbed.name).cloned().collect();
+    let mut out = Vec::new();
+    for with in axis::product(&others) {
+        let line: Vec<&(Settings, Outcome)> =
+            points.iter().filter(|(s, _)| with.iter().all(|w| s.contains(w))).collect();
+        if line.len() < 2 {
+            continue;
+        }
+        let readings: Vec<Reading> = line.iter().map(|(_, outcome)| reading(outcome)).collect();
+        let at = knee::knee(&readings).map(|i| {
+            let (settings, outcome) = line[i];
+            let value = settings.iter().find(|(n, _)| *n == climbed.name).map(|(_, v)| v.clone());
+            (value.unwrap_or_default(), outcome.clone())
+        });
+        let with = with.into_iter().filter(|(n, _)| several(axes, n)).collect();
+        out.push(Knee { along: climbed.name.clone(), with, at });
+    }
+    out
+}
+
+fn several(axes: &[Axis], name: &str) -> bool {
+    axes.iter().any(|a| a.name == name && a.values.len() > 1)
+}
+
+/// A duration for people.
+fn clock(ns: u64) -> String {
+    let s = ns.div_ceil(1_000_000_000);
+    match s {
+        0..=99 => format!("{s} s"),
+        100..=5999 => format!("{}:{:02} min", s / 60, s % 60),
+        _ => format!("{}:{:02} h", s / 3600, s / 60 % 60),
+    }
+}

@@ -1,0 +1,64 @@
+//! Where more load stops to pay.
+
+/// Throughput that grows by less than this share has stopped to grow.
+pub const GAIN: f64 = 0.05;
+
+/// What a step is judged by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Throughput, in any unit.
+    pub throughput: f64,
+    /// Mean latency, in any unit; `None` where it was not measured.
+    pub latency: Option<f64>,
+}
+
+/// Whether a step up from `before` to `after` did not pay: throughput grew by less than 5 %, and
+/// latency by more than throughput. Without latencies throughput alone decides.
+pub fn saturated(before: &Reading, after: &Reading) -> bool {
+    let growth = |from: f64, to: f64| if from > 0.0 { to / from - 1.0 } else { f64::INFINITY };
+    let gain = growth(before.throughput, after.throughput);
+    let price = match (before.latency, after.latency) {
+        (Some(from), Some(to)) => growth(from, to),
+        _ => f64::INFINITY,
+    };
+    gain < GAIN && price > gain
+}
+
+/// The first point from which the next step did not pay. `None`: each did.
+pub fn knee(line: &[Reading]) -> Option<usize> {
+    line.windows(2).position(|step| saturated(&step[0], &step[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(throughput: f64, latency: f64) -> Reading {
+        Reading { throughput, latency: Some(latency) }
+    }
+
+    /// A device with 8 channels and 100 µs: by Little's law.
+    #[test]
+    fn the_knee_is_where_the_channels_are_all_busy() {
+        let depth = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let line: Vec<Reading> = depth
+            .iter()
+            .map(|d: &f64| at(d.min(8.0) * 10_000.0, 100.0 * (d / 8.0).max(1.0)))
+            .collect();
+        assert_eq!(knee(&line), Some(3));
+        assert_eq!(knee(&line[..4]), None);
+    }
+
+    #[test]
+    fn a_step_must_cost_latency_to_be_one_too_many() {
+        assert!(saturated(&at(100.0, 10.0), &at(104.0, 11.0)));
+        assert!(!saturated(&at(100.0, 10.0), &at(106.0, 20.0)));
+        assert!(!saturated(&at(100.0, 10.0), &at(104.0, 10.0)));
+        // It got worse.
+        assert!(saturated(&at(100.0, 10.0), &at(80.0, 10.0)));
+        let unknown = |throughput| Reading { throughput, latency: None };
+        assert!(saturated(&unknown(100.0), &unknown(101.0)));
+        assert!(!saturated(&unknown(0.0), &unknown(1.0)));
+        assert_eq!(knee(&[]), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! What a run's JSON says of a point: the numbers of all its jobs as one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The percentiles of the table.
+pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
+
+/// A point's numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// I/Os a second, all jobs and directions.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bw_bytes: u64,
+    /// Mean completion latency, ns; `None` where it was not measured.
+    pub mean_ns: Option<f64>,
+    /// The latencies at [`PERCENTILES`], ns: exact, from the histograms of all jobs together; empty
+    /// where there are none.
+    pub percentiles_ns: Vec<u64>,
+    /// CPU time in per cent of one CPU.
+    pub cpu_percent: f64,
+    /// How long it ran, ms.
+    pub runtime_ms: u64,
+}
+
+/// Reads a run's `json+`.
+///
+/// # Errors
+/// What is missing.
+pub fn read(text: &str) -> Result<Outcome, String> {
+    let document: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
+    let jobs = document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or("no jobs in it")?;
+    if let Some(failed) = jobs.iter().find(|j| j["error"].as_i64() != Some(0)) {
+        return Err(format!("job {} failed with error {}", failed["jobname"], failed["error"]));
+    }
+    let mut sums = Sums::default();
+    jobs.iter().for_each(|job| sums.add(job));
+    Ok(sums.outcome())
+}
+
+#[derive(Default)]
+struct Sums {
+    iops: f64,
+    bw: u64,
+    latency: f64,
+    latencies: u64,
+    bins: BTreeMap<u64, u64>,
+    cpu_ms: f64,
+    runtime_ms: u64,
+}
+
+impl Sums {
+    fn add(&mut self, job: &Value) {
+        let whole = |v: &Value| v.as_u64().unwrap_or(0);
+        // With unified_rw_reporting=both the third stands beside what it sums up.
+        let apart = ["read", "write", "trim"];
+        let dirs: &[&str] = if job.get("read").is_some() { &apart } else { &["mixed"] };
+        for dir in dirs.iter().map(|d| &job[*d]) {
+            self.iops += dir["iops"].as_f64().unwrap_or(0.0);
+            self.bw += whole(&dir["bw_bytes"]);
+            self.runtime_ms = self.runtime_ms.max(whole(&dir["runtime"]));
+            let clat = match whole(&dir["clat_ns"]["N"]) {
+                0 => &dir["lat_ns"],
+                _ => &dir["clat_ns"],
+            };
+            let n = whole(&clat["N"]);
+            self.latency += clat["mean"].as_f64().unwrap_or(0.0) * n as f64;
+            self.latencies += n;
+            let bins = ["clat_ns", "lat_ns"].iter().find_map(|k| dir[*k]["bins"].as_object());
+            for (ns, n) in bins.into_iter().flatten() {
+                *self.bins.entry(ns.parse().unwrap_or(0)).or_default() += whole(n);
+            }
+        }
+        let cpu = job["usr_cpu"].as_f64().unwrap_or(0.0) + job["sys_cpu"].as_f64().unwrap_or(0.0);
+        // The time of the jobs of a group is summed, so this is what they used together.
+        self.cpu_ms += cpu / 100.0 * whole(&job["job_runtime"]) as f64;
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome {
+            iops: self.iops,
+            bw_bytes: self.bw,
+            mean_ns: (self.latencies > 0).then(|| self.latency / self.latencies as f64),
+            percentiles_ns: percentiles(&self.bins),
+            cpu_percent: match self.runtime_ms {
+                0 => 0.0,
+                ms => self.cpu_ms * 100.0 / ms as f64,
+            },
+            runtime_ms: self.runtime_ms,
+        }
+    }
+}
+
+/// As the report's own: the first bucket at which the running count reaches the share of all.
+fn percentiles(bins: &BTreeMap<u64, u64>) -> Vec<u64> {
+    let total: u64 = bins.values().sum();
+    if total == 0 {
+        return Vec::new();
+    }
+    let at = |p: f64| {
+        let mut seen = 0;
+        let reached = |(_, n): &(&u64, &u64)| {
+            seen += **n;
+            seen as f64 >= p / 100.0 * total as f64
+        };
+        bins.iter().find(reached).or(bins.iter().next_back()).map_or(0, |(ns, _)| *ns)
+    };
+    PERCENTILES.map(at).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_and_directions_are_one() {
+        let dir = |iops: u32, mean: u32, bins: &str| {
+            format!(
+                "{{\"iops\":{iops}.5,\"bw_bytes\":{},\"runtime\":2000,\"clat_ns\":{{\"N\":{iops},\
+                 \"mean\":{mean}.0,\"bins\":{{{bins}}}}}}}",
+                iops * 4096
+            )
+        };
+        let job = |error: u32| {
+            format!(
+                "{{\"jobname\":\"a\",\"error\":{error},\"usr_cpu\":25.0,\"sys_cpu\":50.0,\
+                 \"job_runtime\":2000,\"read\":{},\"write\":{},\"trim\":{{}}}}",
+                dir(10, 100, "\"90\":5,\"110\":5"),
+                dir(30, 200, "\"200\":30")
+            )
+        };
+        let outcome = read(&format!("{{\"jobs\":[{},{}]}}", job(0), job(0))).unwrap();
+        assert_eq!((outcome.iops, outcome.bw_bytes), (82.0, 80 * 4096));
+        assert_eq!(outcome.mean_ns, Some(175.0));
+        assert_eq!(outcome.percentiles_ns, [200, 200, 200]);
+        assert_eq!((outcome.cpu_percent, outcome.runtime_ms), (150.0, 2000));
+        assert!(read(&format!("{{\"jobs\":[{}]}}", job(5))).unwrap_err().contains("error 5"));
+        assert!(read("{}").is_err() && read("{\"jobs\":[").is_err());
+    }
+}

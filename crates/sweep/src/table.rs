@@ -1,0 +1,235 @@
+//! The results as a table, JSON or CSV.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::axis::{Axis, Settings};
+use crate::drive::{Knee, Results};
+use crate::outcome::{Outcome, PERCENTILES};
+
+const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
+
+/// For people: a line a point, the knees after them.
+pub fn table(results: &Results) -> String {
+    let names = results.axes.iter().map(|a| a.name.clone());
+    let mut rows: Vec<Vec<String>> =
+        vec![names.chain(NUMBERS.iter().map(|n| n.to_string())).collect()];
+    for (settings, outcome) in &results.points {
+        let mut row = values(&results.axes, settings);
+        row.extend(numbers(outcome));
+        rows.push(row);
+    }
+    let mut out = aligned(&rows);
+    for knee in &results.knees {
+        let _ = writeln!(out, "\n{}", sentence(knee));
+    }
+    if !results.complete {
+        let _ = writeln!(out, "\nnot all points are done: the same command goes on from here");
+    }
+    out
+}
+
+fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
+    let of = |a: &Axis| settings.iter().find(|(n, _)| *n == a.name).map(|(_, v)| v.clone());
+    axes.iter().map(|a| of(a).unwrap_or_default()).collect()
+}
+
+fn numbers(outcome: &Outcome) -> Vec<String> {
+    let mut row = vec![
+        scaled(outcome.iops, 1000.0, &["", "k", "M", "G"]),
+        scaled(outcome.bw_bytes as f64, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
+        outcome.mean_ns.map_or("-".into(), time),
+    ];
+    for i in 0..PERCENTILES.len() {
+        row.push(outcome.percentiles_ns.get(i).map_or("-".into(), |ns| time(*ns as f64)));
+    }
+    row.push(format!("{:.0}%", outcome.cpu_percent));
+    row
+}
+
+/// Four figures with a unit in which the number is less than `step`.
+fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
+    let mut unit = 0;
+    while value >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let decimals = if unit == 0 && value.fract() == 0.0 || value >= 1000.0 {
+        0
+    } else if value >= 100.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$}{}", units[unit])
+}
+
+/// A time in four figures.
+pub fn time(ns: f64) -> String {
+    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let _ = writeln!(out, "{}", cells.join("  "));
+    }
+    out
+}
+
+/// The knee in words.
+fn sentence(knee: &Knee) -> String {
+    let with = match knee.with.is_empty() {
+        true => String::new(),
+        false => format!("{}: ", crate::axis::words(&knee.with)),
+    };
+    match &knee.at {
+        Some((value, outcome)) => format!(
+            "{with}knee at {}={value}: {} IOPS, {}; the next step gains less than 5 % throughput \
+             for more latency",
+            knee.along,
+            scaled(outcome.iops, 1000.0, &["", "k", "M", "G"]),
+            outcome
+                .mean_ns
+                .map_or("latency not measured".into(), |ns| format!("{} mean", time(ns))),
+        ),
+        None => format!("{with}no knee along {}: every step still paid", knee.along),
+    }
+}
+
+/// One JSON document.
+pub fn json(results: &Results) -> String {
+    let object = |settings: &Settings| -> Value {
+        settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()
+    };
+    let point = |(settings, outcome): &(Settings, Outcome)| {
+        let mut latency = serde_json::Map::new();
+        latency.insert("mean".into(), json!(outcome.mean_ns));
+        for (p, ns) in PERCENTILES.iter().zip(&outcome.percentiles_ns) {
+            latency.insert(format!("p{p}"), json!(ns));
+        }
+        json!({
+            "settings": object(settings),
+            "iops": outcome.iops,
+            "bw_bytes": outcome.bw_bytes,
+            "clat_ns": latency,
+            "cpu_percent": outcome.cpu_percent,
+            "runtime_ms": outcome.runtime_ms,
+        })
+    };
+    let knee = |knee: &Knee| {
+        json!({
+            "along": knee.along,
+            "with": object(&knee.with),
+            "at": knee.at.as_ref().map(|(value, _)| value),
+        })
+    };
+    let document = json!({
+        "job": results.job,
+        "points": results.points.iter().map(point).collect::<Vec<_>>(),
+        "knees": results.knees.iter().map(knee).collect::<Vec<_>>(),
+        "complete": results.complete,
+    });
+    format!("{document:#}\n")
+}
+
+/// A line a point: settings, then numbers in base units.
+pub fn csv(results: &Results) -> String {
+    let heads = ["iops", "bw_bytes", "mean_ns", "p50_ns", "p99_ns", "p99.9_ns", "cpu_percent"];
+    let names = results.axes.iter().map(|a| quoted(&a.name));
+    let mut out = names.chain(heads.map(String::from)).collect::<Vec<_>>().join(",") + "\n";
+    for (settings, outcome) in &results.points {
+        let mut row: Vec<String> =
+            values(&results.axes, settings).iter().map(|v| quoted(v)).collect();
+        row.push(format!("{:.3}", outcome.iops));
+        row.push(outcome.bw_bytes.to_string());
+        row.push(outcome.mean_ns.map_or(String::new(), |ns| format!("{ns:.3}")));
+        for i in 0..PERCENTILES.len() {
+            row.push(outcome.percentiles_ns.get(i).map_or(String::new(), u64::to_string));
+        }
+        row.push(format!("{:.2}", outcome.cpu_percent));
+        out += &(row.join(",") + "\n");
+    }
+    out
+}
+
+/// A field of CSV (RFC 4180).
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Results {
+        let axis = |name: &str, values: &[&str]| Axis {
+            name: name.into(),
+            values: values.iter().map(|v| v.to_string()).collect(),
+        };
+        let outcome = |iops: f64| Outcome {
+            iops,
+            bw_bytes: iops as u64 * 4096,
+            mean_ns: Some(101_500.0),
+            percentiles_ns: vec![99_328, 120_000, 1_200_000],
+            cpu_percent: 12.4,
+            runtime_ms: 1000,
+        };
+        let at =
+            |depth: &str| vec![("bs".into(), "4k,8k".into()), ("iodepth".into(), depth.into())];
+        Results {
+            job: "job".into(),
+            axes: vec![axis("bs", &["4k,8k"]), axis("iodepth", &["1", "2"])],
+            points: vec![
+                (at("1"), outcome(9852.0)),
+                (at("2"), Outcome { mean_ns: None, percentiles_ns: vec![], ..outcome(1e6) }),
+            ],
+            knees: vec![Knee {
+                along: "iodepth".into(),
+                with: vec![("bs".into(), "4k,8k".into())],
+                at: Some(("1".into(), outcome(9852.0))),
+            }],
+            complete: true,
+        }
+    }
+
+    #[test]
+    fn a_table() {
+        let text = table(&results());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "   bs  iodepth   IOPS          BW     mean      p50      p99   p99.9  CPU"
+        );
+        assert_eq!(
+            lines[1],
+            "4k,8k        1  9.85k  38.48MiB/s  101.5us  99.33us  120.0us  1.20ms  12%"
+        );
+        assert!(
+            lines[2].ends_with("1.00M   3.81GiB/s        -        -        -       -  12%"),
+            "{text}"
+        );
+        assert!(lines[4].starts_with("bs=4k,8k: knee at iodepth=1: 9.85k IOPS, 101.5us mean;"));
+    }
+
+    #[test]
+    fn csv_and_json_are_well_formed() {
+        let text = csv(&results());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "\"4k,8k\",1,9852.000,40353792,101500.000,99328,120000,1200000,12.40");
+        assert_eq!(lines[2], "\"4k,8k\",2,1000000.000,4096000000,,,,,12.40");
+        let document: Value = serde_json::from_str(&json(&results())).unwrap();
+        assert_eq!(document["points"][0]["settings"]["iodepth"], "1");
+        assert_eq!(document["points"][0]["clat_ns"]["p99.9"], 1_200_000);
+        assert_eq!(document["knees"][0]["at"], "1");
+    }
+}
