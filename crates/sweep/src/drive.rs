@@ -87,12 +87,12 @@ pub fn run(
     }
 }
 
-fn prepare<'a>(
+fn prepare(
     args: &Args,
     loader: &mut dyn Loader,
     program: PathBuf,
     version: &str,
-    err: &'a mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Sweep, String> {
     let axes = axis::read_all(&args.set).map_err(|e| e + "\n")?;
     if args.until.is_some() {
