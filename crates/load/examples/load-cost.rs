@@ -1,6 +1,6 @@
 //! What a source and a content cost for each I/O: `cargo run --release -p fiord-load --example load-cost`.
 //!
-//! With `--once N KIND` one source hands out N I/Os and nothing is timed, for counting instructions
+//! With `--contents` only contents are measured. With `--once N KIND` one source hands out N I/Os and nothing is timed, for counting instructions
 //! under `valgrind --tool=callgrind`.
 
 use std::hint::black_box;
@@ -10,6 +10,9 @@ use fiord_load::{
     AnyContent, Content, Dir, Io, LoadError, Next, Source, SourceVisitor, with_source,
 };
 use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
+
+/// Few buffers, as an engine has that makes few I/Os at a time.
+const BUFFERS: usize = 2;
 
 /// Takes this many I/Os and returns nanoseconds for each.
 struct Take(u64);
@@ -31,13 +34,14 @@ impl SourceVisitor for Take {
 /// Fills buffers of this many bytes and returns nanoseconds for each.
 fn fill_cost(job: &JobPlan, bytes: usize) -> Result<f64, LoadError> {
     let mut content = AnyContent::of(job, 1)?;
-    let mut buffers = vec![vec![0; bytes]; 32];
+    let mut buffers = vec![vec![0; bytes]; BUFFERS];
     buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
     let n = (1 << 30) / bytes;
     let begin = Instant::now();
     for i in 0..n {
-        let io = Io { dir: Dir::Write, file: 0, offset: i as u64, len: bytes as u32 };
-        content.fill(black_box(&mut buffers[i % 32]), &io);
+        let offset = (i * bytes) as u64;
+        let io = Io { dir: Dir::Write, file: 0, offset, len: bytes as u32 };
+        content.fill(black_box(&mut buffers[i % BUFFERS]), &io);
     }
     Ok(begin.elapsed().as_nanos() as f64 / n as f64)
 }
@@ -83,6 +87,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         with_source(&job, Take(n.parse()?))?;
         return Ok(());
     }
+    if args.get(1).is_some_and(|arg| arg == "--contents") {
+        return contents();
+    }
     let kinds = [
         "sequential",
         "permuted",
@@ -99,17 +106,64 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let job = job(kind).ok_or("no such kind of source")?;
         println!("{kind:16} {:8.2} ns/IO", with_source(&job, Take(20_000_000))?);
     }
-    let contents = [
-        ("zero", fiord_plan::Content::Zero),
-        ("scramble", fiord_plan::Content::Scramble),
-        ("refill", fiord_plan::Content::Refill),
+    contents()
+}
+
+/// Nanoseconds to set so many bytes, by turns in as many buffers as contents are made in.
+fn memset_cost(bytes: usize) -> f64 {
+    let mut buffers = vec![vec![0u8; bytes]; BUFFERS];
+    let n = (1 << 30) / bytes;
+    let begin = Instant::now();
+    for i in 0..n {
+        black_box(&mut buffers[i % BUFFERS]).fill(i as u8);
+    }
+    begin.elapsed().as_nanos() as f64 / n as f64
+}
+
+/// Every content at some sizes, in nanoseconds and as a ratio to `memset`: the median of seven rounds
+/// in which they take turns.
+fn contents() -> Result<(), Box<dyn std::error::Error>> {
+    use fiord_plan::{Compress, Content as Kind, Dedupe, Shape};
+    let compress = Compress { percent: 50, chunk: 512, pattern: vec![] };
+    let dedupe = Dedupe { percent: 50, working_set: None, global: false, blocks: 1 << 20 };
+    let shaped = |compress: Option<&Compress>, dedupe: Option<&Dedupe>| {
+        Kind::Shaped(Shape { compress: compress.cloned(), dedupe: dedupe.cloned() })
+    };
+    let kinds = [
+        ("zero", Kind::Zero),
+        ("scramble", Kind::Scramble),
+        ("refill", Kind::Refill),
+        ("compress 50 %", shaped(Some(&compress), None)),
+        ("dedupe 50 %", shaped(None, Some(&dedupe))),
+        ("both", shaped(Some(&compress), Some(&dedupe))),
     ];
-    for (name, content) in contents {
-        for size in [4096, 131_072] {
-            let job =
-                JobPlan { content: content.clone(), ..JobPlan::plain(EnginePlan::Null, 1 << 30) };
-            println!("{name:10} {size:6} {:8.1} ns/write", fill_cost(&job, size)?);
+    for size in [512, 4096, 65536, 131_072, 1 << 20] {
+        let mut rounds: Vec<(f64, Vec<f64>)> = Vec::new();
+        for _ in 0..7 {
+            let memset = memset_cost(size);
+            let mut costs = Vec::new();
+            for (_, content) in &kinds {
+                let content = content.clone();
+                let job = JobPlan { content, ..JobPlan::plain(EnginePlan::Null, 1 << 30) };
+                costs.push(fill_cost(&job, size)?);
+            }
+            rounds.push((memset, costs));
+        }
+        println!("{:16} {size:8} {:10.1} ns/write", "memset", median(rounds.iter().map(|r| r.0)));
+        for (i, (name, _)) in kinds.iter().enumerate() {
+            let cost = median(rounds.iter().map(|r| r.1[i]));
+            let ratio = median(rounds.iter().map(|r| r.1[i] / r.0));
+            let speed = size as f64 / cost * 1e9 / f64::from(1 << 30);
+            println!(
+                "{name:16} {size:8} {cost:10.1} ns/write {speed:8.1} GiB/s {ratio:6.2} x memset"
+            );
         }
     }
     Ok(())
+}
+
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }

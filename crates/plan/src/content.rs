@@ -6,16 +6,51 @@ use fiord_job::option::value::PatternPart;
 
 use crate::facts::FoundKind;
 use crate::messages::Messages;
-use crate::model::Content;
+use crate::model::{BlockSize, Compress, Content, Dedupe, Dir, JobPlan, Mix, Shape};
 use crate::reading::Reading;
 use crate::survey::Survey;
 
-/// A pattern counts before zeros, zeros before refilling, refilling before scrambling.
-pub(crate) fn content(job: Reading) -> Content {
-    if let Some(pattern) = job.set_pattern("buffer_pattern").filter(|p| !p.is_empty()) {
-        return Content::Pattern(pattern.to_vec());
+/// Storage finds duplicates in blocks of this size.
+const BLOCK: u64 = 4096;
+
+/// Where compressing or repeating contents are asked for, they come first; else a pattern counts
+/// before zeros, zeros before refilling, refilling before scrambling.
+pub(crate) fn content(
+    job: Reading,
+    blocks: &[BlockSize; 3],
+    mix: Mix,
+    messages: &mut Messages,
+) -> Content {
+    let pattern = job.set_pattern("buffer_pattern").unwrap_or_default().to_vec();
+    if mix.has(Dir::Write) {
+        longer_than_a_block(job, &pattern, blocks[Dir::Write as usize].max(), messages);
     }
-    if job.flag("zero_buffers") {
+    without_effect(job, &pattern, messages);
+    let percent = |name: &str| job.count32(name).and_then(|p| u8::try_from(p).ok()).unwrap_or(0);
+    let compress = match percent("buffer_compress_percentage") {
+        0 => None,
+        percent => {
+            let chunk = job.count32("buffer_compress_chunk").unwrap_or(512);
+            Some(Compress { percent, chunk, pattern: pattern.clone() })
+        }
+    };
+    let plain = compress.is_none() && !pattern.is_empty();
+    let dedupe = match percent("dedupe_percentage") {
+        0 => None,
+        _ if plain => None,
+        share => {
+            let set = percent("dedupe_working_set_percentage");
+            let working_set = (job.plain_word("dedupe_mode") == "working_set").then_some(set);
+            room_for_working_set(job, share, working_set, messages);
+            let global = job.flag("dedupe_global");
+            Some(Dedupe { percent: share, working_set, global, blocks: 0 })
+        }
+    };
+    if compress.is_some() || dedupe.is_some() {
+        Content::Shaped(Shape { compress, dedupe })
+    } else if plain {
+        Content::Pattern(pattern)
+    } else if job.flag("zero_buffers") {
         Content::Zero
     } else if job.flag("refill_buffers") {
         Content::Refill
@@ -43,4 +78,122 @@ pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Me
                 .help("a text stands in double quotes, a file's name in single ones"),
         );
     }
+}
+
+/// What is written of a pattern ends with the block. Files are cut without a word, as documented.
+fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messages: &mut Messages) {
+    let bytes: usize = pattern
+        .iter()
+        .map(|part| match part {
+            PatternPart::Bytes(bytes) => bytes.len(),
+            PatternPart::Offset => 8,
+            PatternPart::File(_) => 0,
+        })
+        .sum();
+    if bytes > block as usize {
+        messages.push(
+            job.warning(
+                "buffer_pattern",
+                format!(
+                    "the pattern is longer than a block: of its {bytes} bytes only the first \
+                     {block} are ever written"
+                ),
+            )
+            .help("shorten the pattern, or use a larger `bs`"),
+        );
+    }
+}
+
+/// Blocks of the working set are the first of their kind: they are no duplicates.
+fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut Messages) {
+    match set {
+        Some(0) => messages.push(
+            job.error(
+                "dedupe_working_set_percentage",
+                "a working set of 0 % has no block to repeat",
+            )
+            .help("use 1 to 99, or `dedupe_mode=repeat`"),
+        ),
+        Some(set) if u32::from(set) + u32::from(share) > 100 => messages.push(
+            job.error(
+                "dedupe_percentage",
+                format!(
+                    "{share} % of duplicates cannot be reached: {set} % of the blocks are the \
+                     working set, each of which is written a first time"
+                ),
+            )
+            .help(format!("use at most {}, or a smaller working set", 100 - set.min(100))),
+        ),
+        _ => {}
+    }
+}
+
+/// Options that another one makes void.
+fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages) {
+    let compress = job.count("buffer_compress_percentage") > Some(0);
+    let dedupe = job.count("dedupe_percentage") > Some(0);
+    let mut needs = |name: &str, other: &str, met: bool| {
+        if job.is_set(name) && !met {
+            messages.push(
+                job.warning(name, format!("`{name}` has no effect without `{other}`"))
+                    .help(format!("add `{other}`, or leave out `{name}`")),
+            );
+        }
+    };
+    needs("buffer_compress_chunk", "buffer_compress_percentage", compress);
+    for name in ["dedupe_mode", "dedupe_working_set_percentage", "dedupe_global"] {
+        needs(name, "dedupe_percentage", dedupe);
+    }
+    if dedupe {
+        let set = job.plain_word("dedupe_mode") == "working_set";
+        needs("dedupe_working_set_percentage", "dedupe_mode=working_set", set);
+    }
+    if dedupe && !compress && !pattern.is_empty() {
+        messages.push(
+            job.warning(
+                "dedupe_percentage",
+                "with `buffer_pattern` all blocks are equal: `dedupe_percentage` has no effect",
+            )
+            .help(
+                "add `buffer_compress_percentage`, so that only a part of a block is the pattern",
+            ),
+        );
+    }
+    if (dedupe || compress) && job.flag("zero_buffers") {
+        let name = if compress { "buffer_compress_percentage" } else { "dedupe_percentage" };
+        messages.push(job.warning(
+            "zero_buffers",
+            format!("`zero_buffers` has no effect with `{name}`: contents are made to that share"),
+        ));
+    }
+}
+
+/// Tells each job that repeats blocks how many there will be, once files and sizes are known.
+pub(crate) fn count_blocks(jobs: &mut [JobPlan]) {
+    let shared = jobs.iter().filter(|job| dedupe_of(job).is_some_and(|d| d.global));
+    let shared = shared.fold(0u64, |sum, job| sum.saturating_add(blocks(job)));
+    for job in jobs {
+        let own = blocks(job);
+        if let Content::Shaped(Shape { dedupe: Some(dedupe), .. }) = &mut job.content {
+            dedupe.blocks = if dedupe.global { shared } else { own };
+        }
+    }
+}
+
+fn dedupe_of(job: &JobPlan) -> Option<&Dedupe> {
+    match &job.content {
+        Content::Shaped(Shape { dedupe, .. }) => dedupe.as_ref(),
+        _ => None,
+    }
+}
+
+/// Blocks that a job can write at most: those of its regions, or of its work where that is less.
+fn blocks(job: &JobPlan) -> u64 {
+    let region = job.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let work = match job.end.ios {
+        _ if job.end.time_based => u64::MAX,
+        Some(ios) => ios.saturating_mul(u64::from(job.load.blocks[Dir::Write as usize].max())),
+        None => job.end.bytes.saturating_mul(job.end.loops),
+    };
+    (region.min(work) / BLOCK).max(1)
 }

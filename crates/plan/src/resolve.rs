@@ -94,6 +94,7 @@ pub fn resolve(
     if !errors.is_empty() {
         return Err(errors);
     }
+    content::count_blocks(&mut plans);
     let global_options = reporting::listed(terms.globals.iter());
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
 }
@@ -171,6 +172,7 @@ impl Run<'_> {
         let blocks = blocks::sizes(job, messages);
         let load = load::load(job, &blocks, messages);
         let block = blocks::smallest(&blocks, load.mix);
+        let content = content::content(job, &blocks, load.mix, messages);
         let open = open::open(job, load.mix, terms.readonly);
         let layout = open::layout(job);
         let base = seeds::base(job, self.fresh);
@@ -202,7 +204,7 @@ impl Run<'_> {
                 end: finish::end(job, messages),
                 target: files::target(job, open, layout, messages),
                 load,
-                content: content::content(job),
+                content,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job),
                 reporting: reporting::reporting(job),

@@ -1,23 +1,44 @@
 //! A job's contents, with the files that its pattern names read in.
 
+use std::fs::File;
+use std::io::Read;
+
 use fiord_load::AnyContent;
 use fiord_load::content::pattern::with_files;
-use fiord_plan::{Content, JobPlan};
+use fiord_plan::{Content, Dir, JobPlan, Shape};
 
 use crate::error::JobError;
 
 /// Makes the content of a job; see [`AnyContent::of`] for `salt`.
 pub(crate) fn content_of(job: &JobPlan, salt: u64) -> Result<AnyContent, JobError> {
-    let made = if let Content::Pattern(parts) = &job.content {
-        let read = |path: &str| {
-            std::fs::read(path).map_err(|e| {
-                JobError::new("reading buffer_pattern", e.raw_os_error().unwrap_or(0), "").at(path)
-            })
-        };
-        let content = Content::Pattern(with_files(parts, read)?);
-        AnyContent::of(&JobPlan { content, ..job.clone() }, salt)
+    let patterned = match &job.content {
+        Content::Pattern(_) => true,
+        Content::Shaped(Shape { compress: Some(compress), .. }) => !compress.pattern.is_empty(),
+        _ => false,
+    };
+    let made = if patterned {
+        let mut job = job.clone();
+        let largest = job.load.blocks[Dir::Write as usize].max();
+        let read = |path: &str| first_bytes(path, largest);
+        match &mut job.content {
+            Content::Pattern(parts) => *parts = with_files(parts, read)?,
+            Content::Shaped(Shape { compress: Some(compress), .. }) => {
+                compress.pattern = with_files(&compress.pattern, read)?;
+            }
+            _ => {}
+        }
+        AnyContent::of(&job, salt)
     } else {
         AnyContent::of(job, salt)
     };
     made.map_err(|e| JobError::new("filling buffers", 0, e.to_string()))
+}
+
+/// What fits into a block of a file that a pattern names: the file may be long, or have no end.
+fn first_bytes(path: &str, most: u32) -> Result<Vec<u8>, JobError> {
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(u64::from(most)).read_to_end(&mut bytes)).map_err(
+        |e| JobError::new("reading buffer_pattern", e.raw_os_error().unwrap_or(0), "").at(path),
+    )?;
+    Ok(bytes)
 }

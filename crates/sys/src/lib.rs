@@ -11,6 +11,7 @@
 //! | what did the disk do while we ran | [`diskstats`] |
 //! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
 //! | nice, I/O priority, name, user and group of this thread | [`thread`] |
+//! | random bytes at memory speed | [`random_fill`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers of every kind | [`memory`] |
 //! | cgroups | [`cgroup`] |
@@ -41,6 +42,7 @@ pub mod memory;
 pub mod mount;
 pub mod numa;
 pub mod process;
+pub mod random_fill;
 pub mod signal;
 pub mod terminal;
 pub mod thread;

@@ -369,4 +369,16 @@ pub const ROWS: &[Row] = &[
         job: &["--ioengine=psync", "--rw=read", "--bs=4k", "--create_only=1"],
         than: &[(Fio, AtLeast(1.0)), (Dd, AtLeast(0.95))],
     },
+    Row {
+        name: "null writes 128 KiB, compressible by half",
+        what: Rate,
+        job: &["--ioengine=null", "--rw=write", "--bs=128k", "--buffer_compress_percentage=50"],
+        than: &[(Fio, AtLeast(1.0))],
+    },
+    Row {
+        name: "null trims 128 KiB: an op without data",
+        what: Rate,
+        job: &["--ioengine=null", "--rw=trim", "--bs=128k"],
+        than: &[(Fio, AtLeast(3.0))],
+    },
 ];

@@ -1,5 +1,6 @@
 //! The binary on real files: every engine, every ending, every output.
 
+mod contents;
 mod endings;
 mod engines;
 mod fiord;

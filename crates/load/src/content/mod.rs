@@ -1,8 +1,14 @@
 //! The bytes of a write. [`AnyContent::of`] picks the content for a job.
 
+pub mod compress;
+pub mod duplicates;
 pub mod pattern;
 pub mod random;
+pub mod reads;
 pub mod scramble;
+pub mod shape;
+#[cfg(test)]
+mod shape_tests;
 pub mod steady;
 #[cfg(test)]
 mod tests;
@@ -10,7 +16,9 @@ mod tests;
 use fiord_plan::JobPlan;
 use pattern::Pattern;
 use random::Refill;
+use reads::Reads;
 use scramble::Scramble;
+use shape::Shaped;
 use steady::{Fixed, Zero};
 
 use crate::{Content, Io, LoadError};
@@ -27,6 +35,7 @@ pub enum AnyContent {
     Scramble(Scramble),
     Refill(Refill),
     Pattern(Pattern),
+    Shaped(Box<Shaped>),
 }
 
 impl AnyContent {
@@ -38,18 +47,30 @@ impl AnyContent {
     /// before, with [`pattern::with_files`].
     pub fn of(job: &JobPlan, salt: u64) -> Result<Self, LoadError> {
         let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index as u64);
+        let reads = Reads::of(job);
+        let put_back = reads != Reads::None;
         Ok(match &job.content {
-            fiord_plan::Content::Zero => AnyContent::Zero(Zero),
-            fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes)),
-            fiord_plan::Content::Scramble => AnyContent::Scramble(Scramble::new(lanes)),
+            fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
+            fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
+            fiord_plan::Content::Scramble => AnyContent::Scramble(Scramble::new(lanes, reads)),
             fiord_plan::Content::Refill => AnyContent::Refill(Refill::new(lanes)),
-            fiord_plan::Content::Pattern(parts) => AnyContent::Pattern(Pattern::new(parts)?),
+            fiord_plan::Content::Pattern(parts) => {
+                AnyContent::Pattern(Pattern::new(parts, put_back)?)
+            }
+            fiord_plan::Content::Shaped(shape) => {
+                AnyContent::Shaped(Box::new(Shaped::new(shape, lanes, salt)?))
+            }
         })
     }
 
     /// Whether [`Content::fill`] touches the buffer at all.
     pub fn touches(&self) -> bool {
-        !matches!(self, AnyContent::Zero(_) | AnyContent::Fixed(_))
+        match self {
+            AnyContent::Zero(c) => c.put_back,
+            AnyContent::Fixed(c) => c.put_back,
+            AnyContent::Pattern(c) => c.touches(),
+            AnyContent::Scramble(_) | AnyContent::Refill(_) | AnyContent::Shaped(_) => true,
+        }
     }
 }
 
@@ -61,6 +82,7 @@ impl Content for AnyContent {
             AnyContent::Scramble(c) => c.prepare(buffer),
             AnyContent::Refill(c) => c.prepare(buffer),
             AnyContent::Pattern(c) => c.prepare(buffer),
+            AnyContent::Shaped(c) => c.prepare(buffer),
         }
     }
 
@@ -68,9 +90,11 @@ impl Content for AnyContent {
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
         match self {
             AnyContent::Scramble(c) => c.fill(buffer, io),
-            AnyContent::Zero(_) | AnyContent::Fixed(_) => {}
+            AnyContent::Zero(c) => c.fill(buffer, io),
+            AnyContent::Fixed(c) => c.fill(buffer, io),
             AnyContent::Refill(c) => c.fill(buffer, io),
             AnyContent::Pattern(c) => c.fill(buffer, io),
+            AnyContent::Shaped(c) => c.fill(buffer, io),
         }
     }
 }

@@ -10,11 +10,14 @@ pub struct Pattern {
     bytes: Vec<u8>,
     /// Where `%o` stands, 8 bytes each.
     offsets: Vec<usize>,
+    /// Buffers are also read into: everything is put back before each write.
+    put_back: bool,
 }
 
 impl Pattern {
-    /// Of a plan's parts. Files must have been read into bytes (see [`with_files`]).
-    pub fn new(parts: &[PatternPart]) -> Result<Self, LoadError> {
+    /// Of a plan's parts. Files must have been read into bytes (see [`with_files`]). `put_back`:
+    /// whether buffers are also read into.
+    pub fn new(parts: &[PatternPart], put_back: bool) -> Result<Self, LoadError> {
         let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
@@ -26,7 +29,33 @@ impl Pattern {
                 PatternPart::File(path) => return Err(LoadError::PatternFile(path.clone())),
             }
         }
-        if bytes.is_empty() { Err(LoadError::NoPattern) } else { Ok(Pattern { bytes, offsets }) }
+        if bytes.is_empty() {
+            Err(LoadError::NoPattern)
+        } else {
+            Ok(Pattern { bytes, offsets, put_back })
+        }
+    }
+
+    /// Whether a write changes the buffer.
+    pub fn touches(&self) -> bool {
+        self.put_back || !self.offsets.is_empty()
+    }
+
+    /// Puts `offset` where `%o` stands.
+    #[inline]
+    pub fn put_offset(&self, buffer: &mut [u8], offset: u64) {
+        if self.offsets.is_empty() {
+            return;
+        }
+        let offset = offset.to_le_bytes();
+        for chunk in buffer.chunks_mut(self.bytes.len()) {
+            for &at in &self.offsets {
+                let room = chunk.len().saturating_sub(at).min(8);
+                if room > 0 {
+                    chunk[at..at + room].copy_from_slice(&offset[..room]);
+                }
+            }
+        }
     }
 }
 
@@ -53,17 +82,9 @@ impl Content for Pattern {
     /// Only what `%o` stands for changes: the offset of the I/O, little-endian.
     #[inline]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
-        if self.offsets.is_empty() {
-            return;
+        if self.put_back {
+            self.prepare(buffer);
         }
-        let offset = io.offset.to_le_bytes();
-        for chunk in buffer.chunks_mut(self.bytes.len()) {
-            for &at in &self.offsets {
-                let room = chunk.len().saturating_sub(at).min(8);
-                if room > 0 {
-                    chunk[at..at + room].copy_from_slice(&offset[..room]);
-                }
-            }
-        }
+        self.put_offset(buffer, io.offset);
     }
 }

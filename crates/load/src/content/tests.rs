@@ -130,3 +130,123 @@ fn pattern_files_are_read_by_the_caller() {
     let empty = writes(&job(Kind::Pattern(vec![])), 0, 1, &[]);
     assert_eq!(empty, Err(LoadError::NoPattern));
 }
+
+/// The least that zstd and LZ4 leave of records of this size, in per cent.
+fn left_of_records(writes: &[Vec<u8>], record: usize, level: i32) -> f64 {
+    let bytes = writes.concat();
+    let mut least = f64::MAX;
+    for record in bytes.chunks(record) {
+        let zstd = zstd::bulk::compress(record, level).unwrap().len();
+        let size = zstd.min(lz4_flex::block::compress(record).len());
+        least = least.min(100.0 * size as f64 / record.len() as f64);
+    }
+    least
+}
+
+/// Storage compresses what lies side by side, and writes that follow each other come from the same
+/// buffers.
+#[test]
+fn writes_of_a_record_do_not_compress_against_each_other() {
+    for (slots, len) in [(1, 512), (1, 4096), (3, 4096), (1, 65536), (2, 131_008)] {
+        let writes = written(Kind::Scramble, 0, slots, &vec![len; (1 << 20) / len]);
+        for (record, level) in [(131_072, 3), (1 << 20, 3), (1 << 20, 19)] {
+            let left = left_of_records(&writes, record, level);
+            assert!(left > 99.5, "bs={len}, {slots} slots, records of {record}: {left:.1} % left");
+        }
+    }
+    // From 128 KiB on a write is a record of its own.
+    for len in [131_072, 1 << 20] {
+        let writes = written(Kind::Scramble, 0, 1, &vec![len; (4 << 20) / len]);
+        assert!(left_of_records(&writes, 131_072, 3) > 99.5, "bs={len}");
+    }
+}
+
+/// A number for each block that differs wherever two blocks do, for the contents at hand: they
+/// differ in a mark at the beginning of a cache line, or everywhere.
+fn fingerprint(block: &[u8]) -> u64 {
+    let fold = |sum: u64, line: &[u8]| {
+        let word = line.first_chunk().map_or(0, |start| u64::from_le_bytes(*start));
+        (sum.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    };
+    block.chunks_exact(64).fold(0, fold)
+}
+
+/// No two blocks of 4 KiB that a run of 4 GiB writes are equal; a quarter of it for each size and kind.
+#[test]
+fn four_gib_have_no_two_equal_blocks() {
+    for (kind, len) in [
+        (Kind::Scramble, 4096),
+        (Kind::Scramble, 131_072),
+        (Kind::Refill, 65536),
+        (Kind::Scramble, 1 << 20),
+    ] {
+        let job = job(kind);
+        let mut content = AnyContent::of(&job, 3).unwrap();
+        let mut buffers = vec![vec![0; len]; 4];
+        buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
+        let mut seen = Vec::with_capacity(1 << 18);
+        for i in 0..(1 << 30) / len {
+            let buffer = &mut buffers[i % 4];
+            let io = Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32 };
+            content.fill(buffer, &io);
+            seen.extend(buffer.chunks_exact(4096).map(fingerprint));
+        }
+        seen.sort_unstable();
+        assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "bs={len}");
+    }
+}
+
+/// What a job reads lands in the buffers of its writes.
+#[test]
+fn what_was_read_is_not_written() {
+    use fiord_plan::{BlockSize, Mix};
+    let kinds = [Kind::Zero, Kind::Fixed, Kind::Scramble, Kind::Refill];
+    let pattern = Kind::Pattern(vec![PatternPart::Bytes(b"abc".to_vec())]);
+    for kind in kinds.into_iter().chain([pattern]) {
+        for sizes in [BlockSize::Fixed(4096), BlockSize::Range { min: 4096, max: 8192 }] {
+            let mut job = job(kind.clone());
+            job.load.mix = Mix::ReadWrite { read_percent: 50 };
+            job.load.blocks = std::array::from_fn(|_| sizes.clone());
+            let mut content = AnyContent::of(&job, 5).unwrap();
+            assert!(content.touches());
+            let mut buffer = vec![0xa5; 8192];
+            content.prepare(&mut buffer);
+            let mut writes = Vec::new();
+            for i in 0..64 {
+                let io = Io { dir: Dir::Write, file: 0, offset: i * 4096, len: 4096 };
+                content.fill(&mut buffer[..4096], &io);
+                writes.push(buffer[..4096].to_vec());
+                if i % 3 != 0 {
+                    // A read: of nothing, or of what this job wrote.
+                    let read = if i % 3 == 1 { vec![0x11; 4096] } else { writes[0].clone() };
+                    buffer[..4096].copy_from_slice(&read);
+                }
+            }
+            let alike = writes.iter().filter(|w| w.iter().filter(|&&b| b == 0x11).count() > 100);
+            assert_eq!(alike.count(), 0, "{kind:?}");
+            if matches!(kind, Kind::Scramble | Kind::Refill) {
+                all_different(&writes);
+                assert!(left_of_records(&writes, 131_072, 3) > 99.5, "{kind:?}");
+            } else {
+                assert!(writes.iter().all(|write| *write == writes[0]), "{kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unread_buffer_of_a_mixed_job_is_only_scrambled() {
+    let mut job = job(Kind::Scramble);
+    job.load.mix = fiord_plan::Mix::ReadWrite { read_percent: 50 };
+    job.load.blocks = std::array::from_fn(|_| fiord_plan::BlockSize::Fixed(131_072));
+    job.load.align = [131_072; 3];
+    let mut content = AnyContent::of(&job, 5).unwrap();
+    let mut buffer = vec![0; 131_072];
+    content.prepare(&mut buffer);
+    let io = Io { dir: Dir::Write, file: 0, offset: 0, len: 131_072 };
+    content.fill(&mut buffer, &io);
+    let before = buffer.clone();
+    content.fill(&mut buffer, &io);
+    let changed = before.iter().zip(&buffer).filter(|(a, b)| a != b).count();
+    assert!((1900..3000).contains(&changed), "{changed} bytes changed");
+}

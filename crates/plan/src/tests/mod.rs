@@ -1,6 +1,7 @@
 //! The whole of `resolve`, on a machine made up for it.
 
 mod arbitrary;
+mod contents;
 mod distribution;
 mod fields;
 mod golden;

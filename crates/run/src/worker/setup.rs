@@ -1,5 +1,6 @@
 //! Picks the engine, the source, the content and the loop of a job, once.
 
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
@@ -190,12 +191,19 @@ fn with_content<E: Engine, S: Source, const LOOPS: u8>(
     if !around.job.load.mix.has(Dir::Write) {
         return start::<E, S, _, LOOPS>(engine, source, NoContent, around);
     }
-    // Different bytes in every run, so that storage that finds duplicates finds none.
-    let salt = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
-    match content_of(around.job, salt) {
+    match content_of(around.job, salt()) {
         Ok(content) => start::<E, S, _, LOOPS>(engine, source, content, around),
         Err(error) => failed(error),
     }
+}
+
+/// Different bytes in every run, so that storage that finds duplicates finds none of the last run's;
+/// the same for all jobs of a run, so that they can share some.
+fn salt() -> u64 {
+    static SALT: OnceLock<u64> = OnceLock::new();
+    *SALT.get_or_init(|| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64)
+    })
 }
 
 /// A job that writes nothing.

@@ -30,8 +30,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "scramble_buffers",
         Kind::Bool,
-        "Changes a few bytes of a buffer before it is written again, so that no two blocks are equal \
-         and deduplication finds nothing.",
+        "Changes a buffer before it is written again: writes of less than 128 KiB in every byte, so \
+         that they do not compress against each other, larger ones in a few bytes of each sector, so \
+         that deduplication finds nothing.",
         "scramble_buffers=0",
     )
     .default("1"),
@@ -46,39 +47,39 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "buffer_compress_percentage",
         Kind::PERCENT,
-        "Makes contents that a compressor can shrink by this many per cent.",
+        "Makes contents that a compressor can shrink by this many per cent: random bytes, then zeros \
+         or `buffer_pattern`. Contents are new for every write, with or without `refill_buffers`, for \
+         blocks that are written again would compress against each other.",
         "buffer_compress_percentage=50",
-    )
-    .later(),
+    ),
     option(
         "buffer_compress_chunk",
         Kind::BYTES,
         "How finely compressible and random bytes alternate in a block. 0 means one stretch of each in \
-         every block.",
+         every block. Less than 256 bytes counts as 256: below, what a compressor sees depends on the compressor. With \
+         `dedupe_percentage` it is at most 4 KiB, the block in which duplicates are found.",
         "buffer_compress_chunk=4k",
     )
     .default("512")
-    .under("buffer_compress_percentage")
-    .later(),
+    .under("buffer_compress_percentage"),
     option(
         "dedupe_percentage",
         Kind::PERCENT,
-        "The share of writes that repeat contents already written.",
+        "The share of blocks of 4 KiB whose contents are elsewhere too. The place of a block in the file \
+         decides, so the share is met whatever the size and order of the writes.",
         "dedupe_percentage=30",
-    )
-    .later(),
+    ),
     option(
         "dedupe_mode",
         Kind::words(&[
-            Word::later("repeat", "the last unique block comes again"),
-            Word::later("working_set", "any of the first blocks written comes again"),
+            Word::new("repeat", "a few blocks come again and again"),
+            Word::new("working_set", "any of a set of blocks, as large as `dedupe_working_set_percentage` says, comes again"),
         ]),
         "Which earlier contents a duplicate repeats.",
         "dedupe_mode=working_set",
     )
     .default("repeat")
-    .under("dedupe_percentage")
-    .later(),
+    .under("dedupe_percentage"),
     option(
         "dedupe_working_set_percentage",
         Kind::PERCENT,
@@ -86,16 +87,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "dedupe_working_set_percentage=10",
     )
     .default("5")
-    .under("dedupe_percentage")
-    .later(),
+    .under("dedupe_percentage"),
     option(
         "dedupe_global",
         Kind::Bool,
         "Shares the blocks to be repeated between all jobs that set this.",
         "dedupe_global=1",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "mem",
         Kind::Words {

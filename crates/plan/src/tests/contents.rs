@@ -1,0 +1,98 @@
+//! What the bytes are: which option counts, and what is said of those that do not.
+
+use super::*;
+use crate::model::*;
+
+fn content(line: &str) -> Content {
+    job(&Fake::empty(), &format!("--name=a --size=8m --rw=write {line}")).content
+}
+
+fn warning(line: &str) -> Option<String> {
+    let line = format!("--name=a --size=8m --rw=write {line}");
+    let resolved = run(&Fake::empty(), &line).unwrap();
+    resolved.warnings.first().map(|warning| warning.what.clone())
+}
+
+#[test]
+fn shares_are_made_whatever_else_is_set() {
+    let compress = |chunk| Some(Compress { percent: 50, chunk, pattern: vec![] });
+    for more in ["", "--refill_buffers=0", "--scramble_buffers=0"] {
+        assert_eq!(
+            content(&format!("--buffer_compress_percentage=50 {more}")),
+            Content::Shaped(Shape { compress: compress(512), dedupe: None })
+        );
+    }
+    let dedupe = Dedupe { percent: 30, working_set: None, global: false, blocks: 2048 };
+    assert_eq!(
+        content("--buffer_compress_percentage=50 --buffer_compress_chunk=0 --dedupe_percentage=30"),
+        Content::Shaped(Shape { compress: compress(0), dedupe: Some(dedupe.clone()) })
+    );
+    let set = Dedupe { working_set: Some(5), ..dedupe };
+    assert_eq!(
+        content("--dedupe_percentage=30 --dedupe_mode=working_set"),
+        Content::Shaped(Shape { compress: None, dedupe: Some(set) })
+    );
+    assert_eq!(content("--buffer_compress_percentage=0 --dedupe_percentage=0"), Content::Scramble);
+    assert!(matches!(
+        content("--buffer_compress_percentage=50 --buffer_pattern=0xabcd"),
+        Content::Shaped(Shape { compress: Some(c), .. }) if c.pattern.len() == 1
+    ));
+}
+
+/// The blocks that duplicates are counted in: those that will be there, of all who share them.
+#[test]
+fn blocks_are_counted() {
+    let blocks = |line: &str| -> Vec<u64> {
+        let of = |job: JobPlan| match job.content {
+            Content::Shaped(Shape { dedupe: Some(dedupe), .. }) => dedupe.blocks,
+            _ => 0,
+        };
+        jobs(&Fake::empty(), line).into_iter().map(of).collect()
+    };
+    let job = "--name=a --size=8m --rw=write --dedupe_percentage=50";
+    assert_eq!(blocks(job), [2048]);
+    assert_eq!(blocks(&format!("{job} --numjobs=2")), [2048, 2048]);
+    assert_eq!(blocks(&format!("{job} --numjobs=2 --dedupe_global=1")), [4096, 4096]);
+    assert_eq!(blocks(&format!("{job} --io_size=1m")), [256]);
+    assert_eq!(blocks(&format!("{job} --io_size=1m --time_based --runtime=1")), [2048]);
+    assert_eq!(blocks(&format!("{job} --number_ios=10")), [10]);
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    for (line, what) in [
+        ("--buffer_compress_chunk=4k", "without `buffer_compress_percentage`"),
+        ("--dedupe_mode=working_set", "without `dedupe_percentage`"),
+        ("--dedupe_global=1", "without `dedupe_percentage`"),
+        (
+            "--dedupe_percentage=10 --dedupe_working_set_percentage=10",
+            "without `dedupe_mode=working_set`",
+        ),
+        ("--dedupe_percentage=10 --buffer_pattern=7", "all blocks are equal"),
+        ("--dedupe_percentage=10 --zero_buffers", "`zero_buffers` has no effect"),
+        ("--buffer_compress_percentage=10 --zero_buffers", "`zero_buffers` has no effect"),
+        ("--bs=4 --buffer_pattern=\"abcde\"", "of its 5 bytes only the first 4"),
+    ] {
+        let said = warning(line);
+        assert!(said.as_ref().is_some_and(|said| said.contains(what)), "{line}: {said:?}");
+    }
+    for line in [
+        "--buffer_compress_percentage=10 --buffer_compress_chunk=4k",
+        "--dedupe_percentage=10 --dedupe_mode=working_set --dedupe_working_set_percentage=10",
+        "--bs=5 --buffer_pattern=\"abcde\"",
+    ] {
+        assert_eq!(warning(line), None, "{line}");
+    }
+}
+
+#[test]
+fn shares_that_cannot_be_reached_are_refused() {
+    let error =
+        |line: &str| error(&Fake::empty(), &format!("--name=a --size=8m --rw=write {line}"));
+    let set = "--dedupe_mode=working_set --dedupe_percentage=50 --dedupe_working_set_percentage";
+    assert!(error(&format!("{set}=51")).contains("50 % of duplicates cannot be reached"));
+    assert!(error(&format!("{set}=0")).contains("a working set of 0 %"));
+    content(&format!("{set}=50"));
+    assert!(error("--dedupe_percentage=101").contains("out of range"));
+    assert!(error("--buffer_compress_percentage=-1").contains("out of range"));
+}
