@@ -8,7 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use fiord_plan::{LockFile, Plan};
 
-/// One file's lock: first come, first served, so that no job starves.
+/// How often those who wait may be passed by a job that finds the lock free. Waking somebody takes
+/// longer than many an I/O: handing the lock over each time would have the file idle in between.
+const PATIENCE: u32 = 64;
+
+/// One file's lock: those who wait are served in order, and not passed for ever.
 #[derive(Debug, Default)]
 pub struct FileLock {
     state: Mutex<State>,
@@ -21,6 +25,8 @@ struct State {
     next: u64,
     /// The number whose turn it is.
     turn: u64,
+    /// How often they were passed since one of them had a turn.
+    passed: u32,
     readers: u32,
     writer: bool,
 }
@@ -30,8 +36,21 @@ impl State {
         !self.writer && (!write || self.readers == 0)
     }
 
+    fn has_queue(&self) -> bool {
+        self.turn != self.next
+    }
+
+    /// Enters past those who wait, if that may be.
+    fn pass(&mut self, write: bool) -> bool {
+        let may = self.may_enter(write) && (!self.has_queue() || self.passed < PATIENCE);
+        if may {
+            self.passed += u32::from(self.has_queue());
+            self.enter(write);
+        }
+        may
+    }
+
     fn enter(&mut self, write: bool) {
-        self.turn += 1;
         if write {
             self.writer = true;
         } else {
@@ -48,24 +67,26 @@ impl FileLock {
     /// Waits until it is one's turn.
     pub fn acquire(&self, write: bool) {
         let mut state = self.state();
+        if state.pass(write) {
+            return;
+        }
         let mine = state.next;
         state.next += 1;
         let not_yet = |s: &mut State| s.turn != mine || !s.may_enter(write);
         let waited = self.moved.wait_while(state, not_yet);
-        waited.unwrap_or_else(PoisonError::into_inner).enter(write);
-        // Perhaps the next in line reads, too.
-        self.moved.notify_all();
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        state.turn += 1;
+        state.passed = 0;
+        state.enter(write);
+        if !write && state.has_queue() {
+            // Perhaps the next in line reads, too.
+            self.moved.notify_all();
+        }
     }
 
-    /// Takes it if nobody is before one.
+    /// Takes it if that needs no waiting.
     pub fn try_acquire(&self, write: bool) -> bool {
-        let mut state = self.state();
-        let free = state.turn == state.next && state.may_enter(write);
-        if free {
-            state.next += 1;
-            state.enter(write);
-        }
-        free
+        self.state().pass(write)
     }
 
     /// Gives it back.
@@ -76,7 +97,9 @@ impl FileLock {
         } else {
             state.readers = state.readers.saturating_sub(1);
         }
-        self.moved.notify_all();
+        if state.has_queue() {
+            self.moved.notify_all();
+        }
     }
 }
 
