@@ -18,6 +18,7 @@ mod headers;
 mod interrupts;
 mod invoke;
 mod sink;
+mod skew;
 mod subcommand;
 
 use std::process::ExitCode;

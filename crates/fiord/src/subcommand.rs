@@ -1,4 +1,4 @@
-//! What fiord has beside fio's command line: `fiord options`, `fiord sweep`.
+//! What fiord has beside fio's command line: `fiord options`, `fiord sweep`, `fiord skew`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
@@ -10,9 +10,9 @@ use clap::{Parser, Subcommand};
 use fiord_job::load::Machine;
 
 use crate::exit::Exit;
-use crate::sink;
+use crate::{sink, skew};
 
-const NAMES: [&str; 2] = ["options", "sweep"];
+const NAMES: [&str; 3] = ["options", "sweep", "skew"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -31,6 +31,8 @@ enum Command {
     },
     /// Run a job at many settings: a table, and the knee.
     Sweep(fiord_sweep::Args),
+    /// Show what share of the I/O goes to what share of the data.
+    Skew(skew::Asked),
 }
 
 /// Runs a subcommand; `None` when the arguments are none.
@@ -48,6 +50,13 @@ pub fn run(args: &[String]) -> Option<Exit> {
             fiord_job::command::help::options()
         }
         Ok(Line { command: Command::Sweep(args) }) => return Some(sweep(&args)),
+        Ok(Line { command: Command::Skew(asked) }) => match asked.report() {
+            Ok(text) => text,
+            Err(wrong) => {
+                sink::complain(&wrong);
+                return Some(Exit::Failure);
+            }
+        },
         Err(error) if error.use_stderr() => {
             eprint!("{error}");
             return Some(Exit::Failure);

@@ -14,6 +14,7 @@
 //! | random offsets, with and without a map | `source/draws.rs`, `permute.rs`, `bitmap.rs` |
 //! | `random_distribution`: which block | `source/spread.rs` |
 //! | the laws behind it, and how ranks are drawn without arithmetic | `source/laws.rs`, `ranks.rs` |
+//! | how uneven a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
 //! | `fsync=N` and its like | `source/flushes.rs` |
@@ -24,6 +25,7 @@ pub mod content;
 pub mod error;
 pub mod pace;
 pub mod rng;
+pub mod skew;
 pub mod source;
 
 pub use content::AnyContent;

@@ -83,3 +83,28 @@ fn what_cannot_be_is_said_with_its_place() {
         assert!(ran.err.contains(message) && ran.err.contains("x.fio:6"), "{}", ran.err);
     }
 }
+
+#[test]
+fn skew_shows_shares_of_a_distribution_and_of_a_job_file() {
+    let place = Place::new();
+    let ran = place.run("skew --distribution=pareto:0.8 --size=1t --bs=4k");
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.out.contains("  20.00 %    204.80 GiB         80.00 %"), "{}", ran.out);
+    assert!(ran.out.contains("100 % |"), "{}", ran.out);
+    place.write("x.fio", "[a]\nfilename=f\nioengine=null\nrw=randrw\nsize=1g\nrandom_distribution=zoned:60/10:40/90\n");
+    let report = place.run("skew x.fio --format=json").json();
+    assert_eq!(report["skew"].as_array().unwrap().len(), 2);
+    let tenth = &report["skew"][0]["hottest_data"][5];
+    assert_eq!(tenth["data_percent"], 10.0);
+    assert!((tenth["io_percent"].as_f64().unwrap() - 60.0).abs() < 1e-6, "{tenth}");
+    for wrong in [
+        "skew",
+        "skew --distribution=zipf:1",
+        "skew no-such.fio",
+        "skew --distribution=zipf:1.2 --size=0",
+    ] {
+        let ran = place.run(wrong);
+        assert_eq!((ran.status, ran.out.as_str()), (Some(1), ""), "{wrong}: {ran:?}");
+        assert!(!ran.err.is_empty());
+    }
+}

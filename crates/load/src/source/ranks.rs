@@ -39,11 +39,7 @@ struct Cell {
 impl Ranks {
     /// Of these sums.
     pub fn new(sums: &Sums) -> Self {
-        let mut cells = Vec::new();
-        for pair in sums.knots().windows(2) {
-            cut(sums, pair[0], pair[1], &mut cells);
-        }
-        Ranks { slots: alias(&cells) }
+        Ranks { slots: alias(&cells(sums)) }
     }
 
     /// The next rank.
@@ -63,6 +59,19 @@ impl Ranks {
         }
         cell.from + at
     }
+}
+
+/// The shares of the cells of a table, and how many ranks each has.
+pub fn shares(sums: &Sums) -> Vec<(f64, u64)> {
+    cells(sums).into_iter().map(|(share, cell)| (share, cell.width)).collect()
+}
+
+fn cells(sums: &Sums) -> Vec<(f64, Cell)> {
+    let mut cells = Vec::new();
+    for pair in sums.knots().windows(2) {
+        cut(sums, pair[0], pair[1], &mut cells);
+    }
+    cells
 }
 
 /// Cuts `from .. to` into cells that straight lines fit, with their shares.

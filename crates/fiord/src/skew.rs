@@ -1,0 +1,196 @@
+//! `fiord skew`: what share of the I/O goes to what share of the data.
+
+use std::fmt::Write as _;
+
+use fiord_job::load::Machine;
+use fiord_load::skew::Curve;
+use fiord_plan::{Dir, JobPlan, Terms, resolve};
+use serde_json::{Value, json};
+
+use fiord_job::diagnostic::{Diagnostic, render};
+
+/// Shares of the data that the table shows, in per cent.
+const DATA: [f64; 12] = [0.01, 0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0, 100.0];
+/// Shares of the I/O of which the table says how much data gets them, in per cent.
+const IO: [f64; 4] = [50.0, 80.0, 90.0, 99.0];
+/// Columns and rows of the plot.
+const WIDTH: usize = 60;
+const HEIGHT: usize = 15;
+
+/// What was asked for.
+#[derive(Debug, clap::Args)]
+pub struct Asked {
+    /// A job file; without one, --distribution says what is meant.
+    #[arg(required_unless_present = "distribution", conflicts_with = "distribution")]
+    file: Option<String>,
+    /// As after random_distribution= in a job file.
+    #[arg(long)]
+    distribution: Option<String>,
+    /// Bytes of the data.
+    #[arg(long, default_value = "1t", conflicts_with = "file")]
+    size: String,
+    /// Bytes of a block.
+    #[arg(long, default_value = "4k", conflicts_with = "file")]
+    bs: String,
+    /// How it is shown.
+    #[arg(long, default_value = "normal", value_parser = ["normal", "json"])]
+    format: String,
+}
+
+impl Asked {
+    /// The report, or what is wrong.
+    pub fn report(&self) -> Result<String, String> {
+        let jobs = self.jobs().map_err(|errors| render(&errors, false))?;
+        let mut all = Vec::new();
+        for job in jobs.iter().filter(|job| job.load.random && job.identity.instance == 0) {
+            let dirs = Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir));
+            all.extend(dirs.filter_map(|dir| Shown::new(job, dir)));
+        }
+        if all.is_empty() {
+            return Err("fiord: no job in it is random, so all data gets the same I/O\n".into());
+        }
+        if self.format == "json" {
+            let list: Vec<Value> = all.iter().map(Shown::json).collect();
+            return Ok(format!("{:#}\n", json!({ "skew": list })));
+        }
+        Ok(all.iter().map(Shown::text).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The jobs of the file, or the one that the options describe.
+    fn jobs(&self) -> Result<Vec<JobPlan>, Vec<Diagnostic>> {
+        let args = match (&self.file, &self.distribution) {
+            (Some(file), _) => vec![file.clone()],
+            (None, distribution) => vec![
+                "--name=skew".into(),
+                "--ioengine=null".into(),
+                "--rw=randread".into(),
+                "--filename=data".into(),
+                format!("--size={}", self.size),
+                format!("--bs={}", self.bs),
+                format!("--random_distribution={}", distribution.as_deref().unwrap_or("random")),
+            ],
+        };
+        let invocation = fiord_job::invocation(&args, &mut Machine)?;
+        let terms = Terms::of(&invocation);
+        Ok(resolve(&invocation.jobs, terms, &fiord_plan::system::Machine)?.plan.jobs)
+    }
+}
+
+/// One job in one direction.
+struct Shown {
+    job: String,
+    dir: Dir,
+    bytes: u64,
+    block: u64,
+    curve: Curve,
+}
+
+impl Shown {
+    fn new(job: &JobPlan, dir: Dir) -> Option<Self> {
+        let file = job.target.files.first()?;
+        Some(Shown {
+            job: job.identity.name.clone(),
+            dir,
+            bytes: file.len,
+            block: job.load.align[dir as usize],
+            curve: Curve::new(&job.load, file, dir),
+        })
+    }
+
+    fn direction(&self) -> &'static str {
+        match self.dir {
+            Dir::Read => "read",
+            Dir::Write => "write",
+            Dir::Trim => "trim",
+        }
+    }
+
+    fn json(&self) -> Value {
+        let data: Vec<Value> = DATA
+            .iter()
+            .map(
+                |d| json!({ "data_percent": d, "io_percent": self.curve.io_of(d / 100.0) * 100.0 }),
+            )
+            .collect();
+        let io: Vec<Value> = IO
+            .iter()
+            .map(|io| {
+                let data = self.curve.data_of(io / 100.0);
+                let bytes = (data * self.bytes as f64).round() as u64;
+                json!({ "io_percent": io, "data_percent": data * 100.0, "data_bytes": bytes })
+            })
+            .collect();
+        json!({
+            "job": self.job,
+            "direction": self.direction(),
+            "bytes": self.bytes,
+            "block_bytes": self.block,
+            "hottest_data": data,
+            "hottest_io": io,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{}: {} of {} in blocks of {}\n\n  hottest data                   gets of the I/O\n",
+            self.job,
+            self.direction(),
+            size(self.bytes as f64),
+            size(self.block as f64)
+        );
+        for data in DATA {
+            let share = data / 100.0;
+            let bytes = size(share * self.bytes as f64);
+            let io = self.curve.io_of(share) * 100.0;
+            let _ = writeln!(text, "  {data:>7.2} %  {bytes:>12}       {io:>7.2} %");
+        }
+        text.push_str("\n  share of the I/O               goes to so much data\n");
+        for io in IO {
+            let data = self.curve.data_of(io / 100.0);
+            let bytes = size(data * self.bytes as f64);
+            let _ = writeln!(text, "  {io:>7.2} %  {bytes:>12}       {:>9.4} %", data * 100.0);
+        }
+        text.push_str(&self.plot());
+        text
+    }
+
+    /// The share of the I/O over the share of the data.
+    fn plot(&self) -> String {
+        let mut text = String::from("\n  I/O\n");
+        let heights: Vec<f64> = (1..=WIDTH)
+            .map(|column| self.curve.io_of(column as f64 / WIDTH as f64) * HEIGHT as f64)
+            .collect();
+        for row in (0..HEIGHT).rev() {
+            let label = match row {
+                r if r + 1 == HEIGHT => "100 %",
+                r if r == HEIGHT / 2 => " 50 %",
+                _ => "     ",
+            };
+            let line: String = heights
+                .iter()
+                .map(|h| match h - row as f64 {
+                    over if over >= 0.75 => '█',
+                    over if over >= 0.25 => '▄',
+                    _ => ' ',
+                })
+                .collect();
+            let _ = writeln!(text, "  {label} |{}", line.trim_end());
+        }
+        let _ = writeln!(text, "        +{}", "-".repeat(WIDTH));
+        let _ = writeln!(text, "         0 %{:>1$} % hottest data", 100, WIDTH - 5);
+        text
+    }
+}
+
+/// Bytes with a binary unit.
+fn size(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 2 };
+    format!("{value:.digits$} {}", units[unit])
+}

@@ -1,0 +1,130 @@
+//! How uneven a load is: what share of the I/O goes to what share of the data, from the closed forms
+//! and not from draws.
+
+use std::collections::BTreeMap;
+
+use fiord_plan::{Dir, Distribution, FilePlan, Load, ZoneSize};
+
+use crate::source::laws::Sums;
+use crate::source::ranks;
+
+/// Blocks that are alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Run {
+    blocks: f64,
+    share: f64,
+}
+
+/// The shares of the blocks of one file in one direction, hottest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    runs: Vec<Run>,
+    blocks: f64,
+}
+
+impl Curve {
+    /// Of a random load in a file. Without a distribution all blocks are alike.
+    pub fn new(load: &Load, file: &FilePlan, dir: Dir) -> Self {
+        let block = load.align[dir as usize].max(1);
+        let blocks = (file.len / block).max(1);
+        let mut runs = match &load.distribution {
+            Distribution::Even => Vec::new(),
+            Distribution::Skewed(skew) => {
+                let sums = Sums::new(skew.law, blocks, skew.centre.unwrap_or(0.5));
+                let cells = ranks::shares(&sums).into_iter();
+                cells.map(|(share, width)| Run { blocks: width as f64, share }).collect()
+            }
+            Distribution::Zoned(zones) => {
+                let size = |size| match size {
+                    ZoneSize::Percent(p) => p / 100.0 * blocks as f64,
+                    ZoneSize::Bytes(b) => b as f64 / block as f64,
+                };
+                let zones = zones[dir as usize].iter();
+                let run = |z: &fiord_plan::ZoneShare| Run {
+                    // Where no whole block fits, one is used.
+                    blocks: size(z.size).max(1.0),
+                    share: f64::from(z.share) / 100.0,
+                };
+                zones.map(run).collect()
+            }
+            Distribution::Sequence { stride: true, .. } => Vec::new(),
+            Distribution::Sequence { blocks, .. } => {
+                let mut times: BTreeMap<u64, f64> = BTreeMap::new();
+                blocks.iter().for_each(|b| *times.entry(*b).or_default() += 1.0);
+                let all = blocks.len() as f64;
+                times.values().map(|n| Run { blocks: 1.0, share: n / all }).collect()
+            }
+        };
+        let blocks = blocks as f64;
+        if runs.is_empty() {
+            runs.push(Run { blocks, share: 1.0 });
+        }
+        runs.sort_by(|a, b| (b.share / b.blocks).total_cmp(&(a.share / a.blocks)));
+        Curve { runs, blocks }
+    }
+
+    /// The share of the I/O that goes to the hottest `data` (a share, 0 to 1).
+    pub fn io_of(&self, data: f64) -> f64 {
+        let mut left = data * self.blocks;
+        let mut io = 0.0;
+        for run in &self.runs {
+            if run.blocks >= left {
+                return (io + run.share * left / run.blocks).min(1.0);
+            }
+            left -= run.blocks;
+            io += run.share;
+        }
+        io.min(1.0)
+    }
+
+    /// The smallest share of the data that gets this share of the I/O.
+    pub fn data_of(&self, io: f64) -> f64 {
+        let mut left = io;
+        let mut blocks = 0.0;
+        for run in self.runs.iter().filter(|run| run.share > 0.0) {
+            if run.share >= left {
+                blocks += run.blocks * left / run.share;
+                break;
+            }
+            left -= run.share;
+            blocks += run.blocks;
+        }
+        (blocks / self.blocks).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::{EnginePlan, JobPlan, ZoneShare, skew_of};
+
+    use super::*;
+
+    fn curve(distribution: Distribution) -> Curve {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 40);
+        job.load.distribution = distribution;
+        Curve::new(&job.load, &job.target.files[0], Dir::Read)
+    }
+
+    /// The closed forms again, by another way.
+    #[test]
+    fn shares_are_those_of_the_laws() {
+        let skewed = |text: &str| curve(Distribution::Skewed(skew_of(text).unwrap()));
+        for (text, data, io) in [
+            ("pareto:0.2", 0.2, 0.8),
+            ("pareto:0.8", 0.2, 0.8),
+            ("pareto:0.1", 0.1, 0.9),
+            ("zipf:0", 0.3, 0.3),
+            // One standard deviation to each side of the middle of a bell.
+            ("normal:5", 0.1, 0.682_689_492_137),
+        ] {
+            let curve = skewed(text);
+            assert!((curve.io_of(data) - io).abs() < 1e-5, "{text}: {}", curve.io_of(data));
+            assert!((curve.data_of(io) - data).abs() < 1e-5, "{text}: {}", curve.data_of(io));
+        }
+        let zone = |share, p| ZoneShare { share, size: ZoneSize::Percent(p) };
+        let zones = vec![zone(2, 40.0), zone(60, 10.0), zone(38, 50.0)];
+        let curve = curve(Distribution::Zoned([zones.clone(), zones.clone(), zones]));
+        assert!((curve.io_of(0.1) - 0.6).abs() < 1e-9 && (curve.io_of(0.6) - 0.98).abs() < 1e-9);
+        assert!((curve.io_of(1.0) - 1.0).abs() < 1e-12);
+    }
+}
