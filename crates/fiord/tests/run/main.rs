@@ -1,16 +1,21 @@
 //! The binary on real files: every engine, every ending, every output.
 
 mod contents;
+mod coverage;
 mod endings;
 mod engines;
+mod examples;
 mod fiord;
 mod golden;
 mod layout;
 mod order;
 mod output;
 mod pace;
+mod percentiles;
 mod places;
+mod scale;
 mod steady;
 mod sweep;
+mod words;
 mod wrong;
 mod wrong_inputs;
