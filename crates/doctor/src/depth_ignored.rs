@@ -22,6 +22,9 @@ fn lint(plan: &Plan) -> Vec<Finding> {
 }
 
 fn finding(job: &JobPlan) -> Option<Finding> {
+    if job.pace.offload {
+        return None;
+    }
     let engine = synchronous(&job.engine)?;
     let depth = job.depth.depth;
     if depth <= 1 {

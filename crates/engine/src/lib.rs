@@ -9,6 +9,7 @@
 //! |---|---|
 //! | how does engine X issue an I/O | its own module: [`null`], [`sync::psync`], … |
 //! | what does an engine need to be built | [`config`] |
+//! | how do synchronous calls run on threads of their own | [`offload`] |
 //! | where do the buffers lie | [`buffers`] |
 //! | how is a trim or an fsync done | [`dataless`] |
 
@@ -22,6 +23,7 @@ mod flags;
 pub mod io_uring;
 pub mod libaio;
 pub mod null;
+pub mod offload;
 pub mod sim;
 pub mod sync;
 
@@ -33,6 +35,7 @@ pub use config::EngineConfig;
 pub use io_uring::IoUring;
 pub use libaio::Libaio;
 pub use null::Null;
+pub use offload::Offload;
 pub use sim::Sim;
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 

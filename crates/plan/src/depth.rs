@@ -17,13 +17,21 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         );
         depth = DEEPEST;
     }
-    if depth > 1 && synchronous(engine) {
+    let offload = job.plain_word("io_submit_mode") == "offload";
+    if depth > 1 && synchronous(engine) && !offload {
         messages.push(
             job.warning(
                 "iodepth",
                 "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
             )
             .help("use `ioengine=io_uring` or `libaio` for more I/Os at once, or more `numjobs`"),
+        );
+    }
+    const THREADS: u32 = 4096;
+    if depth > THREADS && synchronous(engine) && offload {
+        messages.push(
+            job.error("iodepth", format!("`io_submit_mode=offload` makes {depth} threads"))
+                .help(format!("the most is {THREADS}; use `ioengine=io_uring` for more at once")),
         );
     }
     let cut = |name: &str| job.set_count32(name).map(|n| n.min(depth));

@@ -37,6 +37,12 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
     floors(job, &pace, load, messages);
     mixed(job, &pace, load, messages);
     hidden(job, &pace, messages);
+    if pace.offload && !matches!(job.plain_word("lockfile"), "" | "none") {
+        messages.push(
+            job.error("lockfile", "`lockfile` cannot be kept with `io_submit_mode=offload`")
+                .help("leave out one of them"),
+        );
+    }
     pace
 }
 

@@ -24,6 +24,16 @@ pub fn set_name(name: &str) -> Result<()> {
     check("prctl PR_SET_NAME", unsafe { libc::prctl(libc::PR_SET_NAME, buffer.as_ptr()) }).map(drop)
 }
 
+/// How late the kernel may wake the thread, to wake others with it (`PR_SET_TIMERSLACK`), ns; the
+/// usual is 50 µs.
+pub fn set_timer_slack(ns: u64) -> Result<()> {
+    // SAFETY: integers only.
+    check("prctl PR_SET_TIMERSLACK", unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong)
+    })
+    .map(drop)
+}
+
 /// Sets the thread's nice value, -20 to 19 (`setpriority(2)`; more is cut). Going below the
 /// present value needs `CAP_SYS_NICE` or `RLIMIT_NICE`.
 pub fn set_nice(value: i32) -> Result<()> {

@@ -159,3 +159,45 @@ fn jobs_of_one_flow_share() {
         assert!((share - wanted).abs() < 0.03, "{a} to {b}: {x} to {y}");
     }
 }
+
+/// Synchronous engines get a thread for each I/O: they have a depth, and latencies.
+#[test]
+fn offloaded_calls_keep_their_depth_and_latencies() {
+    let place = Place::new();
+    for engine in ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"] {
+        for options in ["--rw=randrw", "--rw=write --fsync=4 --nrfiles=4 --openfiles=2"] {
+            let line = format!(
+                "--name={engine} {options} --bs=4k --size=256k --ioengine={engine} --iodepth=8 \
+                 --io_submit_mode=offload --output-format=json"
+            );
+            let ran = place.run(&line).ok();
+            assert!(!ran.err.contains("capped"), "{}", ran.err);
+            let document = ran.json();
+            let (_, error, dirs) = &work(&document)[0];
+            let total: u64 = dirs.iter().map(|d| d.1).sum();
+            assert_eq!((*error, total), (0, 64), "{engine} {options}");
+            let write = &document["jobs"][0]["write"];
+            assert_eq!(write["lat_ns"]["N"], write["total_ios"]);
+        }
+    }
+    // Arrivals do not wait for completions: the engine is as deep as it has to be.
+    let line = "--name=r --rw=read --bs=4k --size=1m --iodepth=4 --io_submit_mode=offload \
+                --rate_iops=500 --output-format=json";
+    let job = &place.run(line).ok().json()["jobs"][0];
+    assert_eq!(job["fiord"]["intended_lat_ns"]["read"]["N"].as_u64(), Some(256));
+}
+
+#[test]
+fn paces_that_contradict_name_their_line() {
+    let place = Place::new();
+    let base = "[a]\nioengine=null\nsize=1m\n";
+    for (lines, what, at) in [
+        ("rate=1m\nrate_iops=100", "mutually exclusive", "j.fio:5:1"),
+        ("rate_min=100m\nrate=1m", "minimum rate exceeds rate", "j.fio:4:1"),
+    ] {
+        place.write("j.fio", format!("{base}{lines}\n"));
+        let ran = place.run("j.fio");
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        assert!(ran.err.contains(what) && ran.err.contains(at), "{}", ran.err);
+    }
+}

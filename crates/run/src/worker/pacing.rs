@@ -72,7 +72,7 @@ impl Pacing {
         }
         let cycles = pace.think.map_or(0, |think| think.cycles);
         let think_ns = u128::from(cycles) * 1_000_000_000 / u128::from(hertz.max(1));
-        let slots = if pace.is_free() { 0 } else { job.depth.depth.max(1) as usize };
+        let slots = job.depth.depth.max(1) as usize;
         Pacing {
             pacer: Pacer::new(job, now),
             thinker: Thinker::new(job, now),

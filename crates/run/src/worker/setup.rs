@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
-    Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Mmap, Null, Psync, Pvsync,
-    Pvsync2, Sim, SyncRw, Vsync,
+    Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Mmap, Null, Offload, Psync,
+    Pvsync, Pvsync2, Sim, SyncRw, Vsync,
 };
 use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, JobPlan, LockFile, Record};
@@ -52,6 +52,10 @@ pub fn run(
         // One buffer is all that such an engine can use.
         config.slots = 1;
     }
+    let calls = !keeps_many(&job.engine) || matches!(job.engine, EnginePlan::Vsync);
+    if job.pace.offload && calls {
+        return offloaded(&config, around);
+    }
     if job.target.lock != LockFile::None {
         return with_locks(&config, around);
     }
@@ -66,6 +70,24 @@ pub fn run(
         EnginePlan::Pvsync => with_engine::<_, ONE_LOOP>(Pvsync::new(&config), around),
         EnginePlan::Pvsync2 { .. } => with_engine::<_, ONE_LOOP>(Pvsync2::new(&config), around),
         EnginePlan::Sim(_) => with_engine::<_, ONE_LOOP>(Sim::new(&config), around),
+    }
+}
+
+/// The same for a job whose calls are made on threads of their own.
+fn offloaded(config: &EngineConfig, around: Surroundings) -> WorkerResult {
+    let depth = around.job.depth.depth.max(1);
+    macro_rules! offload {
+        ($engine:ident) => {
+            with_engine::<_, PACED_LOOP>(Offload::new(config, depth, $engine::new), around)
+        };
+    }
+    match &around.job.engine {
+        EnginePlan::Mmap { .. } => offload!(Mmap),
+        EnginePlan::Sync => offload!(SyncRw),
+        EnginePlan::Vsync => offload!(Vsync),
+        EnginePlan::Pvsync => offload!(Pvsync),
+        EnginePlan::Pvsync2 { .. } => offload!(Pvsync2),
+        _ => offload!(Psync),
     }
 }
 
@@ -143,7 +165,7 @@ fn with_engine<E: Engine, const LOOPS: u8>(
         }
     };
     let job = around.job;
-    let result = if is_paced(job) {
+    let result = if const { LOOPS == PACED_LOOP } || is_paced(job) {
         fiord_load::any_source(job).map(|s| with_content::<E, _, PACED_LOOP>(engine, s, around))
     } else {
         fiord_load::with_source(job, WithEngine::<E, LOOPS> { engine, around })
@@ -261,6 +283,10 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
         // The source says when to open which.
     } else if let Err(error) = super::session::open_all(&mut engine, files) {
         return failed(error);
+    }
+    if const { LOOPS == PACED_LOOP } {
+        // Waits are to end when they should. Where this is refused they end a little later.
+        let _ = fiord_sys::thread::set_timer_slack(1);
     }
     control.set_phase(Phase::Waiting);
     ready();

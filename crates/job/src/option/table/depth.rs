@@ -69,7 +69,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "io_submit_mode",
         Kind::words(&[
             Word::new("inline", "the worker itself submits and completes"),
-            Word::later("offload", "helper threads do, so that a slow device delays no submission"),
+            Word::new("offload", "helper threads do, so that a slow device delays no submission"),
         ]),
         "Who hands the I/Os to the engine.",
         "io_submit_mode=offload",
