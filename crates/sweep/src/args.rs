@@ -17,6 +17,10 @@ pub struct Args {
     /// Climb one axis, and stop when throughput has grown by less than 5 % and latency by more.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub until: Option<Until>,
+    /// Then measure latency against load: at these shares of the highest rate found, from the moment
+    /// at which each I/O was due. A step other than 10 % comes after a colon.
+    #[arg(long, value_name = "LOW%..HIGH%[:STEP%]")]
+    pub rate: Option<String>,
     /// Where the runs' JSON and the list of what is done are kept. Without it: the job's name with
     /// `.sweep`.
     #[arg(long, value_name = "DIR")]

@@ -12,6 +12,7 @@ use crate::axis::{self, Axis, Settings};
 use crate::child::{self, Ended};
 use crate::job::{self, Job};
 use crate::knee::{self, Reading};
+use crate::load::{self, Loads};
 use crate::manifest::Store;
 use crate::outcome::{self, Outcome};
 use crate::table;
@@ -38,8 +39,23 @@ pub struct Results {
     pub points: Vec<(Settings, Outcome)>,
     /// Where more stops to pay, a line of points each.
     pub knees: Vec<Knee>,
+    /// Latency against load, where `--rate` is given.
+    pub loads: Vec<Load>,
+    /// The share of the highest rate above which more stops to pay, in per cent.
+    pub load_knee: Option<u32>,
     /// Nothing is left to do.
     pub complete: bool,
+}
+
+/// A run at a share of the highest rate.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Per cent of it.
+    pub percent: u32,
+    /// `rate_iops` of each instance.
+    pub rate: String,
+    /// What was measured.
+    pub outcome: Outcome,
 }
 
 /// The knee of a line of points that differ in one option only.
@@ -67,7 +83,7 @@ pub fn run(
             return End::Failed;
         }
     };
-    let end = sweep.run(err).unwrap_or_else(|what| {
+    let end = sweep.everything(loader, err).unwrap_or_else(|what| {
         let _ = write!(err, "fiord: {what}");
         End::Failed
     });
@@ -95,6 +111,10 @@ fn prepare(
     err: &mut dyn Write,
 ) -> Result<Sweep, String> {
     let axes = axis::read_all(&args.set).map_err(|e| e + "\n")?;
+    let loads = args.rate.as_deref().map(load::read).transpose().map_err(|e| e + "\n")?;
+    if axes.is_empty() && loads.is_none() {
+        return Err("nothing to sweep; name an option and its values: --set iodepth=1,2,4\n".into());
+    }
     if args.until.is_some() {
         one_climb(&axes)?;
     }
@@ -103,12 +123,18 @@ fn prepare(
     let mut longest = Vec::with_capacity(points.len());
     for point in &points {
         longest.push(job.check(point, loader)?);
+        if loads.is_some() {
+            job.instances(point, loader)?;
+        }
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: Settings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
     let store = Store::open(&dir, version, &job.arguments(&bare), args.restart)?;
     let signals = signal::install().map_err(|e| format!("no signal handlers: {e}\n"))?;
-    let sweep = Sweep { job, axes, points, longest, store, program, signals, until: args.until };
+    let until = args.until;
+    let at_rates = Vec::new();
+    let sweep =
+        Sweep { job, axes, points, longest, store, program, signals, until, loads, at_rates };
     sweep.announce(&dir, err);
     Ok(sweep)
 }
@@ -140,9 +166,52 @@ struct Sweep {
     program: PathBuf,
     signals: &'static Signals,
     until: Option<Until>,
+    loads: Option<Loads>,
+    /// The points of `--rate`, once the highest rate is known: share, rate and settings.
+    at_rates: Vec<(u32, String, Settings)>,
 }
 
 impl Sweep {
+    /// The combinations, then the loads.
+    fn everything(&mut self, loader: &mut dyn Loader, err: &mut dyn Write) -> Result<End, String> {
+        let end = self.run(err)?;
+        let Some(Loads(percents)) = self.loads.clone().filter(|_| end == End::Done) else {
+            return Ok(end);
+        };
+        let known = self.points.iter().enumerate().filter_map(|(i, point)| {
+            let (_, outcome) = self.store.find(point)?;
+            Some((i, outcome))
+        });
+        let highest = known.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
+        let (i, highest) = highest.ok_or("no run to take the highest rate from\n")?;
+        let at = self.points[i].clone();
+        let instances = self.job.instances(&at, loader)?;
+        for percent in percents {
+            let rate = load::rate(&highest, instances, percent).ok_or(
+                "--rate needs I/Os, and directions apart: unified_rw_reporting=mixed hides them\n",
+            )?;
+            self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
+        }
+        let points: Vec<Settings> = self.at_rates.iter().map(|(.., point)| point.clone()).collect();
+        let longest = vec![self.longest[i]; points.len()];
+        for point in &points {
+            self.job.check(point, loader)?;
+        }
+        let place = if at.is_empty() { String::new() } else { format!(" at {}", axis::words(&at)) };
+        let whole: u64 = longest.iter().sum();
+        let length = if whole > 0 { format!(", at most {}", clock(whole)) } else { String::new() };
+        let count = points.len();
+        let _ =
+            writeln!(err, "highest rate: {:.0} IOPS{place}; {count} loads{length}", highest.iops);
+        for i in 0..points.len() {
+            let done = self.store.find(&points[i]).is_some();
+            if !done && self.point((&points, &longest), i, err)?.is_none() {
+                return Ok(End::Stopped);
+            }
+        }
+        Ok(End::Done)
+    }
+
     /// Says what is to come, and how long it takes.
     fn announce(&self, dir: &std::path::Path, err: &mut dyn Write) {
         let left: Vec<usize> = (0..self.points.len())
@@ -167,12 +236,13 @@ impl Sweep {
     /// Runs what is not done yet.
     fn run(&mut self, err: &mut dyn Write) -> Result<End, String> {
         let mut before: Option<Reading> = None;
-        for i in 0..self.points.len() {
-            let point = self.points[i].clone();
+        let (points, longest) = (self.points.clone(), self.longest.clone());
+        for i in 0..points.len() {
+            let point = points[i].clone();
             let known = self.store.find(&point).map(|(_, outcome)| outcome);
             let outcome = match known {
                 Some(outcome) => outcome,
-                None => match self.point(i, err)? {
+                None => match self.point((&points, &longest), i, err)? {
                     Some(outcome) => outcome,
                     None => return Ok(End::Stopped),
                 },
@@ -190,14 +260,20 @@ impl Sweep {
     }
 
     /// Runs one point. `None`: the user wants no more.
-    fn point(&mut self, i: usize, err: &mut dyn Write) -> Result<Option<Outcome>, String> {
+    fn point(
+        &mut self,
+        (points, longest): (&[Settings], &[u64]),
+        i: usize,
+        err: &mut dyn Write,
+    ) -> Result<Option<Outcome>, String> {
         if self.signals.stop_requested() {
             return Ok(None);
         }
-        let point = self.points[i].clone();
+        let point = points[i].clone();
         let arguments = self.job.arguments(&point);
         let draft = self.store.draft();
-        let _ = write!(err, "[{}/{}] {} … ", i + 1, self.points.len(), axis::words(&point));
+        let words = if point.is_empty() { "as it is".into() } else { axis::words(&point) };
+        let _ = write!(err, "[{}/{}] {words} … ", i + 1, points.len());
         let _ = err.flush();
         let began = Instant::now();
         let ended = child::run(&self.program, &arguments, &draft, self.signals)
@@ -212,8 +288,7 @@ impl Sweep {
         };
         let failed = |why: String| {
             format!(
-                "the run at {} failed: {why}\nits command: {} {}\n",
-                axis::words(&point),
+                "the run at {words} failed: {why}\nits command: {} {}\n",
                 self.program.display(),
                 arguments.join(" ")
             )
@@ -226,7 +301,7 @@ impl Sweep {
         let outcome = outcome::read(&text).map_err(failed)?;
         let wall = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.store.keep(&point, arguments, wall)?;
-        let left: u64 = self.longest[i + 1..].iter().sum();
+        let left: u64 = longest[i + 1..].iter().sum();
         let mean = outcome.mean_ns.map_or("-".into(), table::time);
         let rest = if left > 0 { format!(", at most {} left", clock(left)) } else { String::new() };
         let _ = writeln!(err, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
@@ -239,7 +314,14 @@ impl Sweep {
         if self.until.is_some() {
             cut_at_saturation(&mut points);
         }
+        let load = |(percent, rate, point): &(u32, String, Settings)| {
+            let (_, outcome) = self.store.find(point)?;
+            Some(Load { percent: *percent, rate: rate.clone(), outcome })
+        };
+        let loads: Vec<Load> = self.at_rates.iter().filter_map(load).collect();
         Results {
+            load_knee: load_knee(&loads),
+            loads,
             job: self.job.name.clone(),
             axes: self.axes.clone(),
             knees: knees(&self.axes, &points),
@@ -264,6 +346,16 @@ fn reading(outcome: &Outcome) -> Reading {
         bytes => bytes as f64,
     };
     Reading { throughput, latency: outcome.mean_ns }
+}
+
+/// By the latencies from the intended start.
+fn load_knee(loads: &[Load]) -> Option<u32> {
+    let one = |load: &Load| Reading {
+        latency: load.outcome.due.as_ref().map(|due| due.mean_ns),
+        ..reading(&load.outcome)
+    };
+    let line: Vec<Reading> = loads.iter().map(one).collect();
+    knee::knee(&line).map(|i| loads[i].percent)
 }
 
 /// Along the first axis that climbs, for each combination of the others.

@@ -86,6 +86,26 @@ impl Job {
         out
     }
 
+    /// How many instances run at these settings, for `--rate`.
+    ///
+    /// # Errors
+    /// It has more than one section, or a rate of its own.
+    pub fn instances(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
+        let at =
+            fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
+        let [job] = at.jobs.as_slice() else {
+            return Err("--rate needs a job of one section: how several share a rate is open; \
+                        choose with --section\n"
+                .into());
+        };
+        for name in ["rate", "rate_iops"] {
+            if job.is_set(name) {
+                return Err(format!("--rate finds its own rates, and {name} is set already\n"));
+            }
+        }
+        Ok(job.int("numjobs").and_then(|n| u64::try_from(n).ok()).unwrap_or(1))
+    }
+
     /// Reads the job again at these settings: their names and values may be wrong.
     ///
     /// # Errors

@@ -9,6 +9,7 @@
 //! | which points are done already | [`manifest`] |
 //! | in what order are points run, and when is it enough | [`drive`] |
 //! | where is the knee | [`knee`] |
+//! | what does `--rate` mean | [`load`] |
 //! | how are the results shown | [`table`] |
 //!
 //! Each point is a run of the program itself in a process of its own: runs cannot disturb each
@@ -20,6 +21,7 @@ mod child;
 pub mod drive;
 pub mod job;
 pub mod knee;
+pub mod load;
 pub mod manifest;
 pub mod outcome;
 pub mod table;

@@ -153,6 +153,9 @@ fn same(a: &Settings, b: &Settings) -> bool {
 /// A file's name for a point: its settings, and a number that tells those apart that only differ in
 /// what no file name can hold.
 fn file_name(settings: &Settings) -> String {
+    if settings.is_empty() {
+        return "as-it-is.json".into();
+    }
     let words = crate::axis::words(settings);
     let plain = |c: char| match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '=' | '.' | '-' | '_' => c,

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// A point's numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Outcome {
     /// I/Os a second, all jobs and directions.
     pub iops: f64,
@@ -20,10 +20,23 @@ pub struct Outcome {
     /// The latencies at [`PERCENTILES`], ns: exact, from the histograms of all jobs together; empty
     /// where there are none.
     pub percentiles_ns: Vec<u64>,
+    /// The same from the moment at which each I/O was due, where a rate is set.
+    pub due: Option<Due>,
+    /// I/Os a second by direction; `None` where the report mixes them.
+    pub dirs: Option<[f64; 3]>,
     /// CPU time in per cent of one CPU.
     pub cpu_percent: f64,
     /// How long it ran, ms.
     pub runtime_ms: u64,
+}
+
+/// Latencies from the intended start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Due {
+    /// Their mean, ns.
+    pub mean_ns: f64,
+    /// At [`PERCENTILES`], ns.
+    pub percentiles_ns: Vec<u64>,
 }
 
 /// Reads a run's `json+`.
@@ -41,38 +54,71 @@ pub fn read(text: &str) -> Result<Outcome, String> {
     Ok(sums.outcome())
 }
 
+/// Latencies of one kind, of all jobs.
+#[derive(Default)]
+struct Latencies {
+    sum: f64,
+    n: u64,
+    bins: BTreeMap<u64, u64>,
+}
+
+impl Latencies {
+    fn add(&mut self, v: &Value) {
+        let n = whole(&v["N"]);
+        self.sum += v["mean"].as_f64().unwrap_or(0.0) * n as f64;
+        self.n += n;
+        self.add_bins(v);
+    }
+    fn add_bins(&mut self, v: &Value) {
+        for (ns, n) in v["bins"].as_object().into_iter().flatten() {
+            *self.bins.entry(ns.parse().unwrap_or(0)).or_default() += whole(n);
+        }
+    }
+    fn mean(&self) -> Option<f64> {
+        (self.n > 0).then(|| self.sum / self.n as f64)
+    }
+}
+
 #[derive(Default)]
 struct Sums {
     iops: f64,
+    dirs: [f64; 3],
+    mixed: bool,
     bw: u64,
-    latency: f64,
-    latencies: u64,
-    bins: BTreeMap<u64, u64>,
+    clat: Latencies,
+    due: Latencies,
     cpu_ms: f64,
     runtime_ms: u64,
 }
 
+fn whole(v: &Value) -> u64 {
+    v.as_u64().unwrap_or(0)
+}
+
 impl Sums {
     fn add(&mut self, job: &Value) {
-        let whole = |v: &Value| v.as_u64().unwrap_or(0);
-        // With unified_rw_reporting=both the third stands beside what it sums up.
+        // With unified_rw_reporting=both the mixed one stands beside what it sums up.
         let apart = ["read", "write", "trim"];
-        let dirs: &[&str] = if job.get("read").is_some() { &apart } else { &["mixed"] };
-        for dir in dirs.iter().map(|d| &job[*d]) {
-            self.iops += dir["iops"].as_f64().unwrap_or(0.0);
+        self.mixed |= job.get("read").is_none();
+        let names: &[&str] = if job.get("read").is_some() { &apart } else { &["mixed"] };
+        for (i, name) in names.iter().enumerate() {
+            let dir = &job[*name];
+            let iops = dir["iops"].as_f64().unwrap_or(0.0);
+            self.iops += iops;
+            self.dirs[i] += iops;
             self.bw += whole(&dir["bw_bytes"]);
             self.runtime_ms = self.runtime_ms.max(whole(&dir["runtime"]));
-            let clat = match whole(&dir["clat_ns"]["N"]) {
-                0 => &dir["lat_ns"],
-                _ => &dir["clat_ns"],
-            };
-            let n = whole(&clat["N"]);
-            self.latency += clat["mean"].as_f64().unwrap_or(0.0) * n as f64;
-            self.latencies += n;
-            let bins = ["clat_ns", "lat_ns"].iter().find_map(|k| dir[*k]["bins"].as_object());
-            for (ns, n) in bins.into_iter().flatten() {
-                *self.bins.entry(ns.parse().unwrap_or(0)).or_default() += whole(n);
+            match whole(&dir["clat_ns"]["N"]) {
+                0 => self.clat.add(&dir["lat_ns"]),
+                _ => {
+                    self.clat.add(&dir["clat_ns"]);
+                    // lat_percentiles: the histogram is that of the total latency.
+                    if dir["clat_ns"].get("bins").is_none() {
+                        self.clat.add_bins(&dir["lat_ns"]);
+                    }
+                }
             }
+            self.due.add(&job["fiord"]["intended_lat_ns"][*name]);
         }
         let cpu = job["usr_cpu"].as_f64().unwrap_or(0.0) + job["sys_cpu"].as_f64().unwrap_or(0.0);
         // The time of the jobs of a group is summed, so this is what they used together.
@@ -83,8 +129,13 @@ impl Sums {
         Outcome {
             iops: self.iops,
             bw_bytes: self.bw,
-            mean_ns: (self.latencies > 0).then(|| self.latency / self.latencies as f64),
-            percentiles_ns: percentiles(&self.bins),
+            mean_ns: self.clat.mean(),
+            percentiles_ns: percentiles(&self.clat.bins),
+            due: self
+                .due
+                .mean()
+                .map(|mean_ns| Due { mean_ns, percentiles_ns: percentiles(&self.due.bins) }),
+            dirs: (!self.mixed).then_some(self.dirs),
             cpu_percent: match self.runtime_ms {
                 0 => 0.0,
                 ms => self.cpu_ms * 100.0 / ms as f64,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, Settings};
-use crate::drive::{Knee, Results};
+use crate::drive::{Knee, Load, Results};
 use crate::outcome::{Outcome, PERCENTILES};
 
 const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
@@ -24,10 +24,39 @@ pub fn table(results: &Results) -> String {
     for knee in &results.knees {
         let _ = writeln!(out, "\n{}", sentence(knee));
     }
+    if !results.loads.is_empty() {
+        out += &loads(results);
+    }
     if !results.complete {
         let _ = writeln!(out, "\nnot all points are done: the same command goes on from here");
     }
     out
+}
+
+/// Latency against load.
+fn loads(results: &Results) -> String {
+    let mut rows: Vec<Vec<String>> =
+        vec![["load", "rate_iops"].iter().chain(&NUMBERS).map(|n| n.to_string()).collect()];
+    for load in &results.loads {
+        let mut row = vec![format!("{}%", load.percent), load.rate.clone()];
+        row.extend(numbers(&from_due(&load.outcome)));
+        rows.push(row);
+    }
+    let knee = match results.load_knee {
+        Some(percent) => format!("knee at {percent}% load: above it latency grows, not throughput"),
+        None => "no knee: latency and throughput grow together over all these loads".into(),
+    };
+    format!("\nlatency from the moment at which each I/O was due:\n{}\n{knee}\n", aligned(&rows))
+}
+
+/// The outcome with the latencies from the intended start in the place of the others.
+fn from_due(outcome: &Outcome) -> Outcome {
+    let due = outcome.due.clone();
+    Outcome {
+        mean_ns: due.as_ref().map(|d| d.mean_ns),
+        percentiles_ns: due.map(|d| d.percentiles_ns).unwrap_or_default(),
+        ..outcome.clone()
+    }
 }
 
 fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
@@ -108,20 +137,40 @@ pub fn json(results: &Results) -> String {
     let object = |settings: &Settings| -> Value {
         settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()
     };
-    let point = |(settings, outcome): &(Settings, Outcome)| {
+    let latency = |mean: Option<f64>, percentiles: &[u64]| {
         let mut latency = serde_json::Map::new();
-        latency.insert("mean".into(), json!(outcome.mean_ns));
-        for (p, ns) in PERCENTILES.iter().zip(&outcome.percentiles_ns) {
+        latency.insert("mean".into(), json!(mean));
+        for (p, ns) in PERCENTILES.iter().zip(percentiles) {
             latency.insert(format!("p{p}"), json!(ns));
         }
-        json!({
-            "settings": object(settings),
-            "iops": outcome.iops,
-            "bw_bytes": outcome.bw_bytes,
-            "clat_ns": latency,
-            "cpu_percent": outcome.cpu_percent,
-            "runtime_ms": outcome.runtime_ms,
-        })
+        latency
+    };
+    let measured = |outcome: &Outcome| {
+        let mut point = serde_json::Map::new();
+        point.insert("iops".into(), json!(outcome.iops));
+        point.insert("bw_bytes".into(), json!(outcome.bw_bytes));
+        let clat = latency(outcome.mean_ns, &outcome.percentiles_ns);
+        point.insert("clat_ns".into(), json!(clat));
+        if let Some(due) = &outcome.due {
+            let due = latency(Some(due.mean_ns), &due.percentiles_ns);
+            point.insert("intended_lat_ns".into(), json!(due));
+        }
+        point.insert("cpu_percent".into(), json!(outcome.cpu_percent));
+        point.insert("runtime_ms".into(), json!(outcome.runtime_ms));
+        point
+    };
+    let point = |(settings, outcome): &(Settings, Outcome)| {
+        let mut point = serde_json::Map::new();
+        point.insert("settings".into(), object(settings));
+        point.append(&mut measured(outcome));
+        point
+    };
+    let load = |load: &Load| {
+        let mut point = serde_json::Map::new();
+        point.insert("load_percent".into(), json!(load.percent));
+        point.insert("rate_iops".into(), json!(load.rate));
+        point.append(&mut measured(&load.outcome));
+        point
     };
     let knee = |knee: &Knee| {
         json!({
@@ -130,33 +179,58 @@ pub fn json(results: &Results) -> String {
             "at": knee.at.as_ref().map(|(value, _)| value),
         })
     };
-    let document = json!({
+    let mut document = json!({
         "job": results.job,
         "points": results.points.iter().map(point).collect::<Vec<_>>(),
         "knees": results.knees.iter().map(knee).collect::<Vec<_>>(),
         "complete": results.complete,
     });
+    if !results.loads.is_empty() {
+        document["loads"] = results.loads.iter().map(load).collect();
+        document["load_knee_percent"] = json!(results.load_knee);
+    }
     format!("{document:#}\n")
 }
 
 /// A line a point: settings, then numbers in base units.
 pub fn csv(results: &Results) -> String {
+    if !results.loads.is_empty() {
+        return loads_csv(results);
+    }
     let heads = ["iops", "bw_bytes", "mean_ns", "p50_ns", "p99_ns", "p99.9_ns", "cpu_percent"];
     let names = results.axes.iter().map(|a| quoted(&a.name));
     let mut out = names.chain(heads.map(String::from)).collect::<Vec<_>>().join(",") + "\n";
     for (settings, outcome) in &results.points {
         let mut row: Vec<String> =
             values(&results.axes, settings).iter().map(|v| quoted(v)).collect();
-        row.push(format!("{:.3}", outcome.iops));
-        row.push(outcome.bw_bytes.to_string());
-        row.push(outcome.mean_ns.map_or(String::new(), |ns| format!("{ns:.3}")));
-        for i in 0..PERCENTILES.len() {
-            row.push(outcome.percentiles_ns.get(i).map_or(String::new(), u64::to_string));
-        }
-        row.push(format!("{:.2}", outcome.cpu_percent));
+        row.extend(fields(outcome));
         out += &(row.join(",") + "\n");
     }
     out
+}
+
+/// Latency against load, with the latencies from the intended start.
+fn loads_csv(results: &Results) -> String {
+    let mut out = String::from(
+        "load_percent,rate_iops,iops,bw_bytes,due_mean_ns,due_p50_ns,due_p99_ns,due_p99.9_ns,\
+         cpu_percent\n",
+    );
+    for load in &results.loads {
+        let mut row = vec![load.percent.to_string(), quoted(&load.rate)];
+        row.extend(fields(&from_due(&load.outcome)));
+        out += &(row.join(",") + "\n");
+    }
+    out
+}
+
+fn fields(outcome: &Outcome) -> Vec<String> {
+    let mut row = vec![format!("{:.3}", outcome.iops), outcome.bw_bytes.to_string()];
+    row.push(outcome.mean_ns.map_or(String::new(), |ns| format!("{ns:.3}")));
+    for i in 0..PERCENTILES.len() {
+        row.push(outcome.percentiles_ns.get(i).map_or(String::new(), u64::to_string));
+    }
+    row.push(format!("{:.2}", outcome.cpu_percent));
+    row
 }
 
 /// A field of CSV (RFC 4180).
@@ -183,6 +257,7 @@ mod tests {
             percentiles_ns: vec![99_328, 120_000, 1_200_000],
             cpu_percent: 12.4,
             runtime_ms: 1000,
+            ..Outcome::default()
         };
         let at =
             |depth: &str| vec![("bs".into(), "4k,8k".into()), ("iodepth".into(), depth.into())];
@@ -198,6 +273,8 @@ mod tests {
                 with: vec![("bs".into(), "4k,8k".into())],
                 at: Some(("1".into(), outcome(9852.0))),
             }],
+            loads: Vec::new(),
+            load_knee: None,
             complete: true,
         }
     }

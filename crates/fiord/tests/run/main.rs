@@ -13,6 +13,7 @@ mod output;
 mod pace;
 mod percentiles;
 mod places;
+mod profile;
 mod scale;
 mod steady;
 mod sweep;

@@ -132,6 +132,7 @@ fn ctrl_c_keeps_what_is_done() {
 fn wrong_sweeps_run_nothing() {
     let place = place();
     place.write("two.fio", "[a]\nsize=1m\n[b]\nstonewall\nsize=1m\n");
+    place.write("both.fio", "[a]\nsize=1m\n[b]\nsize=1m\n");
     for (line, why) in [
         ("j.fio", "nothing to sweep"),
         ("j.fio --set iodepth=", "no values"),
@@ -145,6 +146,10 @@ fn wrong_sweeps_run_nothing() {
         ("j.fio --set bs=4k --set bs=8k", "two axes for bs"),
         ("none.fio --set bs=4k", "none.fio"),
         ("two.fio --set bs=4k", "job b runs after others"),
+        ("j.fio --rate 10%", "no range"),
+        ("j.fio --rate 90%..10%", "a range goes up"),
+        ("both.fio --rate 10%..50%", "a job of one section"),
+        ("j.fio --set rate_iops=5,6 --rate 10%..50%", "rate_iops is set already"),
         ("j.fio --set bs=4k --frobnicate", "--frobnicate"),
         ("--set bs=4k", "JOB"),
     ] {
@@ -168,4 +173,31 @@ fn a_run_that_fails_is_named_with_its_command() {
         ran.err
     );
     assert!(place.path("d/sim_error_rate=0.json").exists());
+}
+
+/// Up to the highest rate latency is what the device takes; beyond it I/Os are ever later than they
+/// were due, which their completion latency does not show.
+#[test]
+fn latency_against_load_bends_at_the_highest_rate() {
+    let place = place();
+    let line = "sweep j.fio --set iodepth=8,16 --rate 50%..125%:25% --format=json";
+    let ran = place.run(line).ok();
+    assert!(ran.err.contains("highest rate: 8000"), "{}", ran.err);
+    assert_eq!(ran_points(&ran.err), 6, "{}", ran.err);
+    let document = ran.json();
+    let loads = document["loads"].as_array().unwrap();
+    let number = |i: usize, key: &str, what: &str| loads[i][key][what].as_f64().unwrap();
+    let iops = |i: usize| loads[i]["iops"].as_f64().unwrap();
+    assert_eq!(loads.len(), 4);
+    assert!((iops(0) / 40_000.0 - 1.0).abs() < 0.01 && (iops(1) / 60_000.0 - 1.0).abs() < 0.01);
+    assert_eq!(number(0, "intended_lat_ns", "mean").round(), 100_000.0);
+    // A quarter too much for two seconds: the last I/O comes 0.4 s late.
+    assert!((iops(3) / 80_000.0 - 1.0).abs() < 0.01, "{}", loads[3]);
+    let late = number(3, "intended_lat_ns", "p99");
+    assert!((380e6..420e6).contains(&late), "{late}");
+    assert!(number(3, "clat_ns", "p99") < 250_000.0);
+    assert_eq!(document["load_knee_percent"], 100);
+    // Again from what is kept.
+    let again = place.run(line).ok();
+    assert_eq!((ran_points(&again.err), again.out), (0, ran.out));
 }

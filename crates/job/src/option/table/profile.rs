@@ -17,7 +17,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[option(
     "profile",
     Kind::words(&[
         Word::new("tiobench", "sequential and random reads and writes, as tiobench does them"),
-        Word::later(
+        Word::new(
             "act",
             "small reads and large writes, as Aerospike's certification tool does them",
         ),
