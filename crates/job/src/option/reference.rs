@@ -188,7 +188,7 @@ mod tests {
     fn the_table_says_what_works() {
         let page = compatibility();
         assert!(page.contains("| `bs` | all | works |\n"));
-        assert!(page.contains("| `rate` | all | not yet |\n"));
+        assert!(page.contains("| `read_iolog` | all | not yet |\n"));
         assert!(page.contains("| `thread` | all | accepted: workers are always threads |\n"));
         assert!(page.contains("| `zonemode` | all | works, without `zbd` |\n"));
     }
