@@ -45,10 +45,10 @@ pub fn figure(
             rate(&run(who.name, command)?, terms.per_cpu)
         }
         What::Instructions => instructions(who, job, place, terms),
-        What::Memory => {
+        What::OwnMemory | What::Resident => {
             let mut command = Command::new(&who.program);
             timed(&mut command, job, place, terms)?;
-            peak_memory(who, command)
+            peak_memory(who, what, command)
         }
         What::FirstIo | What::Exit => {
             let mut command = Command::new(&who.program);
@@ -200,22 +200,28 @@ fn collected(text: &str) -> Option<f64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// The peak of resident memory in the last second of a run, bytes. (What `wait` says is no less than
-/// the parent's own.)
-fn peak_memory(who: &Contender, mut command: Command) -> Result<f64> {
+/// The peak of memory, bytes. (What `wait` says is no less than the parent's own, so `/proc` is
+/// asked while the process runs.)
+fn peak_memory(who: &Contender, what: What, mut command: Command) -> Result<f64> {
+    let fields: &[&str] =
+        if what == What::OwnMemory { &["RssAnon:", "RssShmem:"] } else { &["VmHWM:"] };
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut peak = 0;
     while child.try_wait()?.is_none() {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        peak = peak.max(kib.unwrap_or(0) * 1024);
+        peak = peak.max(fields.iter().map(|field| kib(&text, field)).sum::<u64>() * 1024);
         std::thread::sleep(Duration::from_millis(2));
     }
     checked(who.name, &child.wait_with_output()?)?;
     ensure!(peak > 0, "the process was gone before it could be looked at");
     Ok(peak as f64)
+}
+
+/// A field of `/proc/PID/status` that is in KiB; 0 if it is not there.
+fn kib(status: &str, field: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
 /// Time from the start to the first access of a file, and from the last one to the exit.

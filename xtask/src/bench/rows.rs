@@ -21,8 +21,11 @@ pub enum What {
     Rate,
     /// Instructions an I/O in user space (callgrind).
     Instructions,
-    /// Peak of resident memory.
-    Memory,
+    /// Peak of the memory that is the process's own: anonymous and shared memory. Pages of programs
+    /// and libraries are in the page cache, where every process that maps them shares them.
+    OwnMemory,
+    /// Peak of resident memory, pages of programs and libraries included.
+    Resident,
     /// Time from the start of the process to its first I/O.
     FirstIo,
     /// Time from the last I/O to the end of the process.
@@ -37,7 +40,8 @@ impl What {
         match self {
             What::Rate => "I/Os a second",
             What::Instructions => "user instructions an I/O",
-            What::Memory => "peak memory",
+            What::OwnMemory => "peak of its own memory",
+            What::Resident => "peak of resident memory",
             What::FirstIo => "time to the first I/O",
             What::Exit => "time from the last I/O",
             What::Layout => "bytes a second",
@@ -97,7 +101,7 @@ impl Bound {
 
 use Bound::{Any, AtLeast, AtMost};
 use Than::{Bare, Dd, Fio, Itself, PlainFio};
-use What::{Exit, FirstIo, Instructions, Layout, Memory, Rate};
+use What::{Exit, FirstIo, Instructions, Layout, OwnMemory, Rate, Resident};
 
 const READ_4K: &[&str] = &["--ioengine=psync", "--rw=randread", "--bs=4k", "FILE"];
 const NULL_READ: &[&str] =
@@ -338,16 +342,22 @@ pub const ROWS: &[Row] = &[
         job: &["--ioengine=null", "--iodepth=32", "--rw=randread", "--bs=4k", "--norandommap"],
         than: &[(PlainFio, Any)],
     },
-    Row { name: "memory of one job", what: Memory, job: READ_4K, than: &[(Fio, AtMost(0.25))] },
+    Row { name: "memory of one job", what: OwnMemory, job: READ_4K, than: &[(Fio, AtMost(0.25))] },
+    Row {
+        name: "memory of one job, all resident",
+        what: Resident,
+        job: READ_4K,
+        than: &[(Fio, Any)],
+    },
     Row {
         name: "memory of 1000 jobs",
-        what: Memory,
+        what: Resident,
         job: &["--ioengine=null", "--rw=randread", "--size=1m", "--numjobs=1000"],
         than: &[(Fio, AtMost(0.25))],
     },
     Row {
         name: "memory of a random map over 4 TB",
-        what: Memory,
+        what: Resident,
         job: &["--ioengine=null", "--rw=randread", "--bs=4k", "--size=4t"],
         than: &[(Fio, AtMost(0.25))],
     },

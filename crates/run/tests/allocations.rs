@@ -1,0 +1,116 @@
+//! The inner loop allocates nothing: a job of many I/Os takes as many allocations as one of few.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::Path;
+
+use fiord_engine::{FileKind, MachineClock, Target};
+use fiord_plan::{EnginePlan, JobPlan, Mix, SimPlan};
+use fiord_run::control::JobControl;
+use fiord_run::error::JobError;
+use fiord_run::worker::{Files, run};
+use fiord_stat::live::Live;
+
+/// The system's allocator, which counts what each thread asks of it.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn note() {
+    // A thread that is ending has no count any more.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: everything is passed on to the system's allocator as it came; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note();
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note();
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note();
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.realloc(old, layout, size) }
+    }
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Files that are not there.
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn count(&self) -> u32 {
+        1
+    }
+    fn open(&mut self, _file: u32) -> Result<Target, JobError> {
+        Ok(Target { fd: None, kind: FileKind::Virtual, offset: 0, len: 1 << 40, read_only: false })
+    }
+    fn close(&mut self, _file: u32) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn ready(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn next_loop(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn sync_file_systems(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
+    fn path(&self, _file: u32) -> &Path {
+        Path::new("no-file")
+    }
+}
+
+/// Allocations of a job that does its work so many times over.
+fn allocations(job: &JobPlan, loops: u64) -> u64 {
+    let mut job = job.clone();
+    job.end.loops = loops;
+    let control = JobControl::new();
+    control.go();
+    let (live, clock) = (Live::new(), MachineClock::best());
+    let before = COUNT.get();
+    let result = run(&job, clock, &mut NoFiles, &control, &live, &|| ());
+    let count = COUNT.get() - before;
+    assert_eq!(result.error, None);
+    let ios: u64 = result.recorder.totals().iter().map(|t| t.1).sum();
+    assert_eq!(ios, loops * 1024);
+    count
+}
+
+fn check(engine: EnginePlan) {
+    for mix in [Mix::Read, Mix::Write] {
+        for (random, depth) in [(false, 1), (true, 1), (false, 32), (true, 32)] {
+            let mut job = JobPlan::plain(engine.clone(), 4 << 20);
+            job.load.mix = mix;
+            job.load.random = random;
+            job.depth.depth = depth;
+            let (few, many) = (allocations(&job, 1), allocations(&job, 50));
+            assert_eq!(few, many, "{mix:?}, random {random}, depth {depth}");
+        }
+    }
+}
+
+#[test]
+fn null_allocates_nothing_an_io() {
+    check(EnginePlan::Null);
+}
+
+#[test]
+fn the_simulated_device_allocates_nothing_an_io() {
+    check(EnginePlan::Sim(SimPlan { options: Vec::new() }));
+}
