@@ -21,6 +21,20 @@ fn run<const A: u32>(name: &str, count: u64) {
     println!("{name:8} {ns:.2} ns");
 }
 
+/// What the latency from the intended start costs beside the usual set.
+fn intended(count: u64) {
+    let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
+    let mut value = 88_172_645_463_325_252u64;
+    let begin = Instant::now();
+    for _ in 0..count {
+        value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        recorder.intended(Dir::Read, black_box(value >> 46));
+    }
+    let ns = begin.elapsed().as_nanos() as f64 / count as f64;
+    black_box(&recorder);
+    println!("{:8} {ns:.2} ns", "intended");
+}
+
 fn main() {
     let count = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(100_000_000);
     let only = std::env::args().nth(2);
@@ -37,6 +51,9 @@ fn main() {
     }
     if wanted("sync") {
         run::<{ axes::SYNC }>("sync", count);
+    }
+    if wanted("intended") {
+        intended(count);
     }
     if wanted("async") {
         run::<{ axes::ASYNC }>("async", count);
