@@ -185,7 +185,8 @@ fn instructions(who: &Contender, job: &[&str], place: &mut Place, terms: Terms) 
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&who.program);
         common(&mut command, job, place, terms)?;
-        command.arg(format!("--io_size={}", ios * 4096));
+        // The CPU's counter would be calibrated first, for a time and not for a number of steps.
+        command.arg("--clocksource=clock_gettime").arg(format!("--io_size={}", ios * 4096));
         let output = command.output().map_err(|e| NotHere(format!("no valgrind ({e})")))?;
         checked(who.name, &output)?;
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -83,28 +83,37 @@ impl Job {
     }
 }
 
-/// Random block offsets: the cheapest generator whose numbers have no pattern that matters here
-/// (xorshift64*, and the high half of a multiplication for the range).
+/// Random block offsets, every block once a pass as with fio's random map: which blocks are still in
+/// the CPU's caches depends on that. A full-period generator modulo a power of two, whose weak low
+/// bits are mixed with the high ones; numbers beyond the last block are skipped.
 #[derive(Debug)]
 pub struct Offsets {
     state: u64,
+    mask: u64,
+    shift: u32,
     blocks: u64,
     block: u64,
 }
 
 impl Offsets {
     fn new(job: &Job) -> Self {
-        Offsets { state: 0x9e37_79b9_7f4a_7c15, blocks: job.blocks, block: job.block as u64 }
+        let mask = job.blocks.next_power_of_two() - 1;
+        let shift = mask.count_ones().div_ceil(2);
+        Offsets { state: 1, mask, shift, blocks: job.blocks, block: job.block as u64 }
     }
 
     /// The next one.
     #[inline(always)]
     pub fn draw(&mut self) -> u64 {
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        let random = self.state.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        ((u128::from(random) * u128::from(self.blocks)) >> 64) as u64 * self.block
+        loop {
+            self.state = self.state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            let low = self.state & self.mask;
+            let mixed = (low ^ (low >> self.shift)).wrapping_mul(0x9e37_79b9_7f4a_7c15) & self.mask;
+            let at = mixed ^ (mixed >> self.shift);
+            if at < self.blocks {
+                return at * self.block;
+            }
+        }
     }
 }
 
