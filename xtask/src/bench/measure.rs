@@ -192,6 +192,9 @@ fn instructions(who: &Contender, job: &[&str], place: &mut Place, terms: Terms) 
         let errors = String::from_utf8_lossy(&output.stderr);
         *count = collected(&errors).with_context(|| format!("callgrind printed:\n{errors}"))?;
     }
+    if counts[1] <= counts[0] {
+        return Err(NotHere("too short a run to tell I/Os from the rest".into()).into());
+    }
     Ok((counts[1] - counts[0]) / (many - few) as f64)
 }
 
