@@ -19,6 +19,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("output=x", "output"),
     ("section=a", "section"),
     ("include2 x", "include2 x"),
+    // A drive letter.
+    (r"filename=F:\x", r"F:\"),
     // No value.
     ("rw", "rw"),
     ("rw=", "rw"),

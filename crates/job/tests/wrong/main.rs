@@ -99,15 +99,20 @@ fn unset_variables_are_named() {
     assert!(wrong[0].help[0].contains("TARGET is not set"), "{wrong:?}");
 }
 
-/// The same text in `F\:\fiofile` is one file, without the backslash two.
+/// `F\:\fiofile` is one file; without the first backslash it is a mistake, not two files.
 #[test]
-fn windows_paths_are_lists_of_files() {
+fn windows_paths_need_an_escape() {
     let jobs = |text: &str| {
         let file = format!("[a]\nfilename={text}\nsize=1m\n");
         let run = invocation(&["job.fio".to_string()], &mut Memory::job(&file)).unwrap();
         run.jobs[0].paths("filename").unwrap()
     };
     assert_eq!(jobs(r"F\:\fiofile"), [r"F:\fiofile"]);
-    assert_eq!(jobs(r"F:\x"), ["F", r"\x"]);
+    for text in [r"F:\x", r"/dev/sda:c:\data"] {
+        let wrong = run(&["job.fio"], &format!("[a]\nfilename={text}\n"));
+        assert!(wrong[0].what.contains("separates two files"), "{wrong:?}");
+        assert!(wrong[0].help[0].contains(r"\:\"), "{wrong:?}");
+    }
+    assert_eq!(jobs(r"f:\:x"), ["f", ":x"]);
     assert_eq!(jobs(r"/dev/dsk/foo@3,0\:c:/dev/sda"), ["/dev/dsk/foo@3,0:c", "/dev/sda"]);
 }

@@ -6,7 +6,16 @@ use crate::option::value::{Bases, Value, ValueError};
 ///
 /// Only `\:` is an escape: any other backslash is a character of the name. Empty names between
 /// colons are left out.
+///
+/// A name that begins as a Windows path does, with an unescaped colon (`F:\fiofile`), would be two
+/// files, `F` and `\fiofile`, that nobody asked for: it is an error.
 pub fn paths(text: &str, _: &Bases) -> Result<Value, ValueError> {
+    if let Some(at) = drive_letter(text) {
+        let drive = &text[at..at + 1];
+        return Err(ValueError::new(format!("the colon in `{drive}:\\` separates two files"))
+            .at(at, at + 3)
+            .with_help(format!("write `{drive}\\:\\` for a colon that is part of the name")));
+    }
     let mut list = Vec::new();
     let mut name = String::new();
     let mut chars = text.chars().peekable();
@@ -27,4 +36,18 @@ pub fn paths(text: &str, _: &Bases) -> Result<Value, ValueError> {
             .with_help("write one or more names by colons; a colon in a name is `\\:`"));
     }
     Ok(Value::Paths(list))
+}
+
+/// Where a name begins with a letter, an unescaped colon and a backslash.
+fn drive_letter(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    (0..bytes.len().saturating_sub(2)).find(|&at| {
+        let begins = at == 0 || (bytes[at - 1] == b':' && !(at >= 2 && bytes[at - 2] == b'\\'));
+        begins
+            && bytes[at].is_ascii_alphabetic()
+            && bytes[at + 1] == b':'
+            && bytes[at + 2] == b'\\'
+            // `f:\:x` is the file `f` and the file `:x`.
+            && bytes.get(at + 3) != Some(&b':')
+    })
 }
