@@ -57,6 +57,7 @@ _fiord() {
         --sync) words="none 0 sync 1 dsync" ;;
         --bs_is_seq_rand) words="0 1" ;;
         --scramble_buffers) words="0 1" ;;
+        --buffer_crc) words="0 1" ;;
         --dedupe_mode) words="repeat working_set" ;;
         --dedupe_global) words="0 1" ;;
         --mem) words="malloc shm shmhuge mmap mmapshared mmaphuge cudamalloc" ;;
@@ -95,6 +96,7 @@ _fiord() {
         --trim_verify_zero) words="0 1" ;;
         --steadystate) words="iops iops_slope bw bw_slope lat lat_slope pts" ;;
         --ss) words="iops iops_slope bw bw_slope lat lat_slope pts" ;;
+        --core_bandwidth) words="0 1" ;;
         --stats) words="0 1" ;;
         --per_job_logs) words="0 1" ;;
         --log_window_value) words="avg max both 0 1" ;;
@@ -117,7 +119,7 @@ _fiord() {
         --disable_bw) words="0 1" ;;
         --continue_on_error) words="none read write io verify all 0 1" ;;
         --error_dump) words="0 1" ;;
-        --profile) words="tiobench act" ;;
+        --profile) words="tiobench act vioperf" ;;
         --nowait) words="0 1" ;;
         --libaio_vectored) words="0 1" ;;
         --readfua) words="0 1" ;;
@@ -296,6 +298,7 @@ _fiord() {
         --zero_buffers
         --refill_buffers
         --scramble_buffers=
+        --buffer_crc=
         --buffer_pattern=
         --buffer_compress_percentage=
         --buffer_compress_chunk=
@@ -316,6 +319,7 @@ _fiord() {
         --file_append=
         --fill_device=
         --fill_fs=
+        --space_reserve=
         --offset=
         --fileoffset=
         --offset_align=
@@ -432,6 +436,7 @@ _fiord() {
         --steadystate_check_interval=
         --ss_interval=
         --group_reporting
+        --core_bandwidth=
         --new_group
         --stats=
         --per_job_logs=

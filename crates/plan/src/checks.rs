@@ -357,3 +357,11 @@ pub(crate) fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
         format!("`{}` is not a regular file: `file_append` has no effect on it", path.display()),
     )
 }
+
+/// `space_reserve` on what lies on no file system.
+pub(crate) fn no_space_to_watch(job: Reading, path: &Path) -> Diagnostic {
+    job.warning(
+        "space_reserve",
+        format!("`{}` is not a regular file: `space_reserve` has no effect on it", path.display()),
+    )
+}

@@ -61,6 +61,26 @@ pub(crate) fn content(
     }
 }
 
+/// `buffer_crc`.
+pub(crate) fn crc(
+    job: Reading,
+    blocks: &[BlockSize; 3],
+    mix: Mix,
+    messages: &mut Messages,
+) -> bool {
+    /// Bytes of a CRC-32C, and one that it is of.
+    const LEAST: u32 = 5;
+    let wanted = job.flag("buffer_crc") && mix.has(Dir::Write);
+    let least = blocks[Dir::Write as usize].min();
+    if wanted && least < LEAST {
+        messages.push(
+            job.error("buffer_crc", format!("a block of {least} bytes has no room for its CRC"))
+                .help(format!("use blocks of {LEAST} bytes or more, or leave out `buffer_crc`")),
+        );
+    }
+    wanted
+}
+
 /// The files whose bytes a pattern takes must be there before anything is laid out.
 pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Messages) {
     let parts = job.set_pattern("buffer_pattern").unwrap_or_default();

@@ -131,6 +131,9 @@ pub(crate) fn plan(
         if usage.access.appends_only_regular(kind) {
             messages.push(checks::append_ignored(job, &path));
         }
+        if job.count("space_reserve") > Some(0) && kind != FileKind::Regular {
+            messages.push(checks::no_space_to_watch(job, &path));
+        }
         let name = path.as_os_str().as_encoded_bytes();
         let wanted = filled(&path, extent, wanted, usage.mix, survey);
         match wanted.region(extent, count, instance, name) {

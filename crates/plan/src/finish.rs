@@ -43,6 +43,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         },
         exitall_on_error: job.flag("exitall_on_error"),
         fill_device: job.flag("fill_device"),
+        space_reserve: job.count("space_reserve").unwrap_or(0),
         steady: steady::steady(job, messages),
     }
 }

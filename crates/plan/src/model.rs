@@ -33,6 +33,8 @@ pub struct JobPlan {
     pub load: Load,
     /// What the bytes are.
     pub content: Content,
+    /// `buffer_crc`: the last four bytes of each block written are the CRC-32C of those before.
+    pub crc: bool,
     /// What carries them out.
     pub engine: EnginePlan,
     /// How many at once.
@@ -112,6 +114,8 @@ pub struct End {
     pub exitall_on_error: bool,
     /// `fill_device`: ENOSPC is the expected end of a write.
     pub fill_device: bool,
+    /// `space_reserve`: bytes that stay free on the file system of the files; 0: not watched.
+    pub space_reserve: u64,
     /// `steadystate`: the job ends when its results have stopped changing.
     pub steady: Option<SteadyPlan>,
 }
@@ -902,6 +906,8 @@ pub struct Reporting {
     pub stats: bool,
     /// `disk_util`.
     pub disk_util: bool,
+    /// `core_bandwidth`: the bandwidth of the group is also divided by the cores.
+    pub per_core: bool,
     /// `kb_base`.
     pub kb_base: u32,
     /// `unit_base`: 0 (by the engine), 1 (bits) or 8 (bytes).

@@ -40,6 +40,7 @@ impl JobPlan {
                 exit_what: ExitWhat::Group,
                 exitall_on_error: false,
                 fill_device: false,
+                space_reserve: 0,
                 steady: None,
             },
             target: Target {
@@ -103,6 +104,7 @@ impl JobPlan {
                 end_syncfs: false,
                 serialize_overlap: false,
             },
+            crc: false,
             content: Content::Scramble,
             engine,
             depth: Depth {
@@ -149,6 +151,7 @@ impl JobPlan {
                 significant_figures: 4,
                 stats: true,
                 disk_util: true,
+                per_core: false,
                 kb_base: 1024,
                 unit_base: 0,
                 continue_on_error: [false; 3],

@@ -17,6 +17,7 @@ pub(crate) fn reporting(job: Reading) -> Reporting {
         significant_figures: job.int("significant_figures").unwrap_or(4).clamp(1, 10) as u8,
         stats: job.flag("stats"),
         disk_util: job.flag("disk_util"),
+        per_core: job.flag("core_bandwidth"),
         kb_base: job.spec.bases.kb,
         unit_base: job.int("unit_base").unwrap_or(0).clamp(0, 8) as u8,
         continue_on_error: match job.plain_word("continue_on_error") {

@@ -173,6 +173,7 @@ impl Run<'_> {
         let load = load::load(job, &blocks, messages);
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
+        let crc = content::crc(job, &blocks, load.mix, messages);
         let open = open::open(job, load.mix, terms.readonly);
         let layout = open::layout(job);
         let base = seeds::base(job, self.fresh);
@@ -205,6 +206,7 @@ impl Run<'_> {
                 target: files::target(job, open, layout, messages),
                 load,
                 content,
+                crc,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job),
                 reporting: reporting::reporting(job),

@@ -133,7 +133,8 @@ fn report() -> Report {
     };
     let clock = ClockReport { source: "tsc".into(), cost_ns: 9.5, resolution_ns: 0.4 };
     let intervals = vec![whole.clone()];
-    let extras = Extras { clock: Some(clock), findings: vec![finding], intervals };
+    let extras =
+        Extras { clock: Some(clock), findings: vec![finding], intervals, ..Extras::default() };
     Report { extras, ..whole }
 }
 

@@ -24,6 +24,7 @@ use crate::monitor::{Disks, Meter, Outcome, Standing, Watch, estimate};
 use crate::report::{self, Frame, JobFacts};
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
+use crate::space::SpaceWatch;
 use crate::steady::Membership;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
@@ -123,6 +124,8 @@ struct Book {
     watch: Watch,
     start_ms: u64,
     stopped_at: Option<u64>,
+    /// Why the run itself told it to end, where that is an error.
+    ended_for: Option<JobError>,
     finished: Option<Box<Finished>>,
     stuck: bool,
 }
@@ -141,6 +144,7 @@ struct Conductor<'a> {
     loners: Vec<usize>,
     meter: Meter,
     disks: Disks,
+    space: SpaceWatch,
     began: u64,
     next_progress: Option<u64>,
     next_status: Option<u64>,
@@ -171,6 +175,7 @@ impl<'a> Conductor<'a> {
             loners: Vec::new(),
             meter: Meter::new(jobs.len(), now),
             disks: Disks::default(),
+            space: SpaceWatch::new(jobs, now),
             began: now,
             next_progress: None,
             next_status: None,
@@ -233,6 +238,7 @@ impl<'a> Conductor<'a> {
         self.let_go();
         let now = clock::monotonic();
         self.watch(now);
+        self.watch_space(now);
         self.progress(now);
         if self.next_status.is_some_and(|due| now >= due) {
             self.next_status = self.options.status.map(|t| now + t);
@@ -244,8 +250,10 @@ impl<'a> Conductor<'a> {
         let jobs = self.books.iter().zip(&self.run.plan.jobs).filter(|(b, _)| b.finished.is_none());
         let windows = jobs.filter_map(|(book, job)| book.watch.due(job)).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
-        let due =
-            [windows, delay, self.next_progress, self.next_status].into_iter().flatten().min();
+        let due = [windows, delay, self.space.due(), self.next_progress, self.next_status]
+            .into_iter()
+            .flatten()
+            .min();
         due.unwrap_or(u64::MAX).clamp(now, now + TICK)
     }
 
@@ -319,8 +327,9 @@ impl<'a> Conductor<'a> {
     }
 
     /// A job is over: it is told, and those go with it that it takes along.
-    fn job_ended(&mut self, index: usize, finished: Box<Finished>) {
+    fn job_ended(&mut self, index: usize, mut finished: Box<Finished>) {
         let run = Arc::clone(&self.run);
+        finished.error = finished.error.take().or(self.books[index].ended_for.take());
         self.gathering.retain(|other| *other != index);
         self.loners.retain(|other| *other != index);
         let error = finished.first_error();
@@ -405,6 +414,21 @@ impl<'a> Conductor<'a> {
         }
         if hopeless {
             self.abandon();
+        }
+    }
+
+    /// Ends the jobs that would leave too little space.
+    fn watch_space(&mut self, now: u64) {
+        let run = Arc::clone(&self.run);
+        let books = self.books.iter().zip(&run.plan.jobs).enumerate();
+        let runs = |index: usize| {
+            let control = &run.jobs[index].control;
+            control.phase() >= Phase::Ramp && !control.stopped()
+        };
+        let running = books.filter(|(i, (book, _))| book.finished.is_none() && runs(*i));
+        for (index, error) in self.space.look(running.map(|(i, (_, job))| (i, job)), now) {
+            self.books[index].ended_for = error;
+            self.stop(index, StopReason::Failure);
         }
     }
 

@@ -34,6 +34,7 @@ pub mod schedule;
 #[cfg(test)]
 mod scratch;
 mod shared;
+mod space;
 mod steady;
 mod thread;
 mod timebase;

@@ -2,7 +2,9 @@
 
 use fiord_plan::{JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
-use fiord_stat::report::{self, ClockReport, Extras, NumberStyle, Report, SCHEMA};
+use fiord_stat::report::{
+    self, ClockReport, CoreBandwidth, Extras, GroupReport, NumberStyle, Report, SCHEMA,
+};
 use fiord_sys::clock::Source;
 use fiord_sys::{errno, host};
 
@@ -147,6 +149,7 @@ pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
 pub(crate) fn report(frame: &Frame<'_>, jobs: Vec<JobData>, disks: &Disks) -> Report {
     let text = |errno: i32| errno::text(errno).to_string();
     let (jobs, groups) = assemble(jobs, &text);
+    let per_core = per_core(frame.plan, &groups);
     Report {
         schema: SCHEMA,
         version: frame.version.to_owned(),
@@ -156,8 +159,27 @@ pub(crate) fn report(frame: &Frame<'_>, jobs: Vec<JobData>, disks: &Disks) -> Re
         jobs,
         groups,
         disks: disks.report(),
-        extras: Extras { clock: clock_report(frame), ..Extras::default() },
+        extras: Extras { clock: clock_report(frame), per_core, ..Extras::default() },
     }
+}
+
+/// The groups of which some job wants it, divided by the cores that the run may use.
+fn per_core(plan: &Plan, groups: &[GroupReport]) -> Vec<CoreBandwidth> {
+    let wanted = |group: &&GroupReport| {
+        let mut jobs = plan.jobs.iter();
+        jobs.any(|job| job.reporting.per_core && job.identity.group == group.id)
+    };
+    let mut wanted = groups.iter().filter(wanted).peekable();
+    if wanted.peek().is_none() {
+        return Vec::new();
+    }
+    let cores = fiord_sys::cpu::cores();
+    let one = |group: &GroupReport| {
+        let bw = group.dirs.iter().map(|dir| dir.agg_bw).sum();
+        let bw_per_core = bw as f64 / cores as f64;
+        CoreBandwidth { group_id: group.id, cores, bw, bw_per_core }
+    };
+    wanted.map(one).collect()
 }
 
 /// The clock of the first job: with different ones in one run, those of the others are not told.

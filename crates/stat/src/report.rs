@@ -36,10 +36,26 @@ pub struct Report {
 pub struct Extras {
     /// The clock that the latencies were taken with.
     pub clock: Option<ClockReport>,
+    /// The bandwidth of groups by core, where a job asks for it.
+    #[serde(default)]
+    pub per_core: Vec<CoreBandwidth>,
     /// What makes the result not worth believing.
     pub findings: Vec<Finding>,
     /// The reports that `--status-interval` or a signal asked for, in order.
     pub intervals: Vec<Report>,
+}
+
+/// The bandwidth of a group, all directions together, beside the cores that it had.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreBandwidth {
+    /// The group's number.
+    pub group_id: u32,
+    /// Processor cores that the run could use.
+    pub cores: u64,
+    /// Bytes a second.
+    pub bw: u64,
+    /// Bytes a second and core.
+    pub bw_per_core: f64,
 }
 
 /// The clock of a run.

@@ -174,6 +174,19 @@ pub fn allowed() -> Result<CpuSet> {
     Ok(set)
 }
 
+/// Processor cores among the CPUs that the calling thread may run on: the hardware threads of a core
+/// count as one. At least 1; without `/sys` each CPU counts as a core.
+pub fn cores() -> u64 {
+    let cpus = allowed().unwrap_or_default();
+    let siblings = |cpu: usize| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        // A CPU that does not say is a core of its own.
+        std::fs::read_to_string(path).unwrap_or_else(|_| cpu.to_string()).trim().to_owned()
+    };
+    let cores: std::collections::HashSet<String> = cpus.iter().map(siblings).collect();
+    (cores.len() as u64).max(1)
+}
+
 /// Lets the calling thread run on these CPUs only (`sched_setaffinity(2)`).
 ///
 /// # Errors

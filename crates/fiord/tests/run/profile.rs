@@ -41,3 +41,85 @@ fn act_reads_and_writes_at_its_rates() {
     assert!((20..=26).contains(&ios("write")), "{}", ios("write"));
     assert_eq!(job["read"]["io_bytes"].as_u64().unwrap(), ios("read") * 1536);
 }
+
+/// Blocks of a file, each with its checksum checked.
+fn checked_blocks(path: &std::path::Path) -> u64 {
+    let bytes = std::fs::read(path).unwrap();
+    let (blocks, rest) = bytes.as_chunks::<{ 1 << 20 }>();
+    assert!(rest.is_empty());
+    for block in blocks {
+        let (data, last) = block.split_last_chunk::<4>().unwrap();
+        assert_eq!(fiord_load::content::checked::crc(data), *last);
+    }
+    blocks.len() as u64
+}
+
+#[test]
+fn vioperf_appends_checked_blocks_and_tells_the_bandwidth_by_core() {
+    let place = Place::new();
+    place.write("vioperf.1.0", []);
+    // A rate keeps the files small on a fast machine.
+    let line = "--profile=vioperf --thread-count=2 --duration=1 --direct=0 --reserve=1m \
+                --preserve-files --rate_iops=20 --output-format=json,normal";
+    let ran = place.run(line).ok();
+    // The document, then the text.
+    let from = ran.out.find("\n{").unwrap();
+    let mut documents = serde_json::Deserializer::from_str(&ran.out[from..]).into_iter();
+    let document: serde_json::Value = documents.next().unwrap().unwrap();
+    let text = &ran.out[from + documents.byte_offset()..];
+    assert_eq!(place.names(), ["vioperf.0.0", "vioperf.1.0"]);
+    let write = &document["jobs"][0]["write"];
+    let ios = write["total_ios"].as_u64().unwrap();
+    assert!((10..=44).contains(&ios), "{ios}");
+    assert_eq!(write["io_bytes"], ios << 20);
+    let files = ["vioperf.0.0", "vioperf.1.0"].map(|name| checked_blocks(&place.path(name)));
+    assert!(files.iter().all(|blocks| *blocks > 0));
+    assert_eq!(files.iter().sum::<u64>(), ios);
+    let per_core = &document["fiord"]["per_core"][0];
+    let (bw, cores) = (per_core["bw_bytes"].as_u64().unwrap(), per_core["cores"].as_u64().unwrap());
+    assert!(cores >= 1 && bw > 10 << 20, "{per_core}");
+    let by_core = per_core["bw_bytes_per_core"].as_f64().unwrap();
+    assert!((by_core * cores as f64 - bw as f64).abs() < 1.0, "{per_core}");
+    let told = format!(
+        "Bandwidth by core, group 0: {:.1} MB/s, {:.1} MB/s per core (",
+        bw as f64 / 1e6,
+        by_core / 1e6
+    );
+    assert!(text.contains(&told), "{text}");
+
+    // Once more without checksums: the files grow by what is written, and then go.
+    let line = line.replace("--preserve-files", "--crc=0 --loops=1");
+    place.run(&line).ok();
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn vioperf_grows_the_files_that_are_there() {
+    let place = Place::new();
+    let block = vec![7; 1 << 20];
+    place.write("vioperf.0.0", &block);
+    let line = "--profile=vioperf --threads=1 --duration=300ms --direct=0 --reserve=1m \
+                --preserve-files --rate_iops=20 --output-format=json";
+    let document = place.run(line).ok().json();
+    let ios = document["jobs"][0]["write"]["total_ios"].as_u64().unwrap();
+    let bytes = std::fs::read(place.path("vioperf.0.0")).unwrap();
+    assert_eq!(bytes.len() as u64, (ios + 1) << 20);
+    assert!(ios > 0 && bytes[..1 << 20] == block);
+}
+
+#[test]
+fn vioperf_ends_before_the_disk_is_full() {
+    let place = Place::new();
+    let began = std::time::Instant::now();
+    let line = "--profile=vioperf --threads=2 --duration=1h --direct=0 --reserve=8000p \
+                --rate_iops=20 --output-format=json";
+    let ran = place.run(line);
+    assert!(began.elapsed().as_secs() < 60);
+    assert_eq!(ran.status, Some(1), "{}", ran.err);
+    for part in ["on .: ", "ENOSPC", "ended early", "are free", "space_reserve"] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    assert_eq!(ran.err.matches("ended early").count(), 1, "{}", ran.err);
+    assert_eq!(ran.json()["jobs"][0]["jobname"], "vioperf");
+    assert_eq!(place.names(), Vec::<String>::new());
+}

@@ -9,6 +9,7 @@
 
 mod act;
 mod tiobench;
+mod vioperf;
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub struct ProfileDef {
 }
 
 /// Every profile.
-pub const PROFILES: &[&ProfileDef] = &[&tiobench::PROFILE, &act::PROFILE];
+pub const PROFILES: &[&ProfileDef] = &[&tiobench::PROFILE, &act::PROFILE, &vioperf::PROFILE];
 
 /// The profile of this name.
 pub fn find(name: &str) -> Option<&'static ProfileDef> {

@@ -133,3 +133,30 @@ fn a_profile_in_a_job_file_is_an_error() {
     let text = crate::diagnostic::render(&errors, false);
     assert!(text.contains("profile=act has no effect in a job file") && text.contains("job.fio:2"));
 }
+
+#[test]
+fn vioperf_appends_to_a_file_a_thread() {
+    let text = shown(&["--profile=vioperf"]);
+    let all = "--bs=1048576 --ioengine=psync --directory=./ --numjobs=4 --size=16492674416640 \
+               --file_append=1 --fallocate=none --create_on_open=1 --direct=1 --runtime=300000ms --buffer_crc=1 \
+               --unlink=1 --space_reserve=4294967296 --core_bandwidth=1 --group_reporting --thread \
+               --name=vioperf --rw=write";
+    assert!(text.contains(all), "{text}");
+    let text = shown(&[
+        "--profile=vioperf",
+        "--thread-count=9",
+        "--duration=2",
+        "--directory=/d",
+        "--crc=0",
+        "--direct=0",
+        "--preserve-files",
+        "--reserve=1g",
+    ]);
+    for part in ["--numjobs=9 ", "--runtime=2000ms ", "--directory=/d ", "--buffer_crc=0 "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for part in ["--direct=0 ", "--unlink=0 ", "--space_reserve=1073741824 "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(wrong(&["--profile=vioperf", "--duration=0"]).contains("--duration=5m"));
+}

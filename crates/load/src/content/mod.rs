@@ -1,5 +1,6 @@
 //! The bytes of a write. [`AnyContent::of`] picks the content for a job.
 
+pub mod checked;
 pub mod compress;
 pub mod duplicates;
 pub mod pattern;
@@ -13,6 +14,7 @@ pub mod steady;
 #[cfg(test)]
 mod tests;
 
+use checked::Checked;
 use fiord_plan::JobPlan;
 use pattern::Pattern;
 use random::Refill;
@@ -36,6 +38,7 @@ pub enum AnyContent {
     Refill(Refill),
     Pattern(Pattern),
     Shaped(Box<Shaped>),
+    Checked(Box<Checked>),
 }
 
 impl AnyContent {
@@ -49,7 +52,7 @@ impl AnyContent {
         let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index as u64);
         let reads = Reads::of(job);
         let put_back = reads != Reads::None;
-        Ok(match &job.content {
+        let content = match &job.content {
             fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
             fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
             fiord_plan::Content::Scramble => AnyContent::Scramble(Scramble::new(lanes, reads)),
@@ -60,7 +63,8 @@ impl AnyContent {
             fiord_plan::Content::Shaped(shape) => {
                 AnyContent::Shaped(Box::new(Shaped::new(shape, lanes, salt)?))
             }
-        })
+        };
+        Ok(if job.crc { AnyContent::Checked(Box::new(Checked::new(content))) } else { content })
     }
 
     /// Whether [`Content::fill`] touches the buffer at all.
@@ -69,7 +73,10 @@ impl AnyContent {
             AnyContent::Zero(c) => c.put_back,
             AnyContent::Fixed(c) => c.put_back,
             AnyContent::Pattern(c) => c.touches(),
-            AnyContent::Scramble(_) | AnyContent::Refill(_) | AnyContent::Shaped(_) => true,
+            AnyContent::Scramble(_)
+            | AnyContent::Refill(_)
+            | AnyContent::Shaped(_)
+            | AnyContent::Checked(_) => true,
         }
     }
 }
@@ -83,6 +90,7 @@ impl Content for AnyContent {
             AnyContent::Refill(c) => c.prepare(buffer),
             AnyContent::Pattern(c) => c.prepare(buffer),
             AnyContent::Shaped(c) => c.prepare(buffer),
+            AnyContent::Checked(c) => c.prepare(buffer),
         }
     }
 
@@ -95,6 +103,7 @@ impl Content for AnyContent {
             AnyContent::Refill(c) => c.fill(buffer, io),
             AnyContent::Pattern(c) => c.fill(buffer, io),
             AnyContent::Shaped(c) => c.fill(buffer, io),
+            AnyContent::Checked(c) => c.fill(buffer, io),
         }
     }
 }

@@ -147,6 +147,10 @@ fn ends_and_starts() {
         ("--exitall --exit_what=stonewall --exitall_on_error", |j| {
             j.end.exit_what == ExitWhat::Stonewall && j.end.exitall_on_error
         }),
+        ("--space_reserve=4g --rw=write", |j| j.end.space_reserve == 4 << 30),
+        ("--buffer_crc=1 --rw=write", |j| j.crc),
+        ("--buffer_crc=1 --rw=read", |j| !j.crc),
+        ("--core_bandwidth=1 --rw=write", |j| j.reporting.per_core),
         ("--fill_device=1 --rw=write", |j| j.end.fill_device && j.end.bytes == 1 << 20),
         ("--fill_device=1 --rw=write --size=0", |j| {
             j.end.bytes > 1 << 60 && j.target.files[0].size_needed.is_none()
@@ -296,6 +300,7 @@ fn warnings() {
         ("--size=1m --ioengine=io_uring --sqthread_poll_cpu=1", "no effect without"),
         ("--size=2m --filename=/dev/d", "has only 1048576 bytes"),
         ("--filename=/dev/d --file_append=1", "`file_append` has no effect"),
+        ("--filename=/dev/d --space_reserve=1g", "`space_reserve` has no effect"),
         ("--size=10k --nrfiles=3", "none of the files can hold a block"),
         ("--size=12k --filename=x:y:z --nrfiles=2", "only the first 2 of 3 names"),
     ];
@@ -314,6 +319,7 @@ fn single_values_that_are_wrong() {
         ("--size=1m --file_service_type=random:x --nrfiles=2", "not a number from 1"),
         ("--size=1m --atomic=1", "does not support atomic writes"),
         ("--size=1m --create_on_open=1", "still empty when the job reads it"),
+        ("--size=1m --rw=write --bs=4 --buffer_crc=1", "has no room for its CRC"),
         ("--size=1m --nrfiles=0", "no usable number of files"),
         ("--size=1m --filename=-", "is a pipe or socket"),
         ("--size=8z", "given in zones"),

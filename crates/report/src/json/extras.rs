@@ -15,6 +15,9 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
         ];
         keys.push(("clock".into(), Value::Object(object)));
     }
+    if !extras.per_core.is_empty() {
+        keys.push(("per_core".into(), Value::Array(per_core(extras))));
+    }
     if !extras.findings.is_empty() {
         keys.push(("findings".into(), Value::Array(findings(extras))));
     }
@@ -27,6 +30,18 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     }
     keys.insert(0, ("schema".into(), integer(fiord_stat::report::SCHEMA)));
     Some(Value::Object(keys))
+}
+
+fn per_core(extras: &Extras) -> Vec<Value> {
+    let one = |group: &fiord_stat::report::CoreBandwidth| {
+        Value::Object(vec![
+            ("groupid".into(), integer(group.group_id)),
+            ("cores".into(), integer(group.cores)),
+            ("bw_bytes".into(), integer(group.bw)),
+            ("bw_bytes_per_core".into(), number(group.bw_per_core)),
+        ])
+    };
+    extras.per_core.iter().map(one).collect()
 }
 
 fn findings(extras: &Extras) -> Vec<Value> {

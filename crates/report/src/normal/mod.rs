@@ -21,6 +21,7 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for group in &report.groups {
         status::group(group, out)?;
     }
+    status::cores(&report.extras.per_core, out)?;
     status::disks(&report.disks, out)?;
     findings::write(&report.extras.findings, out)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::report::{DirKind, DiskCounts, DiskReport, GroupReport};
+use fiord_stat::report::{CoreBandwidth, DirKind, DiskCounts, DiskReport, GroupReport};
 
 use crate::style::{rates, sizes};
 
@@ -25,6 +25,21 @@ pub(super) fn group(group: &GroupReport, out: &mut dyn Write) -> io::Result<()> 
             "{name:>7}: bw={agg} ({agg_other}), {min}-{max} ({min_other}-{max_other}), \
              io={io} ({io_other}), run={}-{}msec",
             d.min_run_ms, d.max_run_ms
+        )?;
+    }
+    Ok(())
+}
+
+/// The bandwidth of groups by core, in millions of bytes a second: as those who ask for it count.
+pub(super) fn cores(groups: &[CoreBandwidth], out: &mut dyn Write) -> io::Result<()> {
+    for group in groups {
+        let CoreBandwidth { group_id, cores, bw, bw_per_core } = group;
+        let (bw, per_core) = (*bw as f64 / 1e6, bw_per_core / 1e6);
+        let core = if *cores == 1 { "core" } else { "cores" };
+        writeln!(
+            out,
+            "\nBandwidth by core, group {group_id}: {bw:.1} MB/s, {per_core:.1} MB/s per core \
+             ({cores} {core})"
         )?;
     }
     Ok(())

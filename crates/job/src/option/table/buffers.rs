@@ -37,6 +37,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("1"),
     option(
+        "buffer_crc",
+        Kind::Bool,
+        "Ends every block written with the CRC-32C of the bytes before it, in four bytes, the lowest \
+         first. What that takes is part of the job's time.",
+        "buffer_crc=1",
+    )
+    .default("0")
+    .since("fiord"),
+    option(
         "buffer_pattern",
         Kind::Custom { name: "pattern", read: read::pattern },
         "Fills writes with this pattern, over and over: text in double quotes, hexadecimal or decimal \

@@ -54,6 +54,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     .alias(&["fill_fs"])
     .default("0"),
     option(
+        "space_reserve",
+        Kind::BYTES64,
+        "Ends the job, with an error and a whole report, when less than this is free on the file \
+         system of its files. It is looked at up to 1000 times a second, the more often the sooner \
+         space would be gone. 0: never.",
+        "space_reserve=4g",
+    )
+    .default("0")
+    .since("fiord"),
+    option(
         "offset",
         Kind::Amount,
         "Where in each file the used range begins. A percentage of the file is rounded up to a block \

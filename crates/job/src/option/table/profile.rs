@@ -21,6 +21,10 @@ pub(super) const OPTIONS: &[OptionDef] = &[option(
             "act",
             "small reads and large writes, as Aerospike's certification tool does them",
         ),
+        Word::new(
+            "vioperf",
+            "threads that append to files, as Vertica's check of a disk does them",
+        ),
     ]),
     "Takes its jobs from a built-in description in place of a job file. It stands on the command \
      line; the options of the profile follow it, and job options beside it count for all its jobs.",

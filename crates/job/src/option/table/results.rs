@@ -22,6 +22,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "group_reporting",
     ),
     option(
+        "core_bandwidth",
+        Kind::Bool,
+        "Reports the bandwidth of the job's group also divided by the processor cores that fiord may \
+         run on. The hardware threads of a core count as one.",
+        "core_bandwidth=1",
+    )
+    .default("0")
+    .since("fiord"),
+    option(
         "new_group",
         Kind::Switch,
         "Opens a new reporting group with this job.",
