@@ -27,7 +27,6 @@ fn as_fio_names_them() {
         ("--name=a/b --size=8k", &["a/b.0.0"]),
         ("--name=a --size=8k --filename=x:y", &["x", "y"]),
         ("--name=a --size=8k --filename=x --numjobs=2", &["x", "x"]),
-        (r"--name=a --size=8k --filename=F:\x", &["F", r"\x"]),
         (r"--name=a --size=8k --filename=F\:\x", &[r"F:\x"]),
         ("--name=a --size=4k --directory=d1:d2 --numjobs=3", &["d1/a.0.0", "d1/a.2.0", "d2/a.1.0"]),
         (
