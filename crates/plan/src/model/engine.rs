@@ -1,0 +1,90 @@
+//! What carries the I/Os out, and how many at once.
+
+/// The engine and its options.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EnginePlan {
+    /// `pread(2)`, `pwrite(2)`.
+    Psync,
+    /// `lseek(2)` and `read(2)`, `write(2)`.
+    Sync,
+    /// `lseek(2)` and `readv(2)`, `writev(2)`, neighbours coalesced.
+    Vsync,
+    /// `preadv(2)`, `pwritev(2)`.
+    Pvsync,
+    /// `preadv2(2)`, `pwritev2(2)`.
+    Pvsync2 {
+        /// `RWF_HIPRI` on this share of the I/Os, in per cent; 0: off.
+        hipri_percent: u8,
+        /// `RWF_DONTCACHE`.
+        uncached: bool,
+        /// `RWF_NOWAIT`.
+        nowait: bool,
+    },
+    /// `memcpy` to and from a mapping.
+    Mmap {
+        /// `MADV_HUGEPAGE`.
+        thp: bool,
+    },
+    /// Linux native AIO.
+    Libaio {
+        /// Reap from the ring in memory.
+        userspace_reap: bool,
+        /// `RWF_NOWAIT`.
+        nowait: bool,
+        /// `IOCB_CMD_PREADV` and `PWRITEV`.
+        vectored: bool,
+    },
+    /// `io_uring`.
+    IoUring(IoUringPlan),
+    /// Completes at once and does nothing.
+    Null,
+    /// A simulated device with a virtual clock.
+    Sim(SimPlan),
+}
+
+/// `io_uring`'s options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IoUringPlan {
+    /// `hipri`: polled completions (`IORING_SETUP_IOPOLL`).
+    pub hipri: bool,
+    /// `fixedbufs`.
+    pub fixed_buffers: bool,
+    /// `registerfiles`.
+    pub register_files: bool,
+    /// `sqthread_poll`.
+    pub sqpoll: bool,
+    /// `sqthread_poll_cpu`.
+    pub sqpoll_cpu: Option<u32>,
+    /// `nonvectored`: `IORING_OP_READ` instead of `READV`.
+    pub nonvectored: bool,
+    /// `uncached`: `RWF_DONTCACHE`.
+    pub uncached: bool,
+    /// `nowait`: `RWF_NOWAIT`.
+    pub nowait: bool,
+    /// `force_async`: `IOSQE_ASYNC` on every Nth I/O; 0: never.
+    pub force_async: u32,
+}
+
+/// The simulated device.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SimPlan {
+    /// Its options as validated texts, by name (`sim_seed`, `sim_latency`, …): the engine module
+    /// `sim` defines and reads them, once, before the run.
+    pub options: Vec<(String, String)>,
+}
+
+/// How many I/Os at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// `iodepth`, at least 1.
+    pub depth: u32,
+    /// `iodepth_batch` when the job sets it: at most this many are submitted at once (0: as
+    /// `depth`). `None`: fiord fills every free slot and submits with the wait.
+    pub batch: Option<u32>,
+    /// `iodepth_batch_complete_min` when the job sets it; 0: poll without waiting.
+    pub complete_min: Option<u32>,
+    /// `iodepth_batch_complete_max`.
+    pub complete_max: Option<u32>,
+    /// `iodepth_low`: queueing resumes when this few are left; `None`: as soon as one is free.
+    pub low: Option<u32>,
+}

@@ -1,0 +1,21 @@
+//! The plan: everything a run needs to know, resolved. Nothing after it reads an option by name.
+//!
+//! Times are nanoseconds, sizes and offsets are bytes, unless a field says otherwise.
+
+mod content;
+mod engine;
+mod job;
+mod load;
+mod pace;
+mod process;
+mod record;
+mod target;
+
+pub use content::*;
+pub use engine::*;
+pub use job::*;
+pub use load::*;
+pub use pace::*;
+pub use process::*;
+pub use record::*;
+pub use target::*;

@@ -1,0 +1,81 @@
+//! What is measured, and how it is reported.
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Completion latency.
+    pub clat: bool,
+    /// Submission latency.
+    pub slat: bool,
+    /// Total latency.
+    pub lat: bool,
+    /// Bandwidth and IOPS over windows.
+    pub bandwidth: bool,
+    /// Length of a bandwidth window (`bwavgtime`).
+    pub bandwidth_window: u64,
+    /// Length of an IOPS window (`iopsavgtime`).
+    pub iops_window: u64,
+    /// `clat_percentiles`, `lat_percentiles`, `slat_percentiles`.
+    pub clat_percentiles: bool,
+    /// See `clat_percentiles`.
+    pub lat_percentiles: bool,
+    /// See `clat_percentiles`.
+    pub slat_percentiles: bool,
+    /// `percentile_list`, ascending.
+    pub percentiles: Vec<f64>,
+    /// Decimals with which they are printed: as many as the finest was typed with.
+    pub percentile_decimals: u32,
+    /// `clocksource`.
+    pub clock: ClockSource,
+    /// `gtod_cpu`: this CPU does nothing but keep the time.
+    pub clock_cpu: Option<u32>,
+    /// `job_start_clock_id`: the clock of `job_start` in JSON.
+    pub start_clock_id: Option<i32>,
+}
+
+/// `clocksource`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClockSource {
+    /// The best there is.
+    Auto,
+    /// `gettimeofday(2)`.
+    Gettimeofday,
+    /// `clock_gettime(2)`.
+    ClockGettime,
+    /// The CPU's time stamp counter.
+    Cpu,
+}
+
+/// How a job is reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reporting {
+    /// `group_reporting`.
+    pub group: bool,
+    /// `unified_rw_reporting`.
+    pub unified: Unified,
+    /// `significant_figures`.
+    pub significant_figures: u8,
+    /// `stats`: this job appears in the report.
+    pub stats: bool,
+    /// `disk_util`.
+    pub disk_util: bool,
+    /// `core_bandwidth`: the bandwidth of the group is also divided by the cores.
+    pub per_core: bool,
+    /// `kb_base`.
+    pub kb_base: u32,
+    /// `unit_base`: 0 (by the engine), 1 (bits) or 8 (bytes).
+    pub unit_base: u8,
+    /// `continue_on_error` per kind: read, write, verify.
+    pub continue_on_error: [bool; 3],
+}
+
+/// `unified_rw_reporting`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unified {
+    /// Each direction apart.
+    None,
+    /// Only the sum.
+    Mixed,
+    /// Both.
+    Both,
+}
