@@ -47,8 +47,12 @@ fn requirement(bound: Bound) -> String {
     }
 }
 
-fn verdict(bound: Bound, ratio: f64) -> &'static str {
+/// Below this many rounds a requirement is not judged: one busy moment would decide.
+const ENOUGH_ROUNDS: usize = 3;
+
+fn verdict(bound: Bound, ratio: f64, rounds: usize) -> &'static str {
     match bound.met(ratio) {
+        Some(_) if rounds < ENOUGH_ROUNDS => "too few rounds to tell",
         Some(true) => "met",
         Some(false) => "NOT MET",
         None => "",
@@ -88,7 +92,7 @@ fn line(name: &str, ratios: &Ratios) -> String {
         ratios.than,
         format!("{low:.2} to {high:.2}"),
         requirement(ratios.bound),
-        verdict(ratios.bound, middle)
+        verdict(ratios.bound, middle, ratios.rounds.len())
     );
     format!("{}\n", text.trim_end())
 }
