@@ -126,7 +126,6 @@ impl JobPlan {
                 comm: None,
                 memory: Memory::Malloc,
                 memory_align: 4096,
-                huge_page: 2 << 20,
                 lock_memory: 0,
             },
             record: Record {

@@ -22,7 +22,6 @@ pub(crate) fn process(job: Reading, facts: &dyn Facts, messages: &mut Messages) 
         comm: job.set_text("comm"),
         memory: memory::memory(job),
         memory_align: memory::align(job, facts.page_size(), messages),
-        huge_page: job.count("hugepage-size").unwrap_or(2 << 20),
         lock_memory: job.count("lockmem").unwrap_or(0),
     }
 }

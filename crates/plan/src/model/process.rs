@@ -26,8 +26,6 @@ pub struct Process {
     pub memory: Memory,
     /// Buffer alignment in bytes (`iomem_align`), a power of two.
     pub memory_align: u64,
-    /// `hugepage-size`: bytes of a huge page for `ShmHuge` and `MmapHuge`.
-    pub huge_page: u64,
     /// `lockmem`: bytes pinned.
     pub lock_memory: u64,
 }

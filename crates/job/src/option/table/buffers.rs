@@ -138,7 +138,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "How large the huge pages are that `mem` asks for: one of the sizes that the machine offers.",
         "hugepage-size=2m",
     )
-    .default("2097152"),
+    .default("2097152")
+    .later(),
     option(
         "lockmem",
         Kind::BYTES64,
