@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fiord_engine::{
     Completions, Engine, EngineConfig, FileKind, IoUring, Libaio, Null, Op, OpKind, Psync, Queued,
-    Target, Want,
+    Tag, Target, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 
@@ -21,7 +21,7 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
         let target = Target { fd, kind, offset: 0, len: 1 << 20, read_only: true };
         engine.attach(0, &target).expect("the file cannot be attached");
     }
-    let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 4096, at: 0 };
+    let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 4096, at: 0, tag: Tag::PLAIN };
     let mut done = Completions::with_capacity(depth);
     let mut free: Vec<u32> = (0..depth).collect();
     let (mut queued, mut ended) = (0, 0);

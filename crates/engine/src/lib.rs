@@ -39,7 +39,7 @@ pub use offload::Offload;
 pub use sim::Sim;
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
-pub use fiord_plan::FileKind;
+pub use fiord_plan::{FileKind, Tag, WriteForm};
 
 /// Names one of the job's I/O units, `0 .. depth`. A slot has one buffer and at most one op in flight.
 pub type Slot = u32;
@@ -74,6 +74,9 @@ pub struct Op {
     pub len: u32,
     /// Where in the slot's buffer the data begins (not 0 only for the rest of a short transfer).
     pub at: u32,
+    /// What it carries beside its place: engines that know nothing of a part pass over it, the plan
+    /// has seen to it that none is asked for there.
+    pub tag: Tag,
 }
 
 /// How an op ended: bytes transferred (0 for syncs and trims that worked), or an errno.

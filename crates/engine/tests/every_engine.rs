@@ -2,7 +2,9 @@
 
 mod scratch;
 
-use fiord_engine::{Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Slot, Want};
+use fiord_engine::{
+    Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Slot, Tag, Want,
+};
 use fiord_plan::{EnginePlan, IoUringPlan};
 use scratch::{LoopDevice, Scratch, attach};
 
@@ -10,7 +12,7 @@ const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 64;
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0 }
+    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
 }
 
 /// Queues, flushes and reaps one op to its end.
@@ -108,7 +110,7 @@ fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
     );
     assert_eq!(outcomes, full);
     for kind in [OpKind::Fsync, OpKind::Fdatasync, OpKind::SyncFileRange(2)] {
-        let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0 };
+        let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
         assert_eq!(one(&mut engine, 0, &sync), Outcome::ok(0), "{kind:?}");
     }
     assert_eq!(one(&mut engine, 0, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
@@ -154,7 +156,7 @@ fn on_a_device<E: Engine>(mut engine: E, slots: u32, maps: bool) {
         assert!(b[..BLOCK as usize] == expected[..], "block {i}");
     };
     assert_eq!(all(&mut engine, slots, &reads, |b, _| b.fill(0xff), check), full);
-    let sync = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0 };
+    let sync = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
     assert_eq!(one(&mut engine, 0, &sync), Outcome::ok(0));
     let trims: Vec<Op> = (0..8).map(|b| op(OpKind::Trim, b)).collect();
     assert_eq!(all(&mut engine, slots, &trims, |_, _| {}, |_, _| {}), [Outcome::ok(0); 8]);

@@ -6,7 +6,7 @@ mod scratch;
 
 use fiord_engine::{
     Completions, Engine, EngineConfig, IoUring, Libaio, Null, Op, OpKind, Outcome, Queued, Sim,
-    Slot, Time, Vsync, Want,
+    Slot, Tag, Time, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use proptest::prelude::*;
@@ -50,7 +50,14 @@ fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), T
         match step {
             Step::Queue(slot, ..) if in_flight[*slot as usize].is_some() => continue,
             Step::Queue(slot, number, len) => {
-                let op = Op { kind: kind(*number), file: 0, offset: 4096, len: *len, at: 0 };
+                let op = Op {
+                    kind: kind(*number),
+                    file: 0,
+                    offset: 4096,
+                    len: *len,
+                    at: 0,
+                    tag: Tag::PLAIN,
+                };
                 match engine.queue(*slot, &op) {
                     Queued::Pending => in_flight[*slot as usize] = Some(*len),
                     Queued::Done(outcome) => prop_assert!(bounded(outcome, *len)),
@@ -143,7 +150,7 @@ proptest! {
     fn on_a_simulated_device_there_is_always_room((slots, steps) in run()) {
         let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 8192);
         let mut sim = Sim::new(&config).unwrap();
-        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0 };
+        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, tag: Tag::PLAIN };
         for slot in 0..slots {
             prop_assert_eq!(sim.queue(slot, &op), Queued::Pending);
         }

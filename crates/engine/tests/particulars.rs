@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use fiord_engine::{
     Completions, Engine, EngineConfig, FileKind, IoUring, Libaio, Mmap, Op, OpKind, Outcome, Psync,
-    Pvsync2, Queued, Target, Vsync, Want,
+    Pvsync2, Queued, Tag, Target, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use scratch::{Scratch, attach};
@@ -21,7 +21,7 @@ const LIBAIO: EnginePlan =
     EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * B, len: BLOCK, at: 0 }
+    Op { kind, file: 0, offset: block * B, len: BLOCK, at: 0, tag: Tag::PLAIN }
 }
 
 fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
@@ -34,7 +34,7 @@ fn uring(change: impl FnOnce(&mut IoUringPlan)) -> EnginePlan {
     EnginePlan::IoUring(plan)
 }
 
-const SYNC: Op = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0 };
+const SYNC: Op = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
 
 #[test]
 fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {

@@ -30,7 +30,7 @@ pub mod source;
 
 pub use content::AnyContent;
 pub use error::LoadError;
-pub use fiord_plan::Dir;
+pub use fiord_plan::{Dir, Tag, WriteForm};
 pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
 /// One I/O to make.
@@ -44,6 +44,8 @@ pub struct Io {
     pub offset: u64,
     /// Bytes.
     pub len: u32,
+    /// What it carries beside that.
+    pub tag: Tag,
 }
 
 /// A flush of a file.

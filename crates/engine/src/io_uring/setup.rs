@@ -8,7 +8,7 @@ use super::ring::{Ring, Wish};
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::flags;
-use crate::{EngineConfig, EngineError, Op, OpKind};
+use crate::{EngineConfig, EngineError, Op, OpKind, Tag};
 
 /// The largest buffer that can be registered (1 GiB).
 const MAX_REGISTERED: usize = 1 << 30;
@@ -48,7 +48,7 @@ impl IoUring {
         };
         let vectored = read_op == OP_READV;
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0 };
+        let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
         let sqe_flags = if options.register_files { IOSQE_FIXED_FILE } else { 0 };
         let common = |opcode, op_flags: i32| Sqe {
             opcode,

@@ -1,6 +1,7 @@
 use super::options::Fault;
 use super::random::Distribution;
 use super::*;
+use crate::Tag;
 
 const BLOCK: u32 = 4096;
 
@@ -10,7 +11,7 @@ fn sim(slots: u32, options: SimOptions) -> Sim {
 }
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0 }
+    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
 }
 
 /// Runs `count` reads of ascending blocks at full depth; all outcomes in order of completion.

@@ -44,6 +44,7 @@ impl Content for Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tag;
     use fiord_plan::{Dir, EnginePlan, JobPlan};
 
     #[test]
@@ -66,7 +67,8 @@ mod tests {
             let mut buffer = vec![0; 256 << 10];
             content.prepare(&mut buffer);
             for len in [4096, 8, 256 << 10] {
-                let io = Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32 };
+                let io =
+                    Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32, tag: Tag::PLAIN };
                 content.fill(&mut buffer[..len], &io);
                 let (block, last) = buffer[..len].split_last_chunk::<CRC>().unwrap();
                 assert_eq!(crc(block), *last, "{:?} {len}", job.content);

@@ -7,7 +7,7 @@ use fiord_plan::{Compress, Content as Kind, Dedupe, Dir, EnginePlan, JobPlan, Sh
 
 use super::AnyContent;
 use crate::rng::{Purpose, Rng};
-use crate::{Content, Io};
+use crate::{Content, Io, Tag};
 
 /// A file as the writes of a job leave it.
 struct File {
@@ -32,7 +32,13 @@ impl File {
         self.turn += 1;
         let len = self.buffers[0].len().min(self.bytes.len() - offset);
         let buffer = &mut self.buffers[turn][..len];
-        let io = Io { dir: Dir::Write, file: 0, offset: offset as u64, len: len as u32 };
+        let io = Io {
+            dir: Dir::Write,
+            file: 0,
+            offset: offset as u64,
+            len: len as u32,
+            tag: Tag::PLAIN,
+        };
         self.content.fill(buffer, &io);
         self.bytes[offset..][..len].copy_from_slice(buffer);
     }
@@ -156,7 +162,8 @@ fn a_few_writes_to_a_large_device_repeat() {
     for _ in 0..8192 {
         let mut block = [0; 4096];
         let offset = rng.below(device / 4096) * 4096;
-        content.fill(&mut block, &Io { dir: Dir::Write, file: 0, offset, len: 4096 });
+        content
+            .fill(&mut block, &Io { dir: Dir::Write, file: 0, offset, len: 4096, tag: Tag::PLAIN });
         bytes.extend_from_slice(&block);
     }
     near("few writes", 50, duplicates(&bytes));

@@ -6,7 +6,7 @@ use fiord_job::option::value::PatternPart;
 use fiord_plan::{Content as Kind, Dir, EnginePlan, JobPlan};
 
 use super::{AnyContent, pattern};
-use crate::{Content, Io, LoadError};
+use crate::{Content, Io, LoadError, Tag};
 
 /// Fills the buffers of `slots` slots in turn, and returns what was written.
 fn writes(
@@ -22,7 +22,7 @@ fn writes(
     let mut offset = 0;
     let mut write = |(i, &len): (usize, &usize)| {
         let buffer = &mut buffers[i % slots][..len];
-        let io = Io { dir: Dir::Write, file: 0, offset, len: len as u32 };
+        let io = Io { dir: Dir::Write, file: 0, offset, len: len as u32, tag: Tag::PLAIN };
         offset += len as u64;
         content.fill(buffer, &io);
         buffer.to_vec()
@@ -187,7 +187,7 @@ fn four_gib_have_no_two_equal_blocks() {
         let mut seen = Vec::with_capacity(1 << 18);
         for i in 0..(1 << 30) / len {
             let buffer = &mut buffers[i % 4];
-            let io = Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32 };
+            let io = Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32, tag: Tag::PLAIN };
             content.fill(buffer, &io);
             seen.extend(buffer.chunks_exact(4096).map(fingerprint));
         }
@@ -213,7 +213,8 @@ fn what_was_read_is_not_written() {
             content.prepare(&mut buffer);
             let mut writes = Vec::new();
             for i in 0..64 {
-                let io = Io { dir: Dir::Write, file: 0, offset: i * 4096, len: 4096 };
+                let io =
+                    Io { dir: Dir::Write, file: 0, offset: i * 4096, len: 4096, tag: Tag::PLAIN };
                 content.fill(&mut buffer[..4096], &io);
                 writes.push(buffer[..4096].to_vec());
                 if i % 3 != 0 {
@@ -243,7 +244,7 @@ fn an_unread_buffer_of_a_mixed_job_is_only_scrambled() {
     let mut content = AnyContent::of(&job, 5).unwrap();
     let mut buffer = vec![0; 131_072];
     content.prepare(&mut buffer);
-    let io = Io { dir: Dir::Write, file: 0, offset: 0, len: 131_072 };
+    let io = Io { dir: Dir::Write, file: 0, offset: 0, len: 131_072, tag: Tag::PLAIN };
     content.fill(&mut buffer, &io);
     let before = buffer.clone();
     content.fill(&mut buffer, &io);

@@ -9,7 +9,7 @@ use super::limits::Limits;
 use super::place::{Motion, Place};
 use super::sizes::Sizes;
 use crate::rng::{Purpose, Rng};
-use crate::{Io, LoadError, Next, Source};
+use crate::{Io, LoadError, Next, Source, Tag};
 
 /// Any load.
 #[derive(Debug, Clone)]
@@ -139,7 +139,7 @@ impl General {
                     (directions, _) => directions.draw(place.trimmed(), &mut self.direction_rng),
                 };
                 if let Some((offset, len)) = self.motion.next(place, dir) {
-                    let io = Io { dir, file, offset, len };
+                    let io = Io { dir, file, offset, len, tag: Tag::PLAIN };
                     self.issued(&io);
                     return Next::Io(io);
                 }

@@ -6,7 +6,7 @@ use fiord_plan::Dir;
 use super::permute::Permutation;
 use super::spread::Skewed;
 use crate::rng::Rng;
-use crate::{Io, Next, Source};
+use crate::{Io, Next, Source, Tag};
 
 /// What the plain sources need to know.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct Region {
 impl Region {
     #[inline]
     fn io(&self, offset: u64) -> Next {
-        Next::Io(Io { dir: self.dir, file: self.file, offset, len: self.block })
+        Next::Io(Io { dir: self.dir, file: self.file, offset, len: self.block, tag: Tag::PLAIN })
     }
 }
 

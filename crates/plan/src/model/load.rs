@@ -4,7 +4,7 @@ use crate::distribution::{Distribution, Strided};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(usize)]
+#[repr(u8)]
 pub enum Dir {
     /// Device to memory.
     Read = 0,

@@ -9,6 +9,7 @@ mod load;
 mod pace;
 mod process;
 mod record;
+mod tag;
 mod target;
 
 pub use content::*;
@@ -18,4 +19,5 @@ pub use load::*;
 pub use pace::*;
 pub use process::*;
 pub use record::*;
+pub use tag::*;
 pub use target::*;

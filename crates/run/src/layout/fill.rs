@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use fiord_load::{Content as Fill, Io};
+use fiord_load::{Content as Fill, Io, Tag};
 use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Open};
 
@@ -70,7 +70,7 @@ impl Writer<'_> {
                 return Ok(Done::Cancelled);
             }
             let len = usize::try_from(self.range.end - at).unwrap_or(CHUNK).min(CHUNK);
-            let io = Io { dir: Dir::Write, file: 0, offset: at, len: len as u32 };
+            let io = Io { dir: Dir::Write, file: 0, offset: at, len: len as u32, tag: Tag::PLAIN };
             content.fill(&mut buffer[..len], &io);
             if let Err(error) = self.file.write_all_at(&buffer[..len], at) {
                 return self.stopped(at, &error);

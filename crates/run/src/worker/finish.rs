@@ -1,6 +1,6 @@
 //! The end of a job's work: flushing, closing. What it takes is part of the measured time.
 
-use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Want};
+use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Tag, Want};
 use fiord_load::{Dir, Source};
 
 use super::session::{Fill, Session};
@@ -49,7 +49,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// An fsync with nothing else in flight. False when it failed. It belongs to the end of the run
     /// and not to the load, so that it is none of the syncs that are counted: as in fio.
     fn flush_alone(&mut self, file: u32) -> bool {
-        let op = Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0 };
+        let op = Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
         let outcome = match self.engine.queue(0, &op) {
             Queued::Done(outcome) => outcome,
             Queued::Pending => self.wait_for_one(),

@@ -5,7 +5,7 @@
 //! `iodepth_low` is honoured to the letter: I/Os are then submitted in groups of that size, and
 //! queueing resumes only when few enough are left.
 
-use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
+use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Slot, Tag, Time, Want};
 use fiord_load::{Dir, Next, Source};
 use fiord_stat::recorder::{Times, axes};
 
@@ -41,7 +41,7 @@ struct Slots {
 
 impl Slots {
     fn new(depth: u32) -> Self {
-        let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0 };
+        let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
         let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
         Slots {
             free: (0..depth).rev().collect(),

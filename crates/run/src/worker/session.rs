@@ -1,6 +1,6 @@
 //! What both loops share: the clock, the things that are looked at now and then, the end of loops.
 
-use fiord_engine::{Engine, Op, OpKind, Time};
+use fiord_engine::{Engine, Op, OpKind, Tag, Time};
 use fiord_load::{Dir, Flush, Io, Source};
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
@@ -399,7 +399,7 @@ pub fn op_of(io: &Io) -> Op {
         Dir::Write => OpKind::Write,
         Dir::Trim => OpKind::Trim,
     };
-    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0 }
+    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0, tag: io.tag }
 }
 
 /// The op of a flush.
@@ -409,7 +409,7 @@ pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
         Flush::Fdatasync => OpKind::Fdatasync,
         Flush::Range(flags) => OpKind::SyncFileRange(flags),
     };
-    Op { kind, file, offset, len: u32::try_from(len).unwrap_or(u32::MAX), at: 0 }
+    Op { kind, file, offset, len: u32::try_from(len).unwrap_or(u32::MAX), at: 0, tag: Tag::PLAIN }
 }
 
 /// The direction as the recorder names it.

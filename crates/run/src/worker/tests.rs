@@ -6,7 +6,7 @@ use fiord_engine::{
     Completions, Engine, EngineError, FileKind, MachineClock, Op, OpKind, Outcome, Queued, Slot,
     Target, Time, Want,
 };
-use fiord_load::{Flush, Io, Next, Source};
+use fiord_load::{Flush, Io, Next, Source, Tag};
 use fiord_plan::{Dir, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
@@ -208,7 +208,7 @@ impl Fill for Nothing {
 }
 
 fn write_at(block: u64) -> Next {
-    Next::Io(Io { dir: Dir::Write, file: 0, offset: block * 4096, len: 4096 })
+    Next::Io(Io { dir: Dir::Write, file: 0, offset: block * 4096, len: 4096, tag: Tag::PLAIN })
 }
 
 /// Runs a list on a scripted engine; gives the result and every op the engine saw.
