@@ -7,6 +7,7 @@
 //! | what time is it, and what does asking cost | [`clock`] |
 //! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`mod@file`] |
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
+//! | zones: reports, resets, limits | [`zone`] |
 //! | is this device mounted | [`mount`] |
 //! | what did the disk do while we ran | [`diskstats`] |
 //! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
@@ -47,5 +48,6 @@ pub mod signal;
 pub mod terminal;
 pub mod thread;
 pub mod usage;
+pub mod zone;
 
 pub use error::{Error, Result};

@@ -1,0 +1,172 @@
+//! Zones of block devices: the ioctls of `linux/blkzoned.h` (Linux 4.10; opens, closes and finishes
+//! 5.5; capacities 5.9) and the queue limits in sysfs (Linux 5.9).
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
+
+use super::{Action, Facts, Kind, Model, State, Zone};
+use crate::error::retry;
+use crate::file::Device;
+use crate::{Error, Result, block};
+
+/// Zone positions are in sectors of this size, whatever the device's block is.
+const SECTOR: u64 = 512;
+
+// `_IOC(direction, type, number, size)` of `asm-generic/ioctl.h`: write 1 << 30, read 2 << 30. MIPS,
+// PowerPC and SPARC number the directions otherwise.
+const fn ioc(read: bool, number: u32, size: u32) -> u32 {
+    let other = cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips64",
+        target_arch = "powerpc",
+        target_arch = "powerpc64",
+        target_arch = "sparc64"
+    ));
+    let direction = match (other, read) {
+        (false, true) => 3 << 30,
+        (false, false) => 1 << 30,
+        (true, true) => 6 << 29,
+        (true, false) => 4 << 29,
+    };
+    direction | size << 16 | 0x12 << 8 | number
+}
+
+const BLKREPORTZONE: u32 = ioc(true, 130, HEADER as u32);
+const BLKRESETZONE: u32 = ioc(false, 131, RANGE as u32);
+const BLKOPENZONE: u32 = ioc(false, 134, RANGE as u32);
+const BLKCLOSEZONE: u32 = ioc(false, 135, RANGE as u32);
+const BLKFINISHZONE: u32 = ioc(false, 136, RANGE as u32);
+
+/// `struct blk_zone_report`: `__u64 sector; __u32 nr_zones; __u32 flags;`, then the zones.
+const HEADER: usize = 16;
+/// `struct blk_zone`.
+const ZONE: usize = 64;
+/// `struct blk_zone_range`.
+const RANGE: usize = 16;
+/// `BLK_ZONE_REP_CAPACITY` in the flags of an answer: zones have their capacity.
+const HAS_CAPACITY: u32 = 1;
+/// Zones asked for in one call.
+const BATCH: usize = 1023;
+
+/// `queue/zoned` of the disk.
+pub(super) fn model(node: Device) -> Model {
+    let disk = block::whole_disk_path(node);
+    disk.map_or(Model::NotZoned, |disk| model_of(&disk.join("queue/zoned")))
+}
+
+/// The same for `/dev/ng0n1`, by its sibling `nvme0n1`.
+pub(super) fn generic_model(node: Device) -> Model {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok();
+    let name = path.as_ref().and_then(|p| p.file_name()?.to_str()?.strip_prefix("ng"));
+    name.map_or(Model::NotZoned, |rest| {
+        model_of(Path::new(&format!("/sys/class/block/nvme{rest}/queue/zoned")))
+    })
+}
+
+fn model_of(path: &Path) -> Model {
+    match std::fs::read_to_string(path).unwrap_or_default().trim() {
+        "host-managed" => Model::HostManaged,
+        "host-aware" => Model::HostAware,
+        _ => Model::NotZoned,
+    }
+}
+
+pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
+    let number = |name| block::queue_number(node, name);
+    let limit = |name| number(name).filter(|n| *n > 0).and_then(|n| u32::try_from(n).ok());
+    let size = block::size(fd)?;
+    // The zone size is the disk's `chunk_sectors`, of all zones but the last.
+    let zone_size = match number("chunk_sectors").filter(|n| *n > 0) {
+        Some(sectors) => sectors * SECTOR,
+        None => report(fd, 0, 1)?.first().map_or(0, |zone| zone.len),
+    };
+    if zone_size == 0 {
+        return Err(Error::new("zone report", libc::EOPNOTSUPP));
+    }
+    let logical = block::logical_block(fd)?;
+    Ok(Facts {
+        model: model(node),
+        size,
+        zone_size,
+        count: size.div_ceil(zone_size),
+        max_open: limit("max_open_zones"),
+        max_active: limit("max_active_zones"),
+        block: logical,
+        write_granularity: limit("zone_write_granularity").unwrap_or(logical),
+        append_max: number("zone_append_max_bytes").unwrap_or(0),
+    })
+}
+
+pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone>> {
+    let mut zones = Vec::new();
+    let mut sector = from / SECTOR;
+    let mut buffer = vec![0u8; HEADER + BATCH * ZONE];
+    while zones.len() < limit {
+        let asked = (limit - zones.len()).min(BATCH);
+        buffer[..8].copy_from_slice(&sector.to_ne_bytes());
+        buffer[8..12].copy_from_slice(&(asked as u32).to_ne_bytes());
+        buffer[12..HEADER].fill(0);
+        let request = BLKREPORTZONE as libc::Ioctl;
+        retry("ioctl BLKREPORTZONE", || {
+            // SAFETY: the buffer has room for the header and the zones that it asks for.
+            unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
+        })?;
+        let found = parse(&buffer);
+        let Some(last) = found.last().filter(|last| last.end() / SECTOR > sector) else { break };
+        sector = last.end() / SECTOR;
+        let fewer = found.len() < asked;
+        zones.extend(found);
+        if fewer {
+            break;
+        }
+    }
+    Ok(zones)
+}
+
+/// The zones in an answer, which is in the machine's byte order.
+pub(super) fn parse(answer: &[u8]) -> Vec<Zone> {
+    let u32_at = |at: usize| u32::from_ne_bytes(super::array(answer, at));
+    let (count, flags) = (u32_at(8) as usize, u32_at(12));
+    let zones = answer.get(HEADER..).unwrap_or_default().as_chunks::<ZONE>().0;
+    zones
+        .iter()
+        .take(count)
+        .filter_map(|zone| parse_zone(zone, flags & HAS_CAPACITY != 0))
+        .collect()
+}
+
+fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
+    let bytes = |at: usize| u64::from_ne_bytes(super::array(raw, at)).checked_mul(SECTOR);
+    let kind = match raw[24] {
+        1 => Kind::Conventional,
+        2 => Kind::SequentialRequired,
+        3 => Kind::SequentialPreferred,
+        _ => return None,
+    };
+    let (start, len) = (bytes(0)?, bytes(8)?);
+    start.checked_add(len).filter(|_| len > 0)?;
+    let zone = Zone {
+        start,
+        len,
+        capacity: if has_capacity { bytes(40)? } else { len },
+        write_pointer: bytes(16).unwrap_or(start),
+        kind,
+        state: State::from_number(raw[25])?,
+    };
+    Some(zone.normal())
+}
+
+pub(super) fn manage(fd: BorrowedFd, action: Action, start: u64, len: u64) -> Result<()> {
+    let (name, request) = match action {
+        Action::Reset => ("ioctl BLKRESETZONE", BLKRESETZONE),
+        Action::Open => ("ioctl BLKOPENZONE", BLKOPENZONE),
+        Action::Close => ("ioctl BLKCLOSEZONE", BLKCLOSEZONE),
+        Action::Finish => ("ioctl BLKFINISHZONE", BLKFINISHZONE),
+    };
+    let range = [start / SECTOR, len / SECTOR];
+    retry(name, || {
+        // SAFETY: these requests read a `struct blk_zone_range`: two 64-bit numbers.
+        unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, range.as_ptr()) }
+    })
+    .map(drop)
+}

@@ -1,0 +1,203 @@
+//! A zoned device made up for tests: it keeps write pointers, enforces its limits on open and active
+//! zones, and refuses what a real device refuses. It holds no data.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Action, Facts, Kind, Model, State, Zone, ZonedDevice};
+use crate::{Error, Result};
+
+/// The device.
+#[derive(Debug)]
+pub struct Fake {
+    facts: Facts,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    zones: Vec<Zone>,
+    resets: u64,
+    finishes: u64,
+    most_open: usize,
+    most_active: usize,
+}
+
+impl Fake {
+    /// So many zones, of which the first ones are conventional; sizes in bytes, blocks of 4096.
+    pub fn new(count: u64, conventional: u64, zone_size: u64, capacity: u64) -> Fake {
+        let zone = |index: u64| Zone {
+            start: index * zone_size,
+            len: zone_size,
+            capacity: if index < conventional { zone_size } else { capacity },
+            write_pointer: index * zone_size,
+            kind: if index < conventional { Kind::Conventional } else { Kind::SequentialRequired },
+            state: if index < conventional { State::NoWritePointer } else { State::Empty },
+        };
+        let inner = Inner {
+            zones: (0..count).map(zone).collect(),
+            resets: 0,
+            finishes: 0,
+            most_open: 0,
+            most_active: 0,
+        };
+        let facts = Facts {
+            model: Model::HostManaged,
+            size: count * zone_size,
+            zone_size,
+            count,
+            max_open: None,
+            max_active: None,
+            block: 4096,
+            write_granularity: 4096,
+            append_max: 0,
+        };
+        Fake { facts, inner: Mutex::new(inner) }
+    }
+
+    /// The same with limits on open and active zones.
+    pub fn limited(mut self, open: u32, active: u32) -> Fake {
+        (self.facts.max_open, self.facts.max_active) = (Some(open), Some(active));
+        self
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Resets so far.
+    pub fn resets(&self) -> u64 {
+        self.lock().resets
+    }
+
+    /// Finishes so far.
+    pub fn finishes(&self) -> u64 {
+        self.lock().finishes
+    }
+
+    /// The most zones that were open, and active, at a time.
+    pub fn most(&self) -> (usize, usize) {
+        let inner = self.lock();
+        (inner.most_open, inner.most_active)
+    }
+
+    /// A write. `EIO` away from the pointer or beyond the capacity, `EOVERFLOW` for one active zone
+    /// too many.
+    pub fn write(&self, offset: u64, len: u64) -> Result<()> {
+        let mut inner = self.lock();
+        let index = self.index(offset)?;
+        let zone = inner.zones[index];
+        if zone.is_sequential() {
+            let written = offset + len;
+            if offset != zone.write_pointer || written > zone.writable_end() {
+                return Err(Error::new("write", libc::EIO));
+            }
+            self.activate(&mut inner, index, State::ImplicitlyOpen)?;
+            let zone = &mut inner.zones[index];
+            zone.write_pointer = written;
+            if written == zone.writable_end() {
+                zone.state = State::Full;
+            }
+            inner.note();
+        } else if offset + len > zone.end() {
+            return Err(Error::new("write", libc::EIO));
+        }
+        Ok(())
+    }
+
+    /// A write of which only the first bytes arrive before it fails.
+    pub fn torn_write(&self, offset: u64, arrived: u64) -> Error {
+        if arrived > 0
+            && let Err(error) = self.write(offset, arrived)
+        {
+            return error;
+        }
+        Error::new("write", libc::EIO)
+    }
+
+    fn index(&self, offset: u64) -> Result<usize> {
+        let index = offset / self.facts.zone_size;
+        if index < self.facts.count { Ok(index as usize) } else { Err(out_of_range()) }
+    }
+
+    /// Takes the resources of an open zone. As ZNS permits, an implicitly open zone is closed when
+    /// another one needs its place.
+    fn activate(&self, inner: &mut Inner, index: usize, state: State) -> Result<()> {
+        let zone = inner.zones[index];
+        match zone.state {
+            State::Full | State::ReadOnly | State::Offline | State::NoWritePointer => {
+                return Err(Error::new("write", libc::EIO));
+            }
+            State::ImplicitlyOpen | State::ExplicitlyOpen => return Ok(()),
+            State::Empty => {
+                let active = inner.zones.iter().filter(|z| z.state.is_active()).count();
+                if self.facts.max_active.is_some_and(|most| active >= most as usize) {
+                    return Err(Error::new("write", libc::EOVERFLOW));
+                }
+            }
+            State::Closed => {}
+        }
+        let open = inner.zones.iter().filter(|z| z.state.is_open()).count();
+        if self.facts.max_open.is_some_and(|most| open >= most as usize) {
+            let implicit = inner.zones.iter_mut().find(|z| z.state == State::ImplicitlyOpen);
+            implicit.ok_or(Error::new("write", libc::ETOOMANYREFS))?.state = State::Closed;
+        }
+        inner.zones[index].state = state;
+        inner.note();
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn note(&mut self) {
+        let count = |f: fn(State) -> bool| self.zones.iter().filter(|z| f(z.state)).count();
+        let (open, active) = (count(State::is_open), count(State::is_active));
+        self.most_open = self.most_open.max(open);
+        self.most_active = self.most_active.max(active);
+    }
+}
+
+fn out_of_range() -> Error {
+    Error::new("zone", libc::ENXIO)
+}
+
+impl ZonedDevice for Fake {
+    fn facts(&self) -> Result<Facts> {
+        Ok(self.facts)
+    }
+
+    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>> {
+        let first = (from / self.facts.zone_size) as usize;
+        Ok(self.lock().zones.iter().skip(first).take(limit).copied().collect())
+    }
+
+    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()> {
+        let first = self.index(start)?;
+        let count = len.div_ceil(self.facts.zone_size) as usize;
+        let mut inner = self.lock();
+        for index in first..first + count {
+            let zone = *inner.zones.get(index).ok_or_else(out_of_range)?;
+            if !zone.is_sequential() || matches!(zone.state, State::ReadOnly | State::Offline) {
+                return Err(Error::new(action.name(), libc::EIO));
+            }
+            match action {
+                Action::Open => self.activate(&mut inner, index, State::ExplicitlyOpen)?,
+                Action::Close if zone.state.is_open() => {
+                    let empty = zone.write_pointer == zone.start;
+                    inner.zones[index].state = if empty { State::Empty } else { State::Closed };
+                }
+                Action::Close => {}
+                Action::Reset => {
+                    inner.resets += 1;
+                    let zone = &mut inner.zones[index];
+                    (zone.state, zone.write_pointer) = (State::Empty, zone.start);
+                }
+                Action::Finish => {
+                    inner.finishes += 1;
+                    let zone = &mut inner.zones[index];
+                    (zone.state, zone.write_pointer) = (State::Full, zone.writable_end());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+use super::fake::Fake;
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// A `struct blk_zone` as the kernel fills it.
+fn blk_zone(start: u64, len: u64, wp: u64, kind: u8, cond: u8, capacity: u64) -> [u8; 64] {
+    let mut raw = [0u8; 64];
+    raw[..8].copy_from_slice(&start.to_ne_bytes());
+    raw[8..16].copy_from_slice(&len.to_ne_bytes());
+    raw[16..24].copy_from_slice(&wp.to_ne_bytes());
+    (raw[24], raw[25]) = (kind, cond);
+    raw[40..48].copy_from_slice(&capacity.to_ne_bytes());
+    raw
+}
+
+fn blk_report(flags: u32, zones: &[[u8; 64]]) -> Vec<u8> {
+    let mut raw = vec![0u8; 16];
+    raw[8..12].copy_from_slice(&(zones.len() as u32).to_ne_bytes());
+    raw[12..16].copy_from_slice(&flags.to_ne_bytes());
+    zones.iter().for_each(|zone| raw.extend(zone));
+    raw
+}
+
+#[test]
+fn block_reports() {
+    let raw = blk_report(
+        1,
+        &[
+            blk_zone(0, 32768, u64::MAX, 1, 0, 32768),
+            blk_zone(32768, 32768, 32768 + 8, 2, 2, 24576),
+            blk_zone(65536, 32768, 65536 + 32768, 2, 0xe, 24576),
+            blk_zone(98304, 32768, 98304, 2, 1, 24576),
+            blk_zone(131072, 32768, 7, 2, 0xd, 24576),
+        ],
+    );
+    let zones = block::parse(&raw);
+    assert_eq!(zones.len(), 5);
+    assert_eq!((zones[0].kind, zones[0].state), (Kind::Conventional, State::NoWritePointer));
+    assert_eq!(zones[0].write_pointer, 0);
+    assert_eq!(zones[1].write_pointer, 16 * MIB + 4096);
+    assert_eq!((zones[1].capacity, zones[1].writable_end()), (12 * MIB, 28 * MIB));
+    assert_eq!(zones[2].write_pointer, 44 * MIB, "a full zone's pointer is its writable end");
+    assert_eq!(zones[3].write_pointer, 48 * MIB);
+    assert_eq!(zones[4].write_pointer, 64 * MIB, "a read-only zone's pointer means nothing");
+}
+
+#[test]
+fn kernels_without_capacities_report_whole_zones() {
+    let zones = block::parse(&blk_report(0, &[blk_zone(0, 32768, 0, 2, 1, 0)]));
+    assert_eq!(zones[0].capacity, 16 * MIB);
+}
+
+#[test]
+fn broken_block_reports_are_no_zones() {
+    assert!(block::parse(&[]).is_empty());
+    assert!(block::parse(&blk_report(1, &[blk_zone(0, 0, 0, 2, 1, 0)])).is_empty());
+    assert!(block::parse(&blk_report(1, &[blk_zone(0, 8, 0, 9, 1, 8)])).is_empty());
+    assert!(block::parse(&blk_report(1, &[blk_zone(u64::MAX, 8, 0, 2, 1, 8)])).is_empty());
+    let mut cut = blk_report(1, &[blk_zone(0, 8, 0, 2, 1, 8)]);
+    cut.truncate(50);
+    assert!(block::parse(&cut).is_empty());
+}
+
+fn facts() -> Facts {
+    Facts {
+        model: Model::HostManaged,
+        size: 64 * MIB,
+        zone_size: 16 * MIB,
+        count: 4,
+        max_open: Some(14),
+        max_active: Some(14),
+        block: 4096,
+        write_granularity: 4096,
+        append_max: 0,
+    }
+}
+
+#[test]
+fn nvme_identify() {
+    let mut namespace = vec![0u8; 4096];
+    namespace[..8].copy_from_slice(&(64 * MIB / 4096).to_le_bytes());
+    namespace[26] = 1;
+    namespace[128 + 4 + 2] = 12;
+    let mut zoned = vec![0u8; 4096];
+    zoned[4..8].copy_from_slice(&13u32.to_le_bytes());
+    zoned[8..12].copy_from_slice(&13u32.to_le_bytes());
+    zoned[2816 + 16..2816 + 24].copy_from_slice(&4096u64.to_le_bytes());
+    assert_eq!(nvme::parse_identify(&namespace, &zoned), Some(facts()));
+    zoned[4..12].fill(0xff);
+    let unlimited = nvme::parse_identify(&namespace, &zoned).unwrap();
+    assert_eq!((unlimited.max_open, unlimited.max_active), (None, None));
+    zoned[2816 + 16..2816 + 24].fill(0);
+    assert_eq!(nvme::parse_identify(&namespace, &zoned), None, "not zoned");
+    assert_eq!(nvme::parse_identify(&[], &[]), None);
+}
+
+#[test]
+fn nvme_reports() {
+    let descriptor = |state: u8, capacity: u64, start: u64, pointer: u64| {
+        let mut raw = [0u8; 64];
+        (raw[0], raw[1]) = (2, state << 4);
+        raw[8..16].copy_from_slice(&capacity.to_le_bytes());
+        raw[16..24].copy_from_slice(&start.to_le_bytes());
+        raw[24..32].copy_from_slice(&pointer.to_le_bytes());
+        raw
+    };
+    let mut raw = vec![0u8; 64];
+    raw[..8].copy_from_slice(&3u64.to_le_bytes());
+    raw.extend(descriptor(1, 3072, 0, 0));
+    raw.extend(descriptor(4, 3072, 4096, 4097));
+    raw.extend(descriptor(0xe, 3072, 8192, u64::MAX));
+    raw.extend(descriptor(1, 3072, 12288, 12288));
+    let zones = nvme::parse_report(&raw, &facts());
+    assert_eq!(zones.len(), 3, "the header counts");
+    assert_eq!((zones[0].state, zones[0].capacity), (State::Empty, 12 * MIB));
+    assert_eq!((zones[1].state, zones[1].write_pointer), (State::Closed, 16 * MIB + 4096));
+    assert_eq!((zones[2].state, zones[2].write_pointer), (State::Full, 44 * MIB));
+}
+
+#[test]
+fn nvme_statuses_as_the_block_layer_has_them() {
+    assert_eq!(nvme::errno_of(0x41bd), libc::EOVERFLOW);
+    assert_eq!(nvme::errno_of(0x1be), libc::ETOOMANYREFS);
+    assert_eq!(nvme::errno_of(0x1bc), libc::EIO);
+    assert_eq!(nvme::errno_of(0x2), libc::EINVAL);
+}
+
+#[test]
+fn ordinary_files_have_no_zones() {
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
+    assert_eq!(Device::of(file.into()).unwrap_err().errno, libc::ENOTTY);
+    assert_eq!(model(Path::new("/proc/self/exe")), Model::NotZoned);
+    assert_eq!(model(Path::new("/dev/null")), Model::NotZoned);
+    assert!(Device::open(Path::new("/dev/null"), false).is_err());
+}
+
+#[test]
+fn the_fake_keeps_its_rules() {
+    let fake = Fake::new(4, 1, 16 * MIB, 12 * MIB).limited(1, 2);
+    fake.write(4096, 4096).unwrap();
+    assert!(fake.write(16 * MIB + 4096, 4096).is_err(), "away from the pointer");
+    fake.write(16 * MIB, 4096).unwrap();
+    fake.write(32 * MIB, 4096).unwrap();
+    assert_eq!(fake.zone(16 * MIB).unwrap().state, State::Closed, "one open at a time");
+    assert_eq!(fake.write(48 * MIB, 4096).unwrap_err().errno, libc::EOVERFLOW);
+    fake.manage(Action::Finish, 16 * MIB, 16 * MIB).unwrap();
+    fake.write(48 * MIB, 12 * MIB).unwrap();
+    assert_eq!(fake.zone(48 * MIB).unwrap().state, State::Full);
+    assert!(fake.write(60 * MIB, 4096).is_err());
+    fake.manage(Action::Reset, 48 * MIB, 16 * MIB).unwrap();
+    assert!(fake.manage(Action::Reset, 0, 16 * MIB).is_err(), "conventional");
+    assert_eq!((fake.resets(), fake.finishes(), fake.most()), (1, 1, (1, 2)));
+}
