@@ -21,6 +21,7 @@ mod error;
 mod files;
 mod flags;
 pub mod io_uring;
+pub mod io_uring_cmd;
 pub mod libaio;
 pub mod null;
 pub mod offload;

@@ -1,0 +1,108 @@
+//! What a read, write, compare or verify command says of protection information.
+//!
+//! NVM Command Set Specification 1.0, 3.2 (each command's dwords), 5.2.1.4.1 (storage and reference
+//! tags in commands).
+
+use fiord_plan::{Guard, ProtectionPlan, ProtectionType};
+
+/// Command dword 12, bit 29: the controller makes and takes away protection information (`PRACT`).
+pub const PRACT: u32 = 1 << 29;
+/// Bit 28: it checks the guard.
+pub const CHECK_GUARD: u32 = 1 << 28;
+/// Bit 27: it checks the application tag.
+pub const CHECK_APPLICATION: u32 = 1 << 27;
+/// Bit 26: it checks the reference tag.
+pub const CHECK_REFERENCE: u32 = 1 << 26;
+
+/// The parts of a command's dwords that belong to protection information; other fields are 0 in
+/// them, so that they are or-ed into a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dwords {
+    /// The highest bits of the storage and reference tags.
+    pub cdw2: u32,
+    /// The middle ones.
+    pub cdw3: u32,
+    /// `PRINFO`.
+    pub cdw12: u32,
+    /// The lowest 32 bits of the storage and reference tags.
+    pub cdw14: u32,
+    /// The application tag (low half) and its mask.
+    pub cdw15: u32,
+}
+
+impl Dwords {
+    /// For a command at this block.
+    pub const fn new(plan: &ProtectionPlan, lba: u64) -> Self {
+        let tag = plan.reference_tag(lba);
+        // The storage tag is 0, so the space is the reference tag alone. It fills the dwords from
+        // below: 32 bits with a 16b guard; with 32b 80 bits up to dword 2, of which tags of at most
+        // 64 bits need none; with 64b 48 bits up to the low half of dword 3.
+        let high = match plan.guard {
+            Guard::Crc16 => 0,
+            Guard::Crc32 | Guard::Crc64 => (tag >> 32) as u32,
+        };
+        Dwords {
+            cdw2: 0,
+            cdw3: high,
+            cdw12: information(plan),
+            cdw14: tag as u32,
+            cdw15: plan.application_tag as u32 | (plan.application_mask as u32) << 16,
+        }
+    }
+}
+
+/// `PRINFO` in dword 12.
+const fn information(plan: &ProtectionPlan) -> u32 {
+    let mut bits = 0;
+    if plan.by_controller {
+        bits |= PRACT;
+    }
+    if plan.check.guard {
+        bits |= CHECK_GUARD;
+    }
+    if plan.check.application {
+        bits |= CHECK_APPLICATION;
+    }
+    // A controller refuses a command that asks for this with type 3 (5.2.3).
+    if plan.check.reference && !matches!(plan.kind, ProtectionType::Three) {
+        bits |= CHECK_REFERENCE;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::Checks;
+
+    use super::*;
+
+    fn plan(guard: Guard, kind: ProtectionType) -> ProtectionPlan {
+        ProtectionPlan {
+            guard,
+            kind,
+            first: false,
+            storage_tag_bits: 0,
+            by_controller: true,
+            check: Checks { guard: true, reference: true, application: false },
+            application_tag: 0x1234,
+            application_mask: 0xff00,
+        }
+    }
+
+    #[test]
+    fn each_format_places_its_tags() {
+        let lba = 0x0102_0304_0506_0708;
+        let at = |guard| Dwords::new(&plan(guard, ProtectionType::One), lba);
+        let dwords = at(Guard::Crc16);
+        assert_eq!((dwords.cdw2, dwords.cdw3, dwords.cdw14), (0, 0, 0x0506_0708));
+        assert_eq!((dwords.cdw12, dwords.cdw15), (0x3400_0000, 0xff00_1234));
+        assert_eq!((at(Guard::Crc64).cdw3, at(Guard::Crc64).cdw14), (0x0304, 0x0506_0708));
+        assert_eq!((at(Guard::Crc32).cdw3, at(Guard::Crc32).cdw14), (0x0102_0304, 0x0506_0708));
+    }
+
+    #[test]
+    fn type_3_has_no_reference_tag_to_check() {
+        let dwords = Dwords::new(&plan(Guard::Crc16, ProtectionType::Three), 5);
+        assert_eq!((dwords.cdw12, dwords.cdw14), (PRACT | CHECK_GUARD, 0));
+    }
+}

@@ -1,0 +1,88 @@
+//! The checksum of a block.
+
+use crc_fast::{CrcAlgorithm, Digest, checksum};
+use fiord_plan::Guard;
+
+/// The guard of a block: over its data and the metadata that lies before the protection information
+/// (5.2.1.1: protection information in the first bytes has no metadata before it, so that none is
+/// covered).
+///
+/// * 16b: CRC-16, polynomial 8BB7h (SBC-4, 4.21.4; T10 DIF).
+/// * 32b: CRC-32C, polynomial 1EDC6F41h (RFC 3720, 12.1).
+/// * 64b: polynomial AD93D23594C93659h, reflected, inverted at both ends (5.2.1.3.4).
+pub fn of(guard: Guard, data: &[u8], before: &[u8]) -> u64 {
+    let algorithm = match guard {
+        Guard::Crc16 => CrcAlgorithm::Crc16T10Dif,
+        Guard::Crc32 => CrcAlgorithm::Crc32Iscsi,
+        Guard::Crc64 => CrcAlgorithm::Crc64Nvme,
+    };
+    if before.is_empty() {
+        return checksum(algorithm, data);
+    }
+    let mut digest = Digest::new(algorithm);
+    digest.update(data);
+    digest.update(before);
+    digest.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counting(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|i| i as u8).collect()
+    }
+
+    fn counting_down(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|i| !(i as u8)).collect()
+    }
+
+    /// The remainder of a division by the polynomial of T10 DIF, a bit at a time.
+    fn slow_t10_dif(data: &[u8]) -> u16 {
+        data.iter().fold(0, |crc, byte| {
+            (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| match crc & 0x8000 {
+                0 => crc << 1,
+                _ => crc << 1 ^ 0x8bb7,
+            })
+        })
+    }
+
+    /// "64b CRC Test Cases", NVM Command Set Specification 1.0, 5.2.1.3.5.
+    #[test]
+    fn crc64_of_the_specifications_blocks() {
+        let crc = |data: &[u8]| of(Guard::Crc64, data, &[]);
+        assert_eq!(crc(&[0; 4096]), 0x6482_d367_eb22_b64e);
+        assert_eq!(crc(&[0xff; 4096]), 0xc0dd_ba73_02ec_a3ac);
+        assert_eq!(crc(&counting(4096)), 0x3e72_9f5f_6750_449c);
+        assert_eq!(crc(&counting_down(4096)), 0x9a2d_f64b_8e9e_517e);
+    }
+
+    /// RFC 3720, B.4. It shows the bytes as they are sent, the lowest first.
+    #[test]
+    fn crc32c_of_the_iscsi_standard() {
+        let crc = |data: &[u8]| of(Guard::Crc32, data, &[]) as u32;
+        assert_eq!(crc(&[0; 32]), 0x8a91_36aa);
+        assert_eq!(crc(&[0xff; 32]), 0x62a8_ab43);
+        assert_eq!(crc(&counting(32)), 0x46dd_794e);
+        let down: Vec<u8> = counting(32).into_iter().rev().collect();
+        assert_eq!(crc(&down), 0x113f_db5c);
+    }
+
+    /// The check value of the CRC catalogue, and the division itself on blocks.
+    #[test]
+    fn crc16_is_that_of_t10_dif() {
+        let crc = |data: &[u8]| of(Guard::Crc16, data, &[]) as u16;
+        assert_eq!(crc(b"123456789"), 0xd0db);
+        for data in [vec![0xff; 512], counting(512), counting_down(4096), counting(4160)] {
+            assert_eq!(crc(&data), slow_t10_dif(&data));
+        }
+    }
+
+    #[test]
+    fn metadata_before_it_is_covered() {
+        let all = counting(560);
+        for guard in [Guard::Crc16, Guard::Crc32, Guard::Crc64] {
+            assert_eq!(of(guard, &all[..512], &all[512..]), of(guard, &all, &[]));
+        }
+    }
+}
