@@ -12,8 +12,8 @@ use crate::{Error, Result, block};
 /// Zone positions are in sectors of this size, whatever the device's block is.
 const SECTOR: u64 = 512;
 
-// `_IOC(direction, type, number, size)` of `asm-generic/ioctl.h`: write 1 << 30, read 2 << 30. MIPS,
-// PowerPC and SPARC number the directions otherwise.
+// `_IOC(direction, type, number, size)` of `asm-generic/ioctl.h`: 1 << 30 writes, 3 << 30 reads and
+// writes. MIPS, PowerPC and SPARC have 4 << 29 for writing.
 const fn ioc(read: bool, number: u32, size: u32) -> u32 {
     let other = cfg!(any(
         target_arch = "mips",
@@ -22,11 +22,10 @@ const fn ioc(read: bool, number: u32, size: u32) -> u32 {
         target_arch = "powerpc64",
         target_arch = "sparc64"
     ));
-    let direction = match (other, read) {
-        (false, true) => 3 << 30,
+    let direction: u32 = match (read, other) {
+        (true, _) => 3 << 30,
         (false, false) => 1 << 30,
-        (true, true) => 6 << 29,
-        (true, false) => 4 << 29,
+        (false, true) => 4 << 29,
     };
     direction | size << 16 | 0x12 << 8 | number
 }
