@@ -3,7 +3,7 @@
 //! The worker reads [`JobControl::stop_reason`] once a batch: a load of a cache line that nobody
 //! writes until the job is to end.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -84,6 +84,8 @@ enum Gate {
 pub struct JobControl {
     stop: AtomicU8,
     phase: AtomicU8,
+    /// When measuring began, ns of `CLOCK_MONOTONIC`; 0: it has not.
+    measured: AtomicU64,
     gate: Mutex<Gate>,
     moved: Condvar,
     snapshot: Mutex<Option<Box<Snapshot>>>,
@@ -104,6 +106,7 @@ impl JobControl {
         JobControl {
             stop: AtomicU8::new(0),
             phase: AtomicU8::new(Phase::NotStarted as u8),
+            measured: AtomicU64::new(0),
             gate: Mutex::new(Gate::Shut),
             moved: Condvar::new(),
             snapshot: Mutex::new(None),
@@ -220,6 +223,19 @@ impl JobControl {
     /// Says where the job is.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// The measured part begins now: the job is [`Phase::Running`].
+    pub fn begin_measuring(&self) {
+        self.measured.store(fiord_sys::clock::monotonic(), Ordering::Relaxed);
+        self.set_phase(Phase::Running);
+    }
+
+    /// When it began, ns of `CLOCK_MONOTONIC` whatever clock the job is timed by; `None`: not yet.
+    pub fn measured_since(&self) -> Option<u64> {
+        (self.phase() >= Phase::Running)
+            .then(|| self.measured.load(Ordering::Relaxed))
+            .filter(|&ns| ns > 0)
     }
 
     /// Where the job is.

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, ExitWhat};
 
@@ -140,4 +141,32 @@ fn a_thousand_jobs_start_and_end_quickly() {
     assert_eq!(result.report.jobs.len(), 1000);
     // Under two seconds when built for speed; room for a debug build on a busy machine.
     assert!(clock::monotonic() - before < 20 * SECOND);
+}
+
+/// Counts how often somebody looks for interrupts, which is once a turn of the conductor.
+struct Counted(At, u64);
+
+impl Interrupts for Counted {
+    fn next(&mut self) -> Option<Interrupt> {
+        self.1 += 1;
+        self.0.next()
+    }
+}
+
+/// The run's own thread sleeps while jobs run: on one CPU it would take the time of their I/O.
+#[test]
+fn the_conductor_sleeps_while_jobs_run() {
+    type Change = fn(&mut JobPlan);
+    let cases: [Change; 2] = [|_| {}, |job| job.end.ramp_size = u64::MAX];
+    for change in cases {
+        let mut jobs = jobs(1);
+        forever(&mut jobs[0]);
+        change(&mut jobs[0]);
+        let at = At([(400, Interrupt::End(2))].into(), clock::monotonic());
+        let mut counted = Counted(at, 0);
+        let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
+        run(plan, &options(), &mut Log::default(), &mut counted);
+        // Eight ticks of 50 ms, the start, the end.
+        assert!(counted.1 < 40, "{} turns in 400 ms", counted.1);
+    }
 }

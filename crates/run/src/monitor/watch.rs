@@ -43,16 +43,15 @@ impl Watch {
 
     /// Looks at the job at time `now`.
     pub fn look(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
-        let phase = control.phase();
-        if self.measured.is_none() && phase >= Phase::Running && self.went.is_some() {
-            let ramped = job.end.ramp_time > 0 || job.end.ramp_size > 0;
-            let began = if ramped { now } else { self.went.unwrap_or(now) };
+        if self.measured.is_none()
+            && let Some(began) = control.measured_since()
+        {
             self.measured = Some(began);
             self.bandwidth.reset(began);
             self.iops.reset(began);
         }
         let Some(measured) = self.measured else { return };
-        if self.other_clock || phase >= Phase::Ended {
+        if self.other_clock || control.phase() >= Phase::Ended {
             return;
         }
         if self.wanted {
@@ -66,16 +65,13 @@ impl Watch {
         }
     }
 
-    /// When to look next.
-    pub fn due(&self, job: &JobPlan) -> Option<u64> {
-        let went = self.went?;
-        if self.other_clock {
-            return None;
-        }
-        let Some(measured) = self.measured else {
-            return Some(went.saturating_add(job.end.ramp_time));
-        };
-        let end = job.end.runtime.map(|t| measured.saturating_add(t).saturating_add(GRACE));
+    /// When to look next. `None`: whenever somebody does. A job that was let go says itself when
+    /// its measured part began, so nobody has to wait for that; one that was told to end is told
+    /// no second time.
+    pub fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
+        let measured = self.measured.filter(|_| !self.other_clock)?;
+        let end = job.end.runtime.filter(|_| !stopped);
+        let end = end.map(|t| measured.saturating_add(t).saturating_add(GRACE));
         let window = self.wanted.then(|| self.bandwidth.due_ns().min(self.iops.due_ns()));
         [end, window].into_iter().flatten().min()
     }

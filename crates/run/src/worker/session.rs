@@ -80,7 +80,10 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         let end = &job.end;
         let ramp = (end.ramp_time > 0 || end.ramp_size > 0)
             .then(|| Ramp { until: now.saturating_add(end.ramp_time), bytes: end.ramp_size });
-        control.set_phase(if ramp.is_some() { Phase::Ramp } else { Phase::Running });
+        match ramp {
+            Some(_) => control.set_phase(Phase::Ramp),
+            None => control.begin_measuring(),
+        }
         let deadline = match (end.runtime, &ramp) {
             (Some(runtime), None) => now.saturating_add(runtime),
             _ => u64::MAX,
@@ -172,7 +175,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.ramp = None;
         self.measure_anew(now);
         self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
-        self.control.set_phase(Phase::Running);
+        self.control.begin_measuring();
     }
 
     /// Forgets everything that was measured so far.

@@ -1,0 +1,142 @@
+//! What a run tells while it goes on, and at its end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fiord_sys::clock;
+
+use super::{Book, Conductor, RunResult};
+use crate::control::Phase;
+use crate::error::JobError;
+use crate::events::Event;
+use crate::monitor::{Outcome, Standing, estimate};
+use crate::report::{self, Frame, JobFacts};
+use crate::shared::{Finished, Run, Shared};
+
+/// How long a running job may take to answer a status request.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+impl Conductor<'_> {
+    pub(super) fn progress(&mut self, now: u64) {
+        let (Some(due), Some(interval)) = (self.next_progress, self.options.progress) else {
+            return;
+        };
+        if now < due {
+            return;
+        }
+        self.next_progress = Some((due + interval).max(now + interval / 2));
+        let outcomes: Vec<Outcome> = self.books.iter().map(outcome).collect();
+        let run = Arc::clone(&self.run);
+        let standings = standings(&run, &self.books, now);
+        let progress = self.meter.progress(&run, &standings, &outcomes, (self.began, now));
+        self.observer.event(&Event::Progress(&progress));
+    }
+
+    /// Reports how everything stands now.
+    pub(super) fn status(&mut self) {
+        let run = Arc::clone(&self.run);
+        let runs = |(index, book): &(usize, &Book)| {
+            book.finished.is_none() && run.jobs[*index].control.phase() >= Phase::Ramp
+        };
+        let running: Vec<usize> =
+            self.books.iter().enumerate().filter(runs).map(|(index, _)| index).collect();
+        for &index in &running {
+            run.jobs[index].control.request_snapshot();
+        }
+        let until = clock::monotonic() + PATIENCE.as_nanos() as u64;
+        let mut snapshots = Vec::new();
+        for index in running {
+            let left = Duration::from_nanos(until.saturating_sub(clock::monotonic()));
+            snapshots.push((index, run.jobs[index].control.take_snapshot(left)));
+        }
+        let frame = self.frame();
+        let standings = standings(&run, &self.books, clock::monotonic());
+        let (eta_s, _) = estimate(&run.plan.jobs, &standings, frame.elapsed);
+        let mut jobs = Vec::with_capacity(self.books.len());
+        for (index, book) in self.books.iter().enumerate() {
+            let facts = JobFacts { eta_s, ..self.facts(index) };
+            let at = snapshots.iter_mut().find(|(i, _)| *i == index);
+            jobs.push(match (&book.finished, at) {
+                (Some(finished), _) => {
+                    report::ended(&frame, index, &facts, finished.worker.as_ref())
+                }
+                (None, at) => report::running(&frame, index, &facts, at.and_then(|s| s.1.take())),
+            });
+        }
+        let report = report::report(&frame, jobs, &self.disks);
+        self.observer.event(&Event::Status(&report));
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            plan: &self.run.plan,
+            version: &self.options.version,
+            elapsed: clock::monotonic().saturating_sub(self.began),
+            utc_offset_s: self.options.utc_offset_s,
+            timebase: &self.run.timebase,
+        }
+    }
+
+    fn facts(&self, index: usize) -> JobFacts<'_> {
+        let book = &self.books[index];
+        JobFacts {
+            pid: self.run.jobs[index].tid.load(Ordering::Relaxed),
+            start_ms: book.start_ms,
+            error: book
+                .finished
+                .as_ref()
+                .and_then(|f| f.first_error())
+                .map_or(0, JobError::reported_errno),
+            eta_s: None,
+            watch: &book.watch,
+            steady: self.run.jobs[index].control.steady(),
+        }
+    }
+
+    /// The end.
+    pub(super) fn result(self) -> RunResult {
+        for what in self.run.groups.close() {
+            self.observer.event(&Event::Warning { job: "", what: &what });
+        }
+        let frame = self.frame();
+        let mut errors = Vec::new();
+        let mut jobs = Vec::with_capacity(self.books.len());
+        let mut stuck = Vec::new();
+        for (index, book) in self.books.iter().enumerate() {
+            let finished = book.finished.as_deref();
+            if let Some(error) = finished.and_then(Finished::first_error) {
+                errors.push((index, error.clone()));
+            }
+            if book.stuck {
+                stuck.push(index);
+            }
+            let worker = finished.and_then(|f| f.worker.as_ref());
+            jobs.push(report::ended(&frame, index, &self.facts(index), worker));
+        }
+        let report = report::report(&frame, jobs, &self.disks);
+        RunResult { report, errors, signal: self.signal, stuck }
+    }
+}
+
+/// What is known of each job at `now`.
+fn standings(run: &Run, books: &[Book], now: u64) -> Vec<Standing> {
+    let one = |(book, shared): (&Book, &Shared)| {
+        let totals = shared.live.totals();
+        Standing {
+            running: book.watch.went.map(|at| now.saturating_sub(at)),
+            ended: book.finished.is_some(),
+            bytes: totals.bytes.iter().sum(),
+            ios: totals.ios.iter().sum(),
+        }
+    };
+    books.iter().zip(&run.jobs).map(one).collect()
+}
+
+fn outcome(book: &Book) -> Outcome {
+    match &book.finished {
+        None => Outcome::None,
+        Some(finished) if finished.first_error().is_some() => Outcome::Failed,
+        Some(_) => Outcome::Well,
+    }
+}
