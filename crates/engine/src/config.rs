@@ -26,6 +26,9 @@ pub struct EngineConfig {
     /// How files will be accessed, where the kernel is to be told (`fadvise_hint`): only `mmap`
     /// asks, files that are read are advised when they are opened.
     pub pattern: Option<Pattern>,
+    /// The priorities that [`crate::Tag::priority`] names, as the kernel takes them; the first is 0,
+    /// the job's own. Empty where no I/O has one of its own.
+    pub priorities: Vec<u16>,
     /// The clock that real engines time by.
     pub clock: MachineClock,
     /// Which engine, with its options.
@@ -54,6 +57,13 @@ impl EngineConfig {
                 Advice::Random => Some(Pattern::Random),
                 Advice::Auto | Advice::Sequential => Some(Pattern::Sequential),
             },
+            priorities: match &job.load.priorities {
+                None => Vec::new(),
+                Some(list) => {
+                    let values = list.values.iter().map(|value| value.bits());
+                    std::iter::once(0).chain(values).collect()
+                }
+            },
             clock,
             engine: job.engine.clone(),
         }
@@ -70,6 +80,7 @@ impl EngineConfig {
             direct: false,
             atomic: false,
             pattern: None,
+            priorities: Vec::new(),
             clock: MachineClock::best(),
             engine,
         }

@@ -69,6 +69,8 @@ const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
 const IOCB_CMD_PREADV: u16 = 7;
 const IOCB_CMD_PWRITEV: u16 = 8;
+/// `reqprio` is this I/O's priority. Linux 4.18.
+const IOCB_FLAG_IOPRIO: u32 = 1 << 1;
 
 /// The engine.
 #[derive(Debug)]
@@ -85,6 +87,10 @@ pub struct Libaio {
     control: Box<[Iocb]>,
     /// One a slot where the commands want vectors, else none.
     vectors: Vec<libc::iovec>,
+    /// What [`crate::Tag::priority`] names; empty where no I/O has one.
+    priorities: Box<[u16]>,
+    /// Whether a control block needs more than its addresses: vectors, a priority.
+    adorned: bool,
     /// Queued, not yet submitted: pointers to their blocks, in order, from `sent` on.
     unsent: Vec<*mut Iocb>,
     sent: usize,
@@ -144,6 +150,8 @@ impl Libaio {
             write_flags,
             control: vec![Iocb::default(); slots].into_boxed_slice(),
             vectors: vec![empty; if vectored { slots } else { 0 }],
+            priorities: config.priorities.clone().into(),
+            adorned: vectored || !config.priorities.is_empty(),
             unsent: Vec::with_capacity(slots),
             sent: 0,
             batch: if config.direct { slots.max(1) } else { BUFFERED_BATCH },
@@ -187,6 +195,24 @@ impl Libaio {
             self.sent = 0;
         }
         Ok(total)
+    }
+
+    /// What only some options need.
+    #[inline(never)]
+    fn adorn(&mut self, slot: Slot, op: &Op) {
+        let block = &mut self.control[slot as usize];
+        if let Some(vector) = self.vectors.get_mut(slot as usize) {
+            let data = std::ptr::with_exposed_provenance_mut(block.buf as usize);
+            *vector = libc::iovec { iov_base: data, iov_len: op.len as usize };
+            (block.buf, block.nbytes) = ((&raw const *vector) as u64, 1);
+        }
+        match self.priorities.get(usize::from(op.tag.priority)) {
+            None | Some(0) => {}
+            Some(value) => {
+                block.reqprio = *value as i16;
+                block.flags = IOCB_FLAG_IOPRIO;
+            }
+        }
     }
 
     fn slot_of(&self, block: *const Iocb) -> Slot {
@@ -307,24 +333,21 @@ impl Engine for Libaio {
             return Queued::Done(Outcome::err(libc::EINVAL));
         };
         let read = op.kind == OpKind::Read;
-        let (mut buf, mut nbytes) = (data as u64, u64::from(op.len));
-        if !self.vectors.is_empty() {
-            let vector = &mut self.vectors[slot as usize];
-            *vector = libc::iovec { iov_base: data.cast(), iov_len: op.len as usize };
-            (buf, nbytes) = ((&raw const *vector) as u64, 1);
-        }
         let block = &mut self.control[slot as usize];
         *block = Iocb {
             data: u64::from(slot),
             rw_flags: if read { self.read_flags } else { self.write_flags },
             opcode: if read { self.read_op } else { self.write_op },
             fd: self.files.fd(op.file) as u32,
-            buf,
-            nbytes,
+            buf: data as u64,
+            nbytes: u64::from(op.len),
             offset: op.offset as i64,
             ..Default::default()
         };
         self.unsent.push(block);
+        if self.adorned {
+            self.adorn(slot, op);
+        }
         self.buffers.begin(slot);
         Queued::Pending
     }

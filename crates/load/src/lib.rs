@@ -16,6 +16,7 @@
 //! | the laws behind it, and how ranks are drawn without arithmetic | `source/laws.rs`, `ranks.rs` |
 //! | how uneven a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
+//! | priority and placement of single I/Os | `source/tags.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
 //! | `fsync=N` and its like | `source/flushes.rs` |
 //! | what is written | [`content`] |

@@ -35,6 +35,10 @@ pub enum Purpose {
     Content = 6,
     /// Where hot spots lie.
     HotSpot = 7,
+    /// Which priority an I/O has.
+    Priority = 8,
+    /// Where the device is to place a write.
+    Placement = 9,
 }
 
 /// xoshiro256++.

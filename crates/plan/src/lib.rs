@@ -25,6 +25,7 @@ pub mod model;
 mod open;
 mod pace;
 mod plain;
+mod priority;
 mod process;
 mod reading;
 mod record;

@@ -130,5 +130,6 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         fsync_on_close: job.flag("fsync_on_close"),
         end_syncfs: job.flag("end_syncfs"),
         serialize_overlap: job.flag("serialize_overlap"),
+        priorities: None,
     }
 }

@@ -103,6 +103,7 @@ impl JobPlan {
                 fsync_on_close: false,
                 end_syncfs: false,
                 serialize_overlap: false,
+                priorities: None,
             },
             crc: false,
             content: Content::Scramble,

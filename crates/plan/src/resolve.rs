@@ -15,7 +15,8 @@ use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
 use crate::{
-    blocks, content, depth, distribution, engine, finish, load, open, pace, process, record,
+    blocks, content, depth, distribution, engine, finish, load, open, pace, priority, process,
+    record,
 };
 use crate::{reporting, seeds, start};
 
@@ -170,7 +171,8 @@ impl Run<'_> {
         let Self { terms, survey, messages, .. } = self;
         let engine = engine::engine(job, messages);
         let blocks = blocks::sizes(job, messages);
-        let load = load::load(job, &blocks, messages);
+        let mut load = load::load(job, &blocks, messages);
+        load.priorities = priority::priorities(job, &load, &engine, messages);
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);

@@ -34,6 +34,7 @@ fn direction(kind: DirKind) -> DirReport {
         slat: LatencySummary { percentiles: vec![], bins: vec![], ..latency(700) },
         clat: latency(52_000),
         lat: LatencySummary { percentiles: vec![], bins: vec![], ..latency(52_700) },
+        priorities: Vec::new(),
         bw_samples: rate(2000.0, 100.0),
         iops_samples: rate(500.0, 0.0),
     }
@@ -53,6 +54,7 @@ fn idle(kind: DirKind) -> DirReport {
         slat: none.clone(),
         clat: none.clone(),
         lat: none,
+        priorities: Vec::new(),
         bw_samples: RateSummary::default(),
         iops_samples: RateSummary::default(),
     }

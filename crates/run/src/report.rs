@@ -1,6 +1,6 @@
 //! From what workers counted to the report.
 
-use fiord_plan::{JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
     self, ClockReport, CoreBandwidth, Extras, GroupReport, NumberStyle, Report, SCHEMA,
@@ -129,6 +129,7 @@ fn settings(job: &JobPlan) -> JobSettings {
             Unified::Both => report::Unified::Both,
         },
         style: style(&job.reporting),
+        ioprio: job.process.ioprio.map_or(0, IoPrio::bits),
         stats: job.reporting.stats,
         latency_target_ns: goal.map_or(0, |goal| goal.target),
         latency_percentile: goal.map_or(100.0, |goal| f64::from(goal.share_ppm) / 10_000.0),

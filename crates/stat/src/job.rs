@@ -1,5 +1,6 @@
 //! From raw data of jobs to the report: merging, percentages, groups.
 
+use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
 use crate::windows::Windows;
@@ -41,6 +42,9 @@ pub struct JobSettings {
     pub latency_percentile: f64,
     /// `latency_window`, µs.
     pub latency_window_us: u64,
+    /// The I/O priority that the job's I/Os have if they have no other, as the kernel takes it
+    /// ([`crate::priority::PriorityRecorder::ioprio`]); 0: none.
+    pub ioprio: u16,
     /// `stats`: off keeps the job out of the report.
     pub stats: bool,
 }
@@ -70,6 +74,7 @@ impl Default for JobSettings {
             latency_target_ns: 0,
             latency_percentile: 100.0,
             latency_window_us: 0,
+            ioprio: 0,
             stats: true,
         }
     }
@@ -124,6 +129,7 @@ impl JobData {
     /// Adds another job of the same entry: sums, the longest runtime of each direction, the first
     /// error, the first name and description, the last settings.
     pub fn merge(&mut self, other: &JobData) {
+        self.merge_priorities(other);
         let name = std::mem::take(&mut self.settings.name);
         let description = self.settings.description.take();
         self.settings = JobSettings {
@@ -158,6 +164,42 @@ impl JobData {
             (Some(a), Some(b)) => Some(a + b),
             (a, b) => a.or(b),
         };
+    }
+
+    /// Where the I/Os of two jobs differ in priority, those of a job with one priority count under
+    /// it.
+    fn merge_priorities(&mut self, other: &JobData) {
+        let single = |job: &JobData| job.recorder.dirs.iter().all(|d| d.priorities.is_empty());
+        if single(self) && single(other) && self.settings.ioprio == other.settings.ioprio {
+            return;
+        }
+        if single(self) {
+            self.list_own_priority();
+        }
+        if single(other) {
+            let mut other = other.clone();
+            other.list_own_priority();
+            self.add_priorities(&other);
+        }
+    }
+
+    /// Lists all I/Os under the job's own priority.
+    fn list_own_priority(&mut self) {
+        let JobSettings { ioprio, lat_percentiles, .. } = self.settings;
+        for d in &mut self.recorder.dirs {
+            let (summary, hist) = match lat_percentiles {
+                true => (d.lat, d.lat_hist.clone()),
+                false => (d.clat, d.clat_hist.clone()),
+            };
+            d.priorities = vec![PriorityRecorder { ioprio, summary, hist }];
+        }
+    }
+
+    fn add_priorities(&mut self, other: &JobData) {
+        let theirs = &other.recorder.dirs;
+        for (mine, theirs) in self.recorder.dirs.iter_mut().zip(theirs) {
+            priority::merge(&mut mine.priorities, &theirs.priorities);
+        }
     }
 
     /// The report's entry. `error_text` says what an errno means.
@@ -323,9 +365,27 @@ fn dir_report(
         slat: summary(&d.slat, &d.slat_hist, s.slat_percentiles, &s.percentiles),
         clat: summary(&d.clat, &d.clat_hist, s.clat_percentiles, &s.percentiles),
         lat: summary(&d.lat, &d.lat_hist, s.lat_percentiles, &s.percentiles),
+        priorities: priorities(d, s),
         bw_samples: rate(bw),
         iops_samples: rate(iops),
     }
+}
+
+/// Latency by priority; none where all I/Os had the same.
+fn priorities(d: &DirRecorder, s: &JobSettings) -> Vec<PriorityReport> {
+    let seen = || d.priorities.iter().filter(|p| p.summary.n() > 0);
+    if seen().count() < 2 {
+        return Vec::new();
+    }
+    let wanted = s.lat_percentiles || s.clat_percentiles;
+    let report = |p: &PriorityRecorder| PriorityReport {
+        class: (p.ioprio >> 13) as u8,
+        level: p.ioprio as u8 & 7,
+        hint: p.ioprio >> 3 & 0x3ff,
+        total: s.lat_percentiles,
+        latency: summary(&p.summary, &p.hist, wanted, &s.percentiles),
+    };
+    seen().map(report).collect()
 }
 
 fn summary(

@@ -10,6 +10,7 @@ pub mod finding;
 pub mod histogram;
 pub mod job;
 pub mod live;
+pub mod priority;
 pub mod progress;
 pub mod recorder;
 pub mod report;

@@ -2,6 +2,7 @@
 
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
+use crate::priority::{self, PriorityRecorder};
 use crate::summary::Summary;
 
 /// Which way the data goes.
@@ -41,6 +42,8 @@ pub mod axes {
     /// The coarse latency buckets. They count completion latencies, as the reference does; off
     /// together with `CLAT`.
     pub const BUCKETS: u32 = 64;
+    /// Latencies by priority ([`super::Recorder::prioritize`]); only in loops that are `DYNAMIC`.
+    pub const PRIORITIES: u32 = 128;
     /// Decide at run time by [`super::Recorder::axes`], for the combinations that nobody runs in
     /// a hurry.
     pub const DYNAMIC: u32 = 1 << 31;
@@ -94,6 +97,8 @@ pub struct DirRecorder {
     pub intended: Summary,
     /// The same as a histogram.
     pub intended_hist: Histogram,
+    /// Latencies by priority, where the job has several: its own first.
+    pub priorities: Vec<PriorityRecorder>,
 }
 
 impl DirRecorder {
@@ -112,6 +117,7 @@ impl DirRecorder {
         self.lat_hist.merge(&other.lat_hist);
         self.intended.merge(&other.intended);
         self.intended_hist.merge(&other.intended_hist);
+        priority::merge(&mut self.priorities, &other.priorities);
     }
 }
 
@@ -199,6 +205,30 @@ impl Recorder {
         }
     }
 
+    /// The priorities that I/Os have, as the kernel takes them: the job's own, then those of single
+    /// I/Os. Has an effect where completion or total latencies are recorded.
+    pub fn prioritize(&mut self, dirs: &[Dir], values: impl Iterator<Item = u16> + Clone) {
+        self.axes |= axes::PRIORITIES;
+        for dir in dirs {
+            let list = values.clone().map(PriorityRecorder::new);
+            self.dirs[*dir as usize].priorities = list.collect();
+        }
+    }
+
+    /// Counts the latency of one completed I/O by its priority: 0 the job's own, n the n-th of the
+    /// others. Total latencies where those have percentiles, else completion latencies.
+    pub fn prioritized(&mut self, dir: Dir, priority: u8, times: Times) {
+        let ns = match self.axes {
+            a if a & axes::LAT_HIST != 0 => times.lat,
+            a if a & axes::CLAT != 0 => times.clat,
+            _ => return,
+        };
+        let list = &mut self.dirs[dir as usize].priorities;
+        if let Some(of) = list.get_mut(usize::from(priority)) {
+            of.record(ns);
+        }
+    }
+
     /// Counts the time from the moment at which an I/O was due to its end.
     #[inline]
     pub fn intended(&mut self, dir: Dir, ns: u64) {
@@ -252,19 +282,26 @@ impl Recorder {
             for h in [&mut d.slat_hist, &mut d.clat_hist, &mut d.lat_hist, &mut d.intended_hist] {
                 h.clear();
             }
+            d.priorities.iter_mut().for_each(PriorityRecorder::clear);
         }
         let dirs = dirs.map(|d| DirRecorder {
             slat_hist: d.slat_hist,
             clat_hist: d.clat_hist,
             lat_hist: d.lat_hist,
             intended_hist: d.intended_hist,
+            priorities: d.priorities,
             ..DirRecorder::default()
         });
         *self = Recorder { axes, lat_is_clat, dirs, sync_hist, ..Recorder::default() };
     }
-    /// Ends recording: total latencies that were not recorded because they equal the completion
-    /// latencies are filled in. [`crate::job::assemble`] calls it for every job.
+    /// Ends recording: a priority that is listed twice is one, and total latencies that were not
+    /// recorded because they equal the completion latencies are filled in. [`crate::job::assemble`] calls it for every job.
     pub fn finish(&mut self) {
+        for d in &mut self.dirs {
+            // A priority of single I/Os may be the job's own.
+            let listed = std::mem::take(&mut d.priorities);
+            priority::merge(&mut d.priorities, &listed);
+        }
         if !self.lat_is_clat {
             return;
         }

@@ -238,10 +238,28 @@ pub struct DirReport {
     pub clat: LatencySummary,
     /// Total latency, ns.
     pub lat: LatencySummary,
+    /// Latency by priority, where I/Os of more than one were counted.
+    #[serde(default)]
+    pub priorities: Vec<PriorityReport>,
     /// Bandwidth samples, KiB/s.
     pub bw_samples: RateSummary,
     /// IOPS samples.
     pub iops_samples: RateSummary,
+}
+
+/// The I/Os of one priority.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriorityReport {
+    /// 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// 0 (first) to 7.
+    pub level: u8,
+    /// 0 to 1023.
+    pub hint: u16,
+    /// The latencies are total latencies, not completion latencies.
+    pub total: bool,
+    /// Latency, ns.
+    pub latency: LatencySummary,
 }
 
 /// A series of latencies, ns.

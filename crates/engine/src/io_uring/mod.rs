@@ -34,8 +34,10 @@ pub struct IoUring {
     read: Sqe,
     write: Sqe,
     /// Whether an entry needs more than its addresses: vectors, an index of its buffer, a turn at
-    /// being asynchronous.
+    /// being asynchronous, a priority.
     adorned: bool,
+    /// What [`crate::Tag::priority`] names; empty where no I/O has one.
+    priorities: Box<[u16]>,
     /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
     sqe_fds: Box<[i32]>,
     /// Flags of every entry (`IOSQE_*`).
@@ -76,14 +78,16 @@ impl IoUring {
             ..*common
         };
         if self.adorned {
-            self.adorn(slot, &mut sqe);
+            self.adorn(slot, op, &mut sqe);
         }
         sqe
     }
 
     /// What only some options need.
     #[inline(never)]
-    fn adorn(&mut self, slot: Slot, sqe: &mut Sqe) {
+    fn adorn(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe) {
+        // 0, also for what is not in the list, stands for the thread's own.
+        sqe.ioprio = self.priorities.get(usize::from(op.tag.priority)).copied().unwrap_or(0);
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
             let data = std::ptr::with_exposed_provenance_mut(sqe.addr as usize);
             *vector = libc::iovec { iov_base: data, iov_len: sqe.len as usize };

@@ -13,6 +13,7 @@ mod output;
 mod pace;
 mod percentiles;
 mod places;
+mod priorities;
 mod profile;
 mod scale;
 mod steady;

@@ -8,6 +8,7 @@ use super::flushes::Flushes;
 use super::limits::Limits;
 use super::place::{Motion, Place};
 use super::sizes::Sizes;
+use super::tags::Tags;
 use crate::rng::{Purpose, Rng};
 use crate::{Io, LoadError, Next, Source, Tag};
 
@@ -22,6 +23,8 @@ pub struct General {
     places: Vec<Place>,
     file_rng: Rng,
     direction_rng: Rng,
+    /// Where I/Os carry something beside their place.
+    tags: Option<Box<Tags>>,
     /// The caller closes all files before each loop.
     reopens: bool,
     /// Files without a map are done when as many bytes as they have were moved in this pass; only
@@ -63,6 +66,7 @@ impl General {
             motion,
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),
+            tags: Tags::new(load),
             reopens: job.target.unlink_each_loop,
             quota: quota.then(|| vec![0; count]),
             moved: 0,
@@ -139,7 +143,10 @@ impl General {
                     (directions, _) => directions.draw(place.trimmed(), &mut self.direction_rng),
                 };
                 if let Some((offset, len)) = self.motion.next(place, dir) {
-                    let io = Io { dir, file, offset, len, tag: Tag::PLAIN };
+                    let mut io = Io { dir, file, offset, len, tag: Tag::PLAIN };
+                    if let Some(tags) = &mut self.tags {
+                        io.tag = tags.of(&io);
+                    }
                     self.issued(&io);
                     return Next::Io(io);
                 }

@@ -1,5 +1,6 @@
 //! Which I/Os a job makes.
 
+use super::Priorities;
 use crate::distribution::{Distribution, Strided};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
@@ -66,6 +67,8 @@ pub struct Load {
     pub end_syncfs: bool,
     /// `serialize_overlap`.
     pub serialize_overlap: bool,
+    /// `cmdprio_percentage`, `cmdprio_bssplit`: I/Os with a priority of their own.
+    pub priorities: Option<Priorities>,
 }
 
 /// Which directions a job mixes.

@@ -4,7 +4,7 @@ use fiord_job::option::def::{Scope, Support};
 use fiord_job::option::table;
 
 /// Every module that reads options.
-const SOURCES: [&str; 22] = [
+const SOURCES: &[&str] = &[
     include_str!("../blocks.rs"),
     include_str!("../checks.rs"),
     include_str!("../content.rs"),
@@ -19,6 +19,7 @@ const SOURCES: [&str; 22] = [
     include_str!("../memory.rs"),
     include_str!("../open.rs"),
     include_str!("../pace.rs"),
+    include_str!("../priority.rs"),
     include_str!("../process.rs"),
     include_str!("../record.rs"),
     include_str!("../reporting.rs"),

@@ -71,7 +71,7 @@ fn row_name(kind: DirKind) -> &'static str {
 
 fn direction(d: &DirReport, bins: bool) -> Value {
     let (bw, iops) = (&d.bw_samples, &d.iops_samples);
-    let keys = [
+    let mut keys = vec![
         ("io_bytes", integer(d.io_bytes)),
         ("io_kbytes", integer(d.io_bytes / 1024)),
         ("bw_bytes", integer(d.bw_bytes)),
@@ -84,6 +84,12 @@ fn direction(d: &DirReport, bins: bool) -> Value {
         ("slat_ns", latency(&d.slat, bins)),
         ("clat_ns", latency(&d.clat, bins)),
         ("lat_ns", latency(&d.lat, bins)),
+    ];
+    if !d.priorities.is_empty() {
+        let list = d.priorities.iter().map(|p| priority(p, bins));
+        keys.push(("prios", Value::Array(list.collect())));
+    }
+    keys.extend([
         ("bw_min", integer(bw.min)),
         ("bw_max", integer(bw.max)),
         ("bw_agg", number(bw.agg)),
@@ -95,8 +101,19 @@ fn direction(d: &DirReport, bins: bool) -> Value {
         ("iops_mean", number(iops.mean)),
         ("iops_stddev", number(iops.dev)),
         ("iops_samples", integer(iops.samples)),
-    ];
+    ]);
     Value::Object(keys.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
+}
+
+/// The I/Os of one priority.
+fn priority(p: &PriorityReport, bins: bool) -> Value {
+    let of = if p.total { "lat_ns" } else { "clat_ns" };
+    Value::Object(vec![
+        ("prioclass".into(), integer(p.class)),
+        ("prio".into(), integer(p.level)),
+        ("priohint".into(), integer(p.hint)),
+        (of.into(), latency(&p.latency, bins)),
+    ])
 }
 
 fn latency(s: &LatencySummary, bins: bool) -> Value {

@@ -98,10 +98,25 @@ fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<
     for (name, summary) in series {
         latency::line(name, summary, out)?;
     }
+    for p in &d.priorities {
+        latency::line(&format!("    {}", priority(p)), &p.latency, out)?;
+    }
     for (name, summary) in series {
         latency::percentiles(name, summary, job.percentile_decimals, out)?;
     }
+    let all: u64 = d.priorities.iter().map(|p| p.latency.n).sum();
+    for p in &d.priorities {
+        let share = 100.0 * p.latency.n as f64 / all as f64;
+        let name = format!("{} ({share:.2}% of IOs)", priority(p));
+        latency::percentiles(&name, &p.latency, job.percentile_decimals, out)?;
+    }
     samples(job, d, out)
+}
+
+/// Which latencies of which priority: class, level and hint.
+fn priority(p: &PriorityReport) -> String {
+    let of = if p.total { "lat" } else { "clat" };
+    format!("{of} prio {}/{}/{}", p.class, p.level, p.hint)
 }
 
 /// The lines about bandwidth and IOPS over time.

@@ -81,6 +81,21 @@ fn rate(v: &Json, name: &str, dev: &str) -> RateSummary {
     }
 }
 
+fn priorities(v: &Json) -> Vec<PriorityReport> {
+    let Some(Json::Array(list)) = v.get("prios") else { return Vec::new() };
+    let one = |v: &Json| {
+        let total = v.get("lat_ns").is_some();
+        PriorityReport {
+            class: whole(v, "prioclass") as u8,
+            level: whole(v, "prio") as u8,
+            hint: whole(v, "priohint") as u16,
+            total,
+            latency: latency(v, if total { "lat_ns" } else { "clat_ns" }),
+        }
+    };
+    list.iter().map(one).collect()
+}
+
 fn direction(v: &Json, kind: DirKind) -> DirReport {
     DirReport {
         kind,
@@ -94,6 +109,7 @@ fn direction(v: &Json, kind: DirKind) -> DirReport {
         slat: latency(v, "slat_ns"),
         clat: latency(v, "clat_ns"),
         lat: latency(v, "lat_ns"),
+        priorities: priorities(v),
         bw_samples: rate(v, "bw", "dev"),
         iops_samples: rate(v, "iops", "stddev"),
     }

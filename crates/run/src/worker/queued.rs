@@ -356,6 +356,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             };
             let bytes = u64::from(flight.op.len) + u64::from(flight.op.at);
             self.recorder.complete::<A>(recorded(direction(&flight.op)), bytes, times);
+            if A & axes::DYNAMIC != 0 && self.recorder.axes & axes::PRIORITIES != 0 {
+                let dir = recorded(direction(&flight.op));
+                self.recorder.prioritized(dir, flight.op.tag.priority, times);
+            }
             slots.free.push(slot);
             if A & PACED != 0 {
                 self.ended_in_time(slot, &flight.op, times.lat, now);
@@ -414,6 +418,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     lat: end.saturating_sub(flight.start),
                 };
                 self.recorder.complete::<{ axes::DYNAMIC }>(recorded(direction(&op)), bytes, times);
+                if self.recorder.axes & axes::PRIORITIES != 0 {
+                    self.recorder.prioritized(recorded(direction(&op)), op.tag.priority, times);
+                }
                 slots.free.push(slot);
             }
             Queued::Done(outcome) => self.unusual_completion(slots, slot, outcome, now),

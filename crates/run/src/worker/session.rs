@@ -380,6 +380,11 @@ const fn is_survivable(errno: i32) -> bool {
 /// What a person needs to know beside errno, file and offset.
 fn io_detail(op: &Op, errno: i32) -> String {
     match errno {
+        1 if op.tag.priority != 0 => {
+            "a priority of the real-time class needs root (CAP_SYS_NICE): run as root, or set \
+             cmdprio_class=2"
+                .into()
+        }
         0 => {
             format!("end of file: {} of its {} bytes were left to transfer", op.len, op.at + op.len)
         }

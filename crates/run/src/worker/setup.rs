@@ -8,7 +8,7 @@ use fiord_engine::{
     Pvsync, Pvsync2, Sim, SyncRw, Vsync,
 };
 use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{Dir, EnginePlan, JobPlan, LockFile, Record};
+use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_sys::usage::Usage;
@@ -276,6 +276,12 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
         .map(|(recorded, _)| recorded)
         .collect();
     let mut recorder = Recorder::new(wanted, &dirs);
+    if let Some(priorities) = &job.load.priorities {
+        let own = job.process.ioprio.map_or(0, IoPrio::bits);
+        let others = priorities.values.iter().map(|value| value.bits());
+        recorder.prioritize(&dirs, std::iter::once(own).chain(others));
+    }
+    let wanted = recorder.axes;
     // One number for both where nothing lies between the start of an I/O and its issue.
     let same = at_once && wanted == axes::SYNC | axes::LAT && LOOPS != PACED_LOOP;
     recorder.lat_is_clat = same;

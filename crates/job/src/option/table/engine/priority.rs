@@ -21,8 +21,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
          and writes.",
         "cmdprio_percentage=10,5",
     )
-    .of(ENGINES)
-    .later(),
+    .of(ENGINES),
     option(
         "cmdprio_class",
         Kind::Ints { min: 1, max: 3, unit: Unit::Count },
@@ -30,8 +29,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
          reads and writes.",
         "cmdprio_class=1,2",
     )
-    .of(ENGINES)
-    .later(),
+    .of(ENGINES),
     option(
         "cmdprio_hint",
         Kind::Ints { min: 0, max: 1023, unit: Unit::Count },
@@ -39,8 +37,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "cmdprio_hint=1",
     )
     .of(ENGINES)
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "cmdprio",
         Kind::Ints { min: 0, max: 7, unit: Unit::Count },
@@ -48,8 +45,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
          for reads and writes.",
         "cmdprio=0,4",
     )
-    .of(ENGINES)
-    .later(),
+    .of(ENGINES),
     option(
         "cmdprio_bssplit",
         Kind::Text,
@@ -57,6 +53,5 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
          level and hint after further slashes when they differ.",
         "cmdprio_bssplit=4k/10/1/0:64k/5/2/4",
     )
-    .of(ENGINES)
-    .later(),
+    .of(ENGINES),
 ];

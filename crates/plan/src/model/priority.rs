@@ -1,0 +1,51 @@
+//! Priorities of single I/Os.
+
+use super::IoPrio;
+
+/// Which I/Os have a priority of their own (`cmdprio*`), and which one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Priorities {
+    /// The priorities: [`Tag::priority`](super::Tag::priority) counts them from 1.
+    pub values: Vec<IoPrio>,
+    /// The shares of reads, then those of writes. Trims have none.
+    pub shares: [Vec<PriorityShare>; 2],
+}
+
+/// A share of the I/Os of one direction. The shares that hold for one I/O add up to 100 or less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriorityShare {
+    /// Only I/Os of this many bytes; `None`: all.
+    pub block: Option<u32>,
+    /// In per cent, not 0.
+    pub percent: u8,
+    /// Index in [`Priorities::values`], from 1.
+    pub priority: u8,
+}
+
+impl IoPrio {
+    /// As the kernel takes it (`IOPRIO_PRIO_VALUE_HINT` of `linux/ioprio.h`): the class in the three
+    /// highest bits, ten bits of hint, the level in the three lowest.
+    pub const fn bits(self) -> u16 {
+        (self.class as u16) << 13 | (self.hint & 0x3ff) << 3 | self.level as u16 & 7
+    }
+
+    /// The priority that these bits say.
+    pub const fn from_bits(bits: u16) -> Self {
+        IoPrio { class: (bits >> 13) as u8, level: bits as u8 & 7, hint: bits >> 3 & 0x3ff }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_a_priority() {
+        let prio = IoPrio { class: 2, level: 3, hint: 5 };
+        assert_eq!(prio.bits(), 0x402b);
+        assert_eq!(IoPrio { class: 1, level: 0, hint: 0 }.bits(), 1 << 13);
+        for bits in [0, 1, 0x402b, 0x7fff, u16::MAX] {
+            assert_eq!(IoPrio::from_bits(bits).bits(), bits);
+        }
+    }
+}
