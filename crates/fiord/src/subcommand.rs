@@ -1,4 +1,5 @@
-//! What fiord has beside fio's command line: `fiord options`, `fiord sweep`, `fiord skew`.
+//! What fiord has beside fio's command line: `fiord options`, `fiord sweep`, `fiord skew`,
+//! `fiord zones`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
@@ -8,11 +9,12 @@ use std::path::Path;
 
 use clap::{Parser, Subcommand};
 use fiord_job::load::Machine;
+use fiord_sys::terminal;
 
 use crate::exit::Exit;
 use crate::{sink, skew};
 
-const NAMES: [&str; 3] = ["options", "sweep", "skew"];
+const NAMES: [&str; 4] = ["options", "sweep", "skew", "zones"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -33,6 +35,8 @@ enum Command {
     Sweep(fiord_sweep::Args),
     /// Show what share of the I/O goes to what share of the data.
     Skew(skew::Asked),
+    /// Show a device's zones; reset, finish, open or close them.
+    Zones(fiord_zones::Args),
 }
 
 /// Runs a subcommand; `None` when the arguments are none.
@@ -50,6 +54,7 @@ pub fn run(args: &[String]) -> Option<Exit> {
             fiord_job::command::help::options()
         }
         Ok(Line { command: Command::Sweep(args) }) => return Some(sweep(&args)),
+        Ok(Line { command: Command::Zones(args) }) => return Some(zones(&args)),
         Ok(Line { command: Command::Skew(asked) }) => match asked.report() {
             Ok(text) => text,
             Err(wrong) => {
@@ -81,5 +86,24 @@ fn sweep(args: &fiord_sweep::Args) -> Exit {
         fiord_sweep::End::Done => Exit::Success,
         fiord_sweep::End::Failed => Exit::Failure,
         fiord_sweep::End::Stopped => Exit::Signalled,
+    }
+}
+
+/// `fiord zones`.
+fn zones(args: &fiord_zones::Args) -> Exit {
+    let colours =
+        terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
+    let mut session = fiord_zones::Session {
+        out: &mut std::io::stdout(),
+        err: &mut std::io::stderr(),
+        colours,
+        ask: &mut fiord_zones::consent::Terminal,
+    };
+    match fiord_zones::run(args, &mut session) {
+        Ok(()) => Exit::Success,
+        Err(why) => {
+            sink::complain(&format!("fiord: {why}\n"));
+            Exit::Failure
+        }
     }
 }

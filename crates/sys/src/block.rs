@@ -118,6 +118,16 @@ pub fn char_size(device: Device) -> Option<u64> {
     None
 }
 
+/// The block device of the namespace that an NVMe generic character device (`/dev/ng0n1`) stands
+/// for: its name and number. `None` for other devices.
+pub fn beside_generic(device: Device) -> Option<(String, Device)> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    let rest = path.file_name()?.to_str()?.strip_prefix("ng")?;
+    let name = format!("nvme{rest}");
+    let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
+    Some((name, Device::parse(&number)?))
+}
+
 fn read_number(path: &Path) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }

@@ -1,0 +1,138 @@
+//! From the arguments to what is printed.
+
+use std::io::Write;
+use std::path::Path;
+
+use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
+use fiord_sys::{Error, file};
+
+use crate::args::{Args, Format};
+use crate::change::Change;
+use crate::consent::{self, Ask};
+use crate::table::View;
+use crate::{in_use, json, range, table};
+
+/// Where things are said, and who answers.
+pub struct Session<'a> {
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// What is going to happen and has happened.
+    pub err: &'a mut dyn Write,
+    /// Whether results are shown in colours.
+    pub colours: bool,
+    /// Who is asked.
+    pub ask: &'a mut dyn Ask,
+}
+
+/// Does what the command line says.
+///
+/// # Errors
+/// Why not, as it is to be printed.
+pub fn run(args: &Args, session: &mut Session) -> Result<(), String> {
+    let action = args.action.asked();
+    if action.is_some() {
+        may_change(args)?;
+    }
+    let device =
+        Device::open(&args.device, action.is_some()).map_err(|e| explain(&args.device, e))?;
+    match action {
+        None => show(args, &device, session),
+        Some((action, range)) => change(args, (action, range), &device, session),
+    }
+}
+
+/// Whether a device may be changed at all, before it is opened for writing.
+fn may_change(args: &Args) -> Result<(), String> {
+    let device = args.device.display();
+    if args.readonly {
+        return Err(format!("{device}: --readonly permits no change of zones"));
+    }
+    match in_use::by_whom(&args.device)? {
+        None => Ok(()),
+        Some(who) => Err(format!(
+            "{device} is in use: {who}; its zones are left alone whatever is asked for"
+        )),
+    }
+}
+
+/// What an error of opening means here.
+fn explain(path: &Path, error: Error) -> String {
+    const EOPNOTSUPP: i32 = 95;
+    const ENOTTY: i32 = 25;
+    let device = path.display();
+    match error.errno {
+        EOPNOTSUPP => format!(
+            "{device} has no zones: it is no zoned block device (queue/zoned in sysfs) and no \
+             namespace of the Zoned Namespace command set"
+        ),
+        ENOTTY => match file::facts(path).map(|facts| facts.kind) {
+            Ok(file::Kind::Char) => format!("{device} is no NVMe generic device: {error}"),
+            _ => {
+                format!("{device} is no device; zones are those of a device, such as /dev/nvme0n1")
+            }
+        },
+        _ => error.to_string(),
+    }
+}
+
+pub(crate) fn show(
+    args: &Args,
+    device: &dyn ZonedDevice,
+    session: &mut Session,
+) -> Result<(), String> {
+    let (facts, zones) = read(device)?;
+    let shown = match &args.range {
+        Some(text) => range::read(text, &facts, &zones)?,
+        None => 0..zones.len(),
+    };
+    let view = View {
+        device: &args.device,
+        facts: &facts,
+        zones: &zones,
+        shown: (shown.start, shown.end),
+        each: args.each,
+        colours: session.colours,
+    };
+    let text = match args.format {
+        Format::Table => table::text(&view),
+        Format::Json => json::document(&view),
+    };
+    match session.out.write_all(text.as_bytes()).and_then(|()| session.out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("the zones cannot be written: {e}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn change(
+    args: &Args,
+    (action, range): (Action, &str),
+    device: &dyn ZonedDevice,
+    session: &mut Session,
+) -> Result<(), String> {
+    let (facts, zones) = read(device)?;
+    let range = range::read(range, &facts, &zones)?;
+    let whole = range.len() as u64;
+    let change = Change::new(action, &zones, range);
+    let name = args.device.display().to_string();
+    if change.left_alone == whole {
+        return Err(format!("{name}: no zone in this range has a write pointer"));
+    }
+    if change.is_destructive() {
+        let _ = writeln!(session.err, "{}", change.sentence(&name));
+        consent::obtain(args.yes, session.ask)?;
+    }
+    change.carry_out(device, &zones)?;
+    let _ = writeln!(session.err, "{}", change.done(&name));
+    Ok(())
+}
+
+fn read(device: &dyn ZonedDevice) -> Result<(fiord_sys::zone::Facts, Vec<Zone>), String> {
+    let facts = device.facts().map_err(|e| e.to_string())?;
+    let zones = device.zones().map_err(|e| e.to_string())?;
+    match zones.is_empty() {
+        true => Err("the device reports no zones".into()),
+        false => Ok((facts, zones)),
+    }
+}
