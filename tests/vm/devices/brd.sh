@@ -1,0 +1,10 @@
+# A RAM disk of 64 MiB
+# gives: brd
+# modules: brd
+
+up() {
+    ram_disks
+    link /dev/ram0 brd
+}
+
+down() { unlink_all brd; }

@@ -1,0 +1,164 @@
+//! The devices of the machine: `tests/vm/devices/NAME.sh`.
+//!
+//! A header says what the device needs; the functions `up` and `down` of the script start and stop it inside.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::header::Header;
+
+const KEYS: &[&str] = &["gives", "modules", "drive", "qemu", "not-with"];
+
+/// One device.
+#[derive(Debug)]
+pub struct Device {
+    /// Its name, the file's.
+    pub name: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// Its names under `/dev/fiord`.
+    pub gives: Vec<String>,
+    /// The kernel's modules that it needs, besides what those need.
+    pub modules: Vec<String>,
+    /// Arguments of QEMU, with `DRIVE` for the name of its drive.
+    qemu: Vec<String>,
+    /// Bytes of the drive behind it.
+    drive: Option<u64>,
+    /// Devices that cannot be started while this one is.
+    not_with: Vec<String>,
+    /// Its script.
+    pub script: PathBuf,
+}
+
+impl Device {
+    fn read(path: &Path) -> Result<Self> {
+        let header = Header::read(path, KEYS)?;
+        let drive = header.one("drive")?.map(bytes).transpose()?;
+        let stem = path.file_stem().context("a device has a name")?;
+        let device = Device {
+            name: stem.to_string_lossy().into_owned(),
+            gives: header.words("gives"),
+            modules: header.words("modules"),
+            qemu: header.words("qemu"),
+            not_with: header.words("not-with"),
+            drive,
+            title: header.title,
+            script: path.to_owned(),
+        };
+        ensure!(!device.gives.is_empty(), "{}: the header does not say 'gives'", path.display());
+        Ok(device)
+    }
+
+    /// What QEMU is told; makes the drive, sparse, in a directory.
+    pub fn arguments(&self, folder: &Path) -> Result<Vec<String>> {
+        let mut arguments = Vec::new();
+        let drive = format!("{}-drive", self.name);
+        if let Some(bytes) = self.drive {
+            let path = folder.join(format!("{drive}.img"));
+            let file = File::create(&path).with_context(|| path.display().to_string())?;
+            file.set_len(bytes).with_context(|| path.display().to_string())?;
+            arguments.push("-drive".into());
+            arguments.push(format!(
+                "id={drive},if=none,format=raw,cache=unsafe,discard=unmap,file={}",
+                path.display()
+            ));
+        }
+        arguments.extend(self.qemu.iter().map(|word| word.replace("DRIVE", &drive)));
+        Ok(arguments)
+    }
+}
+
+/// All devices there are, by name.
+#[derive(Debug)]
+pub struct Devices(Vec<Device>);
+
+impl Devices {
+    /// Reads every device of a directory.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let mut devices = Vec::new();
+        for path in super::scenario::scripts(folder)? {
+            devices.push(Device::read(&path)?);
+        }
+        Ok(Devices(devices))
+    }
+
+    /// One device.
+    pub fn named(&self, name: &str) -> Result<&Device> {
+        self.0.iter().find(|device| device.name == name).with_context(|| {
+            let names: Vec<&str> = self.0.iter().map(|device| device.name.as_str()).collect();
+            format!("no device is called '{name}': {}", names.join(", "))
+        })
+    }
+
+    /// Several, each once, in the order of their names.
+    pub fn named_all(
+        &self,
+        names: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<&Device>> {
+        let mut wanted = BTreeSet::new();
+        for name in names {
+            wanted.insert(self.named(name.as_ref())?.name.as_str());
+        }
+        Ok(self.0.iter().filter(|device| wanted.contains(device.name.as_str())).collect())
+    }
+
+    /// Every device that can be started along with those before it.
+    pub fn together(&self) -> Vec<&Device> {
+        let mut chosen: Vec<&Device> = Vec::new();
+        for device in &self.0 {
+            if !chosen.iter().any(|other| device.not_with.contains(&other.name)) {
+                chosen.push(device);
+            }
+        }
+        chosen
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Device> {
+        self.0.iter()
+    }
+}
+
+/// A size with its unit: `64M`, `1G`.
+fn bytes(text: &str) -> Result<u64> {
+    let (number, shift) = match text.as_bytes().last() {
+        Some(b'K') => (&text[..text.len() - 1], 10),
+        Some(b'M') => (&text[..text.len() - 1], 20),
+        Some(b'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = number.parse().with_context(|| format!("'{text}' is no size"))?;
+    number.checked_shl(shift).with_context(|| format!("'{text}' is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_committed_device_can_be_read_and_each_link_is_one_device_s() {
+        let devices = Devices::read(&crate::vm::root().join("tests/vm/devices")).unwrap();
+        let mut links = BTreeSet::new();
+        for device in devices.all() {
+            for link in &device.gives {
+                assert!(links.insert(link.clone()), "{link} is given twice");
+            }
+            for other in &device.not_with {
+                let other = devices.named(other).unwrap();
+                assert!(other.not_with.contains(&device.name), "{}", device.name);
+            }
+        }
+        assert!(devices.together().len() > 5);
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(bytes("64M").unwrap(), 64 << 20);
+        assert_eq!(bytes("512").unwrap(), 512);
+        assert!(bytes("M").is_err());
+        assert!(bytes("").is_err());
+    }
+}

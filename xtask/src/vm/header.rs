@@ -1,0 +1,91 @@
+//! The header of a scenario or a device: the comment lines at its start.
+//!
+//! ```text
+//! # What it is about, in one line
+//! # key: value
+//! ```
+//!
+//! A key may come more than once where it says so. The header ends at the first line that is no comment.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// A header that was read.
+#[derive(Debug, Default)]
+pub struct Header {
+    /// The first line.
+    pub title: String,
+    values: Vec<(String, String)>,
+}
+
+impl Header {
+    /// Reads the header of a file; only the keys in `known` may be in it.
+    pub fn read(path: &Path, known: &[&str]) -> Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        Self::parse(&text, known).with_context(|| path.display().to_string())
+    }
+
+    fn parse(text: &str, known: &[&str]) -> Result<Self> {
+        let mut lines = text.lines().take_while(|line| line.starts_with('#'));
+        let title = lines.next().unwrap_or_default().trim_start_matches('#').trim().to_owned();
+        ensure!(!title.is_empty(), "the first line has to say what it is about: '# …'");
+        let mut values = Vec::new();
+        for line in lines {
+            let line = line.trim_start_matches('#').trim();
+            if line.is_empty() {
+                continue;
+            }
+            let (key, value) = line
+                .split_once(':')
+                .with_context(|| format!("'{line}' in the header is no 'key: value'"))?;
+            if !known.contains(&key) {
+                bail!("the header has no key '{key}': {}", known.join(", "));
+            }
+            values.push((key.to_owned(), value.trim().to_owned()));
+        }
+        Ok(Header { title, values })
+    }
+
+    /// All values of a key.
+    pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        self.values.iter().filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a key that may come once.
+    pub fn one<'a>(&'a self, key: &'a str) -> Result<Option<&'a str>> {
+        let mut values = self.all(key);
+        let first = values.next();
+        ensure!(values.next().is_none(), "'{key}' is in the header twice");
+        Ok(first)
+    }
+
+    /// All words in all values of a key.
+    pub fn words(&self, key: &str) -> Vec<String> {
+        let values = self.values.iter().filter(|(k, _)| k == key);
+        values.flat_map(|(_, value)| value.split_whitespace()).map(str::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_ends_at_the_first_line_that_is_no_comment() {
+        let text = "# About it\n# devices: a b\n# devices: c\n\n# limit: not read\n";
+        let header = Header::parse(text, &["devices", "limit"]).unwrap();
+        assert_eq!(header.title, "About it");
+        assert_eq!(header.words("devices"), ["a", "b", "c"]);
+        assert_eq!(header.one("limit").unwrap(), None);
+        assert!(header.one("devices").is_err());
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        assert!(Header::parse("echo\n", &[]).is_err());
+        assert!(Header::parse("# A\n# device: x\n", &["devices"]).is_err());
+        assert!(Header::parse("# A\n# more words\n", &["devices"]).is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! Programs of the host: QEMU, a static busybox, and the few tools that go into the machine. On Debian as
+//! root they are installed; elsewhere it is said what to install.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// A program that is needed, the Debian package that has it, and whether the machine gets a copy.
+pub struct Tool {
+    /// Its name.
+    pub program: &'static str,
+    package: &'static str,
+    /// Whether it is copied into the machine.
+    pub inside: bool,
+}
+
+/// Everything that is needed.
+pub const TOOLS: &[Tool] = &[
+    Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", inside: false },
+    Tool { program: "xz", package: "xz-utils", inside: false },
+    Tool { program: "tar", package: "tar", inside: false },
+    Tool { program: "busybox", package: "busybox-static", inside: false },
+    Tool { program: "dmsetup", package: "dmsetup", inside: true },
+    Tool { program: "blkzone", package: "util-linux", inside: true },
+    Tool { program: "jq", package: "jq", inside: true },
+];
+
+/// The oldest QEMU that has every device model: flexible data placement on a namespace.
+const QEMU_AT_LEAST: u32 = 9;
+
+/// Where a program is: on `PATH` or where administrators' programs are.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path)
+        .chain(more)
+        .map(|folder| folder.join(program))
+        .find(|p| p.is_file())
+}
+
+/// Makes sure that everything is here.
+pub fn prepare() -> Result<()> {
+    ensure!(cfg!(target_arch = "x86_64"), "the machine is an x86-64 one: this is not such a host");
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.join(" ");
+    if !Debian::here() {
+        bail!(
+            "missing: {list} (Debian's names of the packages). Install them with your system's package manager: \
+             QEMU {QEMU_AT_LEAST} or later, a statically linked busybox. As root on Debian this is done here"
+        );
+    }
+    eprintln!("installing {list}");
+    let debian = Debian::prepare()?;
+    debian.apt(&[&["install", "-y", "-qq", "--no-install-recommends"], &missing[..]].concat())?;
+    let still = self::missing();
+    ensure!(still.is_empty(), "installed, and still missing or too old: {}", still.join(" "));
+    Ok(())
+}
+
+fn missing() -> Vec<&'static str> {
+    let here = |tool: &&Tool| match tool.program {
+        "busybox" => find("busybox").is_none_or(|path| !is_static(&path)),
+        "qemu-system-x86_64" => qemu_version().is_none_or(|major| major < QEMU_AT_LEAST),
+        program => find(program).is_none(),
+    };
+    TOOLS.iter().filter(here).map(|tool| tool.package).collect()
+}
+
+fn qemu_version() -> Option<u32> {
+    let output = Command::new(find("qemu-system-x86_64")?).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.split("version ").nth(1)?.split('.').next()?.parse().ok()
+}
+
+fn is_static(path: &Path) -> bool {
+    super::program::interpreter(path).is_ok_and(|interpreter| interpreter.is_none())
+}
+
+/// A Debian system that may be changed.
+pub struct Debian {
+    /// `-t SUITE` for what the release itself has too old.
+    suite: Option<String>,
+}
+
+impl Debian {
+    /// Whether this is Debian and we are root.
+    pub fn here() -> bool {
+        os_release("ID").as_deref() == Some("debian")
+            && rustix::process::geteuid().is_root()
+            && find("apt-get").is_some()
+    }
+
+    /// Adds the backports suite where the release needs it, and reads the lists.
+    pub fn prepare() -> Result<Self> {
+        let codename =
+            os_release("VERSION_CODENAME").context("/etc/os-release names no release")?;
+        let suite = (codename == "bookworm").then(|| format!("{codename}-backports"));
+        let debian = Debian { suite };
+        if let Some(suite) = &debian.suite
+            && !has_source(suite)
+        {
+            let path = Path::new("/etc/apt/sources.list.d").join(format!("{suite}.list"));
+            eprintln!("adding {}", path.display());
+            std::fs::write(&path, format!("deb http://deb.debian.org/debian {suite} main\n"))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        debian.apt(&["update", "-qq"])?;
+        Ok(debian)
+    }
+
+    /// `apt-get`, with what it prints on standard error.
+    pub fn apt(&self, arguments: &[&str]) -> Result<()> {
+        let mut command = Command::new("apt-get");
+        if let Some(suite) = &self.suite {
+            command.args(["-t", suite]);
+        }
+        let output = command
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdin(Stdio::null())
+            .output()
+            .context("apt-get cannot be run")?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "apt-get {}:\n{errors}", arguments.join(" "));
+        Ok(())
+    }
+}
+
+fn os_release(key: &str) -> Option<String> {
+    let text = std::fs::read_to_string("/etc/os-release").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+fn has_source(suite: &str) -> bool {
+    let output = Command::new("apt-get").args(["indextargets", "--format", "$(CODENAME)"]).output();
+    output.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).lines().any(|line| line == suite))
+}

@@ -1,0 +1,209 @@
+//! The kernel of the machine: Debian's, unpacked from its package, or one that is named.
+//!
+//! What is unpacked stays under `target/vm/kernel`: the image, and every module under its own name without
+//! compression. A module says itself which others it depends on, in its section `.modinfo`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::host::Debian;
+use super::options::Options;
+
+/// The series that the scenarios are written for.
+const AT_LEAST: (u32, u32) = (6, 12);
+
+/// A kernel with its modules.
+#[derive(Debug)]
+pub struct Kernel {
+    /// What `uname -r` says.
+    pub release: String,
+    /// The image to boot.
+    pub image: PathBuf,
+    /// Where each module is, by its name with `_`.
+    modules: BTreeMap<String, PathBuf>,
+}
+
+/// A module that goes into the machine.
+pub struct Module {
+    /// Its name, with `_`.
+    pub name: String,
+    /// Its bytes, not compressed.
+    pub bytes: Vec<u8>,
+    /// The modules that it needs.
+    pub needs: Vec<String>,
+}
+
+impl Kernel {
+    /// The kernel that was named, the one that was unpacked before, or Debian's, fetched now.
+    pub fn prepare(options: &Options) -> Result<Self> {
+        if let Some((image, modules)) = &options.kernel {
+            return Self::of(image.clone(), modules);
+        }
+        let folder = super::place().join("kernel");
+        if !folder.join("complete").exists() {
+            fetch(&folder)?;
+        }
+        let modules = only_entry(&folder.join("root/lib/modules"))
+            .or_else(|_| only_entry(&folder.join("root/usr/lib/modules")))?;
+        let release = modules.file_name().context("a release")?.to_string_lossy().into_owned();
+        Self::of(folder.join("root/boot").join(format!("vmlinuz-{release}")), &modules)
+    }
+
+    fn of(image: PathBuf, folder: &Path) -> Result<Self> {
+        ensure!(image.is_file(), "{} is no kernel", image.display());
+        let release = folder.file_name().context("--modules ends with the release")?;
+        let mut modules = BTreeMap::new();
+        collect(&folder.join("kernel"), &mut modules)?;
+        ensure!(!modules.is_empty(), "{} holds no modules", folder.display());
+        Ok(Kernel { release: release.to_string_lossy().into_owned(), image, modules })
+    }
+
+    /// Modules with all that they need, what is needed first. What is built into the kernel is in no file.
+    pub fn closure(&self, names: &[String]) -> Result<Vec<Module>> {
+        let mut chosen: Vec<Module> = Vec::new();
+        for name in names {
+            self.add(name, &mut chosen)?;
+        }
+        Ok(chosen)
+    }
+
+    fn add(&self, name: &str, chosen: &mut Vec<Module>) -> Result<()> {
+        let name = name.replace('-', "_");
+        if chosen.iter().any(|module| module.name == name) {
+            return Ok(());
+        }
+        let Some(path) = self.modules.get(&name) else {
+            return Ok(());
+        };
+        let bytes = plain(path)?;
+        let needs = depends(&bytes);
+        for other in &needs {
+            self.add(other, chosen)?;
+        }
+        chosen.push(Module { name, bytes, needs });
+        Ok(())
+    }
+}
+
+/// Fetches Debian's kernel package and unpacks it.
+fn fetch(folder: &Path) -> Result<()> {
+    if !Debian::here() {
+        bail!(
+            "there is no kernel for the machine yet. As root on Debian it is fetched here; elsewhere name one of \
+             Linux {}.{} or later: --kernel /boot/vmlinuz-RELEASE --modules /lib/modules/RELEASE",
+            AT_LEAST.0,
+            AT_LEAST.1
+        );
+    }
+    Debian::prepare()?;
+    let package = package()?;
+    eprintln!("fetching {package}");
+    let download = folder.join("download");
+    fs::create_dir_all(&download).with_context(|| download.display().to_string())?;
+    run(Command::new("apt-get").args(["download", "-qq", &package]).current_dir(&download))?;
+    let archive = only_entry(&download)?;
+    run(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(folder.join("root")))?;
+    fs::remove_dir_all(&download).with_context(|| download.display().to_string())?;
+    fs::write(folder.join("complete"), package).context("target/vm/kernel")
+}
+
+/// The package that holds the newest kernel: `linux-image-amd64` depends on it.
+fn package() -> Result<String> {
+    let output = Command::new("apt-cache").args(["show", "linux-image-amd64"]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    newest(&text).context(
+        "no source of packages has Linux 6.12 or later: add the backports suite of this Debian release",
+    )
+}
+
+/// The package of the newest release in what `apt-cache show linux-image-amd64` prints.
+fn newest(text: &str) -> Option<String> {
+    let names =
+        text.lines().filter_map(|line| line.strip_prefix("Depends: ")?.split_whitespace().next());
+    let version = |name: &str| -> Option<(u32, u32, u32)> {
+        let mut numbers = name.strip_prefix("linux-image-")?.split(|c: char| !c.is_ascii_digit());
+        let mut next = || numbers.next()?.parse().ok();
+        Some((next()?, next()?, next()?))
+    };
+    let found = names.filter_map(|name| Some((version(name)?, name)));
+    let (_, name) = found.filter(|(v, _)| (v.0, v.1) >= AT_LEAST).max()?;
+    Some(name.to_owned())
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} ended with {}:\n{errors}", output.status);
+    Ok(())
+}
+
+fn only_entry(folder: &Path) -> Result<PathBuf> {
+    let mut entries =
+        folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
+    let first = entries.next().with_context(|| format!("nothing is in {}", folder.display()))??;
+    Ok(first.path())
+}
+
+/// Every module below a directory, by name.
+fn collect(folder: &Path, modules: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+    for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, modules)?;
+        } else if let Some(name) = path.file_name().and_then(|name| name.to_str())
+            && let Some((stem, "ko" | "ko.xz" | "ko.zst" | "ko.gz")) = name.split_once('.')
+        {
+            modules.insert(stem.replace('-', "_"), path);
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a module without compression.
+fn plain(path: &Path) -> Result<Vec<u8>> {
+    let program = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("xz") => "xz",
+        Some("zst") => "zstd",
+        Some("gz") => "gzip",
+        _ => return fs::read(path).with_context(|| path.display().to_string()),
+    };
+    let output = Command::new(program).args(["-d", "-c"]).arg(path).output().context(program)?;
+    ensure!(output.status.success(), "{program} cannot unpack {}", path.display());
+    Ok(output.stdout)
+}
+
+/// The modules that a module names in `depends=` of its `.modinfo`, a list of `key=value` texts that end with
+/// a zero byte.
+fn depends(bytes: &[u8]) -> Vec<String> {
+    let key = b"\0depends=";
+    let Some(at) = bytes.windows(key.len()).position(|window| window == key) else {
+        return Vec::new();
+    };
+    let value = bytes[at + key.len()..].split(|&byte| byte == 0).next().unwrap_or_default();
+    let names = String::from_utf8_lossy(value).into_owned();
+    names.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_says_what_it_needs() {
+        assert_eq!(depends(b"x\0depends=nvme-core,t10-pi\0y"), ["nvme_core", "t10_pi"]);
+        assert!(depends(b"x\0depends=\0y").is_empty());
+        assert!(depends(b"x").is_empty());
+    }
+
+    #[test]
+    fn the_newest_kernel_is_taken_by_its_numbers() {
+        let text = "Depends: linux-image-6.1.0-9-amd64 (= 6.1.9)\n\n\
+                    Depends: linux-image-6.12.9+deb12-amd64 (= 1)\nDepends: linux-image-6.12.95+deb12-amd64 (= 1)";
+        assert_eq!(newest(text).as_deref(), Some("linux-image-6.12.95+deb12-amd64"));
+        assert_eq!(newest("Depends: linux-image-6.1.0-9-amd64 (= 6.1.9)"), None);
+    }
+}

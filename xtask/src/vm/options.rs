@@ -1,0 +1,137 @@
+//! The command line of `cargo xtask vm`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+cargo xtask vm [OPTION…]
+
+Without --run, --shell, --list or --prepare: runs the scenarios of tests/vm.
+
+  --only NAME       only this scenario; may be given more than once
+  --list            names the scenarios and the devices
+  --run 'COMMAND'   runs one shell command on the devices; its output and its exit status are the command's
+  --shell           a prompt with the devices
+  --devices A,B     the devices that --run and --shell start (every one that goes with the others)
+  --limit SECONDS   how long --run may take (300)
+  --with PATH       brings a program in, with the libraries that it needs; may be given more than once
+  --out DIR         what is left in /out lies in DIR afterwards
+  --fiord PATH      a static fiord instead of one that is built
+  --memory MIB      memory of the machine (2048)
+  --cpus N          its CPUs (2)
+  --kernel FILE     a kernel instead of Debian's, with
+  --modules DIR     its modules (/lib/modules/RELEASE)
+  --prepare         installs and unpacks what is needed, and no more
+";
+
+/// What is wanted.
+#[derive(Debug, PartialEq, Eq)]
+pub enum What {
+    /// The scenarios.
+    Scenarios,
+    /// Their names.
+    List,
+    /// One command.
+    Run(String),
+    /// A prompt.
+    Shell,
+    /// Nothing but that it could.
+    Prepare,
+}
+
+/// The command line, read.
+#[derive(Debug)]
+pub struct Options {
+    /// What is wanted.
+    pub what: What,
+    /// Names of scenarios; none means all.
+    pub only: Vec<String>,
+    /// Names of devices, for a command or a prompt; none means all that go together.
+    pub devices: Vec<String>,
+    /// How long a command may take.
+    pub limit: Duration,
+    /// Programs to bring in.
+    pub with: Vec<PathBuf>,
+    /// Where files from the machine go.
+    pub out: Option<PathBuf>,
+    /// A fiord that is there already.
+    pub fiord: Option<PathBuf>,
+    /// Memory in MiB.
+    pub memory: u32,
+    /// CPUs.
+    pub cpus: u32,
+    /// A kernel and its modules that are there already.
+    pub kernel: Option<(PathBuf, PathBuf)>,
+}
+
+/// Reads the command line; `None` when it asks for help.
+pub fn parse(args: &[String]) -> Result<Option<Options>> {
+    let mut options = Options {
+        what: What::Scenarios,
+        only: Vec::new(),
+        devices: Vec::new(),
+        limit: Duration::from_secs(300),
+        with: Vec::new(),
+        out: None,
+        fiord: None,
+        memory: 2048,
+        cpus: 2,
+        kernel: None,
+    };
+    let (mut image, mut modules) = (None, None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--help" | "-h" => return Ok(None),
+            "--only" => options.only.push(value()?.clone()),
+            "--list" => options.what = What::List,
+            "--run" => options.what = What::Run(value()?.clone()),
+            "--shell" => options.what = What::Shell,
+            "--prepare" => options.what = What::Prepare,
+            "--devices" => options.devices.extend(value()?.split(',').map(str::to_owned)),
+            "--limit" => options.limit = Duration::from_secs(value()?.parse().context("--limit")?),
+            "--with" => options.with.push(value()?.into()),
+            "--out" => options.out = Some(value()?.into()),
+            "--fiord" => options.fiord = Some(value()?.into()),
+            "--memory" => options.memory = value()?.parse().context("--memory")?,
+            "--cpus" => options.cpus = value()?.parse().context("--cpus")?,
+            "--kernel" => image = Some(value()?.into()),
+            "--modules" => modules = Some(value()?.into()),
+            other => bail!("no option is called {other}\n\n{HELP}"),
+        }
+    }
+    options.kernel = match (image, modules) {
+        (Some(image), Some(modules)) => Some((image, modules)),
+        (None, None) => None,
+        _ => bail!("--kernel and --modules go together"),
+    };
+    Ok(Some(options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &[&str]) -> Result<Option<Options>> {
+        parse(&line.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_command_with_devices() {
+        let options = of(&["--run", "ls /dev", "--devices", "zns,brd"]).unwrap().unwrap();
+        assert_eq!(options.what, What::Run("ls /dev".into()));
+        assert_eq!(options.devices, ["zns", "brd"]);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        assert!(of(&["--run"]).is_err());
+        assert!(of(&["--fast"]).is_err());
+        assert!(of(&["--kernel", "/boot/vmlinuz"]).is_err());
+        assert!(of(&["--help"]).unwrap().is_none());
+    }
+}

@@ -1,0 +1,157 @@
+//! One boot of the machine: a QEMU with its serial ports.
+//!
+//! Every port is a Unix socket that is listened on before QEMU starts and that QEMU connects to; it ends when
+//! QEMU ends. The console goes to a file.
+
+use std::fs;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::Bench;
+use super::host;
+use super::initramfs::{self, Order};
+
+/// The serial ports by which the machine talks.
+const PORTS: [&str; 4] = ["results", "stdout", "stderr", "files"];
+
+/// A running machine and the directory of its files, which goes with it.
+pub struct Machine {
+    child: Child,
+    folder: PathBuf,
+    ports: Vec<(&'static str, UnixStream)>,
+}
+
+impl Machine {
+    /// Starts a machine. Its console goes to a file, or to this terminal.
+    pub fn start(bench: &Bench, order: &Order, console: Option<&Path>) -> Result<Self> {
+        let folder = scratch()?;
+        let mut arguments = vec!["-kernel".to_owned(), bench.kernel.image.display().to_string()];
+        let initrd = folder.join("initrd");
+        initramfs::write(&initrd, bench, order)?;
+        arguments.extend(["-initrd".to_owned(), initrd.display().to_string()]);
+        arguments.extend(words(&format!(
+            "-M q35 -accel tcg,thread=multi -cpu max -m {} -smp {} -nodefaults -no-user-config \
+             -display none -no-reboot -device virtio-rng-pci -device virtio-serial-pci",
+            bench.options.memory, bench.options.cpus
+        )));
+        let quiet = if console.is_some() { "" } else { " quiet" };
+        arguments.push("-append".into());
+        arguments.push(format!(
+            "console=ttyS0 panic=-1 oops=panic nvme_core.multipath=N tsc=reliable mitigations=off{quiet}"
+        ));
+        match console {
+            Some(path) => arguments.extend(["-serial".into(), format!("file:{}", path.display())]),
+            None => arguments
+                .extend(words("-chardev stdio,id=tty,mux=on,signal=off -serial chardev:tty")),
+        }
+        let mut listeners = Vec::new();
+        for port in PORTS {
+            let path = folder.join(port);
+            listeners.push((port, UnixListener::bind(&path).context("cannot listen on a socket")?));
+            arguments.push("-chardev".into());
+            arguments.push(format!("socket,id={port},path={}", path.display()));
+            arguments.push("-device".into());
+            arguments.push(format!("virtserialport,chardev={port},name={port}"));
+        }
+        for device in order.devices {
+            arguments.extend(device.arguments(&folder)?);
+        }
+        let terminal = || if console.is_some() { Stdio::null() } else { Stdio::inherit() };
+        let errors = folder.join("errors");
+        let child = Command::new(host::find("qemu-system-x86_64").context("QEMU is gone")?)
+            .args(&arguments)
+            .stdin(terminal())
+            .stdout(terminal())
+            .stderr(fs::File::create(&errors).with_context(|| errors.display().to_string())?)
+            .spawn()
+            .context("QEMU cannot be started")?;
+        let mut machine = Machine { child, folder, ports: Vec::new() };
+        for (port, listener) in listeners {
+            let stream = machine.accept(&listener)?;
+            machine.ports.push((port, stream));
+        }
+        Ok(machine)
+    }
+
+    /// Waits for QEMU to connect; says what it printed when it ends instead.
+    fn accept(&mut self, listener: &UnixListener) -> Result<UnixStream> {
+        listener.set_nonblocking(true)?;
+        let began = Instant::now();
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(false)?;
+                    return Ok(stream);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error).context("cannot accept QEMU's connection"),
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("QEMU ended with {status}:\n{}", self.errors());
+            }
+            if began.elapsed() > Duration::from_secs(30) {
+                bail!("QEMU does not open its serial ports");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What QEMU printed on its standard error.
+    pub fn errors(&self) -> String {
+        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
+    }
+
+    /// One port, for reading; each can be taken once.
+    pub fn port(&mut self, name: &str) -> Result<UnixStream> {
+        let at = self.ports.iter().position(|(port, _)| *port == name);
+        Ok(self.ports.swap_remove(at.context("a port can be taken once")?).1)
+    }
+
+    /// Waits for the machine to switch itself off.
+    pub fn wait(&mut self, limit: Duration) -> Result<bool> {
+        let began = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            if began.elapsed() > limit {
+                self.kill();
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(true)
+    }
+
+    /// Pulls the plug.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A directory of this boot's own. Its path is short, since the path of a socket may have 107 bytes.
+fn scratch() -> Result<PathBuf> {
+    for attempt in 0..1000 {
+        let name = format!("fiord-vm-{}-{attempt}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+    bail!("{} is full of directories of earlier boots", std::env::temp_dir().display())
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}

@@ -1,0 +1,183 @@
+//! Runs scenarios, several a boot, and says which held.
+//!
+//! Inside, one scenario follows another; its devices are started before it and stopped after it, so that none
+//! sees what an earlier one left. When one does not end in time, or leaves a device that cannot be stopped,
+//! the machine is switched off and the rest have a new one.
+//!
+//! What is kept of a failure: `target/vm/failed/NAME/output` and `console`.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::Bench;
+use super::initramfs::Order;
+use super::qemu::Machine;
+use super::scenario::Scenario;
+
+/// What a boot may take, and starting or stopping devices around a scenario.
+const AROUND: Duration = Duration::from_secs(60);
+
+/// How a scenario ended.
+enum Outcome {
+    Passed,
+    Failed(String),
+}
+
+/// Runs them all.
+pub fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
+    let began = Instant::now();
+    let failed = super::place().join("failed");
+    let _ = fs::remove_dir_all(&failed);
+    let (mut count, mut failures) = (0, 0);
+    let mut waiting: VecDeque<&Scenario> = scenarios.iter().collect();
+    while let Some(&first) = waiting.front() {
+        let alone = |scenario: &Scenario| scenario.own_boot;
+        let shared = waiting.iter().take_while(|scenario| !alone(scenario)).count();
+        let boot: Vec<&Scenario> =
+            waiting.iter().copied().take(if alone(first) { 1 } else { shared }).collect();
+        let done = one_boot(bench, &boot, &failed, &mut failures)?;
+        waiting.drain(..done);
+        count += done;
+    }
+    let seconds = began.elapsed().as_secs();
+    if failures == 0 {
+        println!("{count} scenarios held, {seconds} s");
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!(
+        "{failures} of {count} scenarios failed, {seconds} s; output and console: {}",
+        failed.display()
+    );
+    Ok(ExitCode::FAILURE)
+}
+
+/// Boots once and runs as many of the scenarios as one machine can; says how many have been judged.
+fn one_boot(
+    bench: &Bench,
+    scenarios: &[&Scenario],
+    failed: &Path,
+    failures: &mut u32,
+) -> Result<usize> {
+    let names = scenarios.iter().flat_map(|scenario| &scenario.devices);
+    let devices = bench.devices.named_all(names)?;
+    let order =
+        Order { devices: &devices, order: "mode=scenarios\n".into(), files: plan(scenarios)? };
+    let console = super::place().join("console.log");
+    let mut machine = Machine::start(bench, &order, Some(&console))?;
+    let lines = lines(machine.port("results")?);
+    let mut judged = 0;
+    for scenario in scenarios {
+        let (outcome, output) = follow(&lines, scenario);
+        judged += 1;
+        let went_on = matches!(&outcome, Outcome::Passed);
+        if let Outcome::Failed(why) = &outcome {
+            *failures += 1;
+            let kept = keep(failed, scenario, &output, &console)?;
+            println!("FAILED  {:<24} {why}\n        kept in {}", scenario.name, kept.display());
+            let output = output + &machine.errors();
+            for line in output.lines().rev().take(20).collect::<Vec<_>>().into_iter().rev() {
+                println!("        {line}");
+            }
+        }
+        if !went_on && machine_is_spoilt(&outcome) {
+            break;
+        }
+    }
+    machine.kill();
+    Ok(judged)
+}
+
+/// Whether no other scenario can follow on the same machine.
+fn machine_is_spoilt(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(why) if why.starts_with("the machine") || why.contains("device"))
+}
+
+/// `/vm/plan`, a line a scenario (name, limit in seconds, devices), and the scripts.
+fn plan(scenarios: &[&Scenario]) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut files = Vec::new();
+    let mut plan = String::new();
+    for scenario in scenarios {
+        let limit = scenario.limit.as_secs();
+        plan.push_str(&format!("{} {limit} {}\n", scenario.name, scenario.devices.join(" ")));
+        let script = fs::read(&scenario.script).context("a scenario cannot be read")?;
+        files.push((format!("/vm/scenarios/{}.sh", scenario.name), script));
+    }
+    files.push(("/vm/plan".into(), plan.into_bytes()));
+    Ok(files)
+}
+
+/// The lines of a port, read in a thread of their own so that they can be waited for with a limit.
+fn lines(port: UnixStream) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(port).split(b'\n').map_while(Result::ok) {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Reads what the machine says of one scenario, until its end or until its time has passed.
+fn follow(lines: &Receiver<String>, scenario: &Scenario) -> (Outcome, String) {
+    let deadline = Instant::now() + scenario.limit + AROUND;
+    let mut output = String::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let line = match lines.recv_timeout(left) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => {
+                return (Outcome::Failed("the machine does not answer".into()), output);
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return (Outcome::Failed("the machine has ended".into()), output);
+            }
+        };
+        if let Some(text) = line.strip_prefix("| ") {
+            output.push_str(text);
+            output.push('\n');
+        } else if let Some(end) = line.strip_prefix("end ") {
+            let words: Vec<&str> = end.split(' ').collect();
+            return (judge(&words, scenario), output);
+        }
+    }
+}
+
+/// What the words after `end` mean: name, seconds, exit status, and `dirty` for a device that did not stop.
+fn judge(words: &[&str], scenario: &Scenario) -> Outcome {
+    let &[name, seconds, status, ref rest @ ..] = words else {
+        return Outcome::Failed(format!("the machine said '{}'", words.join(" ")));
+    };
+    if name != scenario.name {
+        return Outcome::Failed(format!("the machine ran {name} instead"));
+    }
+    let limit = scenario.limit.as_secs();
+    let why = match (status, rest) {
+        (_, [_, ..]) => "a device could not be stopped".into(),
+        ("0", _) => {
+            println!("held    {:<24} {seconds:>5} s", scenario.name);
+            return Outcome::Passed;
+        }
+        ("137" | "143", _) => format!("took longer than its limit of {limit} s"),
+        ("125", _) => "a device did not start".into(),
+        (status, _) => format!("ended with {status} after {seconds} s"),
+    };
+    Outcome::Failed(why)
+}
+
+fn keep(failed: &Path, scenario: &Scenario, output: &str, console: &Path) -> Result<PathBuf> {
+    let folder = failed.join(&scenario.name);
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    fs::write(folder.join("output"), output).with_context(|| folder.display().to_string())?;
+    let _ = fs::copy(console, folder.join("console"));
+    Ok(folder)
+}
