@@ -29,6 +29,8 @@ pub struct EngineConfig {
     /// The priorities that [`crate::Tag::priority`] names, as the kernel takes them; the first is 0,
     /// the job's own. Empty where no I/O has one of its own.
     pub priorities: Vec<u16>,
+    /// What [`crate::Tag::placement`] names, by file; empty where no write is placed.
+    pub placements: Vec<Vec<u16>>,
     /// The clock that real engines time by.
     pub clock: MachineClock,
     /// Which engine, with its options.
@@ -64,6 +66,7 @@ impl EngineConfig {
                     std::iter::once(0).chain(values).collect()
                 }
             },
+            placements: job.load.placement.as_ref().map_or(Vec::new(), |p| p.ids.clone()),
             clock,
             engine: job.engine.clone(),
         }
@@ -81,6 +84,7 @@ impl EngineConfig {
             atomic: false,
             pattern: None,
             priorities: Vec::new(),
+            placements: Vec::new(),
             clock: MachineClock::best(),
             engine,
         }

@@ -43,6 +43,13 @@ pub trait Facts {
     fn mounted_at(&self, device: &Path) -> Option<PathBuf>;
     /// Bytes that an unprivileged user may still write to the file system of a path.
     fn free_space(&self, path: &Path) -> Option<u64>;
+    /// The placement identifiers that an NVMe namespace may use for flexible data placement, in the
+    /// order of its list; why there are none to be had.
+    fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, String>;
+    /// How many write streams the kernel has for a block device; `None` where it knows of none.
+    fn write_streams(&self, device: &Path) -> Option<u32>;
+    /// The whole of a small text file, such as a placement scheme.
+    fn text(&self, path: &Path) -> io::Result<String>;
     /// Bytes of a page of memory.
     fn page_size(&self) -> u64;
     /// The CPUs that are online, ascending.

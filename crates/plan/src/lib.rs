@@ -24,6 +24,7 @@ mod messages;
 pub mod model;
 mod open;
 mod pace;
+mod placement;
 mod plain;
 mod priority;
 mod process;

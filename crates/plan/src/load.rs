@@ -131,5 +131,6 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         end_syncfs: job.flag("end_syncfs"),
         serialize_overlap: job.flag("serialize_overlap"),
         priorities: None,
+        placement: None,
     }
 }

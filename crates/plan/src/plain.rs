@@ -104,6 +104,7 @@ impl JobPlan {
                 end_syncfs: false,
                 serialize_overlap: false,
                 priorities: None,
+                placement: None,
             },
             crc: false,
             content: Content::Scramble,

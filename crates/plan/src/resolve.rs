@@ -15,8 +15,8 @@ use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
 use crate::{
-    blocks, content, depth, distribution, engine, finish, load, open, pace, priority, process,
-    record,
+    blocks, content, depth, distribution, engine, finish, load, open, pace, placement, priority,
+    process, record,
 };
 use crate::{reporting, seeds, start};
 
@@ -149,6 +149,7 @@ struct Common<'a> {
     naming: Naming,
     cpus: Option<CpuSet>,
     usage: Usage,
+    placement: Option<placement::Wish>,
     base: u64,
     block: u32,
 }
@@ -173,6 +174,7 @@ impl Run<'_> {
         let blocks = blocks::sizes(job, messages);
         let mut load = load::load(job, &blocks, messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
+        let placement = placement::Wish::read(job, &load, &engine, survey, messages);
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);
@@ -196,6 +198,7 @@ impl Run<'_> {
             naming: Naming::read(job, survey, messages),
             cpus: CpuSet::read(job, survey.facts, messages),
             usage,
+            placement,
             base,
             block,
             template: JobPlan {
@@ -230,6 +233,10 @@ impl Run<'_> {
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = finish::bytes(*job, &planned, *block);
         plan.target.open_files = files::open_files(*job, planned.len());
+        plan.load.placement = match &common.placement {
+            Some(wish) => wish.of(*job, &planned, survey, messages),
+            None => None,
+        };
         plan.target.files = planned;
         plan
     }

@@ -14,6 +14,9 @@ use crate::facts::{Facts, Found, FoundKind};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Machine;
 
+/// Larger ones are no placement schemes.
+const LARGEST_TEXT: u64 = 16 << 20;
+
 fn to_io(error: fiord_sys::Error) -> io::Error {
     io::Error::from_raw_os_error(error.errno)
 }
@@ -91,6 +94,22 @@ impl Facts for Machine {
             }
         }
         file::space(&at).ok().map(|s| s.available)
+    }
+
+    fn placement_ids(&self, _device: &Path) -> Result<Vec<u16>, String> {
+        Err("it is no NVMe namespace".into())
+    }
+
+    fn write_streams(&self, device: &Path) -> Option<u32> {
+        block::queue_number(node(device)?, "max_write_streams")?.try_into().ok()
+    }
+
+    fn text(&self, path: &Path) -> io::Result<String> {
+        let size = file::facts(path).map_err(to_io)?.size;
+        if size > LARGEST_TEXT {
+            return Err(io::Error::other(format!("it has {size} bytes, more than {LARGEST_TEXT}")));
+        }
+        std::fs::read_to_string(path)
     }
 
     fn page_size(&self) -> u64 {

@@ -184,5 +184,11 @@ pub const FSYNC_DATASYNC: u32 = 1;
 /// `_IO(0x12, 0)` of `linux/blkdev.h`. Linux 6.12.
 pub const BLOCK_URING_CMD_DISCARD: u64 = 0x1200;
 
+/// The field `file_index` of a write with this write stream: `write_stream`, its first byte in
+/// memory. Linux 6.16.
+pub const fn write_stream(stream: u16) -> u32 {
+    u32::from_ne_bytes([stream as u8, 0, 0, 0])
+}
+
 const _: () = assert!(size_of::<Sqe>() == 64 && size_of::<Cqe>() == 16);
 const _: () = assert!(size_of::<Params>() == 120 && size_of::<Probe>() == 16 + 256 * 8);

@@ -34,10 +34,13 @@ pub struct IoUring {
     read: Sqe,
     write: Sqe,
     /// Whether an entry needs more than its addresses: vectors, an index of its buffer, a turn at
-    /// being asynchronous, a priority.
+    /// being asynchronous, a priority, a write stream.
     adorned: bool,
     /// What [`crate::Tag::priority`] names; empty where no I/O has one.
     priorities: Box<[u16]>,
+    /// The write streams that [`crate::Tag::placement`] names, by file; empty where no write is
+    /// placed. Linux 6.16.
+    streams: Box<[Vec<u16>]>,
     /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
     sqe_fds: Box<[i32]>,
     /// Flags of every entry (`IOSQE_*`).
@@ -88,6 +91,12 @@ impl IoUring {
     fn adorn(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe) {
         // 0, also for what is not in the list, stands for the thread's own.
         sqe.ioprio = self.priorities.get(usize::from(op.tag.priority)).copied().unwrap_or(0);
+        if op.tag.placement != 0
+            && let Some(ids) = self.streams.get(op.file as usize)
+            && let Some(id) = ids.get(usize::from(op.tag.placement) - 1)
+        {
+            sqe.file_index = write_stream(*id);
+        }
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
             let data = std::ptr::with_exposed_provenance_mut(sqe.addr as usize);
             *vector = libc::iovec { iov_base: data, iov_len: sqe.len as usize };

@@ -64,7 +64,11 @@ impl IoUring {
             options,
             read: common(read_op, read_flags),
             write: common(write_op, write_flags),
-            adorned: vectored || options.force_async != 0 || !config.priorities.is_empty(),
+            adorned: vectored
+                || options.force_async != 0
+                || !config.priorities.is_empty()
+                || !config.placements.is_empty(),
+            streams: config.placements.clone().into(),
             priorities: config.priorities.clone().into(),
             sqe_fds: vec![-1; config.files as usize].into_boxed_slice(),
             sqe_flags,

@@ -1,6 +1,6 @@
 //! What an I/O carries beside its place: drawn here for jobs that ask for any of it.
 
-use fiord_plan::{Dir, Load, Priorities, PriorityShare};
+use fiord_plan::{Dir, Load, Placement, PlacementSelect, Priorities, PriorityShare};
 
 use crate::rng::{Purpose, Rng};
 use crate::{Io, Tag};
@@ -10,6 +10,10 @@ use crate::{Io, Tag};
 pub struct Tags {
     priorities: Option<Priorities>,
     priority_rng: Rng,
+    placement: Option<Placement>,
+    placement_rng: Rng,
+    /// The position of the last identifier used, by file.
+    placed: Box<[u16]>,
 }
 
 impl Tags {
@@ -19,6 +23,9 @@ impl Tags {
             Box::new(Tags {
                 priorities: load.priorities.clone(),
                 priority_rng: Rng::new(load.seed, Purpose::Priority, 0),
+                placed: vec![0; load.placement.as_ref().map_or(0, |p| p.ids.len())].into(),
+                placement: load.placement.clone(),
+                placement_rng: Rng::new(load.seed, Purpose::Placement, 0),
             })
         })
     }
@@ -31,13 +38,36 @@ impl Tags {
             let shares = priorities.shares.get(io.dir as usize).map_or(&[][..], |s| s);
             tag.priority = drawn(shares, io, &mut self.priority_rng);
         }
+        if io.dir == Dir::Write {
+            tag.placement = self.place(io);
+        }
         tag
+    }
+
+    /// Where a write goes: a position in the file's list of identifiers, from 1; 0: anywhere.
+    fn place(&mut self, io: &Io) -> u16 {
+        let Some(placement) = &self.placement else { return 0 };
+        let file = io.file as usize;
+        let count = placement.ids.get(file).map_or(0, |ids| ids.len() as u16);
+        match &placement.select {
+            _ if count == 0 => 0,
+            PlacementSelect::RoundRobin => {
+                let last = &mut self.placed[file];
+                *last = if *last >= count { 1 } else { *last + 1 };
+                *last
+            }
+            PlacementSelect::Random => self.placement_rng.below(u64::from(count)) as u16 + 1,
+            PlacementSelect::Scheme(ranges) => {
+                let of = ranges.iter().find(|r| (r.start..r.end).contains(&io.offset));
+                of.map_or(0, |range| range.placement)
+            }
+        }
     }
 }
 
 /// Whether a job's I/Os carry anything.
 pub fn any(load: &Load) -> bool {
-    load.priorities.is_some()
+    load.priorities.is_some() || load.placement.is_some()
 }
 
 /// The share that an I/O falls in, by one draw.
@@ -58,7 +88,7 @@ fn drawn(shares: &[PriorityShare], io: &Io, rng: &mut Rng) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use fiord_plan::{EnginePlan, IoPrio, JobPlan};
+    use fiord_plan::{EnginePlan, IoPrio, JobPlan, SchemeRange};
 
     use super::*;
 
@@ -94,6 +124,40 @@ mod tests {
         assert!(write[2].abs_diff(20_000) < 725 && write[3].abs_diff(5_000) < 725, "{write:?}");
         assert_eq!(count(&mut tags, io(Dir::Write, 8192)), [100_000, 0, 0, 0]);
         assert_eq!(count(&mut tags, io(Dir::Trim, 4096)), [100_000, 0, 0, 0]);
+    }
+
+    fn placed(select: PlacementSelect, ids: Vec<Vec<u16>>) -> Box<Tags> {
+        let mut load = JobPlan::plain(EnginePlan::Null, 1 << 20).load;
+        load.placement = Some(Placement { by: fiord_plan::PlacementKind::Fdp, ids, select });
+        Tags::new(&load).unwrap()
+    }
+
+    #[test]
+    fn writes_go_round_the_identifiers_of_their_file() {
+        let mut tags = placed(PlacementSelect::RoundRobin, vec![vec![5, 6, 7], vec![9]]);
+        let write = |file| Io { file, ..io(Dir::Write, 4096) };
+        let mut of = |io: Io| tags.of(&io).placement;
+        let found = [of(write(0)), of(write(0)), of(write(1)), of(write(0)), of(write(0))];
+        assert_eq!(found, [1, 2, 1, 3, 1]);
+        assert_eq!((of(write(1)), of(io(Dir::Read, 1)), of(io(Dir::Trim, 1))), (1, 0, 0));
+    }
+
+    #[test]
+    fn random_identifiers_are_even() {
+        let mut tags = placed(PlacementSelect::Random, vec![vec![1; 5]]);
+        let mut seen = [0u32; 6];
+        (0..50_000).for_each(|_| seen[tags.of(&io(Dir::Write, 1)).placement as usize] += 1);
+        // Five standard deviations of a binomial with n = 50 000, p = 0.2 are 447.
+        assert!(seen[0] == 0 && seen[1..].iter().all(|n| n.abs_diff(10_000) < 447), "{seen:?}");
+    }
+
+    #[test]
+    fn a_scheme_goes_by_the_offset() {
+        let range = |start, end, placement| SchemeRange { start, end, placement };
+        let scheme = vec![range(0, 100, 2), range(50, 200, 1)];
+        let mut tags = placed(PlacementSelect::Scheme(scheme), vec![vec![0, 1]]);
+        let mut at = |offset| tags.of(&Io { offset, ..io(Dir::Write, 1) }).placement;
+        assert_eq!([at(0), at(99), at(100), at(199), at(200)], [2, 2, 1, 1, 0]);
     }
 
     #[test]

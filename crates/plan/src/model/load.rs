@@ -1,6 +1,6 @@
 //! Which I/Os a job makes.
 
-use super::Priorities;
+use super::{Placement, Priorities};
 use crate::distribution::{Distribution, Strided};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
@@ -69,6 +69,8 @@ pub struct Load {
     pub serialize_overlap: bool,
     /// `cmdprio_percentage`, `cmdprio_bssplit`: I/Os with a priority of their own.
     pub priorities: Option<Priorities>,
+    /// `dataplacement`: where the device is to place writes.
+    pub placement: Option<Placement>,
 }
 
 /// Which directions a job mixes.

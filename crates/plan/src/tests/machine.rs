@@ -11,6 +11,8 @@ use crate::facts::{Facts, Found, FoundKind};
 pub(crate) struct Fake {
     things: BTreeMap<PathBuf, Found>,
     mounted: Vec<PathBuf>,
+    streams: Vec<(PathBuf, u32)>,
+    texts: BTreeMap<PathBuf, String>,
 }
 
 impl Fake {
@@ -43,6 +45,16 @@ impl Fake {
     pub(crate) fn disk(self, path: &str, size: u64) -> Self {
         self.with(path, FoundKind::Block, size)
     }
+    /// With a block device that has write streams.
+    pub(crate) fn streaming(mut self, path: &str, streams: u32) -> Self {
+        self.streams.push((path.into(), streams));
+        self.disk(path, 1 << 30)
+    }
+    /// With a text file.
+    pub(crate) fn text_file(mut self, path: &str, text: &str) -> Self {
+        self.texts.insert(path.into(), text.into());
+        self.file(path, text.len() as u64)
+    }
     /// With a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());
@@ -70,6 +82,15 @@ impl Facts for Fake {
     }
     fn free_space(&self, _: &Path) -> Option<u64> {
         Some(1 << 30)
+    }
+    fn placement_ids(&self, _: &Path) -> Result<Vec<u16>, String> {
+        Ok(vec![0, 1, 2, 0x100])
+    }
+    fn write_streams(&self, device: &Path) -> Option<u32> {
+        self.streams.iter().find(|s| s.0 == device).map(|s| s.1)
+    }
+    fn text(&self, path: &Path) -> io::Result<String> {
+        self.texts.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
     fn page_size(&self) -> u64 {
         4096

@@ -19,6 +19,7 @@ const SOURCES: &[&str] = &[
     include_str!("../memory.rs"),
     include_str!("../open.rs"),
     include_str!("../pace.rs"),
+    include_str!("../placement.rs"),
     include_str!("../priority.rs"),
     include_str!("../process.rs"),
     include_str!("../record.rs"),

@@ -1,0 +1,377 @@
+//! Where a device is asked to place writes: `dataplacement`, `fdp`, `plids`, `plid_select`,
+//! `dp_scheme`.
+
+use std::path::Path;
+
+use fiord_job::number;
+use fiord_job::option::def::Unit;
+
+use crate::messages::Messages;
+use crate::model::{
+    Dir, EnginePlan, FileKind, FilePlan, Load, Placement, PlacementKind, PlacementSelect,
+    SchemeRange,
+};
+use crate::reading::Reading;
+use crate::survey::Survey;
+
+/// What only says which placement is meant.
+const DETAILS: [&str; 3] = ["plids", "plid_select", "dp_scheme"];
+/// More placement identifiers than NVMe has in a list.
+const MOST: usize = 4096;
+
+/// What the options say; the identifiers of FDP are the device's to name.
+#[derive(Debug, Clone)]
+pub(crate) struct Wish {
+    by: PlacementKind,
+    /// `plids`: indices for FDP, stream numbers for streams; empty: all that there are.
+    listed: Vec<u16>,
+    order: Order,
+    /// The engine is `io_uring`, and the identifiers are the kernel's write streams.
+    by_kernel: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Order {
+    RoundRobin,
+    Random,
+    /// Start, end, and index or stream number.
+    Scheme(Vec<(u64, u64, u16)>),
+}
+
+impl Wish {
+    /// Reads the options.
+    pub(crate) fn read(
+        job: Reading,
+        load: &Load,
+        engine: &EnginePlan,
+        survey: &Survey,
+        messages: &mut Messages,
+    ) -> Option<Self> {
+        let (by, named) = kind(job, messages)?;
+        if !load.mix.has(Dir::Write) {
+            messages.push(
+                job.warning(named, format!("`{named}` has no effect: the job writes nothing"))
+                    .help("use it with `rw=write` and its like"),
+            );
+            return None;
+        }
+        engine_has_it(job, by, named, engine, messages)?;
+        let listed = match job.set_text("plids") {
+            None => Vec::new(),
+            Some(text) => match list(&text) {
+                Ok(listed) => listed,
+                Err(wrong) => {
+                    messages.push(
+                        job.error("plids", format!("`{text}`: {wrong}"))
+                            .help("write numbers and ranges by commas: `plids=0,2-4`"),
+                    );
+                    return None;
+                }
+            },
+        };
+        let order = match job.plain_word("plid_select") {
+            "random" => Order::Random,
+            "scheme" => Order::Scheme(scheme(job, survey, messages)?),
+            _ => Order::RoundRobin,
+        };
+        if let Order::Scheme(_) = order {
+            if job.is_set("plids") {
+                messages
+                    .push(job.warning("plids", "`plids` has no effect: `dp_scheme` says it all"));
+            }
+        } else if job.is_set("dp_scheme") {
+            messages.push(
+                job.warning("dp_scheme", "`dp_scheme` has no effect without `plid_select=scheme`")
+                    .help("add `plid_select=scheme`"),
+            );
+        }
+        if by == PlacementKind::Streams && listed.is_empty() && !matches!(order, Order::Scheme(_)) {
+            messages.push(
+                job.error(named, "streams need a list of stream numbers")
+                    .help("add `plids=1-4`, the streams that the device has"),
+            );
+            return None;
+        }
+        let by_kernel = matches!(engine, EnginePlan::IoUring(_));
+        if by_kernel && !job.flag("direct") {
+            messages
+                .push(job.error(named, "write streams are for direct I/O").help("add `direct=1`"));
+            return None;
+        }
+        Some(Wish { by, listed, order, by_kernel })
+    }
+
+    /// The placement for these files.
+    pub(crate) fn of(
+        &self,
+        job: Reading,
+        files: &[FilePlan],
+        survey: &Survey,
+        messages: &mut Messages,
+    ) -> Option<Placement> {
+        let mut ids = Vec::with_capacity(files.len());
+        for file in files {
+            ids.push(match self.by {
+                PlacementKind::Fdp => self.handles(job, &file.path, survey, messages)?,
+                PlacementKind::Streams => {
+                    let ids = self.streams();
+                    if self.by_kernel {
+                        kernel_has(job, file, &ids, survey, messages)?;
+                    }
+                    ids
+                }
+            });
+        }
+        let select = match &self.order {
+            Order::RoundRobin => PlacementSelect::RoundRobin,
+            Order::Random => PlacementSelect::Random,
+            Order::Scheme(lines) => PlacementSelect::Scheme(self.ranges(lines)),
+        };
+        Some(Placement { by: self.by, ids, select })
+    }
+
+    /// Placement identifiers of a device: those at the indices that are wanted.
+    fn handles(
+        &self,
+        job: Reading,
+        device: &Path,
+        survey: &Survey,
+        messages: &mut Messages,
+    ) -> Option<Vec<u16>> {
+        let shown = device.display();
+        let all = match survey.facts.placement_ids(device) {
+            Ok(all) if !all.is_empty() => all,
+            Ok(_) => {
+                messages.push(
+                    job.error("filename", format!("`{shown}` has no placement handles"))
+                        .help("flexible data placement is switched on for an endurance group"),
+                );
+                return None;
+            }
+            Err(why) => {
+                messages.push(
+                    job.error(
+                        "filename",
+                        format!("cannot read the placement handles of `{shown}`: {why}"),
+                    )
+                    .help("`fdp` needs a namespace of an NVMe drive in which FDP is enabled"),
+                );
+                return None;
+            }
+        };
+        let wanted: Vec<u16> = match &self.order {
+            Order::Scheme(lines) => lines.iter().map(|line| line.2).collect(),
+            _ => self.listed.clone(),
+        };
+        if let Some(index) = wanted.iter().find(|i| usize::from(**i) >= all.len()) {
+            let option = if matches!(self.order, Order::Scheme(_)) { "dp_scheme" } else { "plids" };
+            messages.push(
+                job.error(option, format!("`{shown}` has no placement handle of index {index}"))
+                    .help(format!(
+                        "it has {}: write indices from 0 to {}",
+                        all.len(),
+                        all.len() - 1
+                    )),
+            );
+            return None;
+        }
+        Some(match (&self.order, wanted.is_empty()) {
+            (Order::Scheme(_), _) | (_, true) => all,
+            _ => wanted.iter().map(|i| all[usize::from(*i)]).collect(),
+        })
+    }
+
+    /// Stream numbers: those listed, else those of the scheme in order of their first line.
+    fn streams(&self) -> Vec<u16> {
+        let Order::Scheme(lines) = &self.order else { return self.listed.clone() };
+        let mut seen = Vec::new();
+        for line in lines {
+            if !seen.contains(&line.2) {
+                seen.push(line.2);
+            }
+        }
+        seen
+    }
+
+    /// The lines of a scheme with positions in the lists of identifiers.
+    fn ranges(&self, lines: &[(u64, u64, u16)]) -> Vec<SchemeRange> {
+        let streams = self.streams();
+        let position = |id: u16| match self.by {
+            PlacementKind::Fdp => id + 1,
+            PlacementKind::Streams => {
+                streams.iter().position(|s| *s == id).map_or(0, |p| p as u16 + 1)
+            }
+        };
+        let range = |&(start, end, id)| SchemeRange { start, end, placement: position(id) };
+        lines.iter().map(range).collect()
+    }
+}
+
+/// The feature that is asked for, and the option that does.
+fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'static str)> {
+    let word = job.plain_word("dataplacement");
+    if job.flag("fdp") && word == "streams" {
+        messages.push(
+            job.error("fdp", "`fdp=1` and `dataplacement=streams` contradict each other")
+                .help("leave one of them out"),
+        );
+        return None;
+    }
+    match word {
+        "fdp" => Some((PlacementKind::Fdp, "dataplacement")),
+        "streams" => Some((PlacementKind::Streams, "dataplacement")),
+        _ if job.flag("fdp") => Some((PlacementKind::Fdp, "fdp")),
+        _ => {
+            for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
+                messages.push(
+                    job.warning(name, format!("`{name}` has no effect without `dataplacement`"))
+                        .help("add `dataplacement=fdp` or `dataplacement=streams`"),
+                );
+            }
+            None
+        }
+    }
+}
+
+/// Whether the engine can ask for a placement. `None`: a message says that it cannot.
+fn engine_has_it(
+    job: Reading,
+    by: PlacementKind,
+    named: &str,
+    engine: &EnginePlan,
+    messages: &mut Messages,
+) -> Option<()> {
+    let has = matches!((engine, by), (EnginePlan::IoUring(_), PlacementKind::Streams));
+    if !has {
+        let words = match by {
+            PlacementKind::Fdp => "placement handles",
+            PlacementKind::Streams => "streams",
+        };
+        messages.push(
+            job.error(named, format!("this engine cannot write by {words}"))
+                .help("use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1"),
+        );
+    }
+    has.then_some(())
+}
+
+/// Whether the kernel has these write streams for a file. `None`: a message says that it has not.
+fn kernel_has(
+    job: Reading,
+    file: &FilePlan,
+    ids: &[u16],
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = file.path.display();
+    let (what, help) = match survey.facts.write_streams(&file.path) {
+        _ if file.kind != FileKind::Block => (
+            format!("`{shown}` is no block device: only those have write streams"),
+            "name a block device".to_string(),
+        ),
+        None => (
+            format!("this kernel knows no write streams, so `{shown}` has none"),
+            "they came with Linux 6.16; before it use `ioengine=io_uring_cmd`".into(),
+        ),
+        Some(0) => (
+            format!("`{shown}` has no write streams"),
+            "queue/max_write_streams in its sysfs directory is 0".into(),
+        ),
+        Some(most) => match ids.iter().find(|id| **id == 0 || u32::from(**id) > most) {
+            None => return Some(()),
+            Some(id) => (
+                format!("`{shown}` has no write stream {id}"),
+                format!("write numbers from 1 to {most}"),
+            ),
+        },
+    };
+    messages.push(job.error("dataplacement", what).help(help));
+    None
+}
+
+/// `0,2-4`: numbers and ranges.
+fn list(text: &str) -> Result<Vec<u16>, String> {
+    let mut all = Vec::new();
+    for part in text.split([',', ':']).map(str::trim) {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| {
+            let text = text.trim();
+            text.parse::<u16>().map_err(|_| format!("`{text}` is no number from 0 to 65535"))
+        };
+        let (low, high) = (number(low)?, number(high)?);
+        if low > high {
+            return Err(format!("the range `{part}` ends before it begins"));
+        }
+        all.extend(low..=high);
+        if all.len() > MOST {
+            return Err(format!("there are more than {MOST} identifiers"));
+        }
+    }
+    Ok(all)
+}
+
+/// The lines of `dp_scheme`. `None`: a message says what is wrong.
+fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<(u64, u64, u16)>> {
+    let Some(path) = job.set_text("dp_scheme") else {
+        messages.push(
+            job.error("plid_select", "`plid_select=scheme` needs a scheme")
+                .help("add `dp_scheme=FILE`, with a line `START, END, IDENTIFIER` for each range"),
+        );
+        return None;
+    };
+    let text = match survey.facts.text(Path::new(&path)) {
+        Ok(text) => text,
+        Err(e) => {
+            messages.push(job.error("dp_scheme", format!("cannot read `{path}`: {e}")));
+            return None;
+        }
+    };
+    let mut lines = Vec::new();
+    for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+        match range(line, job) {
+            Ok(range) => lines.push(range),
+            Err(wrong) => {
+                messages.push(
+                    job.error("dp_scheme", format!("line {} of `{path}`: {wrong}", i + 1))
+                        .help("write start offset, end offset and identifier by commas: `0, 1073741824, 2`"),
+                );
+                return None;
+            }
+        }
+    }
+    if lines.is_empty() {
+        messages.push(job.error("dp_scheme", format!("`{path}` has no line")));
+        return None;
+    }
+    Some(lines)
+}
+
+fn range(line: &str, job: Reading) -> Result<(u64, u64, u16), String> {
+    let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+    let [start, end, id] = parts[..] else {
+        return Err(format!("`{}` has not three parts", line.trim()));
+    };
+    let offset = |text: &str| {
+        let value = number::integer(text, Unit::Bytes, &job.spec.bases).map_err(|e| e.what)?;
+        u64::try_from(value).map_err(|_| format!("`{text}` is no offset"))
+    };
+    let (start, end) = (offset(start)?, offset(end)?);
+    if start >= end {
+        return Err(format!("the range from {start} to {end} has no byte"));
+    }
+    let id = id.parse::<u16>().ok().filter(|id| *id < u16::MAX);
+    Ok((start, end, id.ok_or("the identifier is no number from 0 to 65534")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_identifiers() {
+        assert_eq!(list("0,2-4, 7"), Ok(vec![0, 2, 3, 4, 7]));
+        for wrong in ["", "x", "4-2", "1,,2", "70000", "0-65535", "-1"] {
+            assert!(list(wrong).is_err(), "{wrong}");
+        }
+    }
+}
