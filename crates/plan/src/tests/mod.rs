@@ -8,6 +8,7 @@ mod golden;
 mod machine;
 mod names;
 mod order;
+mod placement;
 mod regions;
 mod registry;
 mod simple;

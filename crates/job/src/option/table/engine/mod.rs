@@ -71,14 +71,13 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "fdp=1",
     )
     .default("0")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "dataplacement",
         Kind::words(&[
             Word::new("none", "writes carry no placement"),
-            Word::later("fdp", "flexible data placement"),
-            Word::later("streams", "write streams"),
+            Word::new("fdp", "flexible data placement"),
+            Word::new("streams", "write streams"),
         ]),
         "By which NVMe feature writes are placed.",
         "dataplacement=fdp",
@@ -89,17 +88,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "plid_select",
         Kind::words(&[
-            Word::later("random", "any of them"),
-            Word::later("roundrobin", "one after the other"),
-            Word::later("scheme", "by the ranges of `dp_scheme`"),
+            Word::new("random", "any of them"),
+            Word::new("roundrobin", "one after the other"),
+            Word::new("scheme", "by the ranges of `dp_scheme`"),
         ]),
         "How the placement identifier of the next write is chosen.",
         "plid_select=random",
     )
     .alias(&["fdp_pli_select"])
     .default("roundrobin")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "plids",
         Kind::Text,
@@ -108,8 +106,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "plids=0,2-4",
     )
     .alias(&["fdp_pli"])
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "dp_scheme",
         Kind::Text,
@@ -117,6 +114,5 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          identifier by commas.",
         "dp_scheme=placement.txt",
     )
-    .since("3.42")
-    .later(),
+    .since("3.42"),
 ];

@@ -1,0 +1,66 @@
+//! Where a device is asked to place writes.
+
+use super::*;
+use crate::model::*;
+
+fn disk() -> Fake {
+    Fake::empty()
+        .streaming("/dev/x", 4)
+        .streaming("/dev/none", 0)
+        .disk("/dev/old", 1 << 30)
+        .text_file("scheme", "0, 1m, 3\n\n1m, 2m, 1\n2m,1g,3\n")
+        .text_file("bad", "0, 1m, 3\n1m, 1m, 1\n")
+}
+
+fn line(rest: &str) -> String {
+    let engine = "--ioengine=io_uring --direct=1 --rw=write --bs=4k --dataplacement=streams";
+    format!("--name=a --filename=/dev/x {engine} {rest}")
+}
+
+fn placed(rest: &str) -> Placement {
+    job(&disk(), &line(rest)).load.placement.unwrap()
+}
+
+#[test]
+fn streams_of_a_block_device() {
+    let placement = placed("--plids=1,3-4");
+    assert_eq!(placement.ids, [vec![1, 3, 4]]);
+    assert_eq!(
+        (placement.by, placement.select),
+        (PlacementKind::Streams, PlacementSelect::RoundRobin)
+    );
+    assert_eq!(placed("--plids=2 --plid_select=random").select, PlacementSelect::Random);
+}
+
+#[test]
+fn a_scheme_names_streams_by_range() {
+    let placement = placed("--plid_select=scheme --dp_scheme=scheme");
+    assert_eq!(placement.ids, [vec![3, 1]]);
+    let range = |start, end, placement| SchemeRange { start, end, placement };
+    const M: u64 = 1 << 20;
+    let ranges = vec![range(0, M, 1), range(M, 2 * M, 2), range(2 * M, 1 << 30, 1)];
+    assert_eq!(placement.select, PlacementSelect::Scheme(ranges));
+}
+
+#[test]
+fn what_cannot_be_placed_is_refused() {
+    for (rest, what) in [
+        ("", "need a list of stream numbers"),
+        ("--plids=5", "has no write stream 5"),
+        ("--plids=0", "has no write stream 0"),
+        ("--plids=3-1", "ends before it begins"),
+        ("--plids=1 --direct=0", "for direct I/O"),
+        ("--plids=1 --filename=/dev/none", "`/dev/none` has no write streams"),
+        ("--plids=1 --filename=/dev/old", "knows no write streams"),
+        ("--plids=1 --filename=new --size=1m", "no block device"),
+        ("--plids=1 --fdp=1", "contradict"),
+        ("--plid_select=scheme", "needs a scheme"),
+        ("--plid_select=scheme --dp_scheme=bad", "line 2 of `bad`"),
+        ("--plid_select=scheme --dp_scheme=missing", "cannot read `missing`"),
+        ("--dataplacement=fdp", "cannot write by placement handles"),
+        ("--plids=1 --ioengine=psync", "cannot write by streams"),
+    ] {
+        let found = error(&disk(), &line(rest));
+        assert!(found.contains(what), "{rest}: {found}");
+    }
+}
