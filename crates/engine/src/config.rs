@@ -14,6 +14,9 @@ pub struct EngineConfig {
     pub buffer_bytes: u32,
     /// Files that can be attached at a time.
     pub files: u32,
+    /// All files are attached before the first op and stay to the end: none is closed while the job
+    /// runs, so an engine may let the kernel hold them.
+    pub held: bool,
     /// What the buffers are made of (`iomem`).
     pub memory: Memory,
     /// Alignment of every buffer in bytes, a power of two (`iomem_align`). Less than a page counts
@@ -49,6 +52,8 @@ impl EngineConfig {
             slots: job.depth.depth.max(1),
             buffer_bytes: bytes.unwrap_or(0),
             files: u32::try_from(job.target.files.len()).unwrap_or(u32::MAX).max(1),
+            held: job.target.open_files as usize >= job.target.files.len()
+                && !job.target.unlink_each_loop,
             memory: job.process.memory.clone(),
             memory_align: job.process.memory_align,
             direct: job.target.open.direct,
@@ -78,6 +83,7 @@ impl EngineConfig {
             slots,
             buffer_bytes,
             files: 1,
+            held: true,
             memory: Memory::Malloc,
             memory_align: 4096,
             direct: false,

@@ -161,6 +161,7 @@ pub const SQ_TASKRUN: u32 = 1 << 2;
 
 pub const REGISTER_BUFFERS: u32 = 0;
 pub const REGISTER_FILES: u32 = 2;
+pub const UNREGISTER_FILES: u32 = 3;
 pub const REGISTER_FILES_UPDATE: u32 = 6;
 pub const REGISTER_PROBE: u32 = 8;
 pub const REGISTER_RING_FDS: u32 = 20;

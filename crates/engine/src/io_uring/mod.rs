@@ -341,7 +341,7 @@ impl Engine for IoUring {
 }
 
 impl Drop for IoUring {
-    /// The kernel must be done with the buffers before they go.
+    /// The kernel must be done with the buffers before they go, and with the files when this returns.
     fn drop(&mut self) {
         while self.in_flight > 0 {
             match self.ring.enter(1, true, None) {
@@ -350,5 +350,6 @@ impl Drop for IoUring {
             }
             self.in_flight -= self.ring.take(u32::MAX, |_| {});
         }
+        self.unregister_files();
     }
 }
