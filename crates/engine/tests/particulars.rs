@@ -2,8 +2,8 @@
 
 mod scratch;
 
-use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -151,11 +151,36 @@ fn a_depth_beyond_the_kernels_is_full_in_between() {
     assert_eq!(done.as_slice(), [(SLOTS - 1, Outcome::ok(512))]);
 }
 
+/// A file that the kernel holds for a ring keeps its device busy, and a ring that is closed lets go
+/// of it at some later time.
+#[test]
+fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
+    for register_files in [false, true] {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut engine =
+            IoUring::new(&config(uring(|p| p.register_files = register_files), 4)).unwrap();
+        let fd = Some(Arc::new(OwnedFd::from(writer)));
+        let target = Target { fd, kind: FileKind::Pipe, offset: 0, len: B, read_only: false };
+        attach(&mut engine, 0, &target);
+        engine.queue(0, &Op { len: 1, ..op(OpKind::Write, 0) });
+        drop((engine, target));
+        // SAFETY: sets a flag of a descriptor that is open.
+        let set = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+        assert_eq!(set, 0);
+        // The byte that was in flight, then the end: while somebody still holds the pipe there is
+        // none (`EWOULDBLOCK`).
+        let mut bytes = [0; 8];
+        assert_eq!(reader.read(&mut bytes).unwrap(), 1);
+        assert_eq!(reader.read(&mut bytes).unwrap(), 0);
+    }
+}
+
 #[test]
 fn several_files_are_told_apart() {
-    for register_files in [false, true] {
+    for (register_files, held) in [(false, false), (true, false), (false, true)] {
         let mut config = config(uring(|p| p.register_files = register_files), 4);
         config.files = 3;
+        config.held = held;
         let mut engine = IoUring::new(&config).unwrap();
         let files: Vec<_> = (0..3).map(|_| Scratch::new("several", 0)).collect();
         for (index, file) in files.iter().enumerate() {

@@ -33,7 +33,9 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "registerfiles",
         Kind::Switch,
-        "Registers the files with the kernel once, so that it need not look them up for every I/O.",
+        "Registers the files with the kernel once, so that it need not look them up for every I/O. \
+         Where all files stay open to the end of the job that is done without being asked for, if \
+         the kernel can; with this option it is an error if it cannot.",
         "registerfiles",
     )
     .of(BOTH),
