@@ -1,4 +1,5 @@
-//! What is written from the option table: reference pages, manual, completions.
+//! What is written from the option table (reference pages, manual, completions) and from the
+//! definitions of findings (their pages).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,15 +22,18 @@ pub fn task(args: &[String]) -> Result<()> {
 }
 
 /// Every generated file: its path in the repository and what it has to hold.
-fn pages() -> [(&'static str, String); 6] {
-    [
+fn pages() -> Vec<(String, String)> {
+    let fixed = [
         ("docs/reference.md", reference::reference()),
         ("docs/compatibility.md", reference::compatibility()),
         ("docs/fiord.1", man::man()),
         ("docs/completions/fiord.bash", completion::bash()),
         ("docs/completions/_fiord", completion::zsh()),
         ("docs/completions/fiord.fish", completion::fish()),
-    ]
+    ];
+    let findings = fiord_doctor::pages::pages();
+    let findings = findings.into_iter().map(|(name, text)| (format!("docs/findings/{name}"), text));
+    fixed.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(findings).collect()
 }
 
 fn root() -> PathBuf {
@@ -38,7 +42,7 @@ fn root() -> PathBuf {
 
 fn write() -> Result<()> {
     for (name, text) in pages() {
-        let path = root().join(name);
+        let path = root().join(&name);
         let folder = path.parent().context("a page lies in a folder")?;
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         if fs::read_to_string(&path).is_ok_and(|now| now == text) {
@@ -51,11 +55,11 @@ fn write() -> Result<()> {
 }
 
 /// The pages that differ from what the table says today.
-fn stale() -> Vec<&'static str> {
-    let is_stale = |(name, text): &(&'static str, String)| {
+fn stale() -> Vec<String> {
+    let is_stale = |(name, text): &(String, String)| {
         fs::read_to_string(root().join(name)).ok().as_ref() != Some(text)
     };
-    pages().iter().filter(|p| is_stale(p)).map(|p| p.0).collect()
+    pages().into_iter().filter(is_stale).map(|p| p.0).collect()
 }
 
 #[cfg(test)]

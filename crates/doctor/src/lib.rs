@@ -1,48 +1,53 @@
 //! Findings: what makes a result measure something else than its reader thinks. One module a
-//! finding; nothing here changes a result.
+//! finding, named after its id; nothing here changes a result.
 //!
-//! A finding is declared as a [`Check`]: its id, what it needs to know, and how it is told. [`lint`]
-//! asks every check that needs only the plan.
+//! A finding is declared as a [`Check`]: its id, its texts, and how it is told. [`lint`] asks every
+//! check that needs only the job, [`before`] those that look at the machine, [`after`] those that
+//! need the result. Each stage gives [`Findings`], which are joined.
 //!
-//! | finding | module |
+//! | question | module |
 //! |---|---|
-//! | `depth-ignored` | [`depth_ignored`] |
+//! | what is a finding made of, what is it told from | [`check`] |
+//! | which findings are there | [`registry`] |
+//! | what is known of the machine | [`machine`] |
+//! | what do the pages in `docs/findings/` say | [`pages`] |
+//! | how is `unwritten-data` told | `unwritten_data.rs`, and so on |
 
-pub mod depth_ignored;
+pub mod check;
+pub mod machine;
+pub mod pages;
+pub mod registry;
 
+mod depth_ignored;
+
+use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
-use fiord_stat::finding::Finding;
+use fiord_stat::report::Report;
 
-/// One kind of finding.
-pub struct Check {
-    /// Its stable name, in kebab-case.
-    pub id: &'static str,
-    /// What it is about, in a sentence.
-    pub about: &'static str,
-    /// Tells it from the plan alone: no look at the machine, no result.
-    pub lint: fn(&Plan) -> Vec<Finding>,
-}
+pub use check::{After, Before, Check, Findings, Lint, Stage, Told};
+pub use machine::{Evidence, Gap, Machine};
+pub use registry::CHECKS;
 
-/// Every check, by id.
-pub const CHECKS: &[Check] = &[depth_ignored::CHECK];
-
-/// What can be told before a run, from the plan alone; worst first.
-pub fn lint(plan: &Plan) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| (check.lint)(plan)).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+/// What can be told from the job alone.
+pub fn lint(plan: &Plan, specs: &[JobSpec]) -> Findings {
+    let mut findings = Findings::default();
+    let known = Lint { plan, specs };
+    CHECKS.iter().filter_map(|check| check.lint).for_each(|tell| tell(&known, &mut findings));
     findings
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What can be told before a run, with a look at the machine.
+pub fn before(plan: &Plan, machine: &Machine) -> Findings {
+    let mut findings = Findings::default();
+    let known = Before { plan, machine };
+    CHECKS.iter().filter_map(|check| check.before).for_each(|tell| tell(&known, &mut findings));
+    findings
+}
 
-    #[test]
-    fn ids_are_unique_and_in_kebab_case() {
-        let mut ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
-        assert!(ids.iter().all(|id| id.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), CHECKS.len());
-    }
+/// What can be told when the result is there.
+pub fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
+    let mut findings = Findings::default();
+    let known = After { plan, before, after, report };
+    CHECKS.iter().filter_map(|check| check.after).for_each(|tell| tell(&known, &mut findings));
+    findings
 }

@@ -130,7 +130,7 @@ impl Observer for Console {
                 let output = output.display();
                 self.header(&format!("{job} : Saving output of {when} in {output}\n"));
             }
-            Event::JobStarted { .. } => {}
+            Event::LaidOut | Event::JobStarted { .. } => {}
             Event::JobEnded { job, pid, error, .. } => {
                 if let Some(error) = error {
                     complain(&failure(job, *pid, error));

@@ -6,6 +6,7 @@
 //! | 1 to 127 | so many jobs failed (127: or more); a message on standard error names each |
 //! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
 //! | 1 | the results could not be written |
+//! | 3 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
 //! | 130, 143 | a second signal ended the program at once; there is no report |
 //!
@@ -23,6 +24,8 @@ pub enum Exit {
     Failure,
     /// So many jobs failed.
     Failed(usize),
+    /// All went well, and the result measures something else than it seems to.
+    Invalid,
     /// A signal ended the run.
     Signalled,
 }
@@ -32,6 +35,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Success => ExitCode::SUCCESS,
             Exit::Failure => ExitCode::from(1),
+            Exit::Invalid => ExitCode::from(3),
             // From 128 on a shell would read it as a signal, and 256 as success.
             Exit::Failed(jobs) => ExitCode::from(jobs.clamp(1, 127) as u8),
             Exit::Signalled => ExitCode::from(128),

@@ -4,16 +4,18 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fiord_job::command::{Action, GeneralOptions, Invocation};
+use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Machine;
 use fiord_plan::{Plan, Terms, resolve};
 use fiord_run::{RunOptions, RunResult};
+use fiord_stat::finding::{Finding, Severity};
 use fiord_sys::{host, terminal};
 
 use crate::console::{Console, wants_live_line};
 use crate::debug::Debug;
 use crate::exit::Exit;
+use crate::findings::{self, Surveyor};
 use crate::headers;
 use crate::interrupts::FromSignals;
 use crate::sink::{self, Sink, complain};
@@ -126,9 +128,12 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     console.header(&headers::text(&plan, &invocation.jobs, &version));
     let options = options(general, version);
     let plan = Arc::new(plan);
-    let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut console, &mut interrupts);
-    result.report.extras.findings = fiord_doctor::lint(&plan);
-    let exit = judge(&result);
+    let wanted = general.findings != Findings::Off;
+    let mut surveyor = Surveyor::new(&plan, &mut console, wanted);
+    let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut surveyor, &mut interrupts);
+    let before = surveyor.before();
+    findings::put(&plan, &invocation.jobs, before.as_ref(), &mut result.report);
+    let exit = judge(&result, general.findings);
     ended(console.finish(result.report), exit)
 }
 
@@ -143,7 +148,8 @@ fn options(general: &GeneralOptions, version: String) -> RunOptions {
 }
 
 /// The exit status of a run.
-fn judge(result: &RunResult) -> Exit {
+fn judge(result: &RunResult, findings: Findings) -> Exit {
+    let invalid = |f: &Finding| f.severity == Severity::Invalid;
     for index in &result.stuck {
         complain(&format!(
             "fio: job {index} has not ended and is left behind; what it did is not in the report\n"
@@ -153,6 +159,11 @@ fn judge(result: &RunResult) -> Exit {
         Exit::Signalled
     } else {
         match result.errors.len() + result.stuck.len() {
+            0 if findings == Findings::Fatal
+                && result.report.extras.findings.iter().any(invalid) =>
+            {
+                Exit::Invalid
+            }
             0 => Exit::Success,
             failed => Exit::Failed(failed),
         }

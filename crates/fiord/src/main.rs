@@ -3,6 +3,7 @@
 //! | question | module |
 //! |---|---|
 //! | what happens from the arguments to the exit status | [`invoke`] |
+//! | when is the machine looked at, what is found | [`findings`] |
 //! | which exit status means what | [`exit`] |
 //! | where do results go, and what if they cannot be written | [`sink`] |
 //! | what is printed while jobs run | [`console`] |
@@ -14,6 +15,7 @@
 mod console;
 mod debug;
 mod exit;
+mod findings;
 mod headers;
 mod interrupts;
 mod invoke;

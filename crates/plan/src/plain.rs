@@ -156,6 +156,7 @@ impl JobPlan {
                 kb_base: 1024,
                 unit_base: 0,
                 continue_on_error: [false; 3],
+                ignore_findings: Vec::new(),
             },
         }
     }

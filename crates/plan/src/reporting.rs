@@ -3,7 +3,7 @@
 use fiord_job::spec::Setting;
 
 use crate::model::{Reporting, Unified};
-use crate::reading::Reading;
+use crate::reading::{Reading, Word};
 
 /// The reporting options of a job.
 pub(crate) fn reporting(job: Reading) -> Reporting {
@@ -28,7 +28,12 @@ pub(crate) fn reporting(job: Reading) -> Reporting {
             "all" | "1" => [true; 3],
             _ => [false; 3],
         },
+        ignore_findings: names(job.words("ignore_findings")),
     }
+}
+
+fn names(words: Vec<Word>) -> Vec<String> {
+    words.into_iter().map(|(word, _)| word.to_owned()).collect()
 }
 
 /// Settings as reports list them: documented name and the text as typed, empty where there was

@@ -67,6 +67,7 @@ pub fn run(
     let (sender, receiver) = channel();
     let mut conductor = Conductor::new(&run, options, observer, interrupts, sender);
     conductor.lay_out();
+    conductor.observer.event(&Event::LaidOut);
     conductor.begin();
     while !conductor.over() {
         conductor.step(&receiver);

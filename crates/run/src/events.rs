@@ -19,6 +19,8 @@ pub enum Event<'a> {
         /// How large they are together when done, bytes.
         bytes: u64,
     },
+    /// Everything that is laid out before the run is there; no job has begun.
+    LaidOut,
     /// `exec_prerun` or `exec_postrun` starts; what it prints goes to a file.
     Command {
         /// The job.

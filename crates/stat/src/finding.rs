@@ -14,6 +14,26 @@ pub enum Severity {
     Invalid,
 }
 
+impl Severity {
+    /// As every format names it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Suspect => "suspect",
+            Severity::Invalid => "invalid",
+        }
+    }
+}
+
+/// A finding that could not be looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unchecked {
+    /// The finding's name.
+    pub id: String,
+    /// Why, in a few words: `needs root`.
+    pub why: String,
+}
+
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {

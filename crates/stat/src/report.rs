@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Unchecked};
 
 /// The version of this data model; grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -41,6 +41,9 @@ pub struct Extras {
     pub per_core: Vec<CoreBandwidth>,
     /// What makes the result not worth believing.
     pub findings: Vec<Finding>,
+    /// Findings that could not be looked for.
+    #[serde(default)]
+    pub unchecked: Vec<Unchecked>,
     /// The reports that `--status-interval` or a signal asked for, in order.
     pub intervals: Vec<Report>,
 }

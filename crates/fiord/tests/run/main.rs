@@ -5,6 +5,7 @@ mod coverage;
 mod endings;
 mod engines;
 mod examples;
+mod findings;
 mod fiord;
 mod golden;
 mod layout;

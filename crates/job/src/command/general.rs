@@ -31,6 +31,18 @@ pub enum Eta {
     Never,
 }
 
+/// What is done with findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Findings {
+    /// Nothing is looked for.
+    Off,
+    /// They are told.
+    #[default]
+    On,
+    /// One that is invalid is also an error.
+    Fatal,
+}
+
 /// What the categories of `--debug` are called.
 pub const DEBUG: [&str; 19] = [
     "process",
@@ -77,6 +89,8 @@ pub struct GeneralOptions {
     pub max_jobs: Option<u32>,
     /// `--warnings-fatal`.
     pub warnings_fatal: bool,
+    /// `--findings`.
+    pub findings: Findings,
     /// `--aux-path`.
     pub aux_path: Option<String>,
     /// `--debug`, without repeats; `all` is written out, `job:N` kept as it is.
@@ -102,6 +116,7 @@ impl Default for GeneralOptions {
             readonly: false,
             max_jobs: None,
             warnings_fatal: false,
+            findings: Findings::On,
             aux_path: None,
             debug: Vec::new(),
             sections: Vec::new(),
@@ -134,6 +149,7 @@ impl GeneralOptions {
             "readonly" => self.readonly = true,
             "max-jobs" => self.max_jobs = Some(count(value)?),
             "warnings-fatal" => self.warnings_fatal = true,
+            "findings" => self.findings = findings(value)?,
             "aux-path" => self.aux_path = Some(value.to_string()),
             "debug" => self.debug = debug(value)?,
             "section" => self.sections.push(value.to_string()),
@@ -187,6 +203,15 @@ fn eta(text: &str) -> Result<Eta, ValueError> {
         "never" => Ok(Eta::Never),
         "auto" => Ok(Eta::Auto),
         other => Err(ValueError::new(format!("`{other}` is not always, never or auto"))),
+    }
+}
+
+fn findings(text: &str) -> Result<Findings, ValueError> {
+    match text {
+        "off" => Ok(Findings::Off),
+        "on" => Ok(Findings::On),
+        "fatal" => Ok(Findings::Fatal),
+        other => Err(ValueError::new(format!("`{other}` is not off, on or fatal"))),
     }
 }
 

@@ -6,7 +6,7 @@ pub mod help;
 pub mod showcmd;
 pub mod table;
 
-pub use general::{Eta, Format, GeneralOptions};
+pub use general::{Eta, Findings, Format, GeneralOptions};
 
 use std::ffi::OsString;
 

@@ -85,6 +85,12 @@ pub static COMMANDS: &[CommandDef] = &[
         ..built("alloc-size", Required("KB"), "Accepted and checked; nothing needs it here")
     },
     built("warnings-fatal", NoValue, "Treat warnings about jobs as errors"),
+    built(
+        "findings",
+        Required("HOW"),
+        "Say why results may not be worth believing: `on` (default), `off`, or `fatal`, status 3 when \
+         one is invalid",
+    ),
     built("max-jobs", Required("N"), "Refuse to start more than N jobs"),
     later("server", Optional("ADDRESS"), "Wait for clients and run their jobs"),
     later("daemonize", Required("PIDFILE"), "Run the server in the background"),

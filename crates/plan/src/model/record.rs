@@ -67,6 +67,8 @@ pub struct Reporting {
     pub unit_base: u8,
     /// `continue_on_error` per kind: read, write, verify.
     pub continue_on_error: [bool; 3],
+    /// `ignore_findings`: what is not told about this job.
+    pub ignore_findings: Vec<String>,
 }
 
 /// `unified_rw_reporting`.

@@ -21,6 +21,9 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     if !extras.findings.is_empty() {
         keys.push(("findings".into(), Value::Array(findings(extras))));
     }
+    if !extras.unchecked.is_empty() {
+        keys.push(("not_checked".into(), Value::Array(unchecked(extras))));
+    }
     if !extras.intervals.is_empty() {
         let list = extras.intervals.iter().map(|r| Value::Object(super::plain(r, bins)));
         keys.push(("intervals".into(), Value::Array(list.collect())));
@@ -46,7 +49,7 @@ fn per_core(extras: &Extras) -> Vec<Value> {
 
 fn findings(extras: &Extras) -> Vec<Value> {
     let one = |f: &fiord_stat::finding::Finding| {
-        let severity = text(crate::normal::findings::word(f.severity));
+        let severity = text(f.severity.word());
         let mut keys = vec![("id".into(), text(&f.id)), ("severity".into(), severity)];
         if let Some(job) = &f.job {
             keys.push(("job".into(), text(job)));
@@ -57,4 +60,11 @@ fn findings(extras: &Extras) -> Vec<Value> {
         Value::Object(keys)
     };
     extras.findings.iter().map(one).collect()
+}
+
+fn unchecked(extras: &Extras) -> Vec<Value> {
+    let one = |gap: &fiord_stat::finding::Unchecked| {
+        Value::Object(vec![("id".into(), text(&gap.id)), ("why".into(), text(&gap.why))])
+    };
+    extras.unchecked.iter().map(one).collect()
 }

@@ -3,33 +3,41 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::finding::{Finding, Severity};
+use fiord_stat::finding::{Finding, Unchecked};
 
 /// Writes the block.
-pub(super) fn write(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
-    if findings.is_empty() {
-        return Ok(());
+pub fn write(findings: &[Finding], unchecked: &[Unchecked], out: &mut dyn Write) -> io::Result<()> {
+    if !findings.is_empty() {
+        writeln!(out, "\nFindings ({}):", findings.len())?;
     }
-    writeln!(out, "\nFindings ({}):", findings.len())?;
     for finding in findings {
         let Finding { id, what, evidence, mend, .. } = finding;
-        writeln!(out, "  {}: {id}: {what}", word(finding.severity))?;
+        writeln!(out, "  {}: {id}: {what}", finding.severity.word())?;
         writeln!(out, "      {evidence}; mend it with {mend}")?;
     }
-    Ok(())
+    match unchecked {
+        [] => Ok(()),
+        unchecked => writeln!(out, "\nNot checked: {}", gaps(unchecked)),
+    }
 }
 
-/// The severity as every format names it.
-pub(crate) fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Suspect => "suspect",
-        Severity::Invalid => "invalid",
+/// One line: the findings that could not be looked for, those with the same reason together.
+fn gaps(unchecked: &[Unchecked]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Unchecked { id, why } in unchecked {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, ids)) => ids.push(id),
+            None => reasons.push((why, vec![id])),
+        }
     }
+    let one = |(why, ids): &(&str, Vec<&str>)| format!("{} ({why})", ids.join(", "));
+    reasons.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
+    use fiord_stat::finding::Severity;
+
     use super::*;
 
     #[test]
@@ -43,13 +51,25 @@ mod tests {
             mend: "numjobs=32".into(),
         };
         let mut out = Vec::new();
-        write(&[], &mut out).unwrap();
+        write(&[], &[], &mut out).unwrap();
         assert!(out.is_empty());
-        write(&[finding], &mut out).unwrap();
+        write(&[finding], &[], &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nFindings (1):\n  suspect: depth-ignored: job a asks for iodepth=32\n      \
              psync has one; mend it with numjobs=32\n"
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_checked_is_one_line() {
+        let gap = |id: &str, why: &str| Unchecked { id: id.into(), why: why.into() };
+        let gaps = [gap("a", "needs root"), gap("b", "Linux before 6.5"), gap("c", "needs root")];
+        let mut out = Vec::new();
+        write(&[], &gaps, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\nNot checked: a, c (needs root); b (Linux before 6.5)\n"
         );
     }
 }

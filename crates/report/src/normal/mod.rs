@@ -23,5 +23,5 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     status::cores(&report.extras.per_core, out)?;
     status::disks(&report.disks, out)?;
-    findings::write(&report.extras.findings, out)
+    findings::write(&report.extras.findings, &report.extras.unchecked, out)
 }

@@ -13,6 +13,7 @@ mod depth;
 mod engine;
 mod engines;
 mod errors;
+pub mod findings;
 mod io_size;
 mod io_type;
 mod job;
@@ -30,7 +31,7 @@ mod units;
 mod verify;
 
 /// The job options, a slice per category.
-const JOB_TABLES: [&[OptionDef]; 18] = [
+const JOB_TABLES: [&[OptionDef]; 19] = [
     units::OPTIONS,
     job::OPTIONS,
     time::OPTIONS,
@@ -47,6 +48,7 @@ const JOB_TABLES: [&[OptionDef]; 18] = [
     verify::OPTIONS,
     steady_state::OPTIONS,
     results::OPTIONS,
+    findings::OPTIONS,
     errors::OPTIONS,
     profile::OPTIONS,
 ];

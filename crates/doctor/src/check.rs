@@ -1,0 +1,312 @@
+//! What one kind of finding is, what it is told from, and where it says so.
+
+use std::fmt;
+
+use fiord_job::spec::JobSpec;
+use fiord_plan::{JobPlan, Plan};
+use fiord_stat::finding::{Finding, Severity, Unchecked};
+use fiord_stat::report::{JobReport, Report};
+
+use crate::machine::{Gap, Machine};
+
+/// One kind of finding: its texts, which are its page in `docs/findings/` too, and how it is told.
+///
+/// The texts are Markdown without headings; paragraphs are separated by an empty line.
+pub struct Check {
+    /// Its stable name, in kebab-case.
+    pub id: &'static str,
+    /// The worst it comes with.
+    pub severity: Severity,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// What is wrong with the number, for someone who meets it for the first time.
+    pub about: &'static str,
+    /// What it is seen by, and what keeps it silent.
+    pub seen: &'static str,
+    /// How large the effect can be, with an example that was measured and how.
+    pub effect: &'static str,
+    /// What to do.
+    pub mend: &'static str,
+    /// Tells it from the job alone.
+    pub lint: Option<fn(&Lint<'_>, &mut Findings)>,
+    /// Tells it from the machine as it is before the run.
+    pub before: Option<fn(&Before<'_>, &mut Findings)>,
+    /// Tells it from the result.
+    pub after: Option<fn(&After<'_>, &mut Findings)>,
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check").field("id", &self.id).field("severity", &self.severity).finish()
+    }
+}
+
+/// When a finding can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// From the job alone.
+    Lint,
+    /// With a look at the machine, before the run.
+    Before,
+    /// From the result.
+    After,
+}
+
+impl Stage {
+    /// In a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Stage::Lint => "from the job alone",
+            Stage::Before => "before the run",
+            Stage::After => "after the run",
+        }
+    }
+}
+
+impl Check {
+    /// When it can be told.
+    pub fn stages(&self) -> impl Iterator<Item = Stage> {
+        let stages = [
+            (Stage::Lint, self.lint.is_some()),
+            (Stage::Before, self.before.is_some()),
+            (Stage::After, self.after.is_some()),
+        ];
+        stages.into_iter().filter_map(|(stage, has)| has.then_some(stage))
+    }
+
+    /// Begins a finding about one job; told once for all instances of a section when `job` is the
+    /// first of them.
+    pub fn of_job(&self, job: &JobPlan, what: impl Into<String>) -> Told {
+        let mut told = self.of_run(what);
+        told.finding.job = Some(job.identity.name.clone());
+        told.section = Some(job.identity.section);
+        told
+    }
+
+    /// Begins a finding about the whole run.
+    pub fn of_run(&self, what: impl Into<String>) -> Told {
+        let finding = Finding {
+            id: self.id.into(),
+            severity: self.severity,
+            job: None,
+            what: what.into(),
+            evidence: String::new(),
+            mend: String::new(),
+        };
+        Told { finding, section: None, option: None }
+    }
+}
+
+/// A finding, and what in the job file it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The finding.
+    pub finding: Finding,
+    /// The job section that it is about, counted from 0 as the job specifications are.
+    pub section: Option<usize>,
+    /// The documented name of the option that it is about.
+    pub option: Option<&'static str>,
+}
+
+impl Told {
+    /// The evidence, with its numbers.
+    #[must_use]
+    pub fn evidence(mut self, evidence: impl Into<String>) -> Told {
+        self.finding.evidence = evidence.into();
+        self
+    }
+
+    /// The exact option or command that mends it.
+    #[must_use]
+    pub fn mend(mut self, mend: impl Into<String>) -> Told {
+        self.finding.mend = mend.into();
+        self
+    }
+
+    /// Less bad than the worst of its kind.
+    #[must_use]
+    pub fn only(mut self, severity: Severity) -> Told {
+        self.finding.severity = self.finding.severity.min(severity);
+        self
+    }
+
+    /// The option that it is about: `fiord check` points at it.
+    #[must_use]
+    pub fn option(mut self, name: &'static str) -> Told {
+        self.option = Some(name);
+        self
+    }
+}
+
+/// What was found, and what could not be looked at.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Findings {
+    told: Vec<Told>,
+    unchecked: Vec<Unchecked>,
+}
+
+impl Findings {
+    /// Takes a finding.
+    pub fn tell(&mut self, told: Told) {
+        self.told.push(told);
+    }
+
+    /// Remembers that a finding could not be looked for: told once, however often it is said.
+    pub fn gap(&mut self, check: &Check, gap: &Gap) {
+        let new = Unchecked { id: check.id.into(), why: gap.0.clone() };
+        if !self.unchecked.contains(&new) {
+            self.unchecked.push(new);
+        }
+    }
+
+    /// The evidence where there is some; else remembers the gap.
+    pub fn had<'e, T>(&mut self, check: &Check, evidence: &'e Result<T, Gap>) -> Option<&'e T> {
+        match evidence {
+            Ok(evidence) => Some(evidence),
+            Err(gap) => {
+                self.gap(check, gap);
+                None
+            }
+        }
+    }
+
+    /// Adds what another stage found; what was told before is not told again.
+    pub fn join(&mut self, later: Findings) {
+        for told in later.told {
+            let known =
+                |t: &Told| t.finding.id == told.finding.id && t.finding.job == told.finding.job;
+            // The later one knows more: it has seen the result.
+            match self.told.iter_mut().find(|t| known(t) && t.finding.what == told.finding.what) {
+                Some(known) => *known = told,
+                None => self.told.push(told),
+            }
+        }
+        for gap in later.unchecked {
+            if !self.unchecked.contains(&gap) {
+                self.unchecked.push(gap);
+            }
+        }
+    }
+
+    /// Takes out what the jobs ask not to be told (`ignore_findings`), and sorts: worst first.
+    #[must_use]
+    pub fn settled(mut self, plan: &Plan) -> Findings {
+        self.told.retain(|told| !ignored(plan, &told.finding.id, told.finding.job.as_deref()));
+        self.unchecked.retain(|gap| !ignored(plan, &gap.id, None));
+        self.told.sort_by_key(|told| std::cmp::Reverse(told.finding.severity));
+        self
+    }
+
+    /// What was found, with what it is about.
+    pub fn told(&self) -> &[Told] {
+        &self.told
+    }
+
+    /// What was found.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.told.iter().map(|told| &told.finding)
+    }
+
+    /// What could not be looked for.
+    pub fn unchecked(&self) -> &[Unchecked] {
+        &self.unchecked
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.told.is_empty()
+    }
+
+    /// The worst of what was found.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings().map(|finding| finding.severity).max()
+    }
+}
+
+/// Whether the job, or for the run every job, wants to hear nothing of it.
+fn ignored(plan: &Plan, id: &str, job: Option<&str>) -> bool {
+    let ignores = |job: &JobPlan| job.reporting.ignore_findings.iter().any(|known| known == id);
+    match job {
+        Some(name) => plan.jobs.iter().any(|job| job.identity.name == name && ignores(job)),
+        None => !plan.jobs.is_empty() && plan.jobs.iter().all(ignores),
+    }
+}
+
+/// What a lint knows.
+#[derive(Debug, Clone, Copy)]
+pub struct Lint<'a> {
+    /// What is to be done.
+    pub plan: &'a Plan,
+    /// What was typed, in the order of [`fiord_plan::Identity::section`]; empty where a plan was
+    /// made otherwise.
+    pub specs: &'a [JobSpec],
+}
+
+impl<'a> Lint<'a> {
+    /// One job of each section: the first instance. What is true of one is true of all.
+    pub fn sections(&self) -> impl Iterator<Item = &'a JobPlan> {
+        sections(self.plan)
+    }
+
+    /// What was typed for a job.
+    pub fn spec(&self, job: &JobPlan) -> Option<&'a JobSpec> {
+        self.specs.get(job.identity.section)
+    }
+}
+
+/// What is known before the run.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    /// What is to be done.
+    pub plan: &'a Plan,
+    /// The machine.
+    pub machine: &'a Machine,
+}
+
+impl<'a> Before<'a> {
+    /// One job of each section.
+    pub fn sections(&self) -> impl Iterator<Item = &'a JobPlan> {
+        sections(self.plan)
+    }
+}
+
+/// What is known after the run.
+#[derive(Debug, Clone, Copy)]
+pub struct After<'a> {
+    /// What was to be done.
+    pub plan: &'a Plan,
+    /// The machine before the run.
+    pub before: &'a Machine,
+    /// The machine after it.
+    pub after: &'a Machine,
+    /// What was measured.
+    pub report: &'a Report,
+}
+
+/// A printed job and the jobs that are in it: several where `group_reporting` merges them.
+#[derive(Debug, Clone)]
+pub struct Entry<'a> {
+    /// What was measured.
+    pub report: &'a JobReport,
+    /// The jobs, never none.
+    pub jobs: Vec<&'a JobPlan>,
+}
+
+impl<'a> After<'a> {
+    /// The printed jobs with their plans.
+    pub fn entries(&self) -> Vec<Entry<'a>> {
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut plans = self.plan.jobs.iter().filter(|job| job.reporting.stats);
+        for report in &self.report.jobs {
+            let jobs: Vec<_> = plans.by_ref().take(report.members.max(1) as usize).collect();
+            if !jobs.is_empty() {
+                entries.push(Entry { report, jobs });
+            }
+        }
+        entries
+    }
+}
+
+fn sections(plan: &Plan) -> impl Iterator<Item = &JobPlan> {
+    plan.jobs.iter().filter(|job| job.identity.instance == 0)
+}

@@ -1,0 +1,87 @@
+//! Which findings there are.
+
+use crate::Check;
+
+/// Every finding that can be told, by id.
+pub const CHECKS: &[&Check] = &[&crate::depth_ignored::CHECK];
+
+/// Findings that are known and not told yet.
+pub const LATER: &[&str] = &[
+    "buffered-not-synced",
+    "cache-hits",
+    "cache-under-direct",
+    "cached-working-set",
+    "clock-source",
+    "compressible-data",
+    "contents-cost",
+    "depth-not-reached",
+    "device-errors",
+    "direct-not-direct",
+    "drive-letter",
+    "generator-bound",
+    "governor",
+    "hidden-stalls",
+    "link-degraded",
+    "misaligned",
+    "noisy-neighbour",
+    "not-preconditioned",
+    "not-steady",
+    "numa",
+    "overlapping-writers",
+    "oversubscribed-path",
+    "rate-and-rwmix",
+    "rate-missed",
+    "same-start-offset",
+    "scheduler",
+    "size-per-job",
+    "spec-exceeded",
+    "spec-missed",
+    "split-or-merged",
+    "target-in-use",
+    "thermal-throttle",
+    "throttled-by-cgroup",
+    "too-short",
+    "unit-surprise",
+    "unwritten-data",
+    "volatile-cache",
+    "zero-data",
+    "zone-limits",
+];
+
+/// The finding with this id.
+pub fn find(id: &str) -> Option<&'static Check> {
+    CHECKS.iter().copied().find(|check| check.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_job::option::table::findings::NAMES;
+
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_finding_is_told_or_said_to_come() {
+        let mut here: Vec<&str> =
+            CHECKS.iter().map(|check| check.id).chain(LATER.iter().copied()).collect();
+        here.sort_unstable();
+        let known: Vec<&str> = NAMES.iter().map(|word| word.name).collect();
+        assert_eq!(here, known);
+    }
+
+    #[test]
+    fn checks_stand_by_id() {
+        assert!(CHECKS.is_sorted_by_key(|check| check.id));
+    }
+
+    #[test]
+    fn every_check_can_be_told_and_says_all_that_its_page_needs() {
+        for check in CHECKS {
+            assert!(check.stages().next().is_some(), "{} is never told", check.id);
+            for text in [check.title, check.about, check.seen, check.effect, check.mend] {
+                assert!(!text.trim().is_empty(), "{} has an empty text", check.id);
+                assert!(!text.contains('\t'), "{}: {text}", check.id);
+            }
+            assert!(!check.title.ends_with('.'), "{}", check.id);
+        }
+    }
+}

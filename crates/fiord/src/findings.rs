@@ -1,0 +1,48 @@
+//! The findings of a run: the machine is looked at when everything is laid out and when everything
+//! has ended, never in between.
+
+use fiord_doctor::Machine;
+use fiord_job::spec::JobSpec;
+use fiord_plan::Plan;
+use fiord_run::events::{Event, Observer};
+use fiord_stat::report::Report;
+
+/// Passes events on, and looks at the machine when the jobs are about to begin.
+pub struct Surveyor<'a> {
+    plan: &'a Plan,
+    observer: &'a mut dyn Observer,
+    wanted: bool,
+    before: Option<Machine>,
+}
+
+impl<'a> Surveyor<'a> {
+    /// Nothing is looked at unless findings are `wanted`.
+    pub fn new(plan: &'a Plan, observer: &'a mut dyn Observer, wanted: bool) -> Self {
+        Surveyor { plan, observer, wanted, before: None }
+    }
+
+    /// The machine as it was before the run.
+    pub fn before(self) -> Option<Machine> {
+        self.before
+    }
+}
+
+impl Observer for Surveyor<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        if self.wanted && matches!(event, Event::LaidOut) {
+            self.before = Some(Machine::survey(self.plan));
+        }
+        self.observer.event(event);
+    }
+}
+
+/// Puts everything that was found into the report; nothing when there was no look before the run.
+pub fn put(plan: &Plan, specs: &[JobSpec], before: Option<&Machine>, report: &mut Report) {
+    let Some(before) = before else { return };
+    let mut findings = fiord_doctor::lint(plan, specs);
+    findings.join(fiord_doctor::before(plan, before));
+    findings.join(fiord_doctor::after(plan, before, &Machine::survey(plan), report));
+    let findings = findings.settled(plan);
+    report.extras.findings = findings.findings().cloned().collect();
+    report.extras.unchecked = findings.unchecked().to_vec();
+}

@@ -1,0 +1,36 @@
+//! Findings: for each a run that has the hazard, and a clean one beside it.
+
+mod lint;
+mod options;
+
+use serde_json::Value;
+
+use crate::fiord::{Place, Ran};
+
+/// The findings of a run by id, each with its severity, in the order told.
+pub fn found(ran: &Ran) -> Vec<(String, String)> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
+    list.iter().map(|finding| (text(finding, "id"), text(finding, "severity"))).collect()
+}
+
+/// The one finding with this id; all that was found is shown when there is none.
+#[track_caller]
+pub fn finding(ran: &Ran, id: &str) -> Value {
+    let document = ran.json();
+    let list = document["fiord"]["findings"].as_array().cloned().unwrap_or_default();
+    let hit = list.iter().find(|finding| finding["id"] == id);
+    hit.cloned().unwrap_or_else(|| panic!("no {id}: {}", document["fiord"]))
+}
+
+/// Sees to it that a finding is not told.
+#[track_caller]
+pub fn silent(ran: &Ran, id: &str) {
+    assert!(found(ran).iter().all(|(found, _)| found != id), "{}", ran.json()["fiord"]);
+}
+
+/// Runs with JSON as output.
+#[track_caller]
+pub fn json(place: &Place, line: &str) -> Ran {
+    place.run(&format!("--output-format=json {line}")).ok()
+}
