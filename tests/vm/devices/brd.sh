@@ -3,7 +3,7 @@
 # modules: brd
 
 up() {
-    ram_disks
+    ram_disk 0
     link /dev/ram0 brd
 }
 

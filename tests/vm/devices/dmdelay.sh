@@ -3,7 +3,7 @@
 # modules: brd dm_mod dm_delay
 
 up() {
-    ram_disks
+    ram_disk 1
     modprobe dm_delay
     echo 0 131072 delay /dev/ram1 0 5 /dev/ram1 0 20 | dm_target delay dmdelay
 }

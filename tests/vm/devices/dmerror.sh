@@ -3,7 +3,7 @@
 # modules: brd dm_mod
 
 up() {
-    ram_disks
+    ram_disk 2
     modprobe dm_mod
     dm_target error dmerror <<-END
 	0 65536 linear /dev/ram2 0

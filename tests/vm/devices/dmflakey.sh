@@ -3,7 +3,7 @@
 # modules: brd dm_mod dm_flakey
 
 up() {
-    ram_disks
+    ram_disk 3
     modprobe dm_flakey
     echo 0 131072 flakey /dev/ram3 0 2 1 | dm_target flakey dmflakey
 }

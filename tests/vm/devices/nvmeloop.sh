@@ -4,7 +4,7 @@
 
 up() {
     configfs
-    ram_disks
+    ram_disk 5
     modprobe nvme_loop
     nvmet_subsystem nvmeloop /dev/ram5
     port=/sys/kernel/config/nvmet/ports/2

@@ -4,7 +4,7 @@
 
 up() {
     configfs
-    ram_disks
+    ram_disk 4
     modprobe nvmet_tcp
     modprobe nvme_tcp
     nvmet_subsystem nvmetcp /dev/ram4

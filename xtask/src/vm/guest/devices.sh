@@ -54,8 +54,12 @@ dm_target() {
     link "/dev/dm-$(dmsetup info -c --noheadings -o minor "$1" | tr -d ' ')" "$2"
 }
 
-# RAM disks of 64 MiB, one for each device that needs one: their numbers are in the devices' files.
-ram_disks() { modprobe brd rd_nr=8 rd_size=65536; }
+# ram_disk NUMBER: an empty RAM disk of 64 MiB, /dev/ramNUMBER; each device that needs one has its own number.
+ram_disk() {
+    modprobe brd rd_nr=8 rd_size=65536
+    wait_for test -b "/dev/ram$1"
+    blkdiscard -f "/dev/ram$1"
+}
 
 # An NVMe target over the block device $2 with the subsystem name $1: nvmet_subsystem NAME DEVICE.
 nvmet_subsystem() {
