@@ -129,7 +129,7 @@ fn latency(s: &LatencySummary, out: &mut dyn Write) -> io::Result<()> {
     write!(out, ";{:.6};{:.6}", s.mean / 1000.0, s.stddev / 1000.0)
 }
 
-/// A disk's fields, then its members'.
+/// A disk's fields, those of all its members together under the name `slaves`, then each member's.
 fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
     let row = |name: &str, c: &DiskCounts, out: &mut dyn Write| {
         write!(
@@ -146,5 +146,8 @@ fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
         )
     };
     row(&disk.name, &disk.counts, out)?;
+    if let Some(aggregate) = &disk.aggregate {
+        row("slaves", aggregate, out)?;
+    }
     disk.members.iter().try_for_each(|m| self::disk(m, out))
 }

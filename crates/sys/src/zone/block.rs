@@ -147,7 +147,7 @@ fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
     let zone = Zone {
         start,
         len,
-        capacity: if has_capacity { bytes(40)? } else { len },
+        capacity: if has_capacity { bytes(32)? } else { len },
         write_pointer: bytes(16).unwrap_or(start),
         kind,
         state: State::from_number(raw[25])?,

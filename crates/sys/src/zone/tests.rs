@@ -10,7 +10,7 @@ fn blk_zone(start: u64, len: u64, wp: u64, kind: u8, cond: u8, capacity: u64) ->
     raw[8..16].copy_from_slice(&len.to_ne_bytes());
     raw[16..24].copy_from_slice(&wp.to_ne_bytes());
     (raw[24], raw[25]) = (kind, cond);
-    raw[40..48].copy_from_slice(&capacity.to_ne_bytes());
+    raw[32..40].copy_from_slice(&capacity.to_ne_bytes());
     raw
 }
 

@@ -15,13 +15,16 @@ failed() {
     echo "FAILED: $*"
 }
 
+# A file in a message: no more than its last 30 lines, and not all of a long one.
+shown() { cat "$@" | tail -n 30 | cut -c 1-400 | sed 's/^/   /'; }
+
 # check TEXT COMMAND…: the command succeeds.
 check() {
     what=$1
     shift
     if "$@" >/tmp/check.out 2>&1; then passed; else
         failed "$what: '$*' ended with $?"
-        sed 's/^/   /' /tmp/check.out
+        shown /tmp/check.out
     fi
 }
 
@@ -41,14 +44,14 @@ within() {
 has() {
     if grep -Eq -e "$3" "$2"; then passed; else
         failed "$1: nothing matches '$3' in:"
-        sed 's/^/   /' "$2"
+        shown "$2"
     fi
 }
 
 has_not() {
     if grep -Eq -e "$3" "$2"; then
         failed "$1: '$3' is in:"
-        sed 's/^/   /' "$2"
+        shown "$2"
     else passed; fi
 }
 
@@ -59,7 +62,7 @@ fiord_json() {
     shift
     if fiord --output-format=json --output="$name.json" "$@" >"$name.out" 2>"$name.err"; then passed; else
         failed "fiord $*: ended with $?"
-        sed 's/^/   /' "$name.err" "$name.out"
+        shown "$name.err" "$name.out"
     fi
 }
 
@@ -76,7 +79,7 @@ refused() {
         failed "$what: fiord $* was let through"
     elif grep -q "panicked" /tmp/refused.err; then
         failed "$what: fiord $* panicked"
-        sed 's/^/   /' /tmp/refused.err
+        shown /tmp/refused.err
     else
         has "$what" /tmp/refused.err "$pattern"
     fi

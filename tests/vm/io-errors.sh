@@ -1,0 +1,19 @@
+# A stretch of a disk that fails: the first error ends the job and says where; continue_on_error counts them all
+# devices: dmerror
+# limit: 30s
+
+# One MiB at 32 MiB fails: 256 blocks of 4 KiB.
+for engine in psync libaio io_uring; do
+    status=0
+    fiord --name=x --filename=/dev/fiord/dmerror --ioengine=$engine --direct=1 --bs=4k --rw=read \
+        --output-format=json --output=x.json >x.out 2>x.err || status=$?
+    same "$engine: one job failed" "$status" 1
+    same "$engine: EIO" "$(json x '.jobs[0].error')" 5
+    same "$engine: blocks before it" "$(json x '.jobs[0].read.total_ios')" 8192
+    has "$engine: says where" x.err "33554432"
+    fiord_json all --name=x --filename=/dev/fiord/dmerror --ioengine=$engine --direct=1 --bs=4k --rw=read \
+        --continue_on_error=io --iodepth=8
+    same "$engine: errors" "$(json all '.jobs[0].total_err')" 256
+    same "$engine: the first" "$(json all '.jobs[0].first_error')" 5
+    same "$engine: all blocks but those" "$(json all '.jobs[0].read.total_ios')" 16128
+done
