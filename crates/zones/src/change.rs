@@ -12,9 +12,9 @@ use crate::summary::written;
 pub struct Change {
     /// What to do.
     pub action: Action,
-    /// Runs of zones that it has an effect on, by number.
+    /// Runs of zones that it is done to, by number.
     pub runs: Vec<Range<usize>>,
-    /// How many zones these are.
+    /// How many of these change by it.
     pub zones: u64,
     /// Bytes that are lost (reset), or that cannot be written any more (finish).
     pub lost: u64,
@@ -31,10 +31,14 @@ impl Change {
                 change.left_alone += 1;
                 continue;
             }
-            if !has_effect(action, zone.state) {
+            let effect = has_effect(action, zone.state);
+            // An empty zone is reset with the others: where the block layer keeps write pointers of
+            // its own (Linux 6.10), a command passed through to the device has left them behind, and
+            // a reset is what mends that.
+            if !effect && action != Action::Reset {
                 continue;
             }
-            change.zones += 1;
+            change.zones += u64::from(effect);
             change.lost += match action {
                 Action::Reset => written(zone),
                 Action::Finish => zone.capacity - written(zone),
@@ -78,9 +82,10 @@ impl Change {
             Action::Open => "opened",
             Action::Close => "closed",
         };
-        let mut text = match self.zones {
-            0 => format!("{device}: nothing to do, no zone has to be {past}"),
-            n => format!("{device}: {} {past}", zones(n)),
+        let mut text = match (self.zones, self.action) {
+            (0, Action::Reset) => format!("{device}: reset; all these zones were empty"),
+            (0, _) => format!("{device}: nothing to do, no zone has to be {past}"),
+            (n, _) => format!("{device}: {} {past}", zones(n)),
         };
         match self.left_alone {
             0 => {}

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file::{self, Kind};
 use fiord_sys::{block, mount};
 
-/// The block device that a path names, or that an NVMe generic device stands beside.
-fn block_device(path: &Path) -> Result<Option<(file::Device, PathBuf)>, String> {
+/// The block device that a path names, or that an NVMe generic device stands beside: its number and
+/// its node.
+///
+/// # Errors
+/// The path cannot be looked at.
+pub fn block_device(path: &Path) -> Result<Option<(file::Device, PathBuf)>, String> {
     let facts = file::facts(path).map_err(|e| e.to_string())?;
     let node = match (facts.kind, facts.node) {
         (Kind::Block, Some(node)) => return Ok(Some((node, path.to_owned()))),

@@ -26,4 +26,4 @@ pub mod table;
 mod tests;
 
 pub use args::Args;
-pub use run::{Session, run};
+pub use run::{Session, explain, run};

@@ -37,8 +37,34 @@ pub fn run(args: &Args, session: &mut Session) -> Result<(), String> {
         Device::open(&args.device, action.is_some()).map_err(|e| explain(&args.device, e))?;
     match action {
         None => show(args, &device, session),
-        Some((action, range)) => change(args, (action, range), &device, session),
+        Some((action, range)) => {
+            let change = change(args, (action, range), &device, session)?;
+            renew(&args.device, &change)
+        }
     }
+}
+
+/// What was passed through to a namespace is done again through its block device, where it changes
+/// nothing but what the block layer knows: since Linux 6.10 that keeps write pointers of its own and
+/// fails writes which do not follow them.
+fn renew(path: &Path, change: &Change) -> Result<(), String> {
+    let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
+    if !generic || !matches!(change.action, Action::Reset | Action::Finish) {
+        return Ok(());
+    }
+    let Some((_, block)) = in_use::block_device(path)? else { return Ok(()) };
+    let again = || -> Result<(), String> {
+        let device = Device::open(&block, true).map_err(|e| e.to_string())?;
+        let zones = device.zones().map_err(|e| e.to_string())?;
+        change.carry_out(&device, &zones)
+    };
+    again().map_err(|e| {
+        let block = block.display();
+        format!(
+            "{} is done, but writes through {block} may fail until its zones are reset: {e}",
+            path.display()
+        )
+    })
 }
 
 /// Whether a device may be changed at all, before it is opened for writing.
@@ -55,8 +81,8 @@ fn may_change(args: &Args) -> Result<(), String> {
     }
 }
 
-/// What an error of opening means here.
-fn explain(path: &Path, error: Error) -> String {
+/// What an error of opening a zoned device means, in words.
+pub fn explain(path: &Path, error: Error) -> String {
     const EOPNOTSUPP: i32 = 95;
     const ENOTTY: i32 = 25;
     let device = path.display();
@@ -110,7 +136,7 @@ pub(crate) fn change(
     (action, range): (Action, &str),
     device: &dyn ZonedDevice,
     session: &mut Session,
-) -> Result<(), String> {
+) -> Result<Change, String> {
     let (facts, zones) = read(device)?;
     let range = range::read(range, &facts, &zones)?;
     let whole = range.len() as u64;
@@ -125,7 +151,7 @@ pub(crate) fn change(
     }
     change.carry_out(device, &zones)?;
     let _ = writeln!(session.err, "{}", change.done(&name));
-    Ok(())
+    Ok(change)
 }
 
 fn read(device: &dyn ZonedDevice) -> Result<(fiord_sys::zone::Facts, Vec<Zone>), String> {
