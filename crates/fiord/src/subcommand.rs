@@ -1,11 +1,11 @@
 //! What fiord has beside fio's command line: `fiord options`, `fiord sweep`, `fiord skew`,
-//! `fiord zones`.
+//! `fiord zones`, `fiord suite`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use fiord_job::load::Machine;
@@ -14,7 +14,7 @@ use fiord_sys::terminal;
 use crate::exit::Exit;
 use crate::{sink, skew};
 
-const NAMES: [&str; 4] = ["options", "sweep", "skew", "zones"];
+const NAMES: [&str; 5] = ["options", "sweep", "skew", "zones", "suite"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -37,6 +37,8 @@ enum Command {
     Skew(skew::Asked),
     /// Show a device's zones; reset, finish, open or close them.
     Zones(fiord_zones::Args),
+    /// Run a suite: a set of runs on a device that answers one question.
+    Suite(fiord_suite::Args),
 }
 
 /// Runs a subcommand; `None` when the arguments are none.
@@ -54,6 +56,7 @@ pub fn run(args: &[String]) -> Option<Exit> {
             fiord_job::command::help::options()
         }
         Ok(Line { command: Command::Sweep(args) }) => return Some(sweep(&args)),
+        Ok(Line { command: Command::Suite(args) }) => return Some(suite(&args)),
         Ok(Line { command: Command::Zones(args) }) => return Some(zones(&args)),
         Ok(Line { command: Command::Skew(asked) }) => match asked.report() {
             Ok(text) => text,
@@ -73,16 +76,37 @@ pub fn run(args: &[String]) -> Option<Exit> {
 
 /// `fiord sweep`: this very program runs the points.
 fn sweep(args: &fiord_sweep::Args) -> Exit {
-    let program = match std::env::current_exe() {
-        Ok(program) => program,
-        Err(error) => {
-            sink::complain(&format!("fiord: where this program is cannot be told: {error}\n"));
-            return Exit::Failure;
-        }
-    };
+    let Some(program) = this_program() else { return Exit::Failure };
     let version = fiord_job::version();
     let streams = (&mut std::io::stdout() as &mut dyn Write, &mut std::io::stderr() as _);
-    match fiord_sweep::run(args, &mut Machine, (program, &version), streams) {
+    ended(fiord_sweep::run(args, &mut Machine, (program, &version), streams))
+}
+
+/// `fiord suite`: this very program runs the steps.
+fn suite(args: &fiord_suite::Args) -> Exit {
+    let Some(program) = this_program() else { return Exit::Failure };
+    let mut session = fiord_suite::Session {
+        out: &mut std::io::stdout(),
+        err: &mut std::io::stderr(),
+        ask: &mut fiord_zones::consent::Terminal,
+        loader: &mut Machine,
+        program,
+        version: &fiord_job::version(),
+    };
+    ended(fiord_suite::run(args, &mut session))
+}
+
+fn this_program() -> Option<PathBuf> {
+    std::env::current_exe()
+        .inspect_err(|error| {
+            let what = format!("fiord: where this program is cannot be told: {error}\n");
+            sink::complain(&what);
+        })
+        .ok()
+}
+
+fn ended(end: fiord_sweep::End) -> Exit {
+    match end {
         fiord_sweep::End::Done => Exit::Success,
         fiord_sweep::End::Failed => Exit::Failure,
         fiord_sweep::End::Stopped => Exit::Signalled,

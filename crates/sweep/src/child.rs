@@ -20,6 +20,9 @@ pub enum Ended {
 const HEARS: Duration = Duration::from_millis(500);
 
 /// Runs the program; its JSON goes to `output`, what it says of errors to standard error.
+///
+/// # Errors
+/// The program cannot be started or waited for.
 pub fn run(
     program: &Path,
     arguments: &[String],

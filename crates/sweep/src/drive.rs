@@ -386,7 +386,7 @@ fn several(axes: &[Axis], name: &str) -> bool {
 }
 
 /// A duration for people.
-fn clock(ns: u64) -> String {
+pub fn clock(ns: u64) -> String {
     let s = ns.div_ceil(1_000_000_000);
     match s {
         0..=99 => format!("{s} s"),

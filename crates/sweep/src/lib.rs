@@ -7,6 +7,7 @@
 //! | what is the job, and how long does it take | [`job`] |
 //! | what does a run's JSON say of a point | [`outcome`] |
 //! | which points are done already | [`manifest`] |
+//! | how is one run carried out | [`child`] |
 //! | in what order are points run, and when is it enough | [`drive`] |
 //! | where is the knee | [`knee`] |
 //! | what does `--rate` mean | [`load`] |
@@ -17,7 +18,7 @@
 
 pub mod args;
 pub mod axis;
-mod child;
+pub mod child;
 pub mod drive;
 pub mod job;
 pub mod knee;

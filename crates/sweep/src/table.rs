@@ -8,7 +8,8 @@ use crate::axis::{Axis, Settings};
 use crate::drive::{Knee, Load, Results};
 use crate::outcome::{Outcome, PERCENTILES};
 
-const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
+/// The columns of [`numbers`].
+pub const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
 
 /// For people: a line a point, the knees after them.
 pub fn table(results: &Results) -> String {
@@ -64,7 +65,8 @@ fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
     axes.iter().map(|a| of(a).unwrap_or_default()).collect()
 }
 
-fn numbers(outcome: &Outcome) -> Vec<String> {
+/// What was measured, a cell a column of [`NUMBERS`].
+pub fn numbers(outcome: &Outcome) -> Vec<String> {
     let mut row = vec![
         scaled(outcome.iops, 1000.0, &["", "k", "M", "G"]),
         scaled(outcome.bw_bytes as f64, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
@@ -78,7 +80,7 @@ fn numbers(outcome: &Outcome) -> Vec<String> {
 }
 
 /// Four figures with a unit in which the number is less than `step`.
-fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
+pub fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     let mut unit = 0;
     while value >= step && unit + 1 < units.len() {
         value /= step;
@@ -99,7 +101,8 @@ pub fn time(ns: f64) -> String {
     scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
 }
 
-fn aligned(rows: &[Vec<String>]) -> String {
+/// Rows of as many cells each as lines, the cells at the right of their columns.
+pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -1,0 +1,367 @@
+//! In what order things are done, and what is asked before.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use fiord_job::diagnostic;
+use fiord_job::load::Loader;
+use fiord_sweep::axis::{self, Axis};
+use fiord_sweep::child::{self, Ended};
+use fiord_sweep::drive::{End, clock};
+use fiord_sweep::manifest::Store;
+use fiord_sys::signal::{self, Signals};
+use fiord_sys::zone::{Action, Device, ZonedDevice};
+use fiord_zones::change::Change;
+use fiord_zones::consent::{self, Ask};
+use fiord_zones::summary::Summary;
+use fiord_zones::{in_use, size};
+
+use crate::args::{Args, Format};
+use crate::definition::{self, Definition, Kind, Request, Step, Steps};
+use crate::device::Zoned;
+use crate::row::{self, Row};
+use crate::table::{self, Results};
+
+/// Where things are said, who answers, and what runs a job.
+pub struct Session<'a> {
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// Progress and errors.
+    pub err: &'a mut dyn Write,
+    /// Who is asked.
+    pub ask: &'a mut dyn Ask,
+    /// Where job files come from.
+    pub loader: &'a mut dyn Loader,
+    /// The program that runs a job file.
+    pub program: PathBuf,
+    /// Its version.
+    pub version: &'a str,
+}
+
+/// Does what the command line says.
+pub fn run(args: &Args, session: &mut Session) -> End {
+    everything(args, session).unwrap_or_else(|what| {
+        let _ = writeln!(session.err, "fiord: {}", what.trim_end());
+        End::Failed
+    })
+}
+
+fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
+    let (Some(name), Some(path)) = (&args.suite, &args.device) else {
+        put(session.out, &list())?;
+        return Ok(End::Done);
+    };
+    let suite = find(name)?;
+    let axes = axes(&suite, &args.set)?;
+    let device = Device::open(path, false).map_err(|e| fiord_zones::explain(path, e))?;
+    let zoned = Zoned::new(path, &device)?;
+    let steps = steps(args, &suite, &axes, &zoned)?;
+    if args.dry_run {
+        put(session.out, &dry(&steps))?;
+        return Ok(End::Done);
+    }
+    if args.readonly {
+        return Err(format!("--readonly permits no suite: {name} writes to {}", path.display()));
+    }
+    let dir = args.dir.clone().unwrap_or_else(|| directory(&suite, path));
+    let job: Vec<String> = identity(&suite, &zoned, args);
+    let store = Store::open(&dir, session.version, &job, args.restart)?;
+    let mut suite_run = Run {
+        zoned: &zoned,
+        steps: &steps,
+        dir: &dir,
+        store,
+        program: session.program.clone(),
+        signals: signal::install().map_err(|e| format!("no signal handlers: {e}"))?,
+    };
+    suite_run.write_jobs(session.loader)?;
+    let end = suite_run.run(args, &device, session)?;
+    let rows = suite_run.rows()?;
+    let complete = end == End::Done;
+    let results =
+        Results { suite: &suite, device: &zoned, rows, left_out: &steps.left_out, complete };
+    let document = table::json(&results);
+    let path = dir.join("results.json");
+    fs::write(&path, &document).map_err(|e| format!("{}: {e}", path.display()))?;
+    match args.format {
+        Format::Table => put(session.out, &table::text(&results))?,
+        Format::Json => put(session.out, &document)?,
+    }
+    Ok(end)
+}
+
+/// The suites with their axes.
+fn list() -> String {
+    let mut text = String::new();
+    for suite in definition::all() {
+        text += &format!("{}\n    {}\n", suite.name, suite.about);
+        for (name, values) in suite.axes {
+            text += &format!("    --set {name}={values}\n");
+        }
+    }
+    text
+}
+
+fn find(name: &str) -> Result<Definition, String> {
+    definition::all().into_iter().find(|suite| suite.name == name).ok_or_else(|| {
+        let names = definition::all().map(|suite| suite.name).join(", ");
+        format!("no suite is called `{name}`; there are {names}")
+    })
+}
+
+/// The suite's axes, with the values of `--set` where they are given.
+fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, String> {
+    let asked = axis::read_all(set)?;
+    let known = |name: &str| suite.axes.iter().any(|(own, _)| *own == name);
+    if let Some(other) = asked.iter().find(|axis| !known(&axis.name)) {
+        let own: Vec<&str> = suite.axes.iter().map(|(name, _)| *name).collect();
+        let (name, own) = (&other.name, own.join(" and "));
+        return Err(format!("{} has no axis `{name}`; it has {own}", suite.name));
+    }
+    let own = |(name, values): &(&str, &str)| Axis {
+        name: name.to_string(),
+        values: values.split(',').map(String::from).collect(),
+    };
+    let chosen =
+        |own: Axis| asked.iter().find(|axis| axis.name == own.name).cloned().unwrap_or(own);
+    Ok(suite.axes.iter().map(own).map(chosen).collect())
+}
+
+fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Result<Steps, String> {
+    let (ramp, run) = suite.times;
+    if run == 0 && (args.runtime.is_some() || args.ramp_time.is_some()) {
+        return Err(format!(
+            "{} runs until everything is written: it has no runtime and no ramp_time",
+            suite.name
+        ));
+    }
+    let time =
+        |given: &Option<String>, own: u32| given.clone().unwrap_or_else(|| format!("{own}s"));
+    let request = Request {
+        device: zoned,
+        axes,
+        ramp_time: &time(&args.ramp_time, ramp),
+        runtime: &time(&args.runtime, run),
+    };
+    (suite.steps)(&request)
+}
+
+/// The job files as they are going to be run.
+fn dry(steps: &Steps) -> String {
+    let mut text = String::new();
+    for (i, step) in steps.steps.iter().enumerate() {
+        text += &format!("# {}\n", file_name(i, step));
+        if step.reset {
+            text += "# before it every zone is reset\n";
+        }
+        text += &step.job;
+        text += "\n";
+    }
+    for left in &steps.left_out {
+        text += &format!("# left out: {left}\n");
+    }
+    text
+}
+
+/// `zbd-randread-nvme0n1.suite`.
+fn directory(suite: &Definition, device: &Path) -> PathBuf {
+    let device = device.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    PathBuf::from(format!("{}-{device}.suite", suite.name.replace('/', "-")))
+}
+
+/// What runs must have in common to stand in one table.
+fn identity(suite: &Definition, zoned: &Zoned, args: &Args) -> Vec<String> {
+    let mut all = vec![
+        suite.name.to_owned(),
+        zoned.path.display().to_string(),
+        format!("zones={}+{}", zoned.region.start, zoned.zones()),
+        format!("capacity={}", zoned.capacity),
+    ];
+    all.extend(args.runtime.iter().map(|time| format!("runtime={time}")));
+    all.extend(args.ramp_time.iter().map(|time| format!("ramp_time={time}")));
+    all
+}
+
+/// `003-jobs=4,bs=64k.fio`.
+fn file_name(index: usize, step: &Step) -> String {
+    let words = axis::words(&step.settings).replace(' ', ",");
+    format!("{index:03}-{words}.fio")
+}
+
+fn put(out: &mut dyn Write, text: &str) -> Result<(), String> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that goes away changes nothing.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("the results cannot be written: {e}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A suite that is being run.
+struct Run<'a> {
+    zoned: &'a Zoned,
+    steps: &'a Steps,
+    dir: &'a Path,
+    store: Store,
+    program: PathBuf,
+    signals: &'static Signals,
+}
+
+impl Run<'_> {
+    fn path(&self, index: usize) -> PathBuf {
+        self.dir.join(file_name(index, &self.steps.steps[index]))
+    }
+
+    /// Writes the job files, and has each read: what is wrong is said before anything is lost.
+    fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), String> {
+        for (i, step) in self.steps.steps.iter().enumerate() {
+            let path = self.path(i);
+            fs::write(&path, &step.job).map_err(|e| format!("{}: {e}", path.display()))?;
+            let arguments = [path.display().to_string()];
+            let read = fiord_job::invocation(&arguments, loader)
+                .map_err(|e| diagnostic::render(&e, false))?;
+            let unsupported: Vec<_> = read.jobs.iter().flat_map(fiord_job::unsupported).collect();
+            if !unsupported.is_empty() {
+                return Err(diagnostic::render(&unsupported, false));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_done(&self, step: &Step) -> bool {
+        self.store.find(&step.settings).is_some()
+    }
+
+    /// The steps that are left: what is not done, and the preparation where something after it is
+    /// left and the device does not hold it any more.
+    fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, String> {
+        let steps = &self.steps.steps;
+        let measured = |i: &usize| steps[*i].kind != Kind::Prepare && !self.is_done(&steps[*i]);
+        if !(0..steps.len()).any(|i| measured(&i)) {
+            return Ok(Vec::new());
+        }
+        let zones = device.zones().map_err(|e| e.to_string())?;
+        let sums = Summary::of(&zones[self.zoned.region.clone()]);
+        let holds = sums.written >= sums.capacity / 2;
+        let left = |i: &usize| match steps[*i].kind {
+            Kind::Prepare => !(holds && self.is_done(&steps[*i])),
+            _ => measured(i),
+        };
+        Ok((0..steps.len()).filter(left).collect())
+    }
+
+    fn run(&mut self, args: &Args, device: &Device, session: &mut Session) -> Result<End, String> {
+        let left = self.left(device)?;
+        let (all, dir) = (self.steps.steps.len(), self.dir.display());
+        let _ = writeln!(session.err, "{all} runs, {} left; results are kept in {dir}", left.len());
+        for left_out in &self.steps.left_out {
+            let _ = writeln!(session.err, "left out: {left_out}");
+        }
+        if left.is_empty() {
+            return Ok(End::Done);
+        }
+        self.agree(args, device, session)?;
+        for (at, index) in left.iter().enumerate() {
+            if self.signals.stop_requested() {
+                return Ok(End::Stopped);
+            }
+            let _ = write!(session.err, "[{}/{}] ", at + 1, left.len());
+            if !self.step(*index, session.err)? {
+                return Ok(End::Stopped);
+            }
+        }
+        Ok(End::Done)
+    }
+
+    /// Says what is lost and asks.
+    fn agree(&self, args: &Args, device: &Device, session: &mut Session) -> Result<(), String> {
+        let path = &self.zoned.path;
+        if let Some(who) = in_use::by_whom(path)? {
+            return Err(format!("{} is in use: {who}; no suite is run on it", path.display()));
+        }
+        let zones = device.zones().map_err(|e| e.to_string())?;
+        let change = Change::new(Action::Reset, &zones, 0..zones.len());
+        let _ = writeln!(
+            session.err,
+            "{}: everything in its {} sequential zones is lost: now {} in {}",
+            path.display(),
+            zones.iter().filter(|zone| zone.is_sequential()).count(),
+            size::rounded(change.lost),
+            fiord_zones::change::zones(change.zones)
+        );
+        consent::obtain(args.yes, session.ask)
+    }
+
+    /// Runs a step. False: the user wants no more.
+    fn step(&mut self, index: usize, err: &mut dyn Write) -> Result<bool, String> {
+        let step = &self.steps.steps[index];
+        let words = axis::words(&step.settings);
+        let _ = write!(err, "{words} … ");
+        let _ = err.flush();
+        if step.reset {
+            self.reset()?;
+        }
+        let began = Instant::now();
+        let draft = self.store.draft();
+        let arguments = vec![self.path(index).display().to_string()];
+        let ended = child::run(&self.program, &arguments, &draft, self.signals)
+            .map_err(|e| format!("{}: {e}", self.program.display()))?;
+        let status = match ended {
+            Ended::Alone(status) => status,
+            Ended::Stopped => {
+                let _ = writeln!(err, "stopped");
+                let _ = fs::remove_file(&draft);
+                return Ok(false);
+            }
+        };
+        let failed = |why: String| {
+            format!("the run at {words} failed: {why}\nits job: {}", self.path(index).display())
+        };
+        if !status.success() {
+            let _ = writeln!(err, "failed");
+            return Err(failed(status.to_string()));
+        }
+        let text = fs::read_to_string(&draft).map_err(|e| failed(e.to_string()))?;
+        let row = row::read(step, "", &text).map_err(failed)?;
+        let took = began.elapsed();
+        let wall = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.store.keep(&step.settings, arguments, wall)?;
+        let _ = writeln!(err, "{}", progress(&row, took.as_nanos() as u64));
+        Ok(true)
+    }
+
+    /// Resets every sequential zone that holds something.
+    fn reset(&self) -> Result<(), String> {
+        let path = &self.zoned.path;
+        let device = Device::open(path, true).map_err(|e| e.to_string())?;
+        let zones = device.zones().map_err(|e| e.to_string())?;
+        Change::new(Action::Reset, &zones, self.zoned.region.clone()).carry_out(&device, &zones)
+    }
+
+    /// What is known of the measured steps.
+    fn rows(&self) -> Result<Vec<Row>, String> {
+        let mut rows = Vec::new();
+        for step in self.steps.steps.iter().filter(|step| step.kind != Kind::Prepare) {
+            let Some((done, _)) = self.store.find(&step.settings) else { continue };
+            let path = self.dir.join(&done.file);
+            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let row = row::read(step, &done.file, &text);
+            rows.push(row.map_err(|e| format!("{}: {e}", path.display()))?);
+        }
+        Ok(rows)
+    }
+}
+
+/// A run in a few words.
+fn progress(row: &Row, ns: u64) -> String {
+    let bw = size::rounded(row.outcome.bw_bytes);
+    let latency = match (row.is_void(), row.outcome.mean_ns) {
+        (true, _) => "the rate was missed".into(),
+        (false, Some(ns)) => format!("{} mean", fiord_sweep::table::time(ns)),
+        (false, None) => "no latency".into(),
+    };
+    format!("{bw}/s, {latency} ({})", clock(ns))
+}
