@@ -8,6 +8,7 @@
 //! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`mod@file`] |
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
 //! | zones: reports, resets, limits | [`zone`] |
+//! | SCSI commands, sense data, the generic driver | [`scsi`] |
 //! | is this device mounted | [`mount`] |
 //! | what did the disk do while we ran | [`diskstats`] |
 //! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
@@ -44,6 +45,7 @@ pub mod mount;
 pub mod numa;
 pub mod process;
 pub mod random_fill;
+pub mod scsi;
 pub mod signal;
 pub mod terminal;
 pub mod thread;

@@ -1,0 +1,347 @@
+//! Command descriptor blocks of block commands (SBC-4, clause 5). Pure functions.
+
+/// A command as the device takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cdb {
+    bytes: [u8; 32],
+    len: u8,
+}
+
+/// Which of its forms a command takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Length {
+    /// The shortest one that has room for address and length.
+    #[default]
+    Shortest,
+    /// 10 bytes: addresses of 32 bits, lengths of 16.
+    Ten,
+    /// 16 bytes: addresses of 64 bits, lengths of 32.
+    Sixteen,
+    /// 32 bytes: the same, with fields for protection information.
+    ThirtyTwo,
+}
+
+/// What a VERIFY compares (the BYTCHK field).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Compare {
+    /// Nothing: the device reads its medium.
+    #[default]
+    Nothing = 0b00,
+    /// All blocks with data that are sent.
+    All = 0b01,
+    /// All blocks with the one block that is sent.
+    One = 0b11,
+}
+
+/// A command on a range of logical blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// READ.
+    Read {
+        /// Force unit access.
+        fua: bool,
+    },
+    /// PRE-FETCH: the device loads its cache and sends nothing.
+    Prefetch,
+    /// WRITE.
+    Write {
+        /// Force unit access.
+        fua: bool,
+    },
+    /// WRITE AND VERIFY, with no comparison.
+    WriteAndVerify,
+    /// WRITE SAME: one block over the whole range.
+    WriteSame {
+        /// No data are sent: the device writes zeroes, or what it was set up to (NDOB). Not in 10
+        /// bytes.
+        no_data: bool,
+    },
+    /// VERIFY.
+    Verify(Compare),
+    /// WRITE STREAM(16): a write that belongs to a stream.
+    WriteStream {
+        /// The stream's identifier.
+        stream: u16,
+        /// Force unit access.
+        fua: bool,
+    },
+    /// SYNCHRONIZE CACHE. A length of 0 is everything from the address on.
+    Synchronize,
+}
+
+/// A range that the chosen form has no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
+
+/// Operation codes in 10 and 16 bytes, and the service action in 32 (operation code 7Fh); 0: the
+/// command has no such form.
+struct Codes {
+    ten: u8,
+    sixteen: u8,
+    action: u16,
+}
+
+impl Command {
+    const fn codes(self) -> Codes {
+        let (ten, sixteen, action) = match self {
+            Command::Read { .. } => (0x28, 0x88, 0x0009),
+            Command::Write { .. } => (0x2a, 0x8a, 0x000b),
+            Command::WriteAndVerify => (0x2e, 0x8e, 0x000c),
+            Command::Verify(_) => (0x2f, 0x8f, 0x000a),
+            Command::WriteSame { no_data: false } => (0x41, 0x93, 0x000d),
+            Command::WriteSame { no_data: true } => (0, 0x93, 0x000d),
+            Command::Prefetch => (0x34, 0x90, 0),
+            Command::Synchronize => (0x35, 0x91, 0),
+            Command::WriteStream { .. } => (0, 0x9a, 0),
+        };
+        Codes { ten, sixteen, action }
+    }
+
+    /// The flags beside the operation code.
+    const fn flags(self) -> u8 {
+        match self {
+            Command::Read { fua } | Command::Write { fua } => (fua as u8) << 3,
+            Command::WriteStream { fua, .. } => (fua as u8) << 3,
+            Command::Verify(compare) => (compare as u8) << 1,
+            Command::WriteSame { no_data } => no_data as u8,
+            Command::WriteAndVerify | Command::Prefetch | Command::Synchronize => 0,
+        }
+    }
+
+    /// The name that the standard gives it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Command::Read { .. } => "READ",
+            Command::Write { .. } => "WRITE",
+            Command::WriteAndVerify => "WRITE AND VERIFY",
+            Command::Verify(_) => "VERIFY",
+            Command::WriteSame { .. } => "WRITE SAME",
+            Command::Prefetch => "PRE-FETCH",
+            Command::Synchronize => "SYNCHRONIZE CACHE",
+            Command::WriteStream { .. } => "WRITE STREAM",
+        }
+    }
+
+    /// The command for `blocks` logical blocks from `lba`.
+    ///
+    /// # Errors
+    /// When the form has no room for these numbers, or the command has no such form.
+    pub fn encode(self, lba: u64, blocks: u32, length: Length) -> Result<Cdb, TooLong> {
+        let codes = self.codes();
+        let ten = (u32::try_from(lba), u16::try_from(blocks));
+        match (length, ten) {
+            (Length::Shortest | Length::Ten, (Ok(lba), Ok(blocks))) if codes.ten != 0 => {
+                Ok(self.ten(codes.ten, lba, blocks))
+            }
+            (Length::Ten, _) => Err(TooLong),
+            (Length::Shortest | Length::Sixteen, _) if codes.sixteen != 0 => {
+                self.sixteen(codes.sixteen, lba, blocks)
+            }
+            (Length::ThirtyTwo, _) if codes.action != 0 => {
+                Ok(self.thirty_two(codes.action, lba, blocks))
+            }
+            _ => Err(TooLong),
+        }
+    }
+
+    fn ten(self, code: u8, lba: u32, blocks: u16) -> Cdb {
+        let mut bytes = [0; 32];
+        bytes[0] = code;
+        bytes[1] = self.flags();
+        bytes[2..6].copy_from_slice(&lba.to_be_bytes());
+        bytes[7..9].copy_from_slice(&blocks.to_be_bytes());
+        Cdb { bytes, len: 10 }
+    }
+
+    fn sixteen(self, code: u8, lba: u64, blocks: u32) -> Result<Cdb, TooLong> {
+        let mut bytes = [0; 32];
+        bytes[0] = code;
+        bytes[1] = self.flags();
+        bytes[2..10].copy_from_slice(&lba.to_be_bytes());
+        if let Command::WriteStream { stream, .. } = self {
+            let blocks = u16::try_from(blocks).map_err(|_| TooLong)?;
+            bytes[10..12].copy_from_slice(&stream.to_be_bytes());
+            bytes[12..14].copy_from_slice(&blocks.to_be_bytes());
+        } else {
+            bytes[10..14].copy_from_slice(&blocks.to_be_bytes());
+        }
+        Ok(Cdb { bytes, len: 16 })
+    }
+
+    fn thirty_two(self, action: u16, lba: u64, blocks: u32) -> Cdb {
+        let mut bytes = [0; 32];
+        bytes[0] = 0x7f;
+        // What follows the eight bytes of the header.
+        bytes[7] = 24;
+        bytes[8..10].copy_from_slice(&action.to_be_bytes());
+        bytes[10] = self.flags();
+        bytes[12..20].copy_from_slice(&lba.to_be_bytes());
+        bytes[28..32].copy_from_slice(&blocks.to_be_bytes());
+        Cdb { bytes, len: 32 }
+    }
+}
+
+/// UNMAP with one range (SBC-4, clause 5.36): the command, and the parameter list that goes with it.
+pub fn unmap(lba: u64, blocks: u32) -> (Cdb, [u8; UNMAP_LIST]) {
+    let mut bytes = [0; 32];
+    bytes[0] = 0x42;
+    bytes[7..9].copy_from_slice(&(UNMAP_LIST as u16).to_be_bytes());
+    let mut list = [0; UNMAP_LIST];
+    // Lengths of what follows the field itself, and of the descriptors.
+    list[0..2].copy_from_slice(&(UNMAP_LIST as u16 - 2).to_be_bytes());
+    list[2..4].copy_from_slice(&(UNMAP_LIST as u16 - 8).to_be_bytes());
+    list[8..16].copy_from_slice(&lba.to_be_bytes());
+    list[16..20].copy_from_slice(&blocks.to_be_bytes());
+    (Cdb { bytes, len: 10 }, list)
+}
+
+/// Bytes of the parameter list of an UNMAP with one range.
+pub const UNMAP_LIST: usize = 24;
+
+/// READ CAPACITY(16) (SBC-4, clause 5.21) with room for this many bytes.
+pub fn read_capacity(room: u32) -> Cdb {
+    service_action(0x10, room)
+}
+
+/// READ CAPACITY(10): 8 bytes come back.
+pub fn read_capacity_10() -> Cdb {
+    let mut bytes = [0; 32];
+    bytes[0] = 0x25;
+    Cdb { bytes, len: 10 }
+}
+
+/// STREAM CONTROL (SBC-4, clause 5.35) that opens a stream: 8 bytes come back, the new stream's
+/// identifier in the fifth and sixth.
+pub fn open_stream() -> Cdb {
+    stream_control(0b01, 0)
+}
+
+/// STREAM CONTROL that closes a stream.
+pub fn close_stream(stream: u16) -> Cdb {
+    stream_control(0b10, stream)
+}
+
+fn stream_control(control: u8, stream: u16) -> Cdb {
+    let mut cdb = service_action(0x14, 8);
+    cdb.bytes[1] |= control << 5;
+    cdb.bytes[4..6].copy_from_slice(&stream.to_be_bytes());
+    cdb
+}
+
+/// SERVICE ACTION IN(16).
+fn service_action(action: u8, room: u32) -> Cdb {
+    let mut bytes = [0; 32];
+    bytes[0] = 0x9e;
+    bytes[1] = action;
+    bytes[10..14].copy_from_slice(&room.to_be_bytes());
+    Cdb { bytes, len: 16 }
+}
+
+impl Cdb {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        text.split_whitespace().map(|b| u8::from_str_radix(b, 16).unwrap()).collect()
+    }
+
+    #[track_caller]
+    fn check(command: Command, (lba, blocks): (u64, u32), length: Length, bytes: &str) {
+        let cdb = command.encode(lba, blocks, length).unwrap();
+        assert_eq!(cdb.as_bytes(), hex(bytes), "{command:?}");
+    }
+
+    #[test]
+    fn ten_bytes() {
+        use Length::{Shortest, Ten};
+        let at = (0x0102_0304, 0x0506);
+        let read = Command::Read { fua: true };
+        check(read, at, Shortest, "28 08 01 02 03 04 00 05 06 00");
+        check(Command::Read { fua: false }, at, Ten, "28 00 01 02 03 04 00 05 06 00");
+        check(Command::Write { fua: false }, at, Shortest, "2a 00 01 02 03 04 00 05 06 00");
+        check(Command::Write { fua: true }, at, Shortest, "2a 08 01 02 03 04 00 05 06 00");
+        check(Command::WriteAndVerify, at, Shortest, "2e 00 01 02 03 04 00 05 06 00");
+        check(Command::Verify(Compare::Nothing), at, Ten, "2f 00 01 02 03 04 00 05 06 00");
+        check(Command::Verify(Compare::All), at, Ten, "2f 02 01 02 03 04 00 05 06 00");
+        check(Command::Verify(Compare::One), at, Ten, "2f 06 01 02 03 04 00 05 06 00");
+        let same = Command::WriteSame { no_data: false };
+        check(same, at, Shortest, "41 00 01 02 03 04 00 05 06 00");
+        check(Command::Prefetch, at, Shortest, "34 00 01 02 03 04 00 05 06 00");
+        check(Command::Synchronize, (0, 0), Shortest, "35 00 00 00 00 00 00 00 00 00");
+    }
+
+    #[test]
+    fn sixteen_bytes_where_ten_are_too_few() {
+        let far = (1 << 32, 1);
+        let read = Command::Read { fua: true };
+        check(read, far, Length::Shortest, "88 08 00 00 00 01 00 00 00 00 00 00 00 01 00 00");
+        let long = (1, 1 << 16);
+        let write = Command::Write { fua: false };
+        check(write, long, Length::Shortest, "8a 00 00 00 00 00 00 00 00 01 00 01 00 00 00 00");
+        let same = Command::WriteSame { no_data: true };
+        check(same, (2, 3), Length::Shortest, "93 01 00 00 00 00 00 00 00 02 00 00 00 03 00 00");
+        let verify = Command::Verify(Compare::One);
+        check(verify, (2, 3), Length::Sixteen, "8f 06 00 00 00 00 00 00 00 02 00 00 00 03 00 00");
+        let stream = Command::WriteStream { stream: 0x0a0b, fua: true };
+        check(stream, (2, 3), Length::Shortest, "9a 08 00 00 00 00 00 00 00 02 0a 0b 00 03 00 00");
+        check(
+            Command::Prefetch,
+            (2, 3),
+            Length::Sixteen,
+            "90 00 00 00 00 00 00 00 00 02 00 00 00 03 00 00",
+        );
+    }
+
+    #[test]
+    fn thirty_two_bytes() {
+        check(
+            Command::Write { fua: true },
+            (0x0102_0304_0506_0708, 0x090a_0b0c),
+            Length::ThirtyTwo,
+            "7f 00 00 00 00 00 00 18 00 0b 08 00 01 02 03 04 05 06 07 08 \
+             00 00 00 00 00 00 00 00 09 0a 0b 0c",
+        );
+        let read = Command::Read { fua: false }.encode(0, 1, Length::ThirtyTwo).unwrap();
+        assert_eq!(read.as_bytes()[8..12], [0, 9, 0, 0]);
+        let same = Command::WriteSame { no_data: true }.encode(0, 1, Length::ThirtyTwo).unwrap();
+        assert_eq!(same.as_bytes()[8..12], [0, 0x0d, 1, 0]);
+    }
+
+    #[test]
+    fn what_has_no_room_is_refused() {
+        let write = Command::Write { fua: false };
+        assert_eq!(write.encode(1 << 32, 1, Length::Ten), Err(TooLong));
+        assert_eq!(write.encode(0, 1 << 16, Length::Ten), Err(TooLong));
+        assert_eq!(Command::WriteSame { no_data: true }.encode(0, 1, Length::Ten), Err(TooLong));
+        assert_eq!(Command::Prefetch.encode(0, 1, Length::ThirtyTwo), Err(TooLong));
+        let stream = Command::WriteStream { stream: 1, fua: false };
+        assert_eq!(stream.encode(0, 1 << 16, Length::Shortest), Err(TooLong));
+    }
+
+    #[test]
+    fn unmap_with_its_list() {
+        let (cdb, list) = unmap(0x0102_0304_0506_0708, 0x090a_0b0c);
+        assert_eq!(cdb.as_bytes(), hex("42 00 00 00 00 00 00 00 18 00"));
+        let descriptor = "01 02 03 04 05 06 07 08 09 0a 0b 0c 00 00 00 00";
+        assert_eq!(list[..], hex(&format!("00 16 00 10 00 00 00 00 {descriptor}")));
+    }
+
+    #[test]
+    fn capacity_and_streams() {
+        let capacity = read_capacity(32);
+        assert_eq!(capacity.as_bytes(), hex("9e 10 00 00 00 00 00 00 00 00 00 00 00 20 00 00"));
+        assert_eq!(read_capacity_10().as_bytes(), hex("25 00 00 00 00 00 00 00 00 00"));
+        let open = open_stream();
+        assert_eq!(open.as_bytes(), hex("9e 34 00 00 00 00 00 00 00 00 00 00 00 08 00 00"));
+        let close = close_stream(0x0102);
+        assert_eq!(close.as_bytes(), hex("9e 54 00 00 01 02 00 00 00 00 00 00 00 08 00 00"));
+    }
+}

@@ -1,0 +1,300 @@
+//! The kernel's generic SCSI driver, version 3 (`scsi/sg.h`): `SG_IO` on block and character
+//! devices, and the header that `/dev/sgN` takes by `write(2)` and gives back by `read(2)`.
+
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::PathBuf;
+
+use super::cdb::Cdb;
+use super::sense::{self, Sense};
+use crate::file::Device;
+use crate::{Error, errno};
+
+/// `SG_IO`.
+const SG_IO: libc::Ioctl = 0x2285;
+/// `SG_GET_VERSION_NUM`.
+const SG_GET_VERSION_NUM: libc::Ioctl = 0x2282;
+/// How long a command may take, ms.
+pub const TIMEOUT_MS: u32 = 60_000;
+/// Bytes that sense data may have (SPC-5: at most 252; the kernel keeps 96).
+pub const SENSE_BYTES: usize = 96;
+
+/// No data.
+pub const DXFER_NONE: i32 = -1;
+/// To the device.
+pub const DXFER_TO_DEV: i32 = -2;
+/// From the device.
+pub const DXFER_FROM_DEV: i32 = -3;
+/// The caller's memory is used itself, where it is aligned and `/proc/scsi/sg/allow_dio` allows it.
+pub const FLAG_DIRECT_IO: u32 = 1;
+/// Completions are polled for (`SGV4_FLAG_HIPRI` of version 4 of the driver).
+pub const FLAG_HIPRI: u32 = 0x800;
+
+/// `struct sg_io_hdr`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Header {
+    /// `'S'`.
+    pub interface_id: i32,
+    /// `DXFER_*`.
+    pub dxfer_direction: i32,
+    /// Bytes of the command.
+    pub cmd_len: u8,
+    /// Room for sense data.
+    pub mx_sb_len: u8,
+    /// 0: `dxferp` is memory, not a list.
+    pub iovec_count: u16,
+    /// Bytes of data.
+    pub dxfer_len: u32,
+    /// Data.
+    pub dxferp: *mut libc::c_void,
+    /// The command.
+    pub cmdp: *const u8,
+    /// Where sense data go.
+    pub sbp: *mut u8,
+    /// In ms.
+    pub timeout: u32,
+    /// `FLAG_*`.
+    pub flags: u32,
+    /// The caller's.
+    pub pack_id: i32,
+    /// The caller's.
+    pub usr_ptr: *mut libc::c_void,
+    /// SCSI status.
+    pub status: u8,
+    /// The same, shifted.
+    pub masked_status: u8,
+    /// Old.
+    pub msg_status: u8,
+    /// Sense data written.
+    pub sb_len_wr: u8,
+    /// What the host adapter says.
+    pub host_status: u16,
+    /// What the driver says.
+    pub driver_status: u16,
+    /// Bytes that were not transferred.
+    pub resid: i32,
+    /// In ms.
+    pub duration: u32,
+    /// Whether anything went wrong.
+    pub info: u32,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Header>() == 88);
+
+impl Header {
+    /// Of a command without data. Its pointers are the caller's to fill in.
+    pub const EMPTY: Header = Header {
+        interface_id: 'S' as i32,
+        dxfer_direction: DXFER_NONE,
+        cmd_len: 0,
+        mx_sb_len: 0,
+        iovec_count: 0,
+        dxfer_len: 0,
+        dxferp: std::ptr::null_mut(),
+        cmdp: std::ptr::null(),
+        sbp: std::ptr::null_mut(),
+        timeout: TIMEOUT_MS,
+        flags: 0,
+        pack_id: 0,
+        usr_ptr: std::ptr::null_mut(),
+        status: 0,
+        masked_status: 0,
+        msg_status: 0,
+        sb_len_wr: 0,
+        host_status: 0,
+        driver_status: 0,
+        resid: 0,
+        duration: 0,
+        info: 0,
+    };
+
+    /// What became of a completed command: bytes transferred. `sense`: the memory that its sense
+    /// data went to.
+    ///
+    /// # Errors
+    /// What the device or the adapter says.
+    pub fn outcome(&self, sense: &[u8]) -> Result<u32, Failure> {
+        let moved = self.dxfer_len.saturating_sub(self.resid.max(0) as u32);
+        // SG_INFO_CHECK.
+        if self.info & 1 == 0 {
+            return Ok(moved);
+        }
+        let length = sense.len().min(usize::from(self.sb_len_wr));
+        match Sense::parse(&sense[..length]) {
+            Some(sense) if sense.key == sense::key::RECOVERED_ERROR => Ok(moved),
+            Some(sense) if sense.key != 0 => Err(Failure::Device(sense)),
+            _ if self.status != 0 => Err(Failure::Status(self.status)),
+            _ if self.host_status != 0 => Err(Failure::Host(self.host_status)),
+            // DRIVER_SENSE alone says only that there are sense data.
+            _ if self.driver_status & 0xf7 != 0 => Err(Failure::Driver(self.driver_status)),
+            _ => Ok(moved),
+        }
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The kernel did not send it, with this errno.
+    Kernel(i32),
+    /// The device refused it.
+    Device(Sense),
+    /// The device answered with a status and no sense data.
+    Status(u8),
+    /// The host adapter could not deliver it.
+    Host(u16),
+    /// The driver gave it up.
+    Driver(u16),
+    /// The device's answer makes no sense.
+    Nonsense,
+}
+
+impl Failure {
+    /// The errno that stands for it.
+    pub const fn errno(self) -> i32 {
+        match self {
+            Failure::Kernel(errno) => errno,
+            // Status BUSY, TASK SET FULL; DID_NO_CONNECT, DID_BUS_BUSY, DID_TIME_OUT, DID_REQUEUE.
+            Failure::Status(0x08 | 0x28) | Failure::Host(0x02 | 0x0d) => libc::EBUSY,
+            Failure::Host(0x01) => libc::ENODEV,
+            Failure::Host(0x03) => libc::ETIMEDOUT,
+            Failure::Status(0x18) => libc::EBADE,
+            _ => libc::EIO,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Failure::Kernel(errno) => {
+                write!(f, "{} ({})", errno::text(errno), errno::name(errno))
+            }
+            Failure::Device(sense) => write!(f, "{sense}"),
+            Failure::Status(0x08) => write!(f, "the device is busy"),
+            Failure::Status(0x18) => write!(f, "another host has reserved the device"),
+            Failure::Status(0x28) => write!(f, "the device's queue is full"),
+            Failure::Status(status) => write!(f, "the device answered with status {status:02X}h"),
+            Failure::Host(0x01) => write!(f, "the device cannot be reached"),
+            Failure::Host(0x03) => write!(f, "the command took longer than {TIMEOUT_MS} ms"),
+            Failure::Host(code) => write!(f, "the host adapter gave up (code {code:02X}h)"),
+            Failure::Driver(code) => write!(f, "the driver gave up (code {code:02X}h)"),
+            Failure::Nonsense => write!(f, "the device's answer makes no sense"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What a command carries.
+#[derive(Debug)]
+pub enum Data<'a> {
+    /// Nothing.
+    None,
+    /// Bytes from the device.
+    In(&'a mut [u8]),
+    /// Bytes to the device.
+    Out(&'a [u8]),
+}
+
+/// Sends a command by `SG_IO` and waits for its end. Returns the bytes transferred.
+///
+/// # Errors
+/// See [`Failure`]. `ENOTTY` and `EINVAL` come from what is no SCSI device.
+pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: Data<'_>) -> Result<u32, Failure> {
+    let mut sense = [0u8; SENSE_BYTES];
+    let (direction, pointer, length) = match data {
+        Data::None => (DXFER_NONE, std::ptr::null_mut(), 0),
+        Data::In(bytes) => (DXFER_FROM_DEV, bytes.as_mut_ptr(), bytes.len()),
+        Data::Out(bytes) => (DXFER_TO_DEV, bytes.as_ptr().cast_mut(), bytes.len()),
+    };
+    let mut header = Header {
+        dxfer_direction: direction,
+        cmd_len: cdb.as_bytes().len() as u8,
+        mx_sb_len: SENSE_BYTES as u8,
+        dxfer_len: length as u32,
+        dxferp: pointer.cast(),
+        cmdp: cdb.as_bytes().as_ptr(),
+        sbp: sense.as_mut_ptr(),
+        ..Header::EMPTY
+    };
+    // SAFETY: command, sense and data outlive the call; the device writes at most `dxfer_len` bytes to
+    // memory that is borrowed mutably, and only reads what is borrowed otherwise.
+    let rc = unsafe { libc::ioctl(fd.as_raw_fd(), SG_IO, &raw mut header) };
+    if rc < 0 {
+        return Err(Failure::Kernel(Error::last("ioctl SG_IO").errno));
+    }
+    header.outcome(&sense)
+}
+
+/// The version of the driver behind a character device: 30536 for 3.5.36.
+///
+/// # Errors
+/// When it is no SCSI generic device.
+pub fn version(fd: impl AsFd) -> crate::Result<u32> {
+    let mut version: libc::c_int = 0;
+    // SAFETY: the request writes one int.
+    let rc = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), SG_GET_VERSION_NUM, &raw mut version) };
+    crate::error::check("ioctl SG_GET_VERSION_NUM", rc)?;
+    Ok(version.max(0) as u32)
+}
+
+/// The kernel's name of a SCSI generic character device (`sg0`); `None` for any other.
+pub fn name(device: Device) -> Option<String> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    let class = std::fs::canonicalize(path.join("subsystem")).ok()?;
+    let name = path.file_name()?.to_str()?;
+    (class.file_name()? == "scsi_generic").then(|| name.to_owned())
+}
+
+/// The block device of the logical unit behind a SCSI generic or block SCSI generic character
+/// device: its name and number. What is no disk has none.
+pub fn block_sibling(device: Device) -> Option<(String, Device)> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    let class = std::fs::canonicalize(path.join("subsystem")).ok()?;
+    if !["scsi_generic", "bsg"].iter().any(|known| class.file_name() == Some(known.as_ref())) {
+        return None;
+    }
+    let beside: PathBuf = path.join("device/block");
+    let name = std::fs::read_dir(beside).ok()?.next()?.ok()?.file_name().into_string().ok()?;
+    let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
+    Some((name, Device::parse(&number)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_header_says() {
+        let done = Header { dxfer_len: 4096, ..Header::EMPTY };
+        assert_eq!(done.outcome(&[]), Ok(4096));
+        let short = Header { resid: 512, ..done };
+        assert_eq!(short.outcome(&[]), Ok(3584));
+        let refused = Header { info: 1, status: 2, driver_status: 8, sb_len_wr: 8, ..done };
+        let sense = [0x72, 0x05, 0x20, 0x00, 0, 0, 0, 0];
+        let expected = Sense { key: 5, asc: 0x20, ascq: 0 };
+        assert_eq!(refused.outcome(&sense), Err(Failure::Device(expected)));
+        let recovered = [0x72, 0x01, 0x17, 0x01, 0, 0, 0, 0];
+        assert_eq!(refused.outcome(&recovered), Ok(4096));
+        let busy = Header { info: 1, status: 8, ..done };
+        assert_eq!(busy.outcome(&[]), Err(Failure::Status(8)));
+        assert_eq!(Failure::Status(8).errno(), libc::EBUSY);
+        let lost = Header { info: 1, host_status: 1, ..done };
+        assert_eq!(lost.outcome(&[]).unwrap_err().to_string(), "the device cannot be reached");
+    }
+
+    #[test]
+    fn other_devices_are_not_taken_for_scsi() {
+        let null = Device { major: 1, minor: 3 };
+        assert_eq!((name(null), block_sibling(null)), (None, None));
+        let fd = crate::file::Open::read_only().open("/dev/null".as_ref()).unwrap();
+        assert!(version(&fd).is_err());
+        let mut byte = [0];
+        let cdb = crate::scsi::cdb::read_capacity_10();
+        let failed = execute(fd.as_fd(), &cdb, Data::In(&mut byte)).unwrap_err();
+        assert!(matches!(failed, Failure::Kernel(libc::ENOTTY | libc::EINVAL)), "{failed}");
+    }
+}

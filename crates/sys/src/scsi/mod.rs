@@ -1,0 +1,19 @@
+//! SCSI: commands as bytes, what sense data say, and the kernel's generic driver.
+//!
+//! | question | module |
+//! |---|---|
+//! | which bytes are READ(16), UNMAP, WRITE SAME | [`cdb`] |
+//! | what did the device say when it refused | [`sense`] |
+//! | how is a command sent (`SG_IO`, `/dev/sgN`) | [`generic`] |
+//! | how large is a logical unit | [`capacity`] |
+//!
+//! Formats are those of SCSI Block Commands 4 ("SBC-4") and SCSI Primary Commands 5 ("SPC-5").
+
+pub mod capacity;
+pub mod cdb;
+pub mod generic;
+pub mod sense;
+
+pub use capacity::Capacity;
+pub use cdb::{Cdb, Command, Compare, Length, TooLong};
+pub use sense::Sense;
