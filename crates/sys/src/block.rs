@@ -142,7 +142,7 @@ pub struct Scheduler {
 }
 
 /// Parses `queue/scheduler`: `none [mq-deadline] kyber`, the one in brackets in use.
-fn parse_scheduler(text: &str) -> Scheduler {
+pub(crate) fn parse_scheduler(text: &str) -> Scheduler {
     let bare = |word: &str| word.trim_matches(|c| c == '[' || c == ']').to_owned();
     let current = text.split_whitespace().find(|word| word.starts_with('['));
     Scheduler {

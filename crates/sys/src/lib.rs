@@ -13,10 +13,13 @@
 //! | what did the disk do while we ran | [`diskstats`] |
 //! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
 //! | nice, I/O priority, name, user and group of this thread | [`thread`] |
+//! | every disk with its model, links, queue, users, health | [`survey`] |
+//! | a tree of files that stands for a machine | [`root`] |
 //! | random bytes at memory speed | [`random_fill`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers of every kind | [`memory`] |
 //! | cgroups | [`cgroup`] |
+//! | governors, throttling, pressure, quotas, the kernel's clock | [`conditions`] |
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE | [`signal`] |
 //! | a mapped file, and SIGBUS in it as an error | [`mapping`], [`bus`] |
 //! | resource limits, kernel version | [`limits`] |
@@ -32,6 +35,7 @@ pub mod block;
 pub mod bus;
 pub mod cgroup;
 pub mod clock;
+pub mod conditions;
 pub mod cpu;
 pub mod diskstats;
 pub mod errno;
@@ -45,8 +49,10 @@ pub mod mount;
 pub mod numa;
 pub mod process;
 pub mod random_fill;
+pub mod root;
 pub mod scsi;
 pub mod signal;
+pub mod survey;
 pub mod terminal;
 pub mod thread;
 pub mod usage;

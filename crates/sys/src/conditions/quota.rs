@@ -1,0 +1,181 @@
+//! What the control groups of this process limit: I/O to a device, CPU time (Linux:
+//! Documentation/admin-guide/cgroup-v2.rst, version 1 in cgroup-v1/blkio-controller.rst and
+//! Documentation/scheduler/sched-bwc.rst).
+
+use std::path::PathBuf;
+
+use crate::file::Device;
+use crate::mount;
+use crate::root::{Root, text};
+
+/// A limit on I/O to one device. `None`: no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IoQuota {
+    /// The group that sets it.
+    pub group: String,
+    /// The device.
+    pub device: Option<Device>,
+    /// Bytes read and written a second.
+    pub bytes: [Option<u64>; 2],
+    /// I/Os read and written a second.
+    pub ios: [Option<u64>; 2],
+    /// `io.latency`: others are slowed down to keep this, µs. Slows a group without one.
+    pub latency_us: Option<u64>,
+}
+
+/// A limit on CPU time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuQuota {
+    /// The group that sets it.
+    pub group: String,
+    /// µs of CPU time in each period; `None` where there is no limit.
+    pub quota_us: Option<u64>,
+    /// The period, µs.
+    pub period_us: u64,
+    /// Periods at whose end the group had to wait, since it was made.
+    pub throttled: u64,
+    /// Time it waited, µs.
+    pub throttled_us: u64,
+}
+
+/// All that applies to this process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Quotas {
+    /// On I/O.
+    pub io: Vec<IoQuota>,
+    /// On CPU time, of groups with a limit.
+    pub cpu: Vec<CpuQuota>,
+}
+
+impl Quotas {
+    /// Of the groups of this process and those above them.
+    pub fn read(root: &Root) -> Quotas {
+        let mounts = std::fs::read(root.path("/proc/self/mountinfo")).unwrap_or_default();
+        let mounts = mount::parse(&mounts);
+        let groups = root.text("/proc/self/cgroup").unwrap_or_default();
+        let mut quotas = Quotas::default();
+        for line in groups.lines() {
+            // hierarchy:controllers:path; version 2 is hierarchy 0 without controllers.
+            let mut parts = line.splitn(3, ':');
+            let (Some(_), Some(controllers), Some(path)) =
+                (parts.next(), parts.next(), parts.next())
+            else {
+                continue;
+            };
+            let has = |name: &str| controllers.split(',').any(|controller| controller == name);
+            let mounted = mounts.iter().find(|mount| match controllers {
+                "" => mount.kind == "cgroup2",
+                _ => {
+                    mount.kind == "cgroup"
+                        && controllers
+                            .split(',')
+                            .all(|name| mount.super_options.split(',').any(|option| option == name))
+                }
+            });
+            let Some(mounted) = mounted else { continue };
+            let own = PathBuf::from(path.trim_start_matches('/'));
+            for group in own.ancestors() {
+                let directory = root.path(&mounted.point).join(group);
+                let name = format!("/{}", group.display());
+                if controllers.is_empty() {
+                    quotas.version_two(&directory, &name);
+                } else if has("blkio") {
+                    quotas.io_of_version_one(&directory, &name);
+                } else if has("cpu") {
+                    quotas.cpu_of_version_one(&directory, &name);
+                }
+            }
+        }
+        quotas
+    }
+
+    fn version_two(&mut self, directory: &std::path::Path, name: &str) {
+        let limits = text(&directory.join("io.max")).unwrap_or_default();
+        self.io.extend(limits.lines().filter_map(|line| io_max(name, line)));
+        let latencies = text(&directory.join("io.latency")).unwrap_or_default();
+        for line in latencies.lines() {
+            let mut words = line.split_whitespace();
+            let device = words.next().and_then(Device::parse);
+            let target = words.find_map(|word| word.strip_prefix("target=")?.parse().ok());
+            if device.is_some() && target.is_some() {
+                let group = name.to_owned();
+                self.io.push(IoQuota { group, device, latency_us: target, ..IoQuota::default() });
+            }
+        }
+        let Some(max) = text(&directory.join("cpu.max")) else { return };
+        let (quota, period) = max.split_once(' ').unwrap_or((&max, "100000"));
+        let stat = text(&directory.join("cpu.stat")).unwrap_or_default();
+        self.cpu.extend(quota.parse().ok().map(|quota| CpuQuota {
+            group: name.to_owned(),
+            quota_us: Some(quota),
+            period_us: period.trim().parse().unwrap_or(100_000),
+            throttled: keyed(&stat, "nr_throttled"),
+            throttled_us: keyed(&stat, "throttled_usec"),
+        }));
+    }
+
+    fn io_of_version_one(&mut self, directory: &std::path::Path, name: &str) {
+        let files = [
+            ("blkio.throttle.read_bps_device", 0, true),
+            ("blkio.throttle.write_bps_device", 1, true),
+            ("blkio.throttle.read_iops_device", 0, false),
+            ("blkio.throttle.write_iops_device", 1, false),
+        ];
+        for (file, direction, bytes) in files {
+            for line in text(&directory.join(file)).unwrap_or_default().lines() {
+                let Some((device, limit)) = line.split_once(' ') else { continue };
+                let (Some(device), Ok(limit)) = (Device::parse(device), limit.trim().parse())
+                else {
+                    continue;
+                };
+                let group = name.to_owned();
+                let mut quota = IoQuota { group, device: Some(device), ..IoQuota::default() };
+                if bytes {
+                    quota.bytes[direction] = Some(limit);
+                } else {
+                    quota.ios[direction] = Some(limit);
+                }
+                self.io.push(quota);
+            }
+        }
+    }
+
+    fn cpu_of_version_one(&mut self, directory: &std::path::Path, name: &str) {
+        let number = |file: &str| text(&directory.join(file))?.parse::<i64>().ok();
+        // −1: no limit.
+        let Some(quota) = number("cpu.cfs_quota_us").filter(|quota| *quota > 0) else { return };
+        let stat = text(&directory.join("cpu.stat")).unwrap_or_default();
+        self.cpu.push(CpuQuota {
+            group: name.to_owned(),
+            quota_us: Some(quota.unsigned_abs()),
+            period_us: number("cpu.cfs_period_us").unwrap_or(100_000).unsigned_abs(),
+            throttled: keyed(&stat, "nr_throttled"),
+            throttled_us: keyed(&stat, "throttled_time") / 1000,
+        });
+    }
+}
+
+/// `8:16 rbps=2097152 wbps=max riops=max wiops=120`.
+fn io_max(group: &str, line: &str) -> Option<IoQuota> {
+    let mut words = line.split_whitespace();
+    let device = Device::parse(words.next()?)?;
+    let mut quota = IoQuota { group: group.to_owned(), device: Some(device), ..IoQuota::default() };
+    for word in words {
+        let (key, value) = word.split_once('=')?;
+        let value = value.parse().ok();
+        match key {
+            "rbps" => quota.bytes[0] = value,
+            "wbps" => quota.bytes[1] = value,
+            "riops" => quota.ios[0] = value,
+            "wiops" => quota.ios[1] = value,
+            _ => {}
+        }
+    }
+    (quota.bytes != [None; 2] || quota.ios != [None; 2]).then_some(quota)
+}
+
+/// The number after a key in a file of `key number` lines; 0 where it is not.
+fn keyed(text: &str, key: &str) -> u64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
+    value.unwrap_or(0)
+}

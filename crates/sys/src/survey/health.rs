@@ -1,0 +1,141 @@
+//! How a disk fares: temperature, wear, errors.
+//!
+//! NVMe: the SMART / Health Information log (Base 2.0, 5.16.1.3), 512 bytes, little-endian.
+//! SCSI: the kernel's count of commands that ended with an error. Temperatures without privilege
+//! come from hwmon (`nvme` since Linux 5.5, `drivetemp` since 5.6).
+
+use std::path::Path;
+
+use crate::root::{names, number, text};
+
+/// Bytes of the SMART log.
+pub const SMART_BYTES: usize = 512;
+
+/// Counters of an NVMe controller since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Smart {
+    /// Bits: spare low, too hot or cold, unreliable, read-only, backup of the cache failed.
+    pub critical_warning: u8,
+    /// Composite temperature, °C; `None` where none is told.
+    pub temperature: Option<i32>,
+    /// Spare left, per cent.
+    pub spare: u8,
+    /// Spare at which it warns, per cent.
+    pub spare_threshold: u8,
+    /// Endurance used, per cent: may pass 100.
+    pub percent_used: u8,
+    /// Bytes read, in steps of 512 000.
+    pub bytes_read: u128,
+    /// Bytes written by the host, in steps of 512 000.
+    pub bytes_written: u128,
+    /// Hours it was powered.
+    pub power_on_hours: u128,
+    /// Times it lost power without warning.
+    pub unsafe_shutdowns: u128,
+    /// Errors the medium could not make good.
+    pub media_errors: u128,
+    /// Entries its error log ever had.
+    pub error_entries: u128,
+    /// Minutes above the warning temperature.
+    pub warning_minutes: u32,
+    /// Minutes above the critical temperature.
+    pub critical_minutes: u32,
+    /// Times it slowed down for heat: lightly, heavily.
+    pub throttled: [u32; 2],
+    /// Seconds it was slow for heat: lightly, heavily.
+    pub throttled_seconds: [u32; 2],
+}
+
+impl Smart {
+    /// Reads the log page.
+    pub fn parse(log: &[u8; SMART_BYTES]) -> Smart {
+        let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| log[at + i]));
+        let u128_at = |at: usize| u128::from_le_bytes(std::array::from_fn(|i| log[at + i]));
+        let kelvin = i32::from(u16::from_le_bytes([log[1], log[2]]));
+        // A data unit is a thousand blocks of 512 bytes.
+        let units = |at: usize| u128_at(at).saturating_mul(512_000);
+        Smart {
+            critical_warning: log[0],
+            temperature: (kelvin != 0).then_some(kelvin - 273),
+            spare: log[3],
+            spare_threshold: log[4],
+            percent_used: log[5],
+            bytes_read: units(32),
+            bytes_written: units(48),
+            power_on_hours: u128_at(128),
+            unsafe_shutdowns: u128_at(144),
+            media_errors: u128_at(160),
+            error_entries: u128_at(176),
+            warning_minutes: u32_at(192),
+            critical_minutes: u32_at(196),
+            throttled: [u32_at(216), u32_at(220)],
+            throttled_seconds: [u32_at(224), u32_at(228)],
+        }
+    }
+}
+
+/// What is known of a disk's health.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Health {
+    /// °C.
+    pub temperature: Option<f64>,
+    /// The NVMe log, where it may be read.
+    pub smart: Option<Smart>,
+    /// Commands that ended with an error (SCSI, ATA).
+    pub scsi_errors: Option<u64>,
+}
+
+/// Temperature in °C from the hwmon directories in one of these, of the first that has one.
+pub(super) fn temperature<'a>(directories: impl IntoIterator<Item = &'a Path>) -> Option<f64> {
+    for directory in directories {
+        for parent in [directory.to_path_buf(), directory.join("hwmon")] {
+            let sensors = names(&parent).into_iter().filter(|name| name.starts_with("hwmon"));
+            for sensor in sensors {
+                if let Some(text) = text(&parent.join(sensor).join("temp1_input"))
+                    && let Ok(milli) = text.parse::<i64>()
+                {
+                    return Some(milli as f64 / 1000.0);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// `device/ioerr_cnt`: hexadecimal.
+pub(super) fn scsi_errors(disk: &Path) -> Option<u64> {
+    let path = disk.join("device/ioerr_cnt");
+    let word = text(&path)?;
+    match word.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => number(&path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_page() {
+        let mut log = [0u8; SMART_BYTES];
+        log[1..3].copy_from_slice(&310u16.to_le_bytes());
+        log[3] = 100;
+        log[4] = 10;
+        log[5] = 7;
+        log[48..64].copy_from_slice(&3u128.to_le_bytes());
+        log[160] = 2;
+        log[176] = 9;
+        log[192] = 5;
+        log[216] = 4;
+        log[228] = 60;
+        let smart = Smart::parse(&log);
+        assert_eq!(smart.temperature, Some(37));
+        assert_eq!((smart.spare, smart.spare_threshold, smart.percent_used), (100, 10, 7));
+        assert_eq!(smart.bytes_written, 1_536_000);
+        assert_eq!((smart.media_errors, smart.error_entries), (2, 9));
+        assert_eq!(smart.warning_minutes, 5);
+        assert_eq!((smart.throttled, smart.throttled_seconds), ([4, 0], [0, 60]));
+        assert_eq!(Smart::parse(&[0; SMART_BYTES]).temperature, None);
+    }
+}

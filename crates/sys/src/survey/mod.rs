@@ -1,0 +1,267 @@
+//! Every disk of the machine with all that is told of it: what `fiord devices` shows and what
+//! findings about the machine are made of.
+//!
+//! | question | module |
+//! |---|---|
+//! | model, serial, bus, other nodes, cable | [`identity`] |
+//! | the kernel's queue: scheduler, limits, zones | [`queue`] |
+//! | PCI Express links up to the root complex | [`pcie`] |
+//! | who shares a link, and is it too narrow | [`sharing`] |
+//! | partitions, holders, mounts, swap | [`usage`] |
+//! | what lies on it | [`signature`] |
+//! | temperature, wear, errors | [`health`] |
+//! | a machine made of files, for tests | [`fixture`] |
+//!
+//! Everything is read below a [`Root`], so a tree of files can stand for a machine. Nothing is
+//! written. A disk costs some fifty small files of sysfs; only [`Depth::Full`] talks to devices.
+
+pub mod fixture;
+pub mod health;
+pub mod identity;
+pub mod pcie;
+pub mod queue;
+pub mod sharing;
+pub mod signature;
+pub mod usage;
+
+use std::path::PathBuf;
+
+use crate::file::Device;
+use crate::mount::Use;
+use crate::root::{Root, names, number};
+
+pub use health::{Health, Smart};
+pub use identity::{Bus, Identity};
+pub use queue::{Queue, Zones};
+pub use sharing::SharedLink;
+pub use usage::{Partition, Users};
+
+/// How far a survey goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Files of sysfs and procfs only.
+    Files,
+    /// The devices are asked too: SMART logs, formats, signatures that udev does not know.
+    Full,
+}
+
+/// One disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    /// The kernel's name: `nvme0n1`, `sda`, `dm-0`; `ng0n1` for a namespace without a block device.
+    pub name: String,
+    /// Device number; `None` for a namespace without a block device.
+    pub device: Option<Device>,
+    /// Its resolved sysfs directory.
+    pub sysfs: PathBuf,
+    /// What kind it is.
+    pub bus: Bus,
+    /// Model, serial …
+    pub identity: Identity,
+    /// The NVMe generic node (`ng0n1`).
+    pub generic: Option<String>,
+    /// Namespace identifier.
+    pub nsid: Option<u64>,
+    /// Bytes.
+    pub capacity: u64,
+    /// Read-only.
+    pub read_only: bool,
+    /// Can be taken out.
+    pub removable: bool,
+    /// Its queue.
+    pub queue: Queue,
+    /// Commands that a SCSI or ATA device takes at a time.
+    pub device_depth: Option<u64>,
+    /// NUMA node it is next to; `None` where the machine has one, or does not say.
+    pub numa_node: Option<u64>,
+    /// Functions from the root complex to its controller: the first of several paths.
+    pub pcie: Vec<pcie::Function>,
+    /// Bytes a second between a SCSI or ATA disk and its adapter.
+    pub cable: Option<u64>,
+    /// Partitions.
+    pub partitions: Vec<Partition>,
+    /// Devices built on it or its partitions.
+    pub holders: Vec<String>,
+    /// Devices it is built on.
+    pub members: Vec<String>,
+    /// Mounts and swap of it, its partitions and what is built on them.
+    pub uses: Vec<Use>,
+    /// What lies on it; `None`: that could not be told.
+    pub signatures: Option<Vec<String>>,
+    /// Temperature, wear, errors.
+    pub health: Health,
+    /// Its NVMe format in words; needs the right to ask the device.
+    pub format: Option<String>,
+    /// What could not be read, and would be with more privilege.
+    pub missing: Vec<&'static str>,
+}
+
+impl Disk {
+    /// `/dev/nvme0n1`.
+    pub fn node(&self) -> PathBuf {
+        // Slashes in names of devices are exclamation marks in sysfs (`cciss!c0d0`).
+        PathBuf::from("/dev").join(self.name.replace('!', "/"))
+    }
+
+    /// Bytes a second that the disk's own attachment carries: its PCIe link, or its cable.
+    pub fn bandwidth(&self) -> Option<u64> {
+        match self.bus {
+            Bus::Nvme => self.pcie.last().and_then(|function| Some(function.now?.bytes())),
+            _ => self.cable,
+        }
+    }
+
+    /// What stands for the medium where several disks are one: an NVMe controller's address.
+    fn medium(&self) -> &str {
+        match (self.bus, self.pcie.last()) {
+            (Bus::Nvme, Some(function)) => &function.address,
+            _ => &self.name,
+        }
+    }
+
+    /// Whether anything at all uses it.
+    pub fn is_used(&self) -> bool {
+        !self.uses.is_empty() || !self.holders.is_empty()
+    }
+}
+
+/// Reads disks of one machine; what is common to all of them is read once.
+#[derive(Debug)]
+pub struct Survey {
+    root: Root,
+    users: Users,
+    depth: Depth,
+}
+
+impl Survey {
+    /// Of the machine below `root`.
+    pub fn new(root: Root, depth: Depth) -> Survey {
+        // A tree of files has no devices that could be asked.
+        let depth = if root.is_machine() { depth } else { Depth::Files };
+        Survey { users: Users::read(&root), root, depth }
+    }
+
+    /// Names of all disks, and of NVMe generic nodes that have no block device.
+    pub fn names(&self) -> Vec<String> {
+        let mut all = names(&self.root.path("/sys/block"));
+        // `nvme0c1n1` is one path of a multipath namespace, not a disk.
+        all.retain(|name| !is_nvme_path(name));
+        let generic = names(&self.root.path("/sys/class/nvme-generic"));
+        let lonely = |name: &String| {
+            let block = name.strip_prefix("ng").map(|rest| format!("nvme{rest}"));
+            block.is_some_and(|block| !all.contains(&block))
+        };
+        let lonely: Vec<String> = generic.into_iter().filter(lonely).collect();
+        all.extend(lonely);
+        all.sort_by_cached_key(|name| natural(name));
+        all
+    }
+
+    /// Every disk. Devices are asked side by side, as each takes its time.
+    pub fn disks(&self) -> Vec<Disk> {
+        let names = self.names();
+        let threads = if self.depth == Depth::Full { 16 } else { 1 };
+        let share = names.len().div_ceil(threads).max(1);
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = names
+                .chunks(share)
+                .map(|names| {
+                    let one = move || names.iter().filter_map(|name| self.disk(name)).collect();
+                    scope.spawn(one)
+                })
+                .collect();
+            parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|_| Vec::new())).collect()
+        })
+    }
+
+    /// One disk by the kernel's name; `None` where there is none.
+    pub fn disk(&self, name: &str) -> Option<Disk> {
+        let block = self.root.path("/sys/block").join(name).canonicalize().ok();
+        let sysfs = match block {
+            Some(path) => path,
+            None => self.root.path("/sys/class/nvme-generic").join(name).canonicalize().ok()?,
+        };
+        let bus = Bus::of(name, &sysfs);
+        let partitions = usage::partitions(&sysfs);
+        let controllers =
+            if bus == Bus::Nvme { identity::nvme_controllers(&sysfs) } else { Vec::new() };
+        let way = controllers.first().unwrap_or(&sysfs);
+        let device = usage::device(&sysfs).filter(|_| !name.starts_with("ng"));
+        let mut places: Vec<PathBuf> = controllers.clone();
+        places.push(sysfs.join("device"));
+        let mut disk = Disk {
+            name: name.to_owned(),
+            device,
+            identity: Identity::of(bus, &sysfs),
+            generic: identity::generic(&self.root, name),
+            nsid: number(&sysfs.join("nsid")),
+            capacity: number(&sysfs.join("size")).unwrap_or(0).saturating_mul(512),
+            read_only: number(&sysfs.join("ro")) == Some(1),
+            removable: number(&sysfs.join("removable")) == Some(1),
+            queue: Queue::of(&sysfs),
+            device_depth: identity::queue_depth(&sysfs),
+            numa_node: numa_node(way),
+            pcie: pcie::path_to(way),
+            cable: identity::cable(&sysfs),
+            holders: usage::holders(&sysfs, &partitions),
+            members: names(&sysfs.join("slaves")),
+            uses: self.users.of(&sysfs),
+            signatures: device.and_then(|device| signature::by_udev(&self.root, device)),
+            health: Health {
+                temperature: health::temperature(places.iter().map(PathBuf::as_path)),
+                smart: None,
+                scsi_errors: health::scsi_errors(&sysfs),
+            },
+            format: None,
+            missing: Vec::new(),
+            partitions,
+            bus,
+            sysfs,
+        };
+        if self.depth == Depth::Full {
+            ask(&mut disk);
+        }
+        Some(disk)
+    }
+}
+
+/// Asks the device itself for what sysfs does not have.
+fn ask(disk: &mut Disk) {
+    if disk.signatures.is_none() && disk.capacity > 0 && disk.device.is_some() {
+        match signature::on_device(&disk.node(), disk.queue.logical as usize) {
+            Ok(found) => disk.signatures = Some(found.into_iter().map(str::to_owned).collect()),
+            Err(error) if matches!(error.errno, libc::EACCES | libc::EPERM) => {
+                disk.missing.push("what lies on it");
+            }
+            // Asleep, without a medium, broken: not told.
+            Err(_) => {}
+        }
+    }
+}
+
+/// `numa_node` of the nearest directory above that has one; −1 means none.
+fn numa_node(sysfs: &std::path::Path) -> Option<u64> {
+    let text = sysfs.ancestors().find_map(|path| crate::root::text(&path.join("numa_node")))?;
+    text.parse().ok()
+}
+
+/// `nvme0c1n1`.
+fn is_nvme_path(name: &str) -> bool {
+    name.strip_prefix("nvme").is_some_and(|rest| rest.contains('c'))
+}
+
+/// A key that sorts `sdb` before `sdaa` and `nvme2n1` before `nvme10n1`.
+fn natural(name: &str) -> (String, usize, Vec<u64>, String) {
+    let head: String = name.chars().take_while(|c| !c.is_ascii_digit()).collect();
+    let numbers =
+        name.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+    let family = if head.starts_with("sd") || head.starts_with("vd") {
+        head[..2].to_owned()
+    } else {
+        head.clone()
+    };
+    (family, head.len(), numbers, name.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! PCI Express: the links between a device and the root complex, what they could be and what they
+//! are.
+//!
+//! From sysfs (Linux 4.13: Documentation/ABI/testing/sysfs-bus-pci): `current_link_speed`,
+//! `current_link_width`, `max_link_speed`, `max_link_width` of each function. A link has a function
+//! at either end, so what it can be is the lesser of two maxima.
+
+use std::path::{Component, Path};
+
+use crate::root::{number, text};
+
+/// One end's idea of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Speed {
+    /// Tenths of gigatransfers a second and lane: 25, 50, 80, 160, 320, 640.
+    pub tenths: u32,
+    /// Lanes.
+    pub width: u32,
+}
+
+impl Speed {
+    /// Bytes a second in one direction after line coding: 8b/10b up to 5 GT/s, 128b/130b up to
+    /// 32 GT/s, 242 of each flit's 256 bytes from 64 GT/s on (PCI Express Base 6.0, 4.2). Headers of
+    /// packets take more: about 10 % with payloads of 256 bytes.
+    pub fn bytes(self) -> u64 {
+        let bits = u128::from(self.tenths) * 100_000_000 * u128::from(self.width);
+        let (good, all) = match self.tenths {
+            0..=50 => (8, 10),
+            51..=320 => (128, 130),
+            _ => (242, 256),
+        };
+        (bits * good / all / 8) as u64
+    }
+
+    /// The generation with this speed: 1 to 7; `None` for a speed of none.
+    pub fn generation(self) -> Option<u32> {
+        [25, 50, 80, 160, 320, 640, 1280]
+            .iter()
+            .position(|t| *t == self.tenths)
+            .map(|n| n as u32 + 1)
+    }
+
+    fn of(function: &Path, which: &str) -> Option<Speed> {
+        let tenths = parse_speed(&text(&function.join(format!("{which}_link_speed")))?)?;
+        let width = number(&function.join(format!("{which}_link_width")))?;
+        let width = u32::try_from(width).ok().filter(|width| *width > 0 && *width < 255)?;
+        Some(Speed { tenths, width })
+    }
+}
+
+/// `8 GT/s x4`.
+impl std::fmt::Display for Speed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.tenths % 10 {
+            0 => write!(f, "{} GT/s x{}", self.tenths / 10, self.width),
+            rest => write!(f, "{}.{rest} GT/s x{}", self.tenths / 10, self.width),
+        }
+    }
+}
+
+/// `8.0 GT/s PCIe`, `2.5 GT/s`; `None` for `Unknown`.
+fn parse_speed(text: &str) -> Option<u32> {
+    let word = text.split_whitespace().next()?;
+    let (whole, rest) = word.split_once('.').unwrap_or((word, "0"));
+    let tenth: u32 = rest.chars().next()?.to_digit(10)?;
+    whole.parse::<u32>().ok()?.checked_mul(10)?.checked_add(tenth).filter(|tenths| *tenths > 0)
+}
+
+/// One function on the way, and the link above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// `0000:01:00.0`.
+    pub address: String,
+    /// Class code: 0x010802 is an NVMe controller, 0x0604xx a bridge.
+    pub class: u32,
+    /// Vendor and device identifiers.
+    pub id: (u32, u32),
+    /// Its driver.
+    pub driver: Option<String>,
+    /// The link above it as it is. `None` for what is on no link (integrated into the root complex,
+    /// virtual).
+    pub now: Option<Speed>,
+    /// The best that this function could.
+    pub own_best: Option<Speed>,
+    /// The best that the port above it could: `None` at a root port's or where nothing is above.
+    pub port_best: Option<Speed>,
+}
+
+impl Function {
+    fn at(path: &Path, above: Option<&Function>) -> Option<Function> {
+        let hex = |name: &str| {
+            let word = text(&path.join(name))?;
+            u32::from_str_radix(word.strip_prefix("0x").unwrap_or(&word), 16).ok()
+        };
+        let link = std::fs::canonicalize(path.join("driver")).ok();
+        Some(Function {
+            address: path.file_name()?.to_str()?.to_owned(),
+            class: hex("class").unwrap_or_default(),
+            id: (hex("vendor").unwrap_or_default(), hex("device").unwrap_or_default()),
+            driver: link.and_then(|link| Some(link.file_name()?.to_str()?.to_owned())),
+            now: Speed::of(path, "current"),
+            own_best: Speed::of(path, "max"),
+            port_best: above.and_then(|above| above.own_best),
+        })
+    }
+
+    /// Whether it passes on to others.
+    pub fn is_bridge(&self) -> bool {
+        self.class >> 8 == 0x0604
+    }
+
+    /// What the link above could be: the lesser of what both ends can.
+    pub fn link_best(&self) -> Option<Speed> {
+        let own = self.own_best?;
+        Some(match self.port_best {
+            Some(port) => {
+                Speed { tenths: own.tenths.min(port.tenths), width: own.width.min(port.width) }
+            }
+            None => own,
+        })
+    }
+}
+
+/// Whether a path component is a PCI address: domain of 4 or more digits, bus, device, function.
+fn is_address(name: &str) -> bool {
+    let hex = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut parts = name.split(':');
+    let (Some(domain), Some(bus), Some(rest), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let device = rest.split_once('.');
+    domain.len() >= 4
+        && hex(domain)
+        && bus.len() == 2
+        && hex(bus)
+        && device.is_some_and(|(d, f)| d.len() == 2 && hex(d) && f.len() == 1 && hex(f))
+}
+
+/// The functions on the way from the root complex to a device, by its resolved sysfs directory:
+/// root port, switch ports, endpoint. Empty for what is on no PCI bus.
+///
+/// The link of a root port's own is inside the root complex, so [`Function::now`] of the first is
+/// the link *below* it, seen from above, where it is a port; it bounds nothing by itself.
+pub fn path_to(sysfs: &Path) -> Vec<Function> {
+    let mut here = std::path::PathBuf::new();
+    let mut found: Vec<Function> = Vec::new();
+    for part in sysfs.components() {
+        here.push(part);
+        let Component::Normal(name) = part else { continue };
+        if name.to_str().is_some_and(is_address)
+            && let Some(function) = Function::at(&here, found.last().filter(|f| f.is_bridge()))
+        {
+            found.push(function);
+        }
+    }
+    found
+}
+
+/// The links on the way, from the root complex down: of every function below another. The link
+/// that a root port's attributes tell is the one to the function below it.
+pub fn links(path: &[Function]) -> impl Iterator<Item = &Function> {
+    let first_is_port = path.first().is_some_and(Function::is_bridge);
+    path.iter().skip(usize::from(first_is_port)).filter(|function| function.now.is_some())
+}
+
+/// The least of the links on the way, bytes a second.
+pub fn bottleneck(path: &[Function]) -> Option<u64> {
+    links(path).filter_map(|function| Some(function.now?.bytes())).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_as_the_kernel_prints_them() {
+        assert_eq!(parse_speed("8.0 GT/s PCIe"), Some(80));
+        assert_eq!(parse_speed("2.5 GT/s"), Some(25));
+        assert_eq!(parse_speed("16 GT/s"), Some(160));
+        for none in ["Unknown", "Unknown speed", "", "0.0 GT/s", "x"] {
+            assert_eq!(parse_speed(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn bandwidth_after_coding() {
+        let bytes = |tenths, width| Speed { tenths, width }.bytes();
+        assert_eq!(bytes(25, 1), 250_000_000);
+        assert_eq!(bytes(50, 4), 2_000_000_000);
+        assert_eq!(bytes(80, 4), 3_938_461_538);
+        assert_eq!(bytes(160, 4), 7_876_923_076);
+        assert_eq!(bytes(320, 4), 15_753_846_153);
+        assert_eq!(bytes(640, 4), 30_250_000_000);
+        assert_eq!(Speed { tenths: 160, width: 4 }.generation(), Some(4));
+        assert_eq!(Speed { tenths: 25, width: 1 }.to_string(), "2.5 GT/s x1");
+    }
+
+    #[test]
+    fn addresses() {
+        for good in ["0000:01:00.0", "10000:e1:1f.7", "abcd:00:0a.3"] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in ["pci0000:00", "0000:00", "0:0:0:0", "host0", "nvme0n1", "0000:01:00", "1:2:3.4"]
+        {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+}
