@@ -1,5 +1,5 @@
 //! What fiord has beside fio's command line: `fiord options`, `fiord sweep`, `fiord skew`,
-//! `fiord zones`, `fiord suite`.
+//! `fiord zones`, `fiord suite`, `fiord devices`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
@@ -14,7 +14,7 @@ use fiord_sys::terminal;
 use crate::exit::Exit;
 use crate::{sink, skew};
 
-const NAMES: [&str; 5] = ["options", "sweep", "skew", "zones", "suite"];
+const NAMES: [&str; 6] = ["options", "sweep", "skew", "zones", "suite", "devices"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -39,6 +39,8 @@ enum Command {
     Zones(fiord_zones::Args),
     /// Run a suite: a set of runs on a device that answers one question.
     Suite(fiord_suite::Args),
+    /// Show disks: what they are, how they are attached, how they fare, who uses them.
+    Devices(fiord_devices::Args),
 }
 
 /// Runs a subcommand; `None` when the arguments are none.
@@ -58,13 +60,10 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Sweep(args) }) => return Some(sweep(&args)),
         Ok(Line { command: Command::Suite(args) }) => return Some(suite(&args)),
         Ok(Line { command: Command::Zones(args) }) => return Some(zones(&args)),
-        Ok(Line { command: Command::Skew(asked) }) => match asked.report() {
-            Ok(text) => text,
-            Err(wrong) => {
-                sink::complain(&wrong);
-                return Some(Exit::Failure);
-            }
-        },
+        Ok(Line { command: Command::Skew(asked) }) => return Some(answer(asked.report())),
+        Ok(Line { command: Command::Devices(args) }) => {
+            return Some(answer(fiord_devices::show(&args)));
+        }
         Err(error) if error.use_stderr() => {
             eprint!("{error}");
             return Some(Exit::Failure);
@@ -72,6 +71,17 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Err(help) => help.to_string(),
     };
     Some(sink::print(&text))
+}
+
+/// Prints what was found out, or complains of what is wrong.
+fn answer(found: Result<String, String>) -> Exit {
+    match found {
+        Ok(text) => sink::print(&text),
+        Err(wrong) => {
+            sink::complain(&wrong);
+            Exit::Failure
+        }
+    }
 }
 
 /// `fiord sweep`: this very program runs the points.

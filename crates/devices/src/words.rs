@@ -1,0 +1,159 @@
+//! Sizes, links, caches and users in words.
+
+use fiord_sys::survey::pcie::{self, Function, Speed};
+use fiord_sys::survey::{Disk, SharedLink};
+use fiord_sys::thread;
+
+/// Bytes with a decimal unit and three digits, as makers of drives count: `1.92 TB`.
+pub fn decimal(bytes: u128) -> String {
+    scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+}
+
+/// Bytes with a binary unit: `128 KiB`.
+pub fn binary(bytes: u64) -> String {
+    scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+}
+
+fn scaled(value: f64, base: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut unit = 0;
+    // 999.5 would be printed as 1000.
+    while value >= base - 0.5 && unit + 1 < units.len() {
+        value /= base;
+        unit += 1;
+    }
+    let digits = match value {
+        v if unit == 0 || v.fract() == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {}", units[unit])
+}
+
+/// `4096`, or with a larger physical block `512/4096`.
+pub fn blocks(disk: &Disk) -> String {
+    let (logical, physical) = (disk.queue.logical, disk.queue.physical);
+    if logical == physical { logical.to_string() } else { format!("{logical}/{physical}") }
+}
+
+/// `Gen4 x4`.
+pub fn speed(speed: Speed) -> String {
+    match speed.generation() {
+        Some(generation) => format!("Gen{generation} x{}", speed.width),
+        None => speed.to_string(),
+    }
+}
+
+/// A link as it is, and its best where that is more: `Gen4 x2 of x4`, `Gen3 x4 of Gen4 x4`.
+pub fn link(function: &Function) -> Option<String> {
+    let now = function.now?;
+    Some(match function.own_best {
+        Some(best) if best.tenths != now.tenths => format!("{} of {}", speed(now), speed(best)),
+        Some(best) if best.width != now.width => format!("{} of x{}", speed(now), best.width),
+        _ => speed(now),
+    })
+}
+
+/// The link of the disk's own controller.
+pub fn own_link(disk: &Disk) -> Option<String> {
+    pcie::links(&disk.pcie).last().and_then(link)
+}
+
+/// `3.0:1`.
+pub fn ratio(link: &SharedLink) -> String {
+    format!("{:.1}:1", link.ratio())
+}
+
+/// The most oversubscribed link above a disk.
+pub fn narrowest<'a>(disk: &Disk, links: &'a [SharedLink]) -> Option<&'a SharedLink> {
+    let above = links.iter().filter(|link| link.disks.contains(&disk.name));
+    above.max_by(|a, b| a.ratio().total_cmp(&b.ratio()))
+}
+
+/// Whether writes may wait in a volatile cache, in a word or two.
+pub fn cache(disk: &Disk) -> Option<&'static str> {
+    Some(match disk.queue.write_cache.as_deref()? {
+        "write back" => "back",
+        "write through" => "through",
+        _ => "?",
+    })
+}
+
+/// Commands it takes: of each hardware queue, and how many of those.
+pub fn depth(disk: &Disk) -> Option<String> {
+    let depth = disk.device_depth.or(disk.queue.nr_requests)?;
+    Some(match disk.queue.hardware_queues {
+        0 | 1 => depth.to_string(),
+        queues => format!("{queues}x{depth}"),
+    })
+}
+
+/// The zone model in a word; `None` for what has no zones.
+pub fn zones(disk: &Disk) -> Option<&'static str> {
+    Some(disk.queue.zones.as_ref()?.model.word())
+}
+
+/// Who uses it, shortly: mount points and holders.
+pub fn used(disk: &Disk) -> Option<String> {
+    use fiord_sys::mount::Use;
+    let mut words: Vec<String> = Vec::new();
+    for one in &disk.uses {
+        words.push(match one {
+            Use::Mounted { point, .. } => point.display().to_string(),
+            Use::Swap { .. } => "swap".into(),
+        });
+    }
+    let uses_of_holders = !words.is_empty();
+    words.extend(disk.holders.iter().filter(|_| !uses_of_holders).cloned());
+    if words.is_empty() {
+        match (disk.partitions.len(), disk.signatures.as_deref()) {
+            (0, Some([first, ..])) => words.push(format!("({first})")),
+            (0, _) => {}
+            (1, _) => words.push("(1 partition)".into()),
+            (n, _) => words.push(format!("({n} partitions)")),
+        }
+    }
+    let more = words.len().saturating_sub(2);
+    words.truncate(2);
+    if more > 0 {
+        words.push(format!("+{more}"));
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// What root would see of these disks and others do not.
+pub fn missing(disks: &[Disk]) -> Vec<&'static str> {
+    let mut all: Vec<&'static str> = Vec::new();
+    for what in disks.iter().flat_map(|disk| &disk.missing) {
+        if !all.contains(what) {
+            all.push(what);
+        }
+    }
+    all
+}
+
+/// A line that says so, or nothing.
+pub fn missing_line(disks: &[Disk]) -> String {
+    match missing(disks).as_slice() {
+        [] => String::new(),
+        all if thread::user() == 0 => {
+            format!("\nthis container or kernel does not let it be read: {}\n", all.join(", "))
+        }
+        all => format!("\nroot would add: {}\n", all.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(decimal(1_000_204_886_016), "1.00 TB");
+        assert_eq!(decimal(15_360_950_534_144), "15.4 TB");
+        assert_eq!(decimal(999_999_999_999), "1.00 TB");
+        assert_eq!(decimal(0), "0 B");
+        assert_eq!(binary(131_072), "128 KiB");
+        assert_eq!(binary(1_310_720), "1.25 MiB");
+    }
+}
