@@ -10,6 +10,7 @@
 //! | zones: reports, resets, limits | [`zone`] |
 //! | SCSI commands, sense data, the generic driver | [`scsi`] |
 //! | is this device mounted | [`mount`] |
+//! | what is this NVMe namespace, and what does its status mean | [`nvme`] |
 //! | what did the disk do while we ran | [`diskstats`] |
 //! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
 //! | nice, I/O priority, name, user and group of this thread | [`thread`] |
@@ -47,6 +48,7 @@ pub mod mapping;
 pub mod memory;
 pub mod mount;
 pub mod numa;
+pub mod nvme;
 pub mod process;
 pub mod random_fill;
 pub mod root;

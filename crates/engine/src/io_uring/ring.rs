@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::abi::*;
+use super::entry::{Completion, Submission};
 use crate::error::last_errno;
 
 /// What the ring is to be like.
@@ -59,10 +60,10 @@ impl Drop for Mapping {
     }
 }
 
-/// The rings. One thread uses them: the one that made them.
+/// The rings, with entries of these kinds. One thread uses them: the one that made them.
 #[derive(Debug)]
-pub struct Ring {
-    sqes: *mut Sqe,
+pub struct Ring<S = Sqe, C = Cqe> {
+    sqes: *mut S,
     sq_mask: u32,
     /// Our tail: entries before it are filled in.
     sq_tail: u32,
@@ -70,7 +71,7 @@ pub struct Ring {
     sq_sent: u32,
     k_sq_tail: *const AtomicU32,
     k_sq_flags: *const AtomicU32,
-    cqes: *const Cqe,
+    cqes: *const C,
     cq_mask: u32,
     cq_head: u32,
     k_cq_head: *const AtomicU32,
@@ -87,9 +88,9 @@ pub struct Ring {
 
 // SAFETY: the pointers are into mappings that the value owns. (A ring that was made for a single
 // issuer answers `EEXIST` to calls by another thread, which is an error, not a hazard.)
-unsafe impl Send for Ring {}
+unsafe impl<S, C> Send for Ring<S, C> {}
 
-impl Ring {
+impl<S: Submission, C: Completion> Ring<S, C> {
     /// Sets up rings with everything that this kernel has to make them cheap.
     pub fn new(wish: Wish) -> Result<Self, i32> {
         Self::with_flags(wish, if wish.sqpoll { SQPOLL_STEPS } else { STEPS })
@@ -97,14 +98,14 @@ impl Ring {
 
     /// Sets up rings with the first of these sets of flags that the kernel takes.
     fn with_flags(wish: Wish, steps: &[u32]) -> Result<Self, i32> {
-        let (fd, params) = set_up(wish, steps)?;
+        let (fd, params) = set_up(wish, S::SETUP | C::SETUP, steps)?;
         let raw = fd.as_raw_fd();
         let sq_len = params.sq_off.array as usize + params.sq_entries as usize * 4;
-        let cq_len = params.cq_off.cqes as usize + params.cq_entries as usize * size_of::<Cqe>();
+        let cq_len = params.cq_off.cqes as usize + params.cq_entries as usize * size_of::<C>();
         let single = params.features & FEAT_SINGLE_MMAP != 0;
         let sq_map =
             Mapping::new(raw, OFF_SQ_RING, if single { sq_len.max(cq_len) } else { sq_len })?;
-        let sqe_map = Mapping::new(raw, OFF_SQES, params.sq_entries as usize * size_of::<Sqe>())?;
+        let sqe_map = Mapping::new(raw, OFF_SQES, params.sq_entries as usize * size_of::<S>())?;
         let mut maps = vec![sq_map, sqe_map];
         if !single {
             maps.push(Mapping::new(raw, OFF_CQ_RING, cq_len)?);
@@ -123,7 +124,7 @@ impl Ring {
             sq_sent: 0,
             k_sq_tail: sq.at::<AtomicU32>(params.sq_off.tail),
             k_sq_flags: sq.at::<AtomicU32>(params.sq_off.flags),
-            cqes: cq.at::<Cqe>(params.cq_off.cqes),
+            cqes: cq.at::<C>(params.cq_off.cqes),
             cq_mask: params.cq_entries - 1,
             cq_head: 0,
             k_cq_head: cq.at::<AtomicU32>(params.cq_off.head),
@@ -184,7 +185,7 @@ impl Ring {
 
     /// Adds an entry. There must be room: fewer than `entries` ops queued or in flight.
     #[inline(always)]
-    pub fn push(&mut self, sqe: Sqe) {
+    pub fn push(&mut self, sqe: S) {
         // SAFETY: the masked index is within the array, and the kernel no longer reads the entry:
         // it was consumed before its op completed, and fewer ops than entries are under way.
         unsafe { self.sqes.add((self.sq_tail & self.sq_mask) as usize).write(sqe) };
@@ -300,7 +301,7 @@ impl Ring {
 
     /// Takes up to `max` completions.
     #[inline(always)]
-    pub fn take(&mut self, max: u32, mut each: impl FnMut(Cqe)) -> u32 {
+    pub fn take(&mut self, max: u32, mut each: impl FnMut(C)) -> u32 {
         // SAFETY: points into the mapped ring.
         let tail = unsafe { &*self.k_cq_tail }.load(Ordering::Acquire);
         let count = tail.wrapping_sub(self.cq_head).min(max);
@@ -339,7 +340,7 @@ impl Operations {
     }
 }
 
-impl Drop for Ring {
+impl<S, C> Drop for Ring<S, C> {
     fn drop(&mut self) {
         if self.enter_flags & ENTER_REGISTERED_RING != 0 {
             let mut update = RsrcUpdate { offset: self.enter_fd as u32, resv: 0, data: 0 };
@@ -369,8 +370,8 @@ const SQPOLL_STEPS: &[u32] =
     &[SETUP_SINGLE_ISSUER | SETUP_SUBMIT_ALL | SETUP_NO_SQARRAY, SETUP_SUBMIT_ALL, 0];
 
 /// `io_uring_setup(2)` with the first set of flags that this kernel takes.
-fn set_up(wish: Wish, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
-    let mut base = SETUP_CLAMP | SETUP_CQSIZE;
+fn set_up(wish: Wish, entries_kind: u32, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
+    let mut base = SETUP_CLAMP | SETUP_CQSIZE | entries_kind;
     if wish.iopoll {
         base |= SETUP_IOPOLL;
     }

@@ -1,0 +1,162 @@
+//! Identify commands through the kernel's ioctls (`linux/nvme_ioctl.h`).
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use super::Status;
+use crate::Error;
+
+/// Bytes of every Identify data structure (Base 5.17).
+pub const IDENTIFY_BYTES: usize = 4096;
+
+/// What a controller returns to Identify.
+pub type IdentifyData = [u8; IDENTIFY_BYTES];
+
+/// `_IO('N', 0x40)`.
+const NVME_IOCTL_ID: u32 = 0x4e40;
+/// `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
+const NVME_IOCTL_ADMIN_CMD: u32 = 0xc048_4e41;
+
+/// Opcode of Identify (Base, figure "Opcodes for Admin Commands").
+const IDENTIFY: u8 = 0x06;
+
+/// What is to be identified: the CNS field and what goes with it (Base 5.17.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// CNS 00h: the namespace, as the NVM command set has it.
+    Namespace,
+    /// CNS 01h: the controller.
+    Controller,
+    /// CNS 03h: the list of the namespace's identifiers.
+    Descriptors,
+    /// CNS 05h: the namespace, as a command set (by its CSI) has it.
+    NamespaceOf(u8),
+    /// CNS 06h: the controller, as a command set has it.
+    ControllerOf(u8),
+}
+
+impl Subject {
+    /// CNS, CSI, and whether it is about one namespace.
+    const fn fields(self) -> (u32, u8, bool) {
+        match self {
+            Subject::Namespace => (0x00, 0, true),
+            Subject::Controller => (0x01, 0, false),
+            Subject::Descriptors => (0x03, 0, true),
+            Subject::NamespaceOf(csi) => (0x05, csi, true),
+            Subject::ControllerOf(csi) => (0x06, csi, false),
+        }
+    }
+}
+
+/// Why an admin command did not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// By the kernel.
+    Kernel(Error),
+    /// By the controller.
+    Controller(Status),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::Kernel(error) => error.fmt(f),
+            Refused::Controller(status) => write!(f, "Identify: {status}"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct PassthruCmd {
+    opcode: u8,
+    flags: u8,
+    rsvd1: u16,
+    nsid: u32,
+    cdw2: u32,
+    cdw3: u32,
+    metadata: u64,
+    addr: u64,
+    metadata_len: u32,
+    data_len: u32,
+    cdw10: u32,
+    cdw11: u32,
+    cdw12: u32,
+    cdw13: u32,
+    cdw14: u32,
+    cdw15: u32,
+    timeout_ms: u32,
+    result: u32,
+}
+
+const _: () = assert!(size_of::<PassthruCmd>() == 72);
+
+/// The identifier of the namespace behind an open namespace node (`NVME_IOCTL_ID`).
+///
+/// # Errors
+/// `ENOTTY` for what is no NVMe namespace.
+pub fn namespace_id(node: impl AsFd) -> Result<u32, Error> {
+    // SAFETY: the request takes no argument.
+    let id = unsafe { libc::ioctl(node.as_fd().as_raw_fd(), NVME_IOCTL_ID as libc::Ioctl) };
+    if id <= 0 { Err(Error::last("ioctl NVME_IOCTL_ID")) } else { Ok(id as u32) }
+}
+
+/// Sends Identify.
+///
+/// # Errors
+/// `EACCES` without `CAP_SYS_ADMIN` before Linux 6.2; the controller's status where it does not know
+/// the data structure.
+pub fn identify(
+    node: impl AsFd,
+    nsid: u32,
+    subject: Subject,
+) -> Result<Box<IdentifyData>, Refused> {
+    let mut data = Box::new([0u8; IDENTIFY_BYTES]);
+    let (cns, csi, of_namespace) = subject.fields();
+    let mut command = PassthruCmd {
+        opcode: IDENTIFY,
+        nsid: if of_namespace { nsid } else { 0 },
+        addr: data.as_mut_ptr() as u64,
+        data_len: IDENTIFY_BYTES as u32,
+        cdw10: cns,
+        cdw11: u32::from(csi) << 24,
+        ..Default::default()
+    };
+    let fd = node.as_fd().as_raw_fd();
+    // SAFETY: `command` is the structure of this request, and `addr` is a buffer of `data_len`
+    // bytes; both outlive the call.
+    let ret = unsafe {
+        libc::ioctl(fd, NVME_IOCTL_ADMIN_CMD as libc::Ioctl, std::ptr::from_mut(&mut command))
+    };
+    match ret {
+        0 => Ok(data),
+        status @ 1.. => Err(Refused::Controller(Status(status as u16))),
+        _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_ADMIN_CMD"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_no_namespace() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        assert_eq!(namespace_id(&file).unwrap_err().errno, libc::ENOTTY);
+        let Refused::Kernel(error) = identify(&file, 1, Subject::Namespace).unwrap_err() else {
+            panic!("a controller behind a file");
+        };
+        assert_eq!(error.errno, libc::ENOTTY);
+    }
+
+    #[test]
+    fn subjects_as_in_the_base_specification() {
+        assert_eq!(Subject::Namespace.fields(), (0, 0, true));
+        assert_eq!(Subject::Controller.fields(), (1, 0, false));
+        assert_eq!(Subject::Descriptors.fields(), (3, 0, true));
+        assert_eq!(Subject::NamespaceOf(2).fields(), (5, 2, true));
+        assert_eq!(Subject::ControllerOf(0).fields(), (6, 0, false));
+    }
+}

@@ -1,0 +1,153 @@
+//! What stands behind a namespace's generic character device, `/dev/ngXnY`.
+
+use std::path::{Path, PathBuf};
+
+use super::admin::{self, Refused, Subject};
+use super::identify::{CommandLimits, CommandSet, Controller, Namespace, Zoned};
+use crate::file::{self, Kind, Open};
+use crate::{Error, block};
+
+/// A namespace with its controller: all that Identify and the driver say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The namespace's identifier.
+    pub nsid: u32,
+    /// Its command set.
+    pub command_set: CommandSet,
+    /// Its controller.
+    pub controller: Controller,
+    /// Its format and size.
+    pub namespace: Namespace,
+    /// Limits of commands that move no data.
+    pub limits: CommandLimits,
+    /// Its zones, where it has any.
+    pub zoned: Option<Zoned>,
+    /// What the driver makes of it.
+    pub driver: Option<DriverLimits>,
+}
+
+/// Limits of the kernel's driver on one command, from the queue of the namespace's block device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DriverLimits {
+    /// `max_hw_sectors_kb` in bytes: MDTS with the controller's own page size, and the driver's.
+    pub max_transfer: u64,
+    /// `max_segments`: stretches of memory that are not neighbours.
+    pub max_segments: u32,
+}
+
+/// The kernel's name of a namespace's generic character device (`ng0n1`); `None` for any other
+/// character device.
+pub fn generic_name(device: file::Device) -> Option<String> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    let name = path.file_name()?.to_str()?;
+    is_generic(name).then(|| name.to_owned())
+}
+
+/// `ng<controller or subsystem>n<namespace>`.
+fn is_generic(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let parts = name.strip_prefix("ng").and_then(|rest| rest.split_once('n'));
+    parts.is_some_and(|(controller, namespace)| number(controller) && number(namespace))
+}
+
+/// The block device of the same namespace: its name and number. A zoned namespace that the kernel
+/// makes no block device of has none.
+pub fn block_sibling(device: file::Device) -> Option<(String, file::Device)> {
+    let name = generic_name(device)?;
+    let name = format!("nvme{}", name.strip_prefix("ng")?);
+    let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
+    Some((name, file::Device::parse(&number)?))
+}
+
+/// The generic character device of a namespace's block device (`/dev/ng0n1` for `/dev/nvme0n1`),
+/// if there is one: Linux 5.13.
+pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
+    let name = block::name(device)?;
+    let generic = format!("ng{}", name.strip_prefix("nvme")?);
+    let found =
+        is_generic(&generic) && Path::new("/sys/class/nvme-generic").join(&generic).exists();
+    found.then(|| Path::new("/dev").join(generic))
+}
+
+/// Asks a namespace and its controller what they are.
+///
+/// # Errors
+/// When the node cannot be opened, is no NVMe namespace, or refuses to be identified.
+pub fn inspect(path: &Path) -> Result<Device, Refused> {
+    let node = file::facts(path).map_err(Refused::Kernel)?;
+    if node.kind != Kind::Char {
+        return Err(Refused::Kernel(Error::new("identify", libc::ENOTTY).at(path)));
+    }
+    let fd = Open::read_only().open(path).map_err(Refused::Kernel)?;
+    let at = |error: Error| Refused::Kernel(error.at(path));
+    let nsid = admin::namespace_id(&fd).map_err(at)?;
+    let ask = |subject| admin::identify(&fd, nsid, subject);
+    let controller = Controller::parse(&*ask(Subject::Controller)?);
+    // Controllers before NVMe 1.3 have no descriptors, those before 2.0 no command sets.
+    let command_set =
+        ask(Subject::Descriptors).map_or(CommandSet::Nvm, |d| CommandSet::in_descriptors(&d));
+    let mut namespace = Namespace::parse(&*ask(Subject::Namespace)?);
+    if namespace.protection.is_some()
+        && controller.extended_lba_formats
+        && let Ok(formats) = ask(Subject::NamespaceOf(0))
+    {
+        namespace = namespace.with_guard(&formats);
+    }
+    let limits = ask(Subject::ControllerOf(0))
+        .map_or(CommandLimits::default(), |d| CommandLimits::parse(&d));
+    let zoned = match command_set {
+        CommandSet::Zoned => {
+            let zoned = Zoned::parse(&*ask(Subject::NamespaceOf(2))?, namespace.format_index);
+            Some(match ask(Subject::ControllerOf(2)) {
+                Ok(data) => zoned.with_controller(&data),
+                Err(_) => zoned,
+            })
+        }
+        _ => None,
+    };
+    let driver = node.node.and_then(block_sibling).and_then(|(_, number)| driver_limits(number));
+    Ok(Device { nsid, command_set, controller, namespace, limits, zoned, driver })
+}
+
+fn driver_limits(device: file::Device) -> Option<DriverLimits> {
+    Some(DriverLimits {
+        max_transfer: block::queue_number(device, "max_hw_sectors_kb")?.saturating_mul(1024),
+        max_segments: block::queue_number(device, "max_segments")?.try_into().ok()?,
+    })
+}
+
+impl Device {
+    /// The largest data transfer of one command in bytes of data: MDTS and the driver's limit, with
+    /// which kind it is. `None`: neither sets one.
+    pub fn max_transfer(&self) -> Option<(u64, &'static str)> {
+        let controller = self.controller.max_transfer.map(|limit| (limit, "MDTS"));
+        let driver = self.driver.map(|d| (d.max_transfer, "the driver's max_hw_sectors_kb"));
+        // Of two that are equal the controller's is the reason.
+        [controller, driver].into_iter().flatten().min_by_key(|(limit, _)| *limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_generic_devices() {
+        assert!(is_generic("ng0n1") && is_generic("ng12n34"));
+        for other in ["ng0", "ngn1", "ng0n", "nvme0n1", "ng0n1p1", "ng0c1n1", "null"] {
+            assert!(!is_generic(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_namespace_says_so() {
+        let Refused::Kernel(error) = inspect(Path::new("/dev/null")).unwrap_err() else {
+            panic!("a controller behind /dev/null");
+        };
+        assert_eq!(error.errno, libc::ENOTTY);
+        inspect(Path::new("/proc/self/exe")).unwrap_err();
+        assert_eq!(generic_name(file::Device { major: 1, minor: 3 }), None);
+        assert_eq!(block_sibling(file::Device { major: 1, minor: 3 }), None);
+        assert_eq!(generic_sibling(file::Device { major: 1, minor: 3 }), None);
+    }
+}

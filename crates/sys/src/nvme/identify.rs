@@ -1,0 +1,417 @@
+//! Identify data structures as typed values with units.
+
+use super::admin::IdentifyData;
+
+/// Little-endian fields by their byte offset in the data structure.
+fn u16_at(data: &IdentifyData, at: usize) -> u16 {
+    u16::from_le_bytes([data[at], data[at + 1]])
+}
+
+fn u32_at(data: &IdentifyData, at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| data[at + i]))
+}
+
+fn u64_at(data: &IdentifyData, at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| data[at + i]))
+}
+
+fn bit(word: u32, number: u32) -> bool {
+    word >> number & 1 != 0
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']).to_owned()
+}
+
+/// The smallest memory page of a controller (`CAP.MPSMIN`, Base 3.1.3.1) where nothing else is
+/// known. No kernel interface tells it for PCIe; the driver's own limit on a transfer, which is
+/// computed from it, comes beside it in [`super::DriverLimits`].
+pub const LEAST_PAGE: u32 = 4096;
+
+/// A limit as the Identify data have it: 2^n pages, 0 for none. In bytes.
+fn in_pages(exponent: u8, page: u32) -> Option<u64> {
+    (exponent != 0).then(|| u64::from(page).checked_shl(exponent.into()).unwrap_or(u64::MAX))
+}
+
+/// What a command set is good for (CSI, Base figure "Command Set Identifiers").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandSet {
+    /// 00h.
+    Nvm,
+    /// 01h.
+    KeyValue,
+    /// 02h.
+    Zoned,
+    /// Any other.
+    Other(u8),
+}
+
+impl CommandSet {
+    /// By its identifier.
+    pub const fn of(csi: u8) -> Self {
+        match csi {
+            0 => CommandSet::Nvm,
+            1 => CommandSet::KeyValue,
+            2 => CommandSet::Zoned,
+            other => CommandSet::Other(other),
+        }
+    }
+
+    /// From a list of namespace identifiers (CNS 03h, Base figure "Namespace Identification
+    /// Descriptor"): type, length, two reserved bytes, the identifier. Type 04h is the command set;
+    /// lists without one are of controllers that know only the NVM command set.
+    pub fn in_descriptors(data: &IdentifyData) -> Self {
+        const CSI: u8 = 4;
+        let mut at = 0;
+        while at + 4 <= data.len() && data[at + 1] != 0 {
+            let (kind, length) = (data[at], usize::from(data[at + 1]));
+            if kind == CSI {
+                return data.get(at + 4).map_or(CommandSet::Nvm, |csi| CommandSet::of(*csi));
+            }
+            at += 4 + length;
+        }
+        CommandSet::Nvm
+    }
+}
+
+/// The controller (CNS 01h, Base 5.17.2.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Controller {
+    /// SN.
+    pub serial: String,
+    /// MN.
+    pub model: String,
+    /// FR.
+    pub firmware: String,
+    /// VER: major, minor, tertiary.
+    pub version: (u16, u8, u8),
+    /// MDTS: the largest data transfer of a command in bytes; `None`: no limit. With pages of
+    /// [`LEAST_PAGE`].
+    pub max_transfer: Option<u64>,
+    /// CTRATT.MEM: that limit does not count metadata (else it counts interleaved metadata).
+    pub transfer_excludes_metadata: bool,
+    /// CTRATT.ELBAS: extended LBA formats.
+    pub extended_lba_formats: bool,
+    /// CTRATT.FDPS: flexible data placement.
+    pub flexible_placement: bool,
+    /// OACS bit 5: directives (streams, data placement).
+    pub directives: bool,
+    /// ONCS: what optional commands it has.
+    pub optional: Optional,
+    /// VWC bit 0: a volatile write cache.
+    pub volatile_cache: bool,
+    /// AWUN: blocks written atomically in normal operation.
+    pub atomic_blocks: u32,
+    /// AWUPF: blocks written atomically over a power failure.
+    pub atomic_power_fail_blocks: u32,
+}
+
+/// Optional commands of the NVM command set (ONCS, Base 5.17.2.1 bytes 521:520).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Optional {
+    /// Bit 0.
+    pub compare: bool,
+    /// Bit 1.
+    pub write_uncorrectable: bool,
+    /// Bit 2: Dataset Management, by which blocks are deallocated.
+    pub dataset_management: bool,
+    /// Bit 3.
+    pub write_zeroes: bool,
+    /// Bit 7.
+    pub verify: bool,
+    /// Bit 8.
+    pub copy: bool,
+}
+
+impl Controller {
+    /// From the data structure.
+    pub fn parse(data: &IdentifyData) -> Self {
+        let version = u32_at(data, 80);
+        let attributes = u32_at(data, 96);
+        let oncs = u32::from(u16_at(data, 520));
+        Controller {
+            serial: text(&data[4..24]),
+            model: text(&data[24..64]),
+            firmware: text(&data[64..72]),
+            version: ((version >> 16) as u16, (version >> 8) as u8, version as u8),
+            max_transfer: in_pages(data[77], LEAST_PAGE),
+            transfer_excludes_metadata: bit(attributes, 16),
+            extended_lba_formats: bit(attributes, 15),
+            flexible_placement: bit(attributes, 19),
+            directives: bit(u32::from(u16_at(data, 256)), 5),
+            optional: Optional {
+                compare: bit(oncs, 0),
+                write_uncorrectable: bit(oncs, 1),
+                dataset_management: bit(oncs, 2),
+                write_zeroes: bit(oncs, 3),
+                verify: bit(oncs, 7),
+                copy: bit(oncs, 8),
+            },
+            volatile_cache: bit(data[525].into(), 0),
+            atomic_blocks: u32::from(u16_at(data, 526)) + 1,
+            atomic_power_fail_blocks: u32::from(u16_at(data, 528)) + 1,
+        }
+    }
+}
+
+/// Limits of commands that move no data (CNS 06h, CSI 00h; NVM 4.1.5.4). `None`: no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CommandLimits {
+    /// VSL: bytes of a Verify.
+    pub verify: Option<u64>,
+    /// WZSL: bytes of a Write Zeroes.
+    pub write_zeroes: Option<u64>,
+    /// WUSL: bytes of a Write Uncorrectable.
+    pub write_uncorrectable: Option<u64>,
+    /// DMRL: ranges of a Dataset Management.
+    pub deallocate_ranges: Option<u8>,
+    /// DMRSL: blocks of one range.
+    pub deallocate_range_blocks: Option<u32>,
+    /// DMSL: blocks of all ranges together.
+    pub deallocate_blocks: Option<u64>,
+}
+
+impl CommandLimits {
+    /// From the data structure.
+    pub fn parse(data: &IdentifyData) -> Self {
+        CommandLimits {
+            verify: in_pages(data[0], LEAST_PAGE),
+            write_zeroes: in_pages(data[1], LEAST_PAGE),
+            write_uncorrectable: in_pages(data[2], LEAST_PAGE),
+            deallocate_ranges: Some(data[3]).filter(|n| *n != 0),
+            deallocate_range_blocks: Some(u32_at(data, 4)).filter(|n| *n != 0),
+            deallocate_blocks: Some(u64_at(data, 8)).filter(|n| *n != 0),
+        }
+    }
+}
+
+/// One LBA format (NVM 4.1.5.1, figure "LBA Format Data Structure").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LbaFormat {
+    /// LBADS: bytes of data in a block. 0 for a format that is not in use.
+    pub data: u32,
+    /// MS: bytes of metadata that go with a block.
+    pub metadata: u16,
+    /// RP: 0 the best performance … 3 the least.
+    pub relative_performance: u8,
+}
+
+impl LbaFormat {
+    const BYTES: usize = 4;
+
+    fn parse(word: u32) -> Self {
+        // Below 512 bytes (2^9) it is not a format, above 2^31 nothing can hold a block.
+        let shift = word >> 16 & 0xff;
+        LbaFormat {
+            data: if (9..=31).contains(&shift) { 1 << shift } else { 0 },
+            metadata: word as u16,
+            relative_performance: (word >> 24 & 0b11) as u8,
+        }
+    }
+}
+
+/// The guard of protection information (NVM 5.2.1.3; figure "Extended LBA Format Data Structure",
+/// field PIF).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Guard {
+    /// CRC-16; 8 bytes of protection information.
+    #[default]
+    Crc16,
+    /// CRC-32C; 16 bytes.
+    Crc32,
+    /// CRC-64; 16 bytes.
+    Crc64,
+}
+
+impl Guard {
+    /// Bytes of the protection information of a block.
+    pub const fn bytes(self) -> u16 {
+        match self {
+            Guard::Crc16 => 8,
+            Guard::Crc32 | Guard::Crc64 => 16,
+        }
+    }
+}
+
+/// Protection information that a namespace is formatted with (DPS, NVM 4.1.5.1 byte 29).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protection {
+    /// Type 1, 2 or 3.
+    pub kind: u8,
+    /// It is the first bytes of the metadata, not the last.
+    pub first: bool,
+    /// Its guard.
+    pub guard: Guard,
+    /// STS: bits of the storage tag, which shares its field with the reference tag.
+    pub storage_tag_bits: u8,
+}
+
+/// What deallocated blocks read as (DLFEAT bits 2:0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deallocated {
+    /// It is not said.
+    Unsaid,
+    /// All bytes 00h.
+    Zeroes,
+    /// All bytes FFh.
+    Ones,
+}
+
+/// The namespace (CNS 00h, NVM 4.1.5.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespace {
+    /// NSZE: its size in blocks.
+    pub size: u64,
+    /// NCAP: blocks that may be allocated at any time.
+    pub capacity: u64,
+    /// NUSE: blocks that are allocated now.
+    pub used: u64,
+    /// The format that it has (FLBAS).
+    pub format: LbaFormat,
+    /// Index of that format.
+    pub format_index: u8,
+    /// All formats that there are.
+    pub formats: Vec<LbaFormat>,
+    /// FLBAS bit 4: metadata follow the data of each block in one buffer, and do not come in a
+    /// buffer of their own.
+    pub extended: bool,
+    /// Protection information, if it is formatted with any. Its guard is the one of 16 bits until
+    /// [`Namespace::with_guard`] says otherwise.
+    pub protection: Option<Protection>,
+    /// DLFEAT bits 2:0.
+    pub deallocated: Deallocated,
+    /// DLFEAT bit 3: Write Zeroes takes the Deallocate bit.
+    pub zeroes_may_deallocate: bool,
+    /// NSFEAT bit 0.
+    pub thin: bool,
+    /// NPWG: blocks that writes are best multiples of, where it is told.
+    pub preferred_write: Option<u32>,
+    /// NPDG: the same for deallocation.
+    pub preferred_deallocate: Option<u32>,
+    /// NOWS: the optimal size of a write in blocks.
+    pub optimal_write: Option<u32>,
+    /// NOIOB: blocks between boundaries that I/Os had better not cross.
+    pub boundary: Option<u32>,
+    /// NSATTR bit 0: write protected.
+    pub write_protected: bool,
+}
+
+impl Namespace {
+    /// From the data structure.
+    pub fn parse(data: &IdentifyData) -> Self {
+        const FORMATS: usize = 128;
+        let features = u32::from(data[24]);
+        let count = usize::from(data[25]) + 1;
+        let formats: Vec<LbaFormat> = (0..count.min(64))
+            .map(|i| LbaFormat::parse(u32_at(data, FORMATS + i * LbaFormat::BYTES)))
+            .collect();
+        let flbas = data[26];
+        // Bits 6:5 are the upper part of the index where there are more than 16 formats.
+        let upper = if count > 16 { flbas >> 1 & 0x30 } else { 0 };
+        let format_index = flbas & 0xf | upper;
+        let none = LbaFormat { data: 0, metadata: 0, relative_performance: 0 };
+        let format = formats.get(usize::from(format_index)).copied().unwrap_or(none);
+        let optimal = features >> 4 & 0b11 != 0;
+        let told = |at: usize| optimal.then(|| u32::from(u16_at(data, at)) + 1);
+        let dps = data[29];
+        Namespace {
+            size: u64_at(data, 0),
+            capacity: u64_at(data, 8),
+            used: u64_at(data, 16),
+            format,
+            format_index,
+            formats,
+            extended: bit(flbas.into(), 4) && format.metadata > 0,
+            protection: match dps & 0b111 {
+                kind @ 1..=3 => Some(Protection {
+                    kind,
+                    first: bit(dps.into(), 3),
+                    guard: Guard::Crc16,
+                    storage_tag_bits: 0,
+                }),
+                _ => None,
+            },
+            deallocated: match data[33] & 0b111 {
+                1 => Deallocated::Zeroes,
+                2 => Deallocated::Ones,
+                _ => Deallocated::Unsaid,
+            },
+            zeroes_may_deallocate: bit(data[33].into(), 3),
+            thin: bit(features, 0),
+            preferred_write: told(64),
+            preferred_deallocate: told(68),
+            optimal_write: told(72),
+            boundary: Some(u32::from(u16_at(data, 46))).filter(|n| *n != 0),
+            write_protected: bit(data[99].into(), 0),
+        }
+    }
+
+    /// The same with the guard that the extended LBA formats name (CNS 05h, CSI 00h; NVM 4.1.5.3,
+    /// ELBAF from byte 12: bits 6:0 STS, bits 8:7 PIF).
+    #[must_use]
+    pub fn with_guard(mut self, data: &IdentifyData) -> Self {
+        const FORMATS: usize = 12;
+        let word = u32_at(data, FORMATS + usize::from(self.format_index) * 4);
+        if let Some(protection) = &mut self.protection {
+            protection.storage_tag_bits = (word & 0x7f) as u8;
+            protection.guard = match word >> 7 & 0b11 {
+                1 => Guard::Crc32,
+                2 => Guard::Crc64,
+                _ => Guard::Crc16,
+            };
+        }
+        self
+    }
+
+    /// Bytes that a block takes up in a data buffer: with its metadata where they follow the data.
+    pub fn block_in_buffer(&self) -> u32 {
+        let metadata = if self.extended { u32::from(self.format.metadata) } else { 0 };
+        self.format.data + metadata
+    }
+
+    /// Its size in bytes of data buffers.
+    pub fn bytes(&self) -> u64 {
+        self.size.saturating_mul(u64::from(self.block_in_buffer()))
+    }
+}
+
+/// The namespace of the zoned command set (CNS 05h, CSI 02h; ZNS 4.1.5.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zoned {
+    /// ZSZE of the format in use: blocks of a zone.
+    pub zone_blocks: u64,
+    /// MAR: zones that may be active; `None`: no limit.
+    pub max_active: Option<u32>,
+    /// MOR: zones that may be open; `None`: no limit.
+    pub max_open: Option<u32>,
+    /// OZCS bit 0: reads may cross from one zone into the next.
+    pub read_across_zones: bool,
+    /// ZASL (CNS 06h, CSI 02h): the largest zone append in bytes; `None`: MDTS.
+    pub max_append: Option<u64>,
+}
+
+impl Zoned {
+    /// From the data structure, for the format in use.
+    pub fn parse(data: &IdentifyData, format_index: u8) -> Self {
+        const EXTENSIONS: usize = 2816;
+        // Counts from 0, and all ones for no limit.
+        let limit = |word: u32| word.checked_add(1);
+        Zoned {
+            zone_blocks: u64_at(data, EXTENSIONS + usize::from(format_index & 0x3f) * 16),
+            max_active: limit(u32_at(data, 4)),
+            max_open: limit(u32_at(data, 8)),
+            read_across_zones: bit(u16_at(data, 2).into(), 0),
+            max_append: None,
+        }
+    }
+
+    /// The same with the limit on appends that the controller has (CNS 06h, CSI 02h, byte 0).
+    #[must_use]
+    pub fn with_controller(mut self, data: &IdentifyData) -> Self {
+        self.max_append = in_pages(data[0], LEAST_PAGE);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Data structures put together byte by byte as the specifications lay them out.
+
+use super::*;
+
+/// A data structure with these bytes at these offsets.
+fn with(parts: &[(usize, &[u8])]) -> Box<IdentifyData> {
+    let mut data = Box::new([0u8; 4096]);
+    for (at, bytes) in parts {
+        data[*at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    data
+}
+
+#[test]
+fn a_controller() {
+    let data = with(&[
+        (4, b"S1234               "),
+        (24, b"Model X                                 "),
+        (64, b"FW1.0   "),
+        (77, &[5]),
+        (80, &0x0002_0100u32.to_le_bytes()),
+        (96, &(1u32 << 15 | 1 << 16 | 1 << 19).to_le_bytes()),
+        (256, &(1u16 << 5).to_le_bytes()),
+        (520, &0b1_1000_1101u16.to_le_bytes()),
+        (525, &[0b111]),
+        (526, &7u16.to_le_bytes()),
+    ]);
+    let controller = Controller::parse(&data);
+    assert_eq!((&controller.serial[..], &controller.model[..]), ("S1234", "Model X"));
+    assert_eq!((&controller.firmware[..], controller.version), ("FW1.0", (2, 1, 0)));
+    assert_eq!(controller.max_transfer, Some(128 << 10));
+    assert!(controller.transfer_excludes_metadata && controller.extended_lba_formats);
+    assert!(controller.flexible_placement && controller.directives && controller.volatile_cache);
+    let all_but_uncorrectable = Optional {
+        compare: true,
+        write_uncorrectable: false,
+        dataset_management: true,
+        write_zeroes: true,
+        verify: true,
+        copy: true,
+    };
+    assert_eq!(controller.optional, all_but_uncorrectable);
+    assert_eq!((controller.atomic_blocks, controller.atomic_power_fail_blocks), (8, 1));
+}
+
+#[test]
+fn a_transfer_without_limit() {
+    assert_eq!(Controller::parse(&with(&[])).max_transfer, None);
+    assert_eq!(Controller::parse(&with(&[(77, &[255])])).max_transfer, Some(u64::MAX));
+}
+
+#[test]
+fn limits_of_commands_without_data() {
+    let data = with(&[(0, &[7, 12, 0, 64]), (4, &8u32.to_le_bytes())]);
+    let limits = CommandLimits::parse(&data);
+    assert_eq!((limits.verify, limits.write_zeroes), (Some(512 << 10), Some(16 << 20)));
+    assert_eq!((limits.write_uncorrectable, limits.deallocate_blocks), (None, None));
+    assert_eq!((limits.deallocate_ranges, limits.deallocate_range_blocks), (Some(64), Some(8)));
+}
+
+#[test]
+fn a_plain_namespace() {
+    let data = with(&[
+        (0, &1000u64.to_le_bytes()),
+        (8, &900u64.to_le_bytes()),
+        (16, &10u64.to_le_bytes()),
+        (24, &[1 | 1 << 4]),
+        (25, &[1]),
+        (26, &[1]),
+        (33, &[0b1001]),
+        (46, &256u16.to_le_bytes()),
+        (64, &7u16.to_le_bytes()),
+        (68, &15u16.to_le_bytes()),
+        (72, &31u16.to_le_bytes()),
+        (128, &[0, 0, 9, 2, 0, 0, 12, 0]),
+    ]);
+    let space = Namespace::parse(&data);
+    assert_eq!((space.size, space.capacity, space.used), (1000, 900, 10));
+    assert_eq!((space.format.data, space.format.metadata, space.format_index), (4096, 0, 1));
+    assert_eq!((space.formats[0].data, space.formats[0].relative_performance), (512, 2));
+    assert_eq!((space.extended, space.protection, space.thin), (false, None, true));
+    assert_eq!((space.deallocated, space.zeroes_may_deallocate), (Deallocated::Zeroes, true));
+    assert_eq!((space.preferred_write, space.preferred_deallocate), (Some(8), Some(16)));
+    assert_eq!((space.optimal_write, space.boundary), (Some(32), Some(256)));
+    assert_eq!((space.block_in_buffer(), space.bytes()), (4096, 4_096_000));
+}
+
+#[test]
+fn metadata_in_line_and_apart() {
+    let format: (usize, &[u8]) = (128, &[8, 0, 9, 0]);
+    let apart = Namespace::parse(&with(&[(0, &[10]), format]));
+    assert_eq!((apart.extended, apart.block_in_buffer(), apart.bytes()), (false, 512, 5120));
+    let in_line = Namespace::parse(&with(&[(0, &[10]), (26, &[0x10]), format]));
+    assert_eq!((in_line.extended, in_line.block_in_buffer(), in_line.bytes()), (true, 520, 5200));
+    // A format without metadata has none to put anywhere.
+    let none = Namespace::parse(&with(&[(26, &[0x10]), (128, &[0, 0, 9, 0])]));
+    assert!(!none.extended);
+}
+
+#[test]
+fn protection_information() {
+    let data = with(&[(29, &[0b1001]), (128, &[64, 0, 12, 0])]);
+    let space = Namespace::parse(&data);
+    let plain = Protection { kind: 1, first: true, guard: Guard::Crc16, storage_tag_bits: 0 };
+    assert_eq!(space.protection, Some(plain));
+    let guarded = |pif: u32| {
+        let formats = with(&[(12, &(pif << 7 | 16).to_le_bytes())]);
+        space.clone().with_guard(&formats).protection.unwrap()
+    };
+    assert_eq!(guarded(0).guard, Guard::Crc16);
+    assert_eq!((guarded(1).guard, guarded(1).storage_tag_bits), (Guard::Crc32, 16));
+    assert_eq!((guarded(2).guard, guarded(2).guard.bytes()), (Guard::Crc64, 16));
+    let reserved = Namespace::parse(&with(&[(29, &[0b111])]));
+    assert_eq!(reserved.protection, None);
+}
+
+#[test]
+fn more_than_sixteen_formats() {
+    // Index 35 = 10 0011b: bits 6:5 of FLBAS are 10b, bits 3:0 are 0011b.
+    let data = with(&[(25, &[63]), (26, &[0b0100_0011]), (128 + 35 * 4, &[8, 0, 12, 0])]);
+    let space = Namespace::parse(&data);
+    assert_eq!((space.format_index, space.format.data, space.format.metadata), (35, 4096, 8));
+    // Where there are fewer those bits mean nothing.
+    assert_eq!(Namespace::parse(&with(&[(25, &[15]), (26, &[0x63])])).format_index, 3);
+}
+
+#[test]
+fn nonsense_does_no_harm() {
+    let ones = Box::new([0xff; 4096]);
+    let space = Namespace::parse(&ones).with_guard(&ones);
+    assert_eq!((space.format.data, space.bytes()), (0, u64::MAX));
+    Controller::parse(&ones);
+    CommandLimits::parse(&ones);
+    Zoned::parse(&ones, 255).with_controller(&ones);
+    assert_eq!(CommandSet::in_descriptors(&ones), CommandSet::Nvm);
+}
+
+#[test]
+fn command_sets() {
+    // An NGUID (type 2, 16 bytes) before the command set.
+    let data = with(&[(0, &[2, 16]), (20, &[4, 1, 0, 0, 2])]);
+    assert_eq!(CommandSet::in_descriptors(&data), CommandSet::Zoned);
+    assert_eq!(CommandSet::in_descriptors(&with(&[(0, &[2, 16])])), CommandSet::Nvm);
+    assert_eq!(CommandSet::of(9), CommandSet::Other(9));
+}
+
+#[test]
+fn a_zoned_namespace() {
+    let data = with(&[
+        (2, &[1, 0]),
+        (4, &13u32.to_le_bytes()),
+        (8, &[0xff; 4]),
+        (2816 + 16, &2048u64.to_le_bytes()),
+    ]);
+    let zoned = Zoned::parse(&data, 1).with_controller(&with(&[(0, &[5])]));
+    assert_eq!((zoned.zone_blocks, zoned.max_active, zoned.max_open), (2048, Some(14), None));
+    assert_eq!((zoned.read_across_zones, zoned.max_append), (true, Some(128 << 10)));
+}
