@@ -31,6 +31,39 @@ pub struct Cqe {
     pub flags: u32,
 }
 
+/// An entry of 128 bytes that carries a command of its file (`IORING_SETUP_SQE128`): the fields before
+/// `addr3` as in [`Sqe`], `off` holding the kind of command, then the command of 80 bytes.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Sqe128<K> {
+    pub opcode: u8,
+    pub flags: u8,
+    pub ioprio: u16,
+    pub fd: i32,
+    pub cmd_op: u32,
+    pub pad1: u32,
+    pub addr: u64,
+    pub len: u32,
+    pub uring_cmd_flags: u32,
+    pub user_data: u64,
+    pub buf_index: u16,
+    pub personality: u16,
+    pub file_index: u32,
+    pub command: K,
+}
+
+/// A completion of 32 bytes (`IORING_SETUP_CQE32`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Cqe32 {
+    pub user_data: u64,
+    pub res: i32,
+    pub flags: u32,
+    /// What the command returns beside its status.
+    pub result: u64,
+    pub extra: u64,
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct SqOffsets {
@@ -134,6 +167,10 @@ pub const SETUP_SUBMIT_ALL: u32 = 1 << 7;
 pub const SETUP_COOP_TASKRUN: u32 = 1 << 8;
 /// Linux 5.19.
 pub const SETUP_TASKRUN_FLAG: u32 = 1 << 9;
+/// Linux 5.19.
+pub const SETUP_SQE128: u32 = 1 << 10;
+/// Linux 5.19.
+pub const SETUP_CQE32: u32 = 1 << 11;
 /// Linux 6.0.
 pub const SETUP_SINGLE_ISSUER: u32 = 1 << 12;
 /// Linux 6.1.
@@ -191,5 +228,10 @@ pub const fn write_stream(stream: u16) -> u32 {
     u32::from_ne_bytes([stream as u8, 0, 0, 0])
 }
 
+/// In `uring_cmd_flags`: data are in a registered buffer. Linux 6.1.
+pub const URING_CMD_FIXED: u32 = 1 << 0;
+
+const _: () = assert!(size_of::<Sqe128<[u64; 10]>>() == 128 && size_of::<Cqe32>() == 32);
+const _: () = assert!(std::mem::offset_of!(Sqe128<[u64; 10]>, command) == 48);
 const _: () = assert!(size_of::<Sqe>() == 64 && size_of::<Cqe>() == 16);
 const _: () = assert!(size_of::<Params>() == 120 && size_of::<Probe>() == 16 + 256 * 8);

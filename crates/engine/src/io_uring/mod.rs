@@ -3,9 +3,11 @@
 //! Everything queued is submitted together with the wait, in one `io_uring_enter(2)`; completions
 //! are taken from the ring in memory. An engine is used by the thread that made it.
 
-mod abi;
-mod ring;
+pub(crate) mod abi;
+mod entry;
+pub(crate) mod ring;
 mod setup;
+pub(crate) mod turn;
 
 use fiord_plan::IoUringPlan;
 

@@ -163,10 +163,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         arg: *const libc::c_void,
         count: u32,
     ) -> Result<i32, i32> {
-        let fd = self.fd.as_raw_fd();
         // SAFETY: the caller vouches for `arg`.
-        let ret = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, opcode, arg, count) };
-        if ret < 0 { Err(last_errno()) } else { Ok(ret as i32) }
+        unsafe { register(&self.fd, opcode, arg, count) }
     }
 
     /// How many ops the rings take at a time.
@@ -345,9 +343,25 @@ impl<S, C> Drop for Ring<S, C> {
         if self.enter_flags & ENTER_REGISTERED_RING != 0 {
             let mut update = RsrcUpdate { offset: self.enter_fd as u32, resv: 0, data: 0 };
             // SAFETY: `update` is the one entry that the call reads.
-            let _ = unsafe { self.register(UNREGISTER_RING_FDS, (&raw mut update).cast(), 1) };
+            let _ = unsafe { register(&self.fd, UNREGISTER_RING_FDS, (&raw mut update).cast(), 1) };
         }
     }
+}
+
+/// `io_uring_register(2)`.
+///
+/// # Safety
+/// `arg` points to what `opcode` wants, `count` of them.
+unsafe fn register(
+    ring: &OwnedFd,
+    opcode: u32,
+    arg: *const libc::c_void,
+    count: u32,
+) -> Result<i32, i32> {
+    let fd = ring.as_raw_fd();
+    // SAFETY: the caller vouches for `arg`.
+    let ret = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, opcode, arg, count) };
+    if ret < 0 { Err(last_errno()) } else { Ok(ret as i32) }
 }
 
 /// The kernel's limit on submission entries (`IORING_MAX_ENTRIES`).
@@ -370,8 +384,8 @@ const SQPOLL_STEPS: &[u32] =
     &[SETUP_SINGLE_ISSUER | SETUP_SUBMIT_ALL | SETUP_NO_SQARRAY, SETUP_SUBMIT_ALL, 0];
 
 /// `io_uring_setup(2)` with the first set of flags that this kernel takes.
-fn set_up(wish: Wish, entries_kind: u32, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
-    let mut base = SETUP_CLAMP | SETUP_CQSIZE | entries_kind;
+fn set_up(wish: Wish, wider: u32, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
+    let mut base = SETUP_CLAMP | SETUP_CQSIZE | wider;
     if wish.iopoll {
         base |= SETUP_IOPOLL;
     }

@@ -1,0 +1,146 @@
+//! NVMe commands as `io_uring` passes them through (`linux/nvme_ioctl.h`).
+
+use fiord_plan::WriteForm;
+
+use super::space::Space;
+
+/// `_IOWR('N', 0x80, struct nvme_uring_cmd)`: data in one buffer. Linux 5.19.
+pub const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
+/// `_IOWR('N', 0x81, struct nvme_uring_cmd)`: data by vectors.
+pub const NVME_URING_CMD_IO_VEC: u32 = 0xc048_4e81;
+
+/// `struct nvme_uring_cmd`, with the bytes that fill up the ring entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct NvmeCommand {
+    pub opcode: u8,
+    pub flags: u8,
+    pub rsvd1: u16,
+    pub nsid: u32,
+    pub cdw2: u32,
+    pub cdw3: u32,
+    pub metadata: u64,
+    pub addr: u64,
+    pub metadata_len: u32,
+    pub data_len: u32,
+    pub cdw10: u32,
+    pub cdw11: u32,
+    pub cdw12: u32,
+    pub cdw13: u32,
+    pub cdw14: u32,
+    pub cdw15: u32,
+    pub timeout_ms: u32,
+    pub rsvd2: u32,
+    pub fill: u64,
+}
+
+const _: () = assert!(size_of::<NvmeCommand>() == 80);
+
+/// Opcodes (NVM Command Set Specification 1.0, figure "Opcodes for NVM Commands"; ZNS 1.1).
+pub mod opcode {
+    pub const FLUSH: u8 = 0x00;
+    pub const WRITE: u8 = 0x01;
+    pub const READ: u8 = 0x02;
+    pub const WRITE_UNCORRECTABLE: u8 = 0x04;
+    pub const WRITE_ZEROES: u8 = 0x08;
+    pub const DATASET_MANAGEMENT: u8 = 0x09;
+    pub const VERIFY: u8 = 0x0c;
+    pub const ZONE_APPEND: u8 = 0x7d;
+}
+
+/// Command Dword 12, bit 25 of Write Zeroes: the blocks may be deallocated (DEAC).
+pub const DEALLOCATE: u32 = 1 << 25;
+/// Command Dword 12, bit 30: force unit access (FUA).
+pub const FORCE_UNIT_ACCESS: u32 = 1 << 30;
+/// Command Dword 11, bit 2 of Dataset Management: deallocate (AD).
+const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
+
+/// A range of Dataset Management (NVM 3.2.3, figure "Dataset Management – Range Definition").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Range {
+    /// Context attributes.
+    pub attributes: u32,
+    /// How many blocks; counted from 1.
+    pub blocks: u32,
+    /// The first one.
+    pub start: u64,
+}
+
+const _: () = assert!(size_of::<Range>() == 16);
+
+/// What commands of a kind carry beside their place (Command Dword 12 but for the block count).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// Of reads.
+    pub read: u32,
+    /// Of writes and appends.
+    pub write: u32,
+    /// Of Write Zeroes.
+    pub zeroes: u32,
+}
+
+impl NvmeCommand {
+    /// A command on a range of blocks: the first in dwords 10 and 11, the count in dword 12, counted
+    /// from 0 (NVM 3.2).
+    #[inline(always)]
+    fn on_blocks(opcode: u8, space: &Space, first: u64, blocks: u32, flags: u32) -> Self {
+        NvmeCommand {
+            opcode,
+            nsid: space.nsid,
+            cdw10: first as u32,
+            cdw11: (first >> 32) as u32,
+            cdw12: flags | (blocks.wrapping_sub(1) & 0xffff),
+            ..Default::default()
+        }
+    }
+
+    /// A read of so many bytes from an offset.
+    #[inline(always)]
+    pub fn read(space: &Space, offset: u64, len: u32, flags: &Flags) -> Self {
+        let (first, blocks) = space.blocks(offset, len);
+        Self::on_blocks(opcode::READ, space, first, blocks, flags.read)
+    }
+
+    /// A write of so many bytes at an offset, of any form.
+    #[inline(always)]
+    pub fn write(space: &Space, form: WriteForm, offset: u64, len: u32, flags: &Flags) -> Self {
+        let (first, blocks) = space.blocks(offset, len);
+        match form {
+            WriteForm::Data => Self::on_blocks(opcode::WRITE, space, first, blocks, flags.write),
+            WriteForm::Zeroes => {
+                Self::on_blocks(opcode::WRITE_ZEROES, space, first, blocks, flags.zeroes)
+            }
+            WriteForm::Uncorrectable => {
+                Self::on_blocks(opcode::WRITE_UNCORRECTABLE, space, first, blocks, 0)
+            }
+            WriteForm::Verify => Self::on_blocks(opcode::VERIFY, space, first, blocks, 0),
+            // It names the zone by its first block (ZNS 3.4.1).
+            WriteForm::Append => {
+                let zone = space.zone_start(first);
+                Self::on_blocks(opcode::ZONE_APPEND, space, zone, blocks, flags.write)
+            }
+        }
+    }
+
+    /// Makes written data and metadata non-volatile (Base 7.1).
+    pub fn flush(space: &Space) -> Self {
+        NvmeCommand { opcode: opcode::FLUSH, nsid: space.nsid, ..Default::default() }
+    }
+
+    /// Deallocates the ranges of a list, of which there are 1 to 256.
+    pub fn deallocate(space: &Space, ranges: &[Range]) -> Self {
+        NvmeCommand {
+            opcode: opcode::DATASET_MANAGEMENT,
+            nsid: space.nsid,
+            cdw10: (ranges.len() as u32).wrapping_sub(1) & 0xff,
+            cdw11: ATTRIBUTE_DEALLOCATE,
+            addr: ranges.as_ptr() as u64,
+            data_len: size_of_val(ranges) as u32,
+            ..Default::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! A namespace as commands on it need it.
+
+use fiord_plan::NvmeTarget;
+
+/// How offsets in bytes become logical blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// The namespace's identifier.
+    pub nsid: u32,
+    /// Bytes of a block in a data buffer.
+    block: u32,
+    /// Its logarithm, where it is a power of two.
+    shift: Option<u8>,
+    /// Blocks of a zone; 0 where there are none.
+    zone: u64,
+    /// Bytes that one command may move; longer ops are split.
+    pub most_data: u32,
+}
+
+/// The block count of a command has 16 bits, counted from 0 (NVM 3.2).
+pub const MOST_BLOCKS: u64 = 1 << 16;
+
+impl Space {
+    /// Where nothing is attached: its commands go to no namespace.
+    pub const NONE: Space = Space { nsid: 0, block: 512, shift: Some(9), zone: 0, most_data: 0 };
+
+    /// Of a target of the plan.
+    pub fn new(target: &NvmeTarget) -> Self {
+        let block = target.block.max(1);
+        let most = MOST_BLOCKS.saturating_mul(block.into());
+        Space {
+            nsid: target.device.nsid,
+            block,
+            shift: block.is_power_of_two().then(|| block.trailing_zeros() as u8),
+            zone: target.device.zoned.map_or(0, |zoned| zoned.zone_blocks),
+            most_data: u32::try_from(target.split.map_or(most, |split| most.min(split.into())))
+                .unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The first block and the number of blocks of a range of bytes.
+    #[inline(always)]
+    pub fn blocks(&self, offset: u64, len: u32) -> (u64, u32) {
+        match self.shift {
+            Some(shift) => (offset >> shift, len >> shift),
+            None => (offset / u64::from(self.block), len / self.block),
+        }
+    }
+
+    /// The first block of the zone that a block lies in.
+    pub fn zone_start(&self, block: u64) -> u64 {
+        match self.zone {
+            0 => block,
+            zone => block - block % zone,
+        }
+    }
+}
