@@ -45,7 +45,10 @@ impl EngineConfig {
     pub fn for_job(job: &JobPlan, clock: MachineClock) -> Self {
         let bytes = [Dir::Read, Dir::Write]
             .into_iter()
-            .filter(|dir| job.load.mix.has(*dir))
+            .filter(|dir| match dir {
+                Dir::Write => job.load.writes_data(),
+                _ => job.load.mix.has(*dir),
+            })
             .map(|dir| job.load.blocks[dir as usize].max())
             .max();
         EngineConfig {

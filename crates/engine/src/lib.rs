@@ -31,9 +31,12 @@ pub mod sync;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use fiord_sys::nvme::Status;
+
 pub use clock::MachineClock;
 pub use config::EngineConfig;
 pub use io_uring::IoUring;
+pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
 pub use null::Null;
 pub use offload::Offload;
@@ -80,7 +83,11 @@ pub struct Op {
     pub tag: Tag,
 }
 
-/// How an op ended: bytes transferred (0 for syncs and trims that worked), or an errno.
+/// How an op ended: bytes transferred (0 for syncs and trims that worked), an errno, or what the
+/// device said.
+///
+/// One number: counts are not negative; errnos are negative and small; a device's status is negative
+/// with its kind above bit 32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Outcome(i64);
@@ -96,15 +103,62 @@ impl Outcome {
     pub const fn err(errno: i32) -> Self {
         Outcome(-(errno as i64))
     }
+    /// The device failed it with this NVMe status (the status field of the completion above its
+    /// phase tag).
+    #[inline]
+    pub const fn nvme(status: u16) -> Self {
+        Outcome(-(Self::NVME << 32 | status as i64))
+    }
     /// From what the kernel returns: a count, or a negative errno.
     #[inline]
     pub const fn from_raw(result: i64) -> Self {
         Outcome(result)
     }
-    /// Bytes, or a positive errno.
+    /// Bytes, or a positive errno. A device's status stands for one, as fio has it in its reports.
     #[inline]
     pub const fn get(self) -> Result<u32, i32> {
         if self.0 >= 0 { Ok(self.0 as u32) } else { Err(-self.0 as i32) }
+    }
+    /// What the device said, if that is why it failed.
+    pub const fn device_status(self) -> Option<DeviceStatus> {
+        match self.0.wrapping_neg() >> 32 {
+            Self::NVME => Some(DeviceStatus::Nvme(Status(self.0.wrapping_neg() as u16))),
+            _ => None,
+        }
+    }
+    /// The kind of an NVMe status.
+    const NVME: i64 = 1;
+}
+
+/// What a device said of a command that it did not carry out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceStatus {
+    /// A status of NVMe.
+    Nvme(Status),
+}
+
+impl DeviceStatus {
+    /// Whether it is about the blocks of this one command, so that others may work.
+    pub const fn is_about_these_blocks(self) -> bool {
+        let DeviceStatus::Nvme(status) = self;
+        status.is_about_these_blocks()
+    }
+    /// Whether the device had no room.
+    pub const fn is_full(self) -> bool {
+        let DeviceStatus::Nvme(status) = self;
+        status.is_full()
+    }
+    /// What may have been the cause, where that is well known; else empty.
+    pub fn advice(self) -> &'static str {
+        let DeviceStatus::Nvme(status) = self;
+        status.advice()
+    }
+}
+
+impl std::fmt::Display for DeviceStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DeviceStatus::Nvme(status) = self;
+        status.fmt(f)
     }
 }
 

@@ -37,6 +37,8 @@ pub enum Purpose {
     HotSpot = 7,
     /// Which priority an I/O has.
     Priority = 8,
+    /// Of which command a write is made.
+    Form = 10,
     /// Where the device is to place a write.
     Placement = 9,
 }

@@ -268,7 +268,11 @@ pub(crate) fn found(
     }
     permissions(job, path, found, usage, messages)?;
     match found.kind {
-        FoundKind::Block => block_device(job, path, usage, survey, messages),
+        FoundKind::Block => {
+            not_in_use(job, path, usage, survey, messages)?;
+            block_device(job, path, usage, survey, messages)
+        }
+        FoundKind::Char if usage.commands => not_in_use(job, path, usage, survey, messages),
         FoundKind::Regular if usage.mix.has(Dir::Trim) => {
             messages.push(
                 job.error(
@@ -303,7 +307,8 @@ fn permissions(
     None
 }
 
-fn block_device(
+/// What is mounted, held or in use is not written by accident.
+fn not_in_use(
     job: Reading,
     path: &Path,
     usage: Usage,
@@ -324,6 +329,17 @@ fn block_device(
         );
         return None;
     }
+    Some(())
+}
+
+fn block_device(
+    job: Reading,
+    path: &Path,
+    usage: Usage,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
     if usage.access.direct
         && let Some(logical) = survey.facts.logical_block(path).filter(|l| *l > 0)
         && !usage.access.block.is_multiple_of(logical)
@@ -340,7 +356,7 @@ fn block_device(
     Some(())
 }
 
-fn in_words(kind: FoundKind) -> &'static str {
+pub(crate) fn in_words(kind: FoundKind) -> &'static str {
     match kind {
         FoundKind::Regular => "a regular file",
         FoundKind::Block => "a block device",

@@ -3,7 +3,8 @@
 use fiord_job::option::def::Scope;
 
 use crate::messages::Messages;
-use crate::model::{EnginePlan, IoUringPlan, SimPlan};
+use crate::model::{Commands, EnginePlan, IoUringPlan, PassthroughPlan, SimPlan};
+use crate::nvme;
 use crate::reading::Reading;
 
 /// The engine of a job.
@@ -26,6 +27,10 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             vectored: on(job, "libaio_vectored"),
         },
         "io_uring" => EnginePlan::IoUring(io_uring(job)),
+        "io_uring_cmd" => EnginePlan::IoUringCmd(Box::new(PassthroughPlan {
+            ring: io_uring(job),
+            commands: Commands::Nvme(nvme::options(job)),
+        })),
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(sim(job)),
         other => {
@@ -75,6 +80,11 @@ fn sim(job: Reading) -> SimPlan {
         }
     }
     SimPlan { options }
+}
+
+/// Whether an engine sends commands to character devices.
+pub(crate) fn sends_commands(engine: &EnginePlan) -> bool {
+    matches!(engine, EnginePlan::IoUringCmd(_))
 }
 
 /// Whether an engine touches no file.

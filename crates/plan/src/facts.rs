@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fiord_sys::nvme;
+
 /// What stands at a path, links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundKind {
@@ -31,6 +33,13 @@ pub struct Found {
     pub writable: bool,
 }
 
+/// Whose commands a character device takes that takes no reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passthrough {
+    /// An NVMe namespace's (`/dev/ng0n1`).
+    Nvme,
+}
+
 /// The machine. Nothing here changes it or reads or writes a target's data.
 pub trait Facts {
     /// What stands at a path. `NotFound` when nothing does.
@@ -39,7 +48,17 @@ pub trait Facts {
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
     /// The logical block size of a block device in bytes, where it is known.
     fn logical_block(&self, device: &Path) -> Option<u32>;
+    /// What commands a character device takes; `None` where it takes none.
+    fn passthrough(&self, device: &Path) -> Option<Passthrough>;
+    /// What the namespace behind a generic character device and its controller say; in words why
+    /// they do not.
+    fn namespace(&self, device: &Path) -> Result<nvme::Device, String>;
+    /// The generic character device of an NVMe block device.
+    fn generic_sibling(&self, device: &Path) -> Option<PathBuf>;
+    /// The block device of an NVMe generic character device.
+    fn block_sibling(&self, device: &Path) -> Option<PathBuf>;
     /// Whether a block device, or a partition of it, carries a mounted file system: the mount point.
+    /// Of an NVMe generic character device, whether the block device of its namespace does.
     fn mounted_at(&self, device: &Path) -> Option<PathBuf>;
     /// Bytes that an unprivileged user may still write to the file system of a path.
     fn free_space(&self, path: &Path) -> Option<u64>;

@@ -9,6 +9,7 @@ use crate::facts::FoundKind;
 use crate::filename::{Parts, below, made_up};
 use crate::messages::Messages;
 use crate::model::{Dir, FileKind, FilePlan, FileService, Layout, LockFile, Mix, OpenPlan, Target};
+use crate::nvme;
 use crate::reading::Reading;
 use crate::sizes::{Extent, NoRegion, Region, Wanted};
 use crate::survey::Survey;
@@ -33,6 +34,8 @@ pub(crate) struct Usage {
     pub(crate) mix: Mix,
     /// The engine touches no file.
     pub(crate) is_virtual: bool,
+    /// The engine sends commands to character devices.
+    pub(crate) commands: bool,
     /// `filetype`, where it says what all files are.
     pub(crate) stated: Option<FoundKind>,
     pub(crate) access: Access,
@@ -229,7 +232,11 @@ fn kind_of(
     }
     let found = match survey.look(path) {
         Ok(found) => found,
-        Err(e) if e.kind == ErrorKind::NotFound && usage.stated.is_none_or(is_regular) => {
+        Err(e)
+            if e.kind == ErrorKind::NotFound
+                && usage.stated.is_none_or(is_regular)
+                && !usage.commands =>
+        {
             let planned = survey.planned(path);
             if planned.is_none() {
                 checks::may_create(job, path, messages)?;
@@ -243,6 +250,11 @@ fn kind_of(
         }
     };
     checks::found(job, path, found, usage, survey, messages)?;
+    nvme::suits(job, path, found, usage.commands, survey, messages)?;
+    if usage.commands {
+        let device = nvme::device(job, path, survey, messages)?;
+        return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
+    }
     match found.kind {
         FoundKind::Regular => {
             let now = found.size.max(survey.planned(path).unwrap_or(0));

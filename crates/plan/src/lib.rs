@@ -17,11 +17,13 @@ pub mod facts;
 mod filename;
 mod files;
 mod finish;
+mod forms;
 mod groups;
 mod load;
 mod memory;
 mod messages;
 pub mod model;
+mod nvme;
 mod open;
 mod pace;
 mod placement;
@@ -40,7 +42,7 @@ mod survey;
 pub mod system;
 
 pub use distribution::{Distribution, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip, skew_of};
-pub use facts::{Facts, Found, FoundKind};
+pub use facts::{Facts, Found, FoundKind, Passthrough};
 pub use model::*;
 pub use resolve::{Resolved, Terms, resolve};
 

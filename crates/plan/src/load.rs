@@ -132,5 +132,6 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         serialize_overlap: job.flag("serialize_overlap"),
         priorities: None,
         placement: None,
+        forms: Vec::new(),
     }
 }

@@ -105,6 +105,7 @@ impl JobPlan {
                 serialize_overlap: false,
                 priorities: None,
                 placement: None,
+                forms: Vec::new(),
             },
             crc: false,
             content: Content::Scramble,

@@ -15,8 +15,8 @@ use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
 use crate::{
-    blocks, content, depth, distribution, engine, finish, load, open, pace, placement, priority,
-    process, record,
+    blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
+    priority, process, record,
 };
 use crate::{reporting, seeds, start};
 
@@ -175,6 +175,7 @@ impl Run<'_> {
         let mut load = load::load(job, &blocks, messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
         let placement = placement::Wish::read(job, &load, &engine, survey, messages);
+        load.forms = forms::forms(job, messages);
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);
@@ -184,10 +185,12 @@ impl Run<'_> {
         checks::read_only_run(job, load.mix, terms.readonly, messages);
         checks::size_holds_block(job, block, messages);
         checks::without_effect(job, &engine, &open, &load, messages);
+        nvme::without_effect(job, &engine, &load, messages);
         content::pattern_files(job, survey, messages);
         let usage = Usage {
             mix: load.mix,
             is_virtual: engine::is_virtual(&engine),
+            commands: engine::sends_commands(&engine),
             stated: files::stated(job),
             access: Access::of(job, &open, block),
             layout,
@@ -227,6 +230,8 @@ impl Run<'_> {
         checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
         distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = common.template.clone();
+        let uses = (&plan.load, &plan.process.memory);
+        nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
         plan.identity.index = index;
         plan.load.seed = seeds::mix(common.base, index as u64);

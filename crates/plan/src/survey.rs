@@ -4,6 +4,9 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fiord_sys::nvme;
 
 use crate::facts::{Facts, Found};
 
@@ -12,6 +15,7 @@ pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
     seen: HashMap<PathBuf, Result<Found, (io::ErrorKind, String)>>,
     planned: HashMap<PathBuf, u64>,
+    namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, String>>,
 }
 
 /// Why a path cannot be looked at.
@@ -25,7 +29,7 @@ pub(crate) struct Unseen {
 
 impl<'a> Survey<'a> {
     pub(crate) fn new(facts: &'a dyn Facts) -> Self {
-        Survey { facts, seen: HashMap::new(), planned: HashMap::new() }
+        Survey { facts, seen: HashMap::new(), planned: HashMap::new(), namespaces: HashMap::new() }
     }
     /// What stands at a path now.
     pub(crate) fn look(&mut self, path: &Path) -> Result<Found, Unseen> {
@@ -37,6 +41,11 @@ impl<'a> Survey<'a> {
             Ok(found) => Ok(*found),
             Err((kind, text)) => Err(Unseen { kind: *kind, text: text.clone() }),
         }
+    }
+    /// What the NVMe namespace behind a path and its controller say.
+    pub(crate) fn namespace(&mut self, path: &Path) -> Result<Arc<nvme::Device>, String> {
+        let known = self.namespaces.entry(path.to_path_buf());
+        known.or_insert_with(|| self.facts.namespace(path).map(Arc::new)).clone()
     }
     /// The size that a regular file will have when the layout of the jobs so far is done.
     pub(crate) fn planned(&self, path: &Path) -> Option<u64> {

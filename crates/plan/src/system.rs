@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
-use fiord_sys::{block, host, mount};
+use fiord_sys::{block, host, mount, nvme};
 
-use crate::facts::{Facts, Found, FoundKind};
+use crate::facts::{Facts, Found, FoundKind, Passthrough};
 
 /// The real machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,8 +73,30 @@ impl Facts for Machine {
         block::queue_number(node(device)?, "logical_block_size")?.try_into().ok()
     }
 
+    fn passthrough(&self, device: &Path) -> Option<Passthrough> {
+        nvme::device::generic_name(node(device)?).map(|_| Passthrough::Nvme)
+    }
+
+    fn namespace(&self, device: &Path) -> Result<nvme::Device, String> {
+        nvme::device::inspect(device).map_err(|error| error.to_string())
+    }
+
+    fn generic_sibling(&self, device: &Path) -> Option<PathBuf> {
+        nvme::device::generic_sibling(node(device)?)
+    }
+
+    fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
+        let (name, _) = nvme::device::block_sibling(node(device)?)?;
+        Some(Path::new("/dev").join(name))
+    }
+
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
-        let listed = mount::uses(node(device)?).ok().and_then(|all| all.into_iter().next());
+        let found = file::facts(device).ok()?;
+        // A character device's numbers are not those of block devices.
+        if found.kind == Kind::Char {
+            return self.mounted_at(&self.block_sibling(device)?);
+        }
+        let listed = mount::uses(found.node?).ok().and_then(|all| all.into_iter().next());
         match listed {
             Some(mount::Use::Mounted { point, .. }) => Some(point),
             Some(mount::Use::Swap { device }) => Some(format!("swap space {device}").into()),

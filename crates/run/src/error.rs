@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fiord_engine::DeviceStatus;
 use fiord_sys::errno;
 
 /// What stopped one job. The others go on.
@@ -15,6 +16,8 @@ pub struct JobError {
     pub file: Option<PathBuf>,
     /// The byte offset, if one is meant.
     pub offset: Option<u64>,
+    /// What the device said, if it was the one that failed: `errno` is then made of it.
+    pub status: Option<DeviceStatus>,
     /// What happened and what to do about it, without the parts above. May be empty.
     pub detail: String,
 }
@@ -22,7 +25,7 @@ pub struct JobError {
 impl JobError {
     /// An error without a file.
     pub fn new(op: &'static str, errno: i32, detail: impl Into<String>) -> Self {
-        JobError { errno, op, file: None, offset: None, detail: detail.into() }
+        JobError { errno, op, file: None, offset: None, status: None, detail: detail.into() }
     }
 
     /// Names the file.
@@ -50,7 +53,9 @@ impl std::fmt::Display for JobError {
         if let Some(offset) = self.offset {
             write!(f, " at offset {offset}")?;
         }
-        if self.errno != 0 {
+        if let Some(status) = self.status {
+            write!(f, ": {status}")?;
+        } else if self.errno != 0 {
             write!(f, ": {} ({})", errno::text(self.errno), errno::name(self.errno))?;
         }
         if !self.detail.is_empty() {

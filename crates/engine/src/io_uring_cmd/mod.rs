@@ -1,3 +1,306 @@
 //! `io_uring_cmd`: NVMe commands passed through to a namespace.
+//!
+//! | question | module |
+//! |---|---|
+//! | what does a command look like | [`command`] |
+//! | which blocks are these bytes | [`space`] |
+//! | where are the ranges of a deallocation | [`deallocate`] |
+//! | how is a large op made of several commands | [`parts`] |
+//! | metadata and protection information | [`protection`] |
+//! | what is registered, what to say when the kernel refuses | [`setup`](self) (`setup.rs`) |
+//!
+//! The rings are those of [`crate::io_uring`] with entries twice the size. An engine is used by the
+//! thread that made it.
 
+mod command;
+mod deallocate;
+mod parts;
 pub mod protection;
+mod setup;
+mod space;
+
+use fiord_plan::IoUringPlan;
+
+use crate::buffers::Buffers;
+use crate::files::Files;
+use crate::io_uring::abi::{Cqe32, IOSQE_ASYNC, Sqe128, URING_CMD_FIXED};
+use crate::io_uring::ring::Ring;
+use crate::io_uring::turn::Turn;
+use crate::{
+    Completions, Engine, EngineError, MachineClock, Op, OpKind, Outcome, Queued, Slot, Target, Want,
+};
+use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
+use deallocate::RangeLists;
+use parts::Parts;
+use space::Space;
+
+/// Set in a completion's `user_data` when its command is a part of the slot's op. Slots have fewer
+/// bits; the command's bytes are above.
+const PART: u64 = 1 << 31;
+
+/// The engine.
+#[derive(Debug)]
+pub struct IoUringCmd {
+    ring: Ring<Sqe128<NvmeCommand>, Cqe32>,
+    turn: Turn,
+    buffers: Buffers,
+    files: Files,
+    options: IoUringPlan,
+    /// The namespaces of the job's files, and those that are attached.
+    known: Vec<Space>,
+    spaces: Box<[Space]>,
+    flags: Flags,
+    /// What all transfers have in common.
+    common: Sqe128<NvmeCommand>,
+    /// Whether a transfer needs more than that: vectors, the index of its buffer, a turn at being
+    /// asynchronous.
+    adorned: bool,
+    /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
+    sqe_fds: Box<[i32]>,
+    /// I/Os until the next one that is forced to be asynchronous.
+    until_async: u32,
+    /// Ops queued and not yet reaped.
+    in_flight: u32,
+    /// Commands queued and not yet completed; never more than `limit`.
+    commands: u32,
+    limit: u32,
+    /// One a slot where data go by vectors, else none.
+    vectors: Vec<libc::iovec>,
+    /// Slots' buffers each have their own index where one registration cannot hold all of them.
+    buffer_per_slot: bool,
+    ranges: RangeLists,
+    parts: Parts,
+}
+
+// SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
+unsafe impl Send for IoUringCmd {}
+
+impl IoUringCmd {
+    /// The entry of a command.
+    #[inline(always)]
+    fn entry(&self, slot: Slot, op: &Op, command: NvmeCommand) -> Sqe128<NvmeCommand> {
+        let user_data = u64::from(op.len) << 32 | u64::from(slot);
+        let fd = self.sqe_fds.get(op.file as usize).copied().unwrap_or(-1);
+        Sqe128 { fd, user_data, command, ..self.common }
+    }
+
+    /// The entry of a command that moves the slot's data.
+    #[inline(always)]
+    fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe128<NvmeCommand> {
+        let space = self.space(op.file);
+        let mut command = match op.kind {
+            OpKind::Read => NvmeCommand::read(space, op.offset, op.len, &self.flags),
+            _ => NvmeCommand::write(space, op.tag.form, op.offset, op.len, &self.flags),
+        };
+        command.addr = data as u64;
+        command.data_len = op.len;
+        let mut sqe = self.entry(slot, op, command);
+        if self.adorned {
+            self.adorn(slot, &mut sqe);
+        }
+        sqe
+    }
+
+    /// What only some options need.
+    #[inline(never)]
+    fn adorn(&mut self, slot: Slot, sqe: &mut Sqe128<NvmeCommand>) {
+        if let Some(vector) = self.vectors.get_mut(slot as usize) {
+            let data = std::ptr::with_exposed_provenance_mut(sqe.command.addr as usize);
+            *vector = libc::iovec { iov_base: data, iov_len: sqe.command.data_len as usize };
+            sqe.command.addr = (&raw const *vector) as u64;
+            sqe.command.data_len = 1;
+        }
+        if self.buffer_per_slot {
+            sqe.buf_index = slot as u16;
+        }
+        self.force_async(sqe);
+    }
+
+    /// Every so-many-th I/O goes to a worker thread of the kernel at once.
+    fn force_async(&mut self, sqe: &mut Sqe128<NvmeCommand>) {
+        if self.options.force_async != 0 {
+            self.until_async -= 1;
+            if self.until_async == 0 {
+                self.until_async = self.options.force_async;
+                sqe.flags |= IOSQE_ASYNC;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn space(&self, file: u32) -> &Space {
+        self.spaces.get(file as usize).unwrap_or(&Space::NONE)
+    }
+
+    /// The entry of an op without data; `None` for one that a namespace knows nothing of.
+    #[inline(never)]
+    fn without_data(&mut self, slot: Slot, op: &Op) -> Option<Sqe128<NvmeCommand>> {
+        let space = *self.space(op.file);
+        let command = match op.kind {
+            OpKind::Write => {
+                NvmeCommand::write(&space, op.tag.form, op.offset, op.len, &self.flags)
+            }
+            OpKind::Trim => self.ranges.command(slot, &space, op),
+            OpKind::Fsync | OpKind::Fdatasync => NvmeCommand::flush(&space),
+            OpKind::Read | OpKind::SyncFileRange(_) => return None,
+        };
+        let mut sqe = self.entry(slot, op, command);
+        sqe.cmd_op = NVME_URING_CMD_IO;
+        sqe.uring_cmd_flags &= !URING_CMD_FIXED;
+        if op.kind != OpKind::Write {
+            // What succeeds moves no bytes.
+            sqe.user_data = u64::from(slot);
+        }
+        self.force_async(&mut sqe);
+        Some(sqe)
+    }
+
+    /// Queues an op that is longer than a command may be, in parts.
+    #[cold]
+    fn queue_parts(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Queued {
+        let most = self.space(op.file).most_data;
+        let count = op.len.div_ceil(most);
+        if count > self.limit {
+            return Queued::Done(Outcome::err(libc::EINVAL));
+        }
+        if self.commands + count > self.limit {
+            return Queued::Full;
+        }
+        self.parts.begin(slot, count);
+        for part in 0..count {
+            let at = part * most;
+            let len = most.min(op.len - at);
+            let part = Op { offset: op.offset + u64::from(at), len, ..*op };
+            let mut sqe = self.transfer(slot, &part, data.wrapping_add(at as usize));
+            sqe.user_data |= PART;
+            self.ring.push(sqe);
+        }
+        self.began(slot, count);
+        Queued::Pending
+    }
+
+    #[inline(always)]
+    fn began(&mut self, slot: Slot, commands: u32) {
+        self.buffers.begin(slot);
+        self.in_flight += 1;
+        self.commands += commands;
+    }
+}
+
+/// How a command ended that was to move so many bytes. A result above 0 is the controller's status.
+#[inline(always)]
+fn outcome_of(cqe: &Cqe32) -> Outcome {
+    match cqe.res {
+        0 => Outcome::ok((cqe.user_data >> 32) as u32),
+        status @ 1.. => Outcome::nvme(status as u16),
+        errno => Outcome::from_raw(errno.into()),
+    }
+}
+
+impl Engine for IoUringCmd {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.turn.clock
+    }
+
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.files.attach(file, target)?;
+        let known = self.known.get(file as usize).copied();
+        let known = known.ok_or_else(|| {
+            EngineError::plain(format!("file {file} is no namespace that the plan knows"))
+        })?;
+        if let Some(space) = self.spaces.get_mut(file as usize) {
+            *space = known;
+        }
+        self.update_file(file)
+    }
+
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.files.detach(file);
+        if let Some(space) = self.spaces.get_mut(file as usize) {
+            *space = Space::NONE;
+        }
+        self.update_file(file)
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if self.commands >= self.limit {
+            return Queued::Full;
+        }
+        let moves = match op.kind {
+            OpKind::Read => true,
+            OpKind::Write => op.tag.form.has_data(),
+            _ => false,
+        };
+        let sqe = if moves {
+            let Some(data) = self.buffers.span(slot, op.at, op.len) else {
+                return Queued::Done(Outcome::err(libc::EINVAL));
+            };
+            if op.len > self.space(op.file).most_data {
+                return self.queue_parts(slot, op, data);
+            }
+            self.transfer(slot, op, data)
+        } else {
+            match self.without_data(slot, op) {
+                Some(sqe) => sqe,
+                None => return Queued::Done(Outcome::err(libc::EOPNOTSUPP)),
+            }
+        };
+        self.ring.push(sqe);
+        self.began(slot, 1);
+        Queued::Pending
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        self.ring.send().map_err(setup::enter_error)
+    }
+
+    #[inline]
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        let (buffers, parts) = (&mut self.buffers, &mut self.parts);
+        let (mut commands, mut ended) = (0, 0);
+        let result = self.ring.turn(self.turn, want, self.in_flight, |cqe| {
+            commands += 1;
+            let slot = (cqe.user_data & (PART - 1)) as u32;
+            let mut outcome = outcome_of(&cqe);
+            if cqe.user_data & PART != 0 {
+                match parts.end(slot, outcome) {
+                    Some(whole) => outcome = whole,
+                    None => return false,
+                }
+            }
+            buffers.end(slot);
+            done.push(slot, outcome);
+            ended += 1;
+            true
+        });
+        self.commands -= commands;
+        self.in_flight -= ended;
+        result.map_err(setup::enter_error)
+    }
+}
+
+impl Drop for IoUringCmd {
+    /// The kernel must be done with the buffers before they go.
+    fn drop(&mut self) {
+        while self.commands > 0 {
+            match self.ring.enter(1, true, None) {
+                Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
+                Err(_) => return self.buffers.leak(),
+            }
+            self.commands -= self.ring.take(u32::MAX, |_| {});
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

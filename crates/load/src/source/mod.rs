@@ -6,6 +6,7 @@ mod directions;
 mod draws;
 mod files;
 mod flushes;
+mod forms;
 mod general;
 pub(crate) mod laws;
 mod limits;

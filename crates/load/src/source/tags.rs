@@ -2,6 +2,8 @@
 
 use fiord_plan::{Dir, Load, Placement, PlacementSelect, Priorities, PriorityShare};
 
+use super::forms::Forms;
+
 use crate::rng::{Purpose, Rng};
 use crate::{Io, Tag};
 
@@ -14,6 +16,7 @@ pub struct Tags {
     placement_rng: Rng,
     /// The position of the last identifier used, by file.
     placed: Box<[u16]>,
+    forms: Option<Forms>,
 }
 
 impl Tags {
@@ -26,6 +29,7 @@ impl Tags {
                 placed: vec![0; load.placement.as_ref().map_or(0, |p| p.ids.len())].into(),
                 placement: load.placement.clone(),
                 placement_rng: Rng::new(load.seed, Purpose::Placement, 0),
+                forms: Forms::new(load),
             })
         })
     }
@@ -40,6 +44,9 @@ impl Tags {
         }
         if io.dir == Dir::Write {
             tag.placement = self.place(io);
+            if let Some(forms) = &mut self.forms {
+                tag.form = forms.draw();
+            }
         }
         tag
     }
@@ -67,7 +74,7 @@ impl Tags {
 
 /// Whether a job's I/Os carry anything.
 pub fn any(load: &Load) -> bool {
-    load.priorities.is_some() || load.placement.is_some()
+    load.priorities.is_some() || load.placement.is_some() || !load.forms.is_empty()
 }
 
 /// The share that an I/O falls in, by one draw.

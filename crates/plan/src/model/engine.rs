@@ -1,5 +1,7 @@
 //! What carries the I/Os out, and how many at once.
 
+use super::PassthroughPlan;
+
 /// The engine and its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnginePlan {
@@ -36,6 +38,8 @@ pub enum EnginePlan {
     },
     /// `io_uring`.
     IoUring(IoUringPlan),
+    /// `io_uring_cmd`.
+    IoUringCmd(Box<PassthroughPlan>),
     /// Completes at once and does nothing.
     Null,
     /// A simulated device with a virtual clock.

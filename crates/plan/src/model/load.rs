@@ -1,6 +1,6 @@
 //! Which I/Os a job makes.
 
-use super::{Placement, Priorities};
+use super::{Placement, Priorities, WriteForm};
 use crate::distribution::{Distribution, Strided};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
@@ -71,6 +71,17 @@ pub struct Load {
     pub priorities: Option<Priorities>,
     /// `dataplacement`: where the device is to place writes.
     pub placement: Option<Placement>,
+    /// `write_mode`: the commands that writes are made of, with their shares in per cent, adding up
+    /// to 100. Empty: all are `WriteForm::Data`.
+    pub forms: Vec<(WriteForm, u8)>,
+}
+
+impl Load {
+    /// Whether some write sends bytes of its buffer.
+    pub fn writes_data(&self) -> bool {
+        self.mix.has(Dir::Write)
+            && (self.forms.is_empty() || self.forms.iter().any(|(form, _)| form.has_data()))
+    }
 }
 
 /// Which directions a job mixes.

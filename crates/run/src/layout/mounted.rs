@@ -1,6 +1,7 @@
 //! Devices that are in use are not written to by accident.
 
 use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_sys::nvme::device;
 use fiord_sys::{file, mount};
 
 use crate::error::JobError;
@@ -14,9 +15,18 @@ pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
     if !writes || job.target.open.allow_mounted_write {
         return Ok(());
     }
-    for plan in job.target.files.iter().filter(|plan| plan.kind == FileKind::Block) {
-        let facts = file::facts(&plan.path).map_err(|e| failed("stat", plan, &e))?;
-        let Some(device) = facts.node else { continue };
+    for plan in &job.target.files {
+        let facts = match plan.kind {
+            FileKind::Block | FileKind::Char => file::facts(&plan.path),
+            FileKind::Regular | FileKind::Pipe | FileKind::Virtual => continue,
+        };
+        let facts = facts.map_err(|e| failed("stat", plan, &e))?;
+        // Of a namespace's character device the block device is what can be mounted.
+        let storage = match (plan.kind, facts.node) {
+            (FileKind::Char, Some(node)) => device::block_sibling(node).map(|(_, block)| block),
+            (_, node) => node,
+        };
+        let Some(device) = storage else { continue };
         let uses = mount::uses(device).map_err(|e| failed("looking for mounts", plan, &e))?;
         if let Some(first) = uses.first() {
             let detail = format!(

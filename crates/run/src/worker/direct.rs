@@ -103,10 +103,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let mut short = false;
         loop {
             match outcome.get() {
-                Err(errno) => {
-                    return self.io_failed(&op, errno).then(|| self.clock.now());
+                Err(_) | Ok(0) => {
+                    return self.io_failed(&op, outcome).then(|| self.clock.now());
                 }
-                Ok(0) => return self.io_failed(&op, 0).then(|| self.clock.now()),
                 Ok(bytes) if bytes < op.len => {
                     if !std::mem::replace(&mut short, true) {
                         self.recorder.short(recorded(dir));
@@ -150,7 +149,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 self.recorder.synced(self.clock.now() - start);
                 true
             }
-            Err(errno) => self.io_failed(op, errno),
+            Err(_) => self.io_failed(op, outcome),
         }
     }
 

@@ -387,7 +387,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 self.queue_rest(slots, slot, now);
             }
             Ok(_) if moves => {
-                self.io_failed(&op, 0);
+                self.io_failed(&op, outcome);
                 slots.free.push(slot);
             }
             Ok(_) => {
@@ -396,8 +396,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 }
                 slots.free.push(slot);
             }
-            Err(errno) => {
-                self.io_failed(&op, errno);
+            Err(_) => {
+                self.io_failed(&op, outcome);
                 slots.free.push(slot);
             }
         }

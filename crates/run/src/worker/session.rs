@@ -1,6 +1,6 @@
 //! What both loops share: the clock, the things that are looked at now and then, the end of loops.
 
-use fiord_engine::{Engine, Op, OpKind, Tag, Time};
+use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Tag, Time, WriteForm};
 use fiord_load::{Dir, Flush, Io, Source};
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
@@ -271,12 +271,14 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
 
     /// An I/O failed. True when the job goes on all the same.
     #[cold]
-    pub fn io_failed(&mut self, op: &Op, errno: i32) -> bool {
+    pub fn io_failed(&mut self, op: &Op, outcome: Outcome) -> bool {
+        let errno = outcome.get().err().unwrap_or(0);
+        let status = outcome.device_status();
         let dir = match op.kind {
             OpKind::Read => 0,
             _ => 1,
         };
-        if op.kind == OpKind::Write && errno == libc_enospc() && self.job.end.fill_device {
+        if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
             // The expected end: the device is full.
             self.control.stop(StopReason::Runtime);
             return false;
@@ -287,7 +289,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             OpKind::Trim => self.failed[2] += 1,
             _ => {}
         }
-        let survives = is_survivable(errno) && self.job.reporting.continue_on_error[dir];
+        let survives = is_survivable(errno, status) && self.job.reporting.continue_on_error[dir];
         self.recorder.error(errno);
         if survives {
             return true;
@@ -295,15 +297,25 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         if self.error.is_none() {
             let name = match op.kind {
                 OpKind::Read => "read",
-                OpKind::Write => "write",
+                OpKind::Write => match op.tag.form {
+                    WriteForm::Data => "write",
+                    WriteForm::Zeroes => "write zeroes",
+                    WriteForm::Uncorrectable => "write uncorrectable",
+                    WriteForm::Verify => "verify",
+                    WriteForm::Append => "zone append",
+                },
                 OpKind::Trim => "trim",
                 OpKind::Fsync => "fsync",
                 OpKind::Fdatasync => "fdatasync",
                 OpKind::SyncFileRange(_) => "sync_file_range",
             };
-            let mapped = matches!(self.job.engine, EnginePlan::Mmap { .. });
-            let detail = if mapped && errno == EIO { MAPPED.into() } else { io_detail(op, errno) };
+            let detail = match &self.job.engine {
+                EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
+                EnginePlan::IoUringCmd(_) => command_detail(op, outcome),
+                _ => io_detail(op, errno),
+            };
             let mut error = JobError::new(name, errno, detail);
+            error.status = status;
             error.file = Some(self.files.path(op.file).to_path_buf());
             error.offset =
                 matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
@@ -358,9 +370,14 @@ fn used() -> Usage {
     Usage::of_thread().unwrap_or_default()
 }
 
-/// `ENOSPC` of `errno-base.h`, the same on every architecture Linux runs on.
-const fn libc_enospc() -> i32 {
-    28
+/// Whether a device or file system had no room: `ENOSPC` of `errno-base.h`, the same on every
+/// architecture Linux runs on.
+const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
+    const ENOSPC: i32 = 28;
+    match status {
+        Some(status) => status.is_full(),
+        None => errno == ENOSPC,
+    }
 }
 
 /// `EIO` of `errno-base.h`.
@@ -371,10 +388,30 @@ const MAPPED: &str = "the page could not be had: the file became shorter, its fi
                       is full, or the medium failed (dmesg says which)";
 
 /// Whether a job may go on after it (`continue_on_error`): `EIO` and `EILSEQ` are about one place on
-/// the medium, everything else would come again.
-const fn is_survivable(errno: i32) -> bool {
+/// the medium, as are some statuses of devices; everything else would come again.
+const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
     const EILSEQ: i32 = 84;
-    matches!(errno, EIO | EILSEQ)
+    match status {
+        Some(status) => status.is_about_these_blocks(),
+        None => matches!(errno, EIO | EILSEQ),
+    }
+}
+
+/// What a person needs to know of a command that failed, beside its status.
+fn command_detail(op: &Op, outcome: Outcome) -> String {
+    match (outcome.device_status(), outcome.get()) {
+        (Some(status), _) => status.advice().into(),
+        (None, Err(1 | 13)) => {
+            "the kernel lets only root send this command (CAP_SYS_ADMIN): run as root".into()
+        }
+        (None, Err(22)) => format!(
+            "{} bytes are more than the driver takes in one command; write a smaller block size, or \
+             nvme_split=1",
+            op.len
+        ),
+        (None, Err(4)) => "the controller was reset while the command was under way (dmesg)".into(),
+        _ => String::new(),
+    }
 }
 
 /// What a person needs to know beside errno, file and offset.

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
-    Engine, EngineConfig, EngineError, IoUring, Libaio, MachineClock, Mmap, Null, Offload, Psync,
-    Pvsync, Pvsync2, Sim, SyncRw, Vsync,
+    Engine, EngineConfig, EngineError, IoUring, IoUringCmd, Libaio, MachineClock, Mmap, Null,
+    Offload, Psync, Pvsync, Pvsync2, Sim, SyncRw, Vsync,
 };
 use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, LockFile, Record};
@@ -65,6 +65,7 @@ pub fn run(
         EnginePlan::Null => with_engine::<_, HOT_LOOPS>(Null::new(&config), around),
         EnginePlan::Libaio { .. } => with_engine::<_, HOT_LOOPS>(Libaio::new(&config), around),
         EnginePlan::IoUring(_) => with_engine::<_, HOT_LOOPS>(IoUring::new(&config), around),
+        EnginePlan::IoUringCmd(_) => with_engine::<_, HOT_LOOPS>(IoUringCmd::new(&config), around),
         EnginePlan::Sync => with_engine::<_, ONE_LOOP>(SyncRw::new(&config), around),
         EnginePlan::Vsync => with_engine::<_, ONE_LOOP>(Vsync::new(&config), around),
         EnginePlan::Pvsync => with_engine::<_, ONE_LOOP>(Pvsync::new(&config), around),
@@ -111,6 +112,7 @@ fn with_locks(config: &EngineConfig, around: Surroundings) -> WorkerResult {
         EnginePlan::Null => lock!(Null),
         EnginePlan::Libaio { .. } => lock!(Libaio),
         EnginePlan::IoUring(_) => lock!(IoUring),
+        EnginePlan::IoUringCmd(_) => lock!(IoUringCmd),
         EnginePlan::Sync => lock!(SyncRw),
         EnginePlan::Vsync => lock!(Vsync),
         EnginePlan::Pvsync => lock!(Pvsync),
@@ -134,6 +136,7 @@ fn keeps_many(engine: &EnginePlan) -> bool {
         EnginePlan::Vsync
         | EnginePlan::Libaio { .. }
         | EnginePlan::IoUring(_)
+        | EnginePlan::IoUringCmd(_)
         | EnginePlan::Null
         | EnginePlan::Sim(_) => true,
     }
@@ -210,7 +213,7 @@ fn with_content<E: Engine, S: Source, const LOOPS: u8>(
     source: S,
     around: Surroundings,
 ) -> WorkerResult {
-    if !around.job.load.mix.has(Dir::Write) {
+    if !around.job.load.writes_data() {
         return start::<E, S, _, LOOPS>(engine, source, NoContent, around);
     }
     match content_of(around.job, salt()) {
@@ -228,7 +231,7 @@ fn salt() -> u64 {
     })
 }
 
-/// A job that writes nothing.
+/// A job that writes no bytes: none at all, or by commands that carry none.
 struct NoContent;
 
 impl Fill for NoContent {

@@ -33,6 +33,8 @@ pub struct DriverLimits {
     pub max_transfer: u64,
     /// `max_segments`: stretches of memory that are not neighbours.
     pub max_segments: u32,
+    /// `io_poll`: some of its queues can be polled for completions.
+    pub polls: bool,
 }
 
 /// The kernel's name of a namespace's generic character device (`ng0n1`); `None` for any other
@@ -113,6 +115,7 @@ fn driver_limits(device: file::Device) -> Option<DriverLimits> {
     Some(DriverLimits {
         max_transfer: block::queue_number(device, "max_hw_sectors_kb")?.saturating_mul(1024),
         max_segments: block::queue_number(device, "max_segments")?.try_into().ok()?,
+        polls: block::queue_number(device, "io_poll") == Some(1),
     })
 }
 

@@ -85,6 +85,43 @@ impl Status {
             _ => false,
         }
     }
+
+    /// Whether the namespace had no room: Capacity Exceeded.
+    pub const fn is_full(self) -> bool {
+        matches!((self.code_type(), self.code()), (CodeType::Generic, 0x81))
+    }
+
+    /// What may have been the cause, for those that are well known; else empty.
+    pub const fn advice(self) -> &'static str {
+        match (self.code_type(), self.code()) {
+            (CodeType::Generic, 0x01) => "the controller does not have this command",
+            (CodeType::Generic, 0x02) => {
+                "the controller refuses a field of the command: it may be too long, or carry what \
+                 the namespace's format does not have"
+            }
+            (CodeType::Generic, 0x20) | (CodeType::CommandSpecific, 0x82) => {
+                "the namespace is write protected"
+            }
+            (CodeType::Generic, 0x81) => {
+                "a namespace that is thinly provisioned has no room: trim, or make `size` smaller"
+            }
+            (CodeType::Generic, 0x83) => "another host has reserved the namespace",
+            (CodeType::CommandSpecific, 0x81) | (CodeType::Media, 0x82..=0x84) => {
+                "data and protection information do not fit together"
+            }
+            (CodeType::CommandSpecific, 0xbc) => {
+                "zones are written at their write pointer only: use zonemode=zbd"
+            }
+            (CodeType::CommandSpecific, 0xbd | 0xbe) => {
+                "more zones are written than the device keeps open: use zonemode=zbd and \
+                 max_open_zones"
+            }
+            (CodeType::CommandSpecific, 0xb9) => "reset the zone first (`fiord zones --reset`)",
+            (CodeType::Media, 0x87) => "blocks are read that were never written: write them first",
+            (CodeType::Path, _) => "the way to the namespace is broken: see `dmesg`",
+            _ => "",
+        }
+    }
 }
 
 impl std::fmt::Display for Status {

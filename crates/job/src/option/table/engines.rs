@@ -27,7 +27,7 @@ pub(super) const ENGINES: &[EngineDef] = &[
         ..queueing("libaio", "Linux's older asynchronous interface, by its own system calls.")
     },
     queueing("io_uring", "Linux's asynchronous interface of today: rings shared with the kernel."),
-    later(queueing("io_uring_cmd", "Commands passed through `io_uring` to NVMe or SCSI devices.")),
+    queueing("io_uring_cmd", "Commands passed through `io_uring` to NVMe or SCSI devices."),
     later(queueing("posixaio", "The asynchronous I/O of POSIX, `aio_read(3)` and `aio_write(3)`.")),
     one_by_one("mmap", "The file is mapped and bytes are copied from and to the mapping."),
     later(one_by_one("splice", "`splice(2)` and `vmsplice(2)` through a pipe.")),

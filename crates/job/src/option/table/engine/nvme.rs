@@ -22,8 +22,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "readfua=1",
     )
     .of(&["io_uring", "io_uring_cmd", "sg"])
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "writefua",
         Kind::Bool,
@@ -31,8 +30,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "writefua=1",
     )
     .of(&["io_uring", "io_uring_cmd", "sg"])
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "write_mode",
         Kind::Text,
@@ -42,8 +40,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     )
     .of(BOTH)
     .default("write")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "verify_mode",
         Kind::words(&[
@@ -60,15 +57,14 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "cmd_type",
         Kind::words(&[
-            Word::later("nvme", "NVMe commands to a namespace's character device"),
+            Word::new("nvme", "NVMe commands to a namespace's character device"),
             Word::later("bsg", "SCSI commands to a block SCSI generic device"),
         ]),
         "The kind of command that is passed through.",
         "cmd_type=bsg",
     )
     .of(BOTH)
-    .default("nvme")
-    .later(),
+    .default("nvme"),
     option(
         "cdb_len",
         Kind::words(&[
@@ -170,6 +166,15 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     )
     .of(BOTH)
     .default("0")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
+    option(
+        "nvme_split",
+        Kind::Bool,
+        "Makes an I/O that is larger than one command may be of several, each of the most that the \
+         device takes; the I/O ends with the last of them. Without it such block sizes are refused.",
+        "nvme_split=1",
+    )
+    .of(&["io_uring_cmd"])
+    .default("0")
+    .since("fiord"),
 ];

@@ -1,0 +1,68 @@
+//! Ops that are made of several commands (`nvme_split`).
+
+use crate::{Outcome, Slot};
+
+/// What is left of each slot's op.
+#[derive(Debug, Default)]
+pub struct Parts {
+    slots: Vec<Whole>,
+}
+
+/// An op in parts.
+#[derive(Debug, Clone, Copy)]
+struct Whole {
+    /// Commands that have not ended.
+    left: u32,
+    /// Bytes that those which have ended moved, or what the first that failed said.
+    outcome: Outcome,
+}
+
+impl Parts {
+    /// For this many slots.
+    pub fn new(slots: u32) -> Self {
+        Parts { slots: vec![Whole { left: 0, outcome: Outcome::ok(0) }; slots as usize] }
+    }
+
+    /// A slot's op is made of so many commands.
+    pub fn begin(&mut self, slot: Slot, commands: u32) {
+        self.slots[slot as usize] = Whole { left: commands, outcome: Outcome::ok(0) };
+    }
+
+    /// One of them has ended. The outcome of the op when it was the last.
+    pub fn end(&mut self, slot: Slot, part: Outcome) -> Option<Outcome> {
+        let whole = &mut self.slots[slot as usize];
+        whole.left = whole.left.saturating_sub(1);
+        whole.outcome = match (whole.outcome.get(), part.get()) {
+            (Err(_), _) => whole.outcome,
+            (_, Err(_)) => part,
+            (Ok(so_far), Ok(bytes)) => Outcome::ok(so_far + bytes),
+        };
+        (whole.left == 0).then_some(whole.outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_ends_the_op() {
+        let mut parts = Parts::new(2);
+        parts.begin(1, 3);
+        assert_eq!(parts.end(1, Outcome::ok(4096)), None);
+        assert_eq!(parts.end(1, Outcome::ok(4096)), None);
+        assert_eq!(parts.end(1, Outcome::ok(512)), Some(Outcome::ok(8704)));
+    }
+
+    #[test]
+    fn the_first_failure_is_the_ops() {
+        let mut parts = Parts::new(1);
+        parts.begin(0, 3);
+        assert_eq!(parts.end(0, Outcome::nvme(0x4080)), None);
+        assert_eq!(parts.end(0, Outcome::err(5)), None);
+        assert_eq!(parts.end(0, Outcome::ok(512)), Some(Outcome::nvme(0x4080)));
+        // The slot's next op begins anew.
+        parts.begin(0, 1);
+        assert_eq!(parts.end(0, Outcome::ok(1)), Some(Outcome::ok(1)));
+    }
+}

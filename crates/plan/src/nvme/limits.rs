@@ -1,0 +1,332 @@
+//! Whether a namespace can do what a job wants of it.
+
+use std::fmt::Display;
+
+use fiord_job::diagnostic::Diagnostic;
+use fiord_sys::nvme::CommandSet;
+
+use crate::checks::destructive;
+use crate::forms;
+use crate::messages::Messages;
+use crate::model::{BlockSize, Dir, FilePlan, Load, Memory, NvmeTarget, Step, WriteForm};
+use crate::reading::Reading;
+
+/// Blocks of one command: the count has 16 bits, counted from 0 (NVM Command Set Specification 1.0,
+/// 3.2).
+const MOST_BLOCKS: u64 = 1 << 16;
+
+/// What a job wants of one file.
+pub(super) struct Limits<'a> {
+    pub(super) job: Reading<'a>,
+    pub(super) load: &'a Load,
+    pub(super) file: &'a FilePlan,
+    pub(super) memory: &'a Memory,
+    /// Bytes of a page of memory.
+    pub(super) page: u64,
+    /// `deac`.
+    pub(super) deallocate: bool,
+}
+
+/// A limit on the bytes of a command: what it is called and how much it is.
+struct Most {
+    bytes: u64,
+    what: String,
+    /// What else would mend it.
+    help: &'static str,
+}
+
+impl Limits<'_> {
+    /// Everything that the namespace cannot do, each as one error.
+    pub(super) fn check(&self, target: &NvmeTarget, polled: bool, messages: &mut Messages) {
+        self.blocks(target, messages);
+        self.places(target, messages);
+        self.optional_commands(target, messages);
+        self.metadata(target, messages);
+        self.sizes(target, messages);
+        let namespace = &target.device.namespace;
+        if namespace.write_protected && destructive(self.load.mix) {
+            messages.push(
+                self.error("filename", "is write protected")
+                    .help("lift its write protection (`nvme set-feature -f 0x84`), or only read"),
+            );
+        }
+        if self.deallocate && !namespace.zeroes_may_deallocate {
+            messages.push(
+                self.job.warning(
+                    "deac",
+                    format!("`{}` says that its Write Zeroes does not deallocate (DLFEAT): `deac` has no effect", self.shown()),
+                )
+                .help("use `rw=trim` to deallocate"),
+            );
+        }
+        if polled && target.device.driver.is_some_and(|driver| !driver.polls) {
+            messages.push(
+                self.job.warning(
+                    "hipri",
+                    format!("`{}` has no queues that are polled: completions come by interrupt all the same", self.shown()),
+                )
+                .help("load the driver with some: `nvme.poll_queues=2`"),
+            );
+        }
+    }
+
+    fn shown(&self) -> impl Display {
+        self.file.path.display()
+    }
+
+    fn error(&self, option: &str, what: impl Display) -> Diagnostic {
+        self.job.error(option, format!("`{}` {what}", self.shown()))
+    }
+
+    fn used(&self) -> impl Iterator<Item = Dir> {
+        let mix = self.load.mix;
+        Dir::ALL.into_iter().filter(move |dir| mix.has(*dir))
+    }
+
+    /// The option that a direction's block sizes come from.
+    fn size_option(&self) -> &'static str {
+        ["bssplit", "bsrange", "bs"].into_iter().find(|name| self.job.is_set(name)).unwrap_or("bs")
+    }
+
+    /// Block sizes are whole blocks.
+    fn blocks(&self, target: &NvmeTarget, messages: &mut Messages) {
+        let block = target.block;
+        let option = self.size_option();
+        for dir in self.used() {
+            let sizes = &self.load.blocks[dir as usize];
+            let odd = match sizes {
+                BlockSize::Fixed(bytes) => vec![*bytes],
+                // Sizes in between are multiples of the smaller end.
+                BlockSize::Range { min, max } => vec![*min, *max],
+                BlockSize::Split(list) => list.iter().map(|(bytes, _)| *bytes).collect(),
+            };
+            let Some(odd) = odd.into_iter().find(|bytes| !bytes.is_multiple_of(block)) else {
+                continue;
+            };
+            let format = target.device.namespace.format;
+            let made_of = if block > format.data {
+                format!(
+                    "{block} bytes, {} of data and {} of metadata",
+                    format.data, format.metadata
+                )
+            } else {
+                format!("{block} bytes")
+            };
+            let near = u64::from(odd).next_multiple_of(block.into());
+            messages.push(
+                self.error(
+                    option,
+                    format!("has blocks of {made_of}, and {odd} bytes are not a multiple of that"),
+                )
+                .help(format!("write a block size of {near} bytes")),
+            );
+        }
+        if self.load.unaligned {
+            messages.push(
+                self.error("bs_unaligned", format!("takes whole blocks of {block} bytes only"))
+                    .help("leave out `bs_unaligned`"),
+            );
+        }
+    }
+
+    /// Offsets are whole blocks.
+    fn places(&self, target: &NvmeTarget, messages: &mut Messages) {
+        let block = u64::from(target.block);
+        let whole = |option: &str, value: u64| {
+            let what =
+                format!("has blocks of {block} bytes, and {value} is not a multiple of that");
+            let near = value.next_multiple_of(block);
+            self.error(option, what).help(format!("write `{option}={near}`"))
+        };
+        if !self.file.offset.is_multiple_of(block) {
+            let option = if self.job.is_set("offset") { "offset" } else { "offset_increment" };
+            messages.push(whole(option, self.file.offset));
+        }
+        if self.job.is_set("ba") {
+            let odd = self.used().map(|dir| self.load.align[dir as usize]);
+            if let Some(align) = odd.into_iter().find(|align| !align.is_multiple_of(block)) {
+                messages.push(whole("ba", align));
+            }
+        }
+        if let Step::Skip(skip) = self.load.step
+            && !skip.unsigned_abs().is_multiple_of(block)
+        {
+            let what = format!(
+                "has blocks of {block} bytes, and the step of {skip} is not a multiple of that"
+            );
+            messages.push(self.error("rw", what).help("write a step of whole blocks"));
+        }
+    }
+
+    /// Commands that the controller may lack.
+    fn optional_commands(&self, target: &NvmeTarget, messages: &mut Messages) {
+        let has = target.device.controller.optional;
+        let lacks = |option: &str, command: &str, bit: u32, help: &str| {
+            self.error(option, format!("has no {command} command (ONCS bit {bit} is 0)")).help(help)
+        };
+        for (form, _) in &self.load.forms {
+            let lacking = match form {
+                WriteForm::Zeroes if !has.write_zeroes => ("Write Zeroes", 3),
+                WriteForm::Uncorrectable if !has.write_uncorrectable => ("Write Uncorrectable", 1),
+                WriteForm::Verify if !has.verify => ("Verify", 7),
+                _ => continue,
+            };
+            let word = forms::word(*form);
+            let help = format!("leave `{word}` out of `write_mode`");
+            messages.push(lacks("write_mode", lacking.0, lacking.1, &help));
+        }
+        if self.load.mix.has(Dir::Trim) && !has.dataset_management {
+            let help = "leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
+            messages.push(lacks("rw", "Dataset Management", 2, help));
+        }
+        let appends = self.load.forms.iter().any(|(form, _)| *form == WriteForm::Append);
+        if appends && target.device.command_set != CommandSet::Zoned {
+            messages.push(
+                self.error("write_mode", "has no zones that could be appended to")
+                    .help("name a zoned namespace, or leave out `zone_append`"),
+            );
+        }
+        if appends && self.job.plain_word("zonemode") != "zbd" {
+            messages.push(
+                self.job
+                    .error(
+                        "write_mode",
+                        "io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
+                    )
+                    .help("add `zonemode=zbd`"),
+            );
+        }
+    }
+
+    /// Metadata that go with the data but have no buffer.
+    fn metadata(&self, target: &NvmeTarget, messages: &mut Messages) {
+        let Some(metadata) = &target.metadata else { return };
+        let moves = self.load.mix.has(Dir::Read) || self.load.writes_data();
+        let block = metadata.block_bytes;
+        if moves && metadata.separate_bytes(block) > 0 {
+            messages.push(
+                self.error(
+                    "filename",
+                    format!(
+                        "has {} bytes of metadata beside each block, for which there is no buffer",
+                        metadata.metadata_bytes
+                    ),
+                )
+                .help("format it without metadata, or with protection information alone"),
+            );
+        }
+    }
+
+    /// Limits on the bytes of one command.
+    fn sizes(&self, target: &NvmeTarget, messages: &mut Messages) {
+        let option = self.size_option();
+        for dir in self.used() {
+            let bytes = u64::from(self.load.blocks[dir as usize].max());
+            for most in self.limits_of(dir, target) {
+                if bytes > most.bytes {
+                    messages.push(
+                        self.error(
+                            option,
+                            format!(
+                                "takes at most {} bytes {}; the job has blocks of {bytes}",
+                                most.bytes, most.what
+                            ),
+                        )
+                        .help(format!(
+                            "write a block size of {} bytes or less{}",
+                            most.bytes, most.help
+                        )),
+                    );
+                    break;
+                }
+            }
+        }
+    }
+
+    fn limits_of(&self, dir: Dir, target: &NvmeTarget) -> Vec<Most> {
+        let device = &target.device;
+        let block = u64::from(target.block);
+        // Limits of commands without data count bytes of the medium.
+        let data = u64::from(device.namespace.format.data);
+        let scaled = |bytes: u64| (bytes / data).saturating_mul(block);
+        let mut all = Vec::new();
+        let whole = Some(MOST_BLOCKS.saturating_mul(block));
+        let forms: Vec<WriteForm> = match dir {
+            Dir::Read => vec![WriteForm::Data],
+            Dir::Write if self.load.forms.is_empty() => vec![WriteForm::Data],
+            Dir::Write => self.load.forms.iter().map(|(form, _)| *form).collect(),
+            Dir::Trim => {
+                let blocks = device.limits.deallocate_range_blocks.map(u64::from);
+                let range = blocks.map(|n| n.saturating_mul(block));
+                all.extend(most(range, "in a range of Dataset Management (DMRSL)", ""));
+                return all;
+            }
+        };
+        for form in forms {
+            let limits = &device.limits;
+            match form {
+                WriteForm::Data | WriteForm::Append => self.transfer(target, &mut all),
+                WriteForm::Zeroes => {
+                    let limit = limits.write_zeroes.map(scaled);
+                    all.extend(most(limit, "in a Write Zeroes command (WZSL)", ""));
+                    all.extend(most(whole, "in one command (65536 blocks)", ""));
+                }
+                WriteForm::Uncorrectable => {
+                    let limit = limits.write_uncorrectable.map(scaled);
+                    all.extend(most(limit, "in a Write Uncorrectable command (WUSL)", ""));
+                    all.extend(most(whole, "in one command (65536 blocks)", ""));
+                }
+                WriteForm::Verify => {
+                    all.extend(most(limits.verify.map(scaled), "in a Verify command (VSL)", ""));
+                    all.extend(most(whole, "in one command (65536 blocks)", ""));
+                }
+            }
+            if form == WriteForm::Append {
+                let limit = device.zoned.and_then(|zoned| zoned.max_append);
+                all.extend(most(limit, "in a Zone Append command (ZASL)", ""));
+            }
+        }
+        all
+    }
+
+    /// Limits on data that are moved, unless they are split.
+    fn transfer(&self, target: &NvmeTarget, all: &mut Vec<Most>) {
+        if self.job.flag("nvme_split") {
+            return;
+        }
+        const SPLIT: &str = ", or have larger ones split (`nvme_split=1`)";
+        let whole = MOST_BLOCKS.saturating_mul(target.block.into());
+        let limit = target.device.max_transfer();
+        all.extend(limit.map(|(bytes, name)| Most {
+            bytes: bytes / u64::from(target.block) * u64::from(target.block),
+            what: format!("in one command ({name})"),
+            help: SPLIT,
+        }));
+        if let Some(bytes) = self.scattered(target) {
+            let pages = ", or use huge pages (`iomem=mmaphuge`)";
+            all.extend(most(Some(bytes), "in pages that are not neighbours (max_segments)", pages));
+        }
+        all.extend(most(Some(whole), "in one command (65536 blocks)", SPLIT));
+    }
+
+    /// What the driver takes in pages of memory that lie apart; huge pages are whole.
+    fn scattered(&self, target: &NvmeTarget) -> Option<u64> {
+        if matches!(self.memory, Memory::ShmHuge | Memory::MmapHuge(_)) {
+            return None;
+        }
+        let segments = target.device.driver?.max_segments;
+        Some(u64::from(segments).saturating_mul(self.page))
+    }
+
+    /// The largest number of bytes that each command may have where I/Os are split.
+    pub(super) fn split(&self, target: &NvmeTarget) -> Option<u32> {
+        let block = u64::from(target.block);
+        let limits = [target.device.max_transfer().map(|(bytes, _)| bytes), self.scattered(target)];
+        let least = limits.into_iter().flatten().min()?;
+        u32::try_from((least / block).max(1) * block).ok()
+    }
+}
+
+fn most(bytes: Option<u64>, what: &str, help: &'static str) -> Option<Most> {
+    bytes.map(|bytes| Most { bytes, what: what.into(), help })
+}

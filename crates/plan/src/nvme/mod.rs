@@ -1,0 +1,254 @@
+//! `io_uring_cmd` with NVMe commands: which namespaces a job's files are, and whether they can do
+//! what the job wants. Everything that they cannot is refused here, before the first I/O.
+//!
+//! | question | module |
+//! |---|---|
+//! | which options, which namespace | here |
+//! | block sizes, transfer limits, optional commands | `limits.rs` |
+
+mod limits;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fiord_sys::nvme::{self, CommandSet, Device};
+
+use crate::checks;
+use crate::facts::{Found, FoundKind, Passthrough};
+use crate::messages::Messages;
+use crate::model::{
+    Checks, Commands, EnginePlan, FilePlan, Guard, Load, Memory, MetadataPlan, NvmePlan,
+    NvmeTarget, ProtectionPlan, ProtectionType,
+};
+use crate::reading::Reading;
+use crate::survey::Survey;
+
+/// Options that only commands have: with any other engine they do nothing.
+const OF_COMMANDS: [&str; 5] = ["write_mode", "readfua", "writefua", "deac", "nvme_split"];
+
+/// The options of NVMe commands.
+pub(crate) fn options(job: Reading) -> NvmePlan {
+    NvmePlan {
+        read_fua: job.flag("readfua"),
+        write_fua: job.flag("writefua"),
+        deallocate: job.flag("deac"),
+        targets: Vec::new(),
+    }
+}
+
+/// Options of commands with an engine that sends none, and of plain I/O with one that does.
+pub(crate) fn without_effect(
+    job: Reading,
+    engine: &EnginePlan,
+    load: &Load,
+    messages: &mut Messages,
+) {
+    let EnginePlan::IoUringCmd(plan) = engine else {
+        for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name)) {
+            if !is_default(job, name) {
+                messages.push(
+                    job.error(name, format!("`{name}` is for commands that are passed through"))
+                        .help(format!("use `ioengine=io_uring_cmd`, or leave out `{name}`")),
+                );
+            }
+        }
+        return;
+    };
+    if plan.ring.nowait {
+        messages.push(
+            job.error("nowait", "commands have no flag by which they fail rather than wait")
+                .help("leave out `nowait`"),
+        );
+    }
+    if load.sync_file_range.is_some() {
+        messages.push(
+            job.error(
+                "sync_file_range",
+                "a namespace has no page cache of which a range is written back",
+            )
+            .help("use `fsync=N`, which sends a Flush command"),
+        );
+    }
+    let Commands::Nvme(nvme) = &plan.commands;
+    let zeroes = load.forms.iter().any(|(form, _)| *form == crate::WriteForm::Zeroes);
+    if nvme.deallocate && !zeroes {
+        messages.push(
+            job.warning("deac", "`deac` has no effect without Write Zeroes commands")
+                .help("add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
+        );
+    }
+}
+
+fn is_default(job: Reading, name: &str) -> bool {
+    match name {
+        "write_mode" => job.set_text(name).as_deref() == Some("write"),
+        _ => !job.flag(name),
+    }
+}
+
+/// Whether what stands at a path goes together with the engine. `None`: a message says that not.
+pub(crate) fn suits(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    commands: bool,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    let passthrough = match found.kind {
+        FoundKind::Char => survey.facts.passthrough(path),
+        _ => None,
+    };
+    match (commands, passthrough) {
+        (true, Some(Passthrough::Nvme)) | (false, None) => Some(()),
+        (true, None) => {
+            let sibling = survey.facts.generic_sibling(path);
+            let hint = sibling.map_or("name one (`ls /dev/ng*`)".into(), |generic| {
+                format!("use `filename={}`", generic.display())
+            });
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is {}, and `ioengine=io_uring_cmd` sends NVMe commands to the \
+                         generic character device of a namespace (/dev/ngXnY)",
+                        checks::in_words(found.kind)
+                    ),
+                )
+                .help(format!("{hint}, or take another engine, such as `ioengine=io_uring`")),
+            );
+            None
+        }
+        (false, Some(Passthrough::Nvme)) => {
+            let block = survey.facts.block_sibling(path);
+            let other = block.map_or(String::new(), |block| {
+                format!(", or the block device: `filename={}`", block.display())
+            });
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is the generic character device of an NVMe namespace: it takes \
+                         commands, not reads and writes"
+                    ),
+                )
+                .help(format!("use `ioengine=io_uring_cmd`{other}")),
+            );
+            None
+        }
+    }
+}
+
+/// What a namespace and its controller say; a message where they say nothing.
+pub(crate) fn device(
+    job: Reading,
+    path: &Path,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<Arc<Device>> {
+    let shown = path.display();
+    let device = match survey.namespace(path) {
+        Ok(device) => device,
+        Err(why) => {
+            messages.push(
+                job.error("filename", format!("`{shown}` cannot be identified: {why}"))
+                    .help("run as root (CAP_SYS_ADMIN); is the controller alive (`dmesg`)?"),
+            );
+            return None;
+        }
+    };
+    if matches!(device.command_set, CommandSet::KeyValue | CommandSet::Other(_)) {
+        messages.push(
+            job.error(
+                "filename",
+                format!(
+                    "`{shown}` is a namespace of the {:?} command set: it has no blocks",
+                    device.command_set
+                ),
+            )
+            .help("name a namespace of the NVM or the Zoned Namespace command set"),
+        );
+        return None;
+    }
+    if device.namespace.format.data == 0 {
+        let index = device.namespace.format_index;
+        messages.push(
+            job.error(
+                "filename",
+                format!("`{shown}` says that it has LBA format {index}, which is none"),
+            )
+            .help("format it (`nvme format`), and look at `nvme id-ns`"),
+        );
+        return None;
+    }
+    Some(device)
+}
+
+/// Bytes of a namespace as the job's offsets count them.
+pub(crate) fn bytes(job: Reading, device: &Device) -> u64 {
+    device.namespace.size.saturating_mul(u64::from(block(job, device)))
+}
+
+/// Bytes that a block takes in the job's buffers.
+fn block(job: Reading, device: &Device) -> u32 {
+    metadata(job, device).map_or(device.namespace.format.data, |m| m.stride())
+}
+
+/// What becomes of the metadata of a namespace's blocks.
+fn metadata(_job: Reading, device: &Device) -> Option<MetadataPlan> {
+    let namespace = &device.namespace;
+    (namespace.format.metadata > 0).then(|| MetadataPlan {
+        block_bytes: namespace.format.data,
+        metadata_bytes: namespace.format.metadata,
+        extended: namespace.extended,
+        protection: namespace.protection.map(|found| ProtectionPlan {
+            guard: match found.guard {
+                nvme::Guard::Crc16 => Guard::Crc16,
+                nvme::Guard::Crc32 => Guard::Crc32,
+                nvme::Guard::Crc64 => Guard::Crc64,
+            },
+            kind: match found.kind {
+                1 => ProtectionType::One,
+                2 => ProtectionType::Two,
+                _ => ProtectionType::Three,
+            },
+            first: found.first,
+            storage_tag_bits: found.storage_tag_bits,
+            by_controller: true,
+            check: Checks::default(),
+            application_tag: 0x1234,
+            application_mask: u16::MAX,
+        }),
+    })
+}
+
+/// Finds the namespace of each file and sees whether it can do what the job wants.
+pub(crate) fn targets(
+    job: Reading,
+    engine: &mut EnginePlan,
+    (load, memory): (&Load, &Memory),
+    files: &[FilePlan],
+    survey: &mut Survey,
+    messages: &mut Messages,
+) {
+    let EnginePlan::IoUringCmd(plan) = engine else { return };
+    let Commands::Nvme(nvme) = &mut plan.commands;
+    nvme.targets.clear();
+    for file in files {
+        let Some(device) = device(job, &file.path, survey, messages) else { continue };
+        let mut target = NvmeTarget {
+            metadata: metadata(job, &device),
+            block: block(job, &device),
+            device,
+            split: None,
+        };
+        let page = survey.facts.page_size();
+        let limits = limits::Limits { job, load, file, memory, page, deallocate: nvme.deallocate };
+        limits.check(&target, plan.ring.hipri, messages);
+        if job.flag("nvme_split") {
+            target.split = limits.split(&target);
+        }
+        nvme.targets.push(target);
+    }
+}
