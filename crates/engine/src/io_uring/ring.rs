@@ -458,6 +458,27 @@ mod tests {
     }
 
     #[test]
+    fn big_entries_go_round_as_small_ones_do() {
+        for step in STEPS {
+            let made = Ring::<Sqe128<[u64; 10]>, Cqe32>::with_flags(wish(false), &[*step]);
+            // Big entries came after some of these.
+            let Ok(mut ring) = made else { continue };
+            for round in 0..5u64 {
+                for i in 0..8 {
+                    let user_data = round * 8 + i;
+                    ring.push(Sqe128 { opcode: OP_NOP, user_data, ..Default::default() });
+                }
+                let mut seen = Vec::new();
+                while seen.len() < 8 {
+                    ring.enter(8 - seen.len() as u32, true, None).unwrap();
+                    ring.take(8, |cqe| seen.push((cqe.user_data, cqe.res)));
+                }
+                assert_eq!(seen, (round * 8..round * 8 + 8).map(|i| (i, 0)).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
     fn a_wait_times_out_on_kernels_old_and_new() {
         for mut ring in rings() {
             for features in [ring.features, ring.features & !FEAT_EXT_ARG] {
@@ -471,7 +492,7 @@ mod tests {
 
     #[test]
     fn the_best_ring_is_had_where_the_kernel_is_new() {
-        let ring = Ring::new(wish(false)).unwrap();
+        let ring: Ring = Ring::new(wish(false)).unwrap();
         assert_eq!(ring.entries(), 8);
         assert!(ring.operations().has(OP_READV));
         assert!(!ring.operations().has(255));

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::facts::{Facts, Found, FoundKind};
+use fiord_sys::nvme;
+
+use crate::facts::{Facts, Found, FoundKind, Passthrough};
 
 /// Files by path, and little else.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +15,7 @@ pub(crate) struct Fake {
     mounted: Vec<PathBuf>,
     streams: Vec<(PathBuf, u32)>,
     texts: BTreeMap<PathBuf, String>,
+    namespaces: BTreeMap<PathBuf, Result<nvme::Device, String>>,
 }
 
 impl Fake {
@@ -55,6 +58,21 @@ impl Fake {
         self.texts.insert(path.into(), text.into());
         self.file(path, text.len() as u64)
     }
+    /// With the generic character device of an NVMe namespace.
+    pub(crate) fn namespace(mut self, path: &str, device: nvme::Device) -> Self {
+        self.namespaces.insert(path.into(), Ok(device));
+        self.with(path, FoundKind::Char, 0)
+    }
+    /// With one that does not say what it is.
+    pub(crate) fn mute(mut self, path: &str, why: &str) -> Self {
+        self.namespaces.insert(path.into(), Err(why.into()));
+        self.with(path, FoundKind::Char, 0)
+    }
+    /// With a namespace's generic character device whose block device is mounted.
+    pub(crate) fn mounted_namespace(mut self, path: &str, device: nvme::Device) -> Self {
+        self.mounted.push(path.into());
+        self.namespace(path, device)
+    }
     /// With a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());
@@ -76,6 +94,18 @@ impl Facts for Fake {
     }
     fn logical_block(&self, _: &Path) -> Option<u32> {
         Some(512)
+    }
+    fn passthrough(&self, device: &Path) -> Option<Passthrough> {
+        self.namespaces.contains_key(device).then_some(Passthrough::Nvme)
+    }
+    fn namespace(&self, device: &Path) -> Result<nvme::Device, String> {
+        self.namespaces.get(device).cloned().unwrap_or_else(|| Err("there is none".into()))
+    }
+    fn generic_sibling(&self, device: &Path) -> Option<PathBuf> {
+        (device == Path::new("/dev/nvme0n1")).then(|| "/dev/ng0n1".into())
+    }
+    fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
+        (device == Path::new("/dev/ng0n1")).then(|| "/dev/nvme0n1".into())
     }
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
         self.mounted.iter().any(|m| m == device).then(|| PathBuf::from("/mnt"))

@@ -7,6 +7,7 @@ mod fields;
 mod golden;
 mod machine;
 mod names;
+mod nvme;
 mod order;
 mod placement;
 mod regions;

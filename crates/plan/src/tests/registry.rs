@@ -14,9 +14,12 @@ const SOURCES: &[&str] = &[
     include_str!("../engine.rs"),
     include_str!("../files.rs"),
     include_str!("../finish.rs"),
+    include_str!("../forms.rs"),
     include_str!("../groups.rs"),
     include_str!("../load.rs"),
     include_str!("../memory.rs"),
+    include_str!("../nvme/limits.rs"),
+    include_str!("../nvme/mod.rs"),
     include_str!("../open.rs"),
     include_str!("../pace.rs"),
     include_str!("../placement.rs"),
@@ -33,7 +36,7 @@ const SOURCES: &[&str] = &[
 
 /// Options that the language itself has used up, or that have one value only until their other
 /// words are built.
-const ELSEWHERE: [&str; 4] = ["name", "kb_base", "profile", "dataplacement"];
+const ELSEWHERE: [&str; 5] = ["name", "kb_base", "profile", "dataplacement", "cmd_type"];
 
 #[test]
 fn every_built_option_is_read() {

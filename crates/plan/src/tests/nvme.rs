@@ -1,0 +1,305 @@
+//! `ioengine=io_uring_cmd`: namespaces made up for it, and what they cannot do.
+
+use fiord_sys::nvme::{
+    CommandLimits, CommandSet, Controller, Deallocated, Device, DriverLimits, Guard, LbaFormat,
+    Namespace, Protection, Zoned, identify::Optional,
+};
+
+use super::*;
+use crate::facts::FoundKind;
+use crate::model::*;
+
+/// A namespace of 1 GiB with blocks of so many bytes of data and metadata, whose controller has
+/// every command but Write Uncorrectable and moves 128 KiB at most.
+fn device(data: u32, metadata: u16) -> Device {
+    let optional = Optional {
+        compare: true,
+        write_uncorrectable: false,
+        dataset_management: true,
+        write_zeroes: true,
+        verify: true,
+        copy: true,
+    };
+    let format = LbaFormat { data, metadata, relative_performance: 0 };
+    let blocks = (1 << 30) / u64::from(data);
+    Device {
+        nsid: 1,
+        command_set: CommandSet::Nvm,
+        controller: Controller {
+            serial: "s".into(),
+            model: "m".into(),
+            firmware: "f".into(),
+            version: (1, 4, 0),
+            max_transfer: Some(128 << 10),
+            transfer_excludes_metadata: false,
+            extended_lba_formats: false,
+            flexible_placement: false,
+            directives: false,
+            optional,
+            volatile_cache: true,
+            atomic_blocks: 1,
+            atomic_power_fail_blocks: 1,
+        },
+        namespace: Namespace {
+            size: blocks,
+            capacity: blocks,
+            used: blocks,
+            format,
+            format_index: 0,
+            formats: vec![format],
+            extended: false,
+            protection: None,
+            deallocated: Deallocated::Zeroes,
+            zeroes_may_deallocate: true,
+            thin: false,
+            preferred_write: None,
+            preferred_deallocate: None,
+            optimal_write: None,
+            boundary: None,
+            write_protected: false,
+        },
+        limits: CommandLimits { verify: Some(512 << 10), ..Default::default() },
+        zoned: None,
+        driver: Some(DriverLimits { max_transfer: 1 << 20, max_segments: 127, polls: true }),
+    }
+}
+
+fn with(change: impl FnOnce(&mut Device)) -> Device {
+    let mut device = device(512, 0);
+    change(&mut device);
+    device
+}
+
+fn machine(device: Device) -> Fake {
+    Fake::empty().namespace("/dev/ng0n1", device).disk("/dev/nvme0n1", 1 << 30)
+}
+
+const LINE: &str = "--name=a --ioengine=io_uring_cmd --filename=/dev/ng0n1";
+
+fn plan(device: Device, line: &str) -> JobPlan {
+    job(&machine(device), &format!("{LINE} {line}"))
+}
+
+fn refused(device: Device, line: &str) -> String {
+    error(&machine(device), &format!("{LINE} {line}"))
+}
+
+fn nvme(plan: &JobPlan) -> &NvmePlan {
+    let EnginePlan::IoUringCmd(plan) = &plan.engine else { panic!("{:?}", plan.engine) };
+    let Commands::Nvme(nvme) = &plan.commands;
+    nvme
+}
+
+#[test]
+fn the_namespace_says_how_large_it_is() {
+    let plan = plan(device(4096, 0), "--bs=4k");
+    assert_eq!((plan.target.files[0].len, plan.target.files[0].kind), (1 << 30, FileKind::Char));
+    let target = &nvme(&plan).targets[0];
+    assert_eq!((target.block, target.split, target.metadata), (4096, None, None));
+    assert_eq!(target.device.nsid, 1);
+}
+
+#[test]
+fn options_of_commands() {
+    let line = "--rw=write --readfua=1 --writefua=1 --deac=1 --write_mode=write/60:zeroes/40 \
+                --hipri --fixedbufs --registerfiles --nonvectored=0 --force_async=2";
+    let plan = plan(device(512, 0), line);
+    let EnginePlan::IoUringCmd(engine) = &plan.engine else { panic!("{:?}", plan.engine) };
+    assert!(engine.ring.hipri && engine.ring.fixed_buffers && engine.ring.register_files);
+    assert!(!engine.ring.nonvectored && engine.ring.force_async == 2);
+    let nvme = nvme(&plan);
+    assert!(nvme.read_fua && nvme.write_fua && nvme.deallocate);
+    assert_eq!(plan.load.forms, [(WriteForm::Data, 60), (WriteForm::Zeroes, 40)]);
+    assert!(plan.load.writes_data());
+}
+
+#[test]
+fn forms_without_data() {
+    let plan = plan(device(512, 0), "--rw=write --write_mode=zeroes --bs=16m");
+    assert_eq!(plan.load.forms, [(WriteForm::Zeroes, 100)]);
+    assert!(!plan.load.writes_data());
+    let plain =
+        super::job(&machine(device(512, 0)), &format!("{LINE} --rw=write --write_mode=write"));
+    assert!(plain.load.forms.is_empty() && plain.load.writes_data());
+}
+
+#[test]
+fn metadata_in_line_count_for_blocks() {
+    let extended = |metadata, protection: Option<u8>| {
+        let mut device = device(512, metadata);
+        device.namespace.extended = true;
+        device.namespace.protection = protection.map(|kind| Protection {
+            kind,
+            first: false,
+            guard: Guard::Crc16,
+            storage_tag_bits: 0,
+        });
+        device
+    };
+    let plan = plan(extended(8, None), "--bs=4160");
+    assert_eq!((nvme(&plan).targets[0].block, plan.target.files[0].len), (520, (2 << 20) * 520));
+    let message = refused(extended(8, None), "--bs=4k");
+    assert!(message.contains("520 bytes, 512 of data and 8 of metadata"), "{message}");
+    // Nothing but protection information, which the controller makes and takes away.
+    let stripped = super::job(&machine(extended(8, Some(1))), &format!("{LINE} --bs=4k"));
+    assert_eq!(nvme(&stripped).targets[0].block, 512);
+    let more = super::job(&machine(extended(16, Some(1))), &format!("{LINE} --bs=4224"));
+    assert_eq!(nvme(&more).targets[0].block, 528);
+}
+
+#[test]
+fn metadata_apart_need_a_buffer() {
+    let message = refused(device(512, 8), "--bs=4k");
+    assert!(message.contains("8 bytes of metadata beside each block"), "{message}");
+    plan(device(512, 8), "--bs=4k --rw=trim");
+    plan(device(512, 8), "--bs=4k --rw=write --write_mode=zeroes");
+}
+
+/// What a line comes to on a plain namespace, in a part of the message.
+#[test]
+fn what_a_namespace_cannot_do() {
+    for (line, why) in [
+        ("--bs=1000", "blocks of 512 bytes, and 1000 bytes are not a multiple"),
+        ("--bsrange=512-1000", "1000 bytes are not a multiple"),
+        ("--bssplit=4k/50:700/50", "700 bytes are not a multiple"),
+        ("--bsrange=512-4k --bs_unaligned", "takes whole blocks of 512 bytes only"),
+        ("--bs=4k --offset=100", "100 is not a multiple"),
+        ("--bs=4k --ba=100 --rw=randread", "100 is not a multiple"),
+        ("--bs=4k --rw=read:700", "the step of 700"),
+        ("--bs=256k", "takes at most 131072 bytes in one command (MDTS)"),
+        ("--bs=4k,256k --rw=rw", "takes at most 131072 bytes in one command (MDTS)"),
+        (
+            "--bs=1m --rw=write --write_mode=verify",
+            "at most 524288 bytes in a Verify command (VSL)",
+        ),
+        ("--bs=64m --rw=write --write_mode=zeroes", "33554432 bytes in one command (65536 blocks)"),
+        ("--rw=write --write_mode=uncor", "no Write Uncorrectable command (ONCS bit 1"),
+        ("--rw=write --write_mode=zone_append --zonemode=none", "has no zones"),
+        ("--rw=write --write_mode=write/60:zeroes/30", "add up to 90 %"),
+        ("--rw=write --sync_file_range=write:8", "no page cache"),
+        ("--nowait=1", "no flag by which they fail"),
+        ("--readonly --rw=write --write_mode=zeroes", "--readonly is set"),
+        ("--readonly --rw=trim", "--readonly is set"),
+        ("--offset=1g", "lies at or behind the end"),
+    ] {
+        let message = refused(device(512, 0), line);
+        assert!(message.contains(why), "{line}: {message}");
+    }
+}
+
+#[test]
+fn commands_that_a_controller_lacks() {
+    let poor = || with(|device| device.controller.optional = Optional::default());
+    for (line, why) in [
+        ("--rw=trim", "Dataset Management"),
+        ("--rw=randtrimwrite", "Dataset Management"),
+        ("--rw=write --write_mode=zeroes", "Write Zeroes"),
+        ("--rw=write --write_mode=write/50:verify/50", "Verify"),
+    ] {
+        let message = refused(poor(), line);
+        assert!(message.contains(&format!("has no {why} command")), "{line}: {message}");
+    }
+    plan(poor(), "--rw=randrw");
+}
+
+#[test]
+fn limits_of_controllers_and_drivers() {
+    let zeroes = with(|device| device.limits.write_zeroes = Some(1 << 20));
+    let message = refused(zeroes, "--rw=write --write_mode=zeroes --bs=2m");
+    assert!(message.contains("1048576 bytes in a Write Zeroes command (WZSL)"), "{message}");
+    let trims = with(|device| device.limits.deallocate_range_blocks = Some(8));
+    let message = refused(trims, "--rw=trim --bs=8k");
+    assert!(message.contains("4096 bytes in a range of Dataset Management (DMRSL)"), "{message}");
+    let unlimited = || with(|device| device.controller.max_transfer = None);
+    let message = refused(unlimited(), "--bs=2m");
+    assert!(message.contains("1048576 bytes in one command (the driver's max_hw"), "{message}");
+    let message = refused(unlimited(), "--bs=1m");
+    assert!(message.contains("520192 bytes in pages that are not neighbours"), "{message}");
+    plan(unlimited(), "--bs=1m --iomem=mmaphuge");
+    plan(unlimited(), "--bs=512k --bs=508k");
+}
+
+#[test]
+fn larger_ones_are_split_where_that_is_asked_for() {
+    let plan = plan(device(512, 0), "--bs=1m --nvme_split=1");
+    assert_eq!(nvme(&plan).targets[0].split, Some(128 << 10));
+    let scattered = with(|device| device.controller.max_transfer = None);
+    let plan = super::job(&machine(scattered), &format!("{LINE} --bs=1m --nvme_split=1"));
+    assert_eq!(nvme(&plan).targets[0].split, Some(127 * 4096));
+    // What has no data is not split.
+    refused(device(512, 0), "--bs=64m --rw=write --write_mode=zeroes --nvme_split=1");
+}
+
+#[test]
+fn zones_are_appended_to() {
+    let zoned = with(|device| {
+        device.command_set = CommandSet::Zoned;
+        device.zoned = Some(Zoned {
+            zone_blocks: 2048,
+            max_active: None,
+            max_open: None,
+            read_across_zones: false,
+            max_append: Some(64 << 10),
+        });
+    });
+    let message = refused(zoned, "--rw=write --write_mode=zone_append");
+    assert!(message.contains("requires zonemode=zbd"), "{message}");
+}
+
+#[test]
+fn the_wrong_kind_of_device() {
+    let machine = machine(device(512, 0)).file("/data", 1 << 20);
+    for path in ["/dev/nvme0n1", "/data"] {
+        let line = format!("--name=a --ioengine=io_uring_cmd --filename={path}");
+        let Err(errors) = run(&machine, &line) else { panic!("{path}") };
+        assert!(errors[0].what.contains("generic character device of a namespace"), "{errors:?}");
+        let help = errors[0].help.join(" ");
+        assert_eq!(path == "/dev/nvme0n1", help.contains("filename=/dev/ng0n1"), "{help}");
+    }
+    for engine in ["psync", "io_uring", "libaio", "mmap"] {
+        let line = format!("--name=a --ioengine={engine} --filename=/dev/ng0n1 --size=1m");
+        let message = error(&machine, &line);
+        assert!(message.contains("takes commands, not reads and writes"), "{engine}: {message}");
+    }
+    let missing =
+        error(&machine, "--name=a --ioengine=io_uring_cmd --filename=/dev/ng9n9 --size=1m");
+    assert!(missing.contains("cannot use `/dev/ng9n9`"), "{missing}");
+    let other = machine.with("/dev/null", FoundKind::Char, 0);
+    let message = error(&other, "--name=a --ioengine=io_uring_cmd --filename=/dev/null --size=1m");
+    assert!(message.contains("is a character device"), "{message}");
+}
+
+#[test]
+fn what_is_in_use_is_not_written() {
+    let machine = Fake::empty().mounted_namespace("/dev/ng0n1", device(512, 0));
+    for line in ["--rw=write", "--rw=trim", "--rw=write --write_mode=zeroes"] {
+        let message = error(&machine, &format!("{LINE} {line}"));
+        assert!(message.contains("appears mounted"), "{line}: {message}");
+    }
+    job(&machine, LINE);
+    job(&machine, &format!("{LINE} --rw=write --allow_mounted_write=1"));
+}
+
+#[test]
+fn a_namespace_that_says_nothing() {
+    let machine = Fake::empty().mute("/dev/ng0n1", "Permission denied");
+    let message = error(&machine, LINE);
+    assert!(message.contains("cannot be identified: Permission denied"), "{message}");
+    let keys = with(|device| device.command_set = CommandSet::KeyValue);
+    assert!(refused(keys, "").contains("it has no blocks"));
+    let odd = with(|device| device.namespace.format.data = 0);
+    assert!(refused(odd, "").contains("LBA format 0, which is none"));
+    let guarded = || with(|device| device.namespace.write_protected = true);
+    assert!(refused(guarded(), "--rw=write").contains("is write protected"));
+    plan(guarded(), "");
+}
+
+#[test]
+fn options_of_commands_need_an_engine_that_sends_them() {
+    for option in ["write_mode=zeroes", "readfua=1", "writefua=1", "deac=1"] {
+        let line = format!("--name=a --size=1m --rw=write --ioengine=io_uring --{option}");
+        let message = error(&Fake::empty(), &line);
+        assert!(message.contains("for commands that are passed through"), "{option}: {message}");
+    }
+    job(&Fake::empty(), "--name=a --size=1m --rw=write --ioengine=io_uring --write_mode=write");
+}
