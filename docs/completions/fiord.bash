@@ -132,6 +132,7 @@ _fiord() {
         --read_mode) words="read prefetch" ;;
         --pi_act) words="0 1" ;;
         --deac) words="0 1" ;;
+        --nvme_split) words="0 1" ;;
         --sg_write_mode) words="write write_and_verify verify write_same same write_same_ndob verify_bytchk_00 verify_bytchk_01 verify_bytchk_11 write_stream" ;;
         --sim_latency) words="constant uniform normal exponential lognormal" ;;
         --sim_read_latency) words="constant uniform normal exponential lognormal" ;;
@@ -513,6 +514,7 @@ _fiord() {
         --apptag=
         --apptag_mask=
         --deac=
+        --nvme_split=
         --sg_write_mode=
         --stream_id=
         --sim_seed=

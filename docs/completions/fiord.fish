@@ -349,6 +349,7 @@ complete -c fiord -l pi_chk -r -d 'Which parts of the protection information are
 complete -c fiord -l apptag -r -d 'The application tag of the protection information'
 complete -c fiord -l apptag_mask -r -d 'Which bits of the application tag are checked'
 complete -c fiord -l deac -x -a '0 1' -d 'Lets write zeroes commands deallocate the blocks'
+complete -c fiord -l nvme_split -x -a '0 1' -d 'Makes an I/O that is larger than one command may be of several, each of the most that the device takes; the I/O ends with the last of them'
 complete -c fiord -l sg_write_mode -x -a 'write write_and_verify verify write_same same write_same_ndob verify_bytchk_00 verify_bytchk_01 verify_bytchk_11 write_stream' -d 'The SCSI command that writes are made of'
 complete -c fiord -l stream_id -r -d 'The stream of write_stream commands'
 complete -c fiord -l sim_seed -r -d 'The number from which all latencies and faults of the simulated device follow'

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_order_is_drawn_and_repeats_with_its_seed() {
-        let mut all = |seed| {
+        let all = |seed| {
             let mut forms = forms(&[(Data, 37), (Verify, 63)], seed).unwrap();
             (0..500).map(|_| forms.draw()).collect::<Vec<_>>()
         };

@@ -131,7 +131,7 @@ fn nonsense_does_no_harm() {
     assert_eq!((space.format.data, space.bytes()), (0, u64::MAX));
     Controller::parse(&ones);
     CommandLimits::parse(&ones);
-    Zoned::parse(&ones, 255).with_controller(&ones);
+    let _ = Zoned::parse(&ones, 255).with_controller(&ones);
     assert_eq!(CommandSet::in_descriptors(&ones), CommandSet::Nvm);
 }
 
