@@ -6,7 +6,8 @@
 //! | which blocks are these bytes | [`space`] |
 //! | where are the ranges of a deallocation | [`deallocate`] |
 //! | how is a large op made of several commands | [`parts`] |
-//! | metadata and protection information | [`protection`] |
+//! | where is the metadata of an op | [`metadata`] |
+//! | what is protection information | [`protection`] |
 //! | what is registered, what to say when the kernel refuses | [`setup`](self) (`setup.rs`) |
 //!
 //! The rings are those of [`crate::io_uring`] with entries twice the size. An engine is used by the
@@ -14,12 +15,13 @@
 
 mod command;
 mod deallocate;
+mod metadata;
 mod parts;
 pub mod protection;
 mod setup;
 mod space;
 
-use fiord_plan::IoUringPlan;
+use fiord_plan::{IoUringPlan, WriteForm};
 
 use crate::buffers::Buffers;
 use crate::files::Files;
@@ -31,7 +33,9 @@ use crate::{
 };
 use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use deallocate::RangeLists;
+use metadata::{Blocks, Metadata};
 use parts::Parts;
+use protection::Mismatch;
 use space::Space;
 
 /// Set in a completion's `user_data` when its command is a part of the slot's op. Slots have fewer
@@ -70,6 +74,10 @@ pub struct IoUringCmd {
     buffer_per_slot: bool,
     ranges: RangeLists,
     parts: Parts,
+    /// Where a namespace has any.
+    metadata: Option<Box<Metadata>>,
+    /// A read of which the protection information was wrong; reported by the reap that saw it.
+    mismatch: Option<Mismatch>,
 }
 
 // SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
@@ -94,11 +102,41 @@ impl IoUringCmd {
         };
         command.addr = data as u64;
         command.data_len = op.len;
+        if self.metadata.is_some() {
+            self.dress(slot, op, &mut command);
+        }
         let mut sqe = self.entry(slot, op, command);
         if self.adorned {
             self.adorn(slot, &mut sqe);
         }
         sqe
+    }
+
+    /// Metadata and protection information of a command.
+    #[inline(never)]
+    fn dress(&mut self, slot: Slot, op: &Op, command: &mut NvmeCommand) {
+        let space = *self.space(op.file);
+        let Some(metadata) = &mut self.metadata else { return };
+        let (first, count) = space.blocks(op.offset, op.len);
+        let blocks = Blocks { first, count, before: space.blocks(op.at.into(), 0).0 as u32 };
+        metadata.mark(op.file, blocks, command);
+        if command.data_len > 0 {
+            metadata.point(slot, op.file, blocks, command);
+        }
+    }
+
+    /// Metadata of an op that moves data, before the first of its commands: what is written is made,
+    /// what is read will be checked.
+    #[inline(never)]
+    fn prepare_metadata(&mut self, slot: Slot, op: &Op) {
+        let (first, _) = self.space(op.file).blocks(op.offset, op.len);
+        let Some(metadata) = &mut self.metadata else { return };
+        if op.kind == OpKind::Read {
+            metadata.expect(slot, op.file, first);
+        } else {
+            let data = &mut self.buffers.slice(slot)[op.at as usize..][..op.len as usize];
+            metadata.seal(slot, op.file, first, data);
+        }
     }
 
     /// What only some options need.
@@ -144,6 +182,10 @@ impl IoUringCmd {
             OpKind::Fsync | OpKind::Fdatasync => NvmeCommand::flush(&space),
             OpKind::Read | OpKind::SyncFileRange(_) => return None,
         };
+        let mut command = command;
+        if self.metadata.is_some() && matches!(op.tag.form, WriteForm::Zeroes | WriteForm::Verify) {
+            self.dress(slot, op, &mut command);
+        }
         let mut sqe = self.entry(slot, op, command);
         sqe.cmd_op = NVME_URING_CMD_IO;
         sqe.uring_cmd_flags &= !URING_CMD_FIXED;
@@ -170,7 +212,7 @@ impl IoUringCmd {
         for part in 0..count {
             let at = part * most;
             let len = most.min(op.len - at);
-            let part = Op { offset: op.offset + u64::from(at), len, ..*op };
+            let part = Op { offset: op.offset + u64::from(at), len, at: op.at + at, ..*op };
             let mut sqe = self.transfer(slot, &part, data.wrapping_add(at as usize));
             sqe.user_data |= PART;
             self.ring.push(sqe);
@@ -244,6 +286,9 @@ impl Engine for IoUringCmd {
             let Some(data) = self.buffers.span(slot, op.at, op.len) else {
                 return Queued::Done(Outcome::err(libc::EINVAL));
             };
+            if self.metadata.is_some() {
+                self.prepare_metadata(slot, op);
+            }
             if op.len > self.space(op.file).most_data {
                 return self.queue_parts(slot, op, data);
             }
@@ -267,6 +312,7 @@ impl Engine for IoUringCmd {
     #[inline]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         let (buffers, parts) = (&mut self.buffers, &mut self.parts);
+        let (metadata, mismatch) = (&mut self.metadata, &mut self.mismatch);
         let (mut commands, mut ended) = (0, 0);
         let result = self.ring.turn(self.turn, want, self.in_flight, |cqe| {
             commands += 1;
@@ -279,13 +325,23 @@ impl Engine for IoUringCmd {
                 }
             }
             buffers.end(slot);
+            if let Some(metadata) = metadata
+                && let Some(read) = metadata.expected(slot)
+                && let Ok(bytes) = outcome.get()
+                && let Err(wrong) =
+                    metadata.check(slot, read, &buffers.slice(slot)[..bytes as usize])
+            {
+                outcome = Outcome::err(libc::EILSEQ);
+                mismatch.get_or_insert(wrong);
+            }
             done.push(slot, outcome);
             ended += 1;
             true
         });
         self.commands -= commands;
         self.in_flight -= ended;
-        result.map_err(setup::enter_error)
+        result.map_err(setup::enter_error)?;
+        self.mismatch.take().map_or(Ok(()), |wrong| Err(setup::mismatch_error(&wrong)))
     }
 }
 

@@ -8,7 +8,9 @@ use super::command::{
     DEALLOCATE, FORCE_UNIT_ACCESS, Flags, NVME_URING_CMD_IO, NVME_URING_CMD_IO_VEC,
 };
 use super::deallocate::RangeLists;
+use super::metadata::Metadata;
 use super::parts::Parts;
+use super::protection::Mismatch;
 use super::space::Space;
 use crate::buffers::Buffers;
 use crate::files::Files;
@@ -68,6 +70,8 @@ impl IoUringCmd {
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
             buffer_per_slot: false,
             ranges: RangeLists::new(config.slots),
+            metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes),
+            mismatch: None,
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),
             options,
             ring,
@@ -190,4 +194,11 @@ fn setup_error(errno: i32, bound: bool) -> EngineError {
 /// Why the ring does not go on.
 pub(super) fn enter_error(errno: i32) -> EngineError {
     EngineError::call("ioengine=io_uring_cmd", "io_uring_enter", errno)
+}
+
+/// A read brought something else than what was written.
+pub(super) fn mismatch_error(wrong: &Mismatch) -> EngineError {
+    let what = format!("protection information: {wrong}");
+    EngineError { errno: libc::EILSEQ, ..EngineError::plain(what) }
+        .help("the medium, the drive or the way to it changed data; pi_chk says what is checked")
 }

@@ -160,22 +160,26 @@ impl Limits<'_> {
 
     /// Commands that the controller may lack.
     fn optional_commands(&self, target: &NvmeTarget, messages: &mut Messages) {
-        let has = target.device.controller.optional;
+        let identified = target.device.controller.optional;
+        let has = |opcode, bit| target.device.has_command(opcode, bit);
         let lacks = |option: &str, command: &str, bit: u32, help: &str| {
             self.error(option, format!("has no {command} command (ONCS bit {bit} is 0)")).help(help)
         };
         for (form, _) in &self.load.forms {
-            let lacking = match form {
-                WriteForm::Zeroes if !has.write_zeroes => ("Write Zeroes", 3),
-                WriteForm::Uncorrectable if !has.write_uncorrectable => ("Write Uncorrectable", 1),
-                WriteForm::Verify if !has.verify => ("Verify", 7),
-                _ => continue,
+            let (name, bit, there) = match form {
+                WriteForm::Zeroes => ("Write Zeroes", 3, has(0x08, identified.write_zeroes)),
+                WriteForm::Uncorrectable => {
+                    ("Write Uncorrectable", 1, has(0x04, identified.write_uncorrectable))
+                }
+                WriteForm::Verify => ("Verify", 7, has(0x0c, identified.verify)),
+                WriteForm::Data | WriteForm::Append => continue,
             };
-            let word = forms::word(*form);
-            let help = format!("leave `{word}` out of `write_mode`");
-            messages.push(lacks("write_mode", lacking.0, lacking.1, &help));
+            if !there {
+                let help = format!("leave `{}` out of `write_mode`", forms::word(*form));
+                messages.push(lacks("write_mode", name, bit, &help));
+            }
         }
-        if self.load.mix.has(Dir::Trim) && !has.dataset_management {
+        if self.load.mix.has(Dir::Trim) && !has(0x09, identified.dataset_management) {
             let help = "leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
             messages.push(lacks("rw", "Dataset Management", 2, help));
         }

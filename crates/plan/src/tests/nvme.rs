@@ -1,8 +1,8 @@
 //! `ioengine=io_uring_cmd`: namespaces made up for it, and what they cannot do.
 
 use fiord_sys::nvme::{
-    CommandLimits, CommandSet, Controller, Deallocated, Device, DriverLimits, Guard, LbaFormat,
-    Namespace, Protection, Zoned, identify::Optional,
+    CommandLimits, CommandSet, Controller, Deallocated, Device, DriverLimits, Guard, IoCommands,
+    LbaFormat, Namespace, Protection, Zoned, identify::Optional,
 };
 
 use super::*;
@@ -34,6 +34,7 @@ fn device(data: u32, metadata: u16) -> Device {
             transfer_excludes_metadata: false,
             extended_lba_formats: false,
             flexible_placement: false,
+            effects_log: false,
             directives: false,
             optional,
             volatile_cache: true,
@@ -58,6 +59,7 @@ fn device(data: u32, metadata: u16) -> Device {
             boundary: None,
             write_protected: false,
         },
+        commands: None,
         limits: CommandLimits { verify: Some(512 << 10), ..Default::default() },
         zoned: None,
         driver: Some(DriverLimits { max_transfer: 1 << 20, max_segments: 127, polls: true }),
@@ -200,6 +202,13 @@ fn commands_that_a_controller_lacks() {
         assert!(message.contains(&format!("has no {why} command")), "{line}: {message}");
     }
     plan(poor(), "--rw=randrw");
+    // A controller that says it in its log of commands only.
+    let mut log = Box::new([0u8; 4096]);
+    log[1024 + 0x0c * 4] = 1;
+    let mut says_so = poor();
+    says_so.commands = Some(IoCommands::parse(&log));
+    plan(says_so.clone(), "--rw=write --write_mode=verify");
+    assert!(refused(says_so, "--rw=trim").contains("has no Dataset Management"));
 }
 
 #[test]

@@ -16,7 +16,8 @@ const NVME_IOCTL_ID: u32 = 0x4e40;
 /// `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
 const NVME_IOCTL_ADMIN_CMD: u32 = 0xc048_4e41;
 
-/// Opcode of Identify (Base, figure "Opcodes for Admin Commands").
+/// Opcodes (Base, figure "Opcodes for Admin Commands").
+const GET_LOG_PAGE: u8 = 0x02;
 const IDENTIFY: u8 = 0x06;
 
 /// What is to be identified: the CNS field and what goes with it (Base 5.17.1).
@@ -60,7 +61,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Refused::Kernel(error) => error.fmt(f),
-            Refused::Controller(status) => write!(f, "Identify: {status}"),
+            Refused::Controller(status) => write!(f, "the controller refuses: {status}"),
         }
     }
 }
@@ -113,17 +114,39 @@ pub fn identify(
     nsid: u32,
     subject: Subject,
 ) -> Result<Box<IdentifyData>, Refused> {
-    let mut data = Box::new([0u8; IDENTIFY_BYTES]);
     let (cns, csi, of_namespace) = subject.fields();
-    let mut command = PassthruCmd {
+    let command = PassthruCmd {
         opcode: IDENTIFY,
         nsid: if of_namespace { nsid } else { 0 },
-        addr: data.as_mut_ptr() as u64,
-        data_len: IDENTIFY_BYTES as u32,
         cdw10: cns,
         cdw11: u32::from(csi) << 24,
         ..Default::default()
     };
+    receive(node, command)
+}
+
+/// Reads the log page of commands supported and effects (05h, Base 5.16.1.6) of a command set, by
+/// its CSI.
+///
+/// # Errors
+/// As [`identify`]; the kernel lets only `CAP_SYS_ADMIN` read it.
+pub fn effects(node: impl AsFd, csi: u8) -> Result<Box<IdentifyData>, Refused> {
+    const COMMAND_EFFECTS: u32 = 0x05;
+    let command = PassthruCmd {
+        opcode: GET_LOG_PAGE,
+        // Log page identifier, and how many dwords, counted from 0.
+        cdw10: COMMAND_EFFECTS | (IDENTIFY_BYTES as u32 / 4 - 1) << 16,
+        cdw14: u32::from(csi) << 24,
+        ..Default::default()
+    };
+    receive(node, command)
+}
+
+/// Sends an admin command that brings 4096 bytes.
+fn receive(node: impl AsFd, command: PassthruCmd) -> Result<Box<IdentifyData>, Refused> {
+    let mut data = Box::new([0u8; IDENTIFY_BYTES]);
+    let mut command =
+        PassthruCmd { addr: data.as_mut_ptr() as u64, data_len: IDENTIFY_BYTES as u32, ..command };
     let fd = node.as_fd().as_raw_fd();
     // SAFETY: `command` is the structure of this request, and `addr` is a buffer of `data_len`
     // bytes; both outlive the call.

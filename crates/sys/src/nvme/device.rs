@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::admin::{self, Refused, Subject};
-use super::identify::{CommandLimits, CommandSet, Controller, Namespace, Zoned};
+use super::identify::{CommandLimits, CommandSet, Controller, IoCommands, Namespace, Zoned};
 use crate::file::{self, Kind, Open};
 use crate::{Error, block};
 
@@ -18,6 +18,8 @@ pub struct Device {
     pub controller: Controller,
     /// Its format and size.
     pub namespace: Namespace,
+    /// The I/O commands that its controller says it has; `None` where it does not say.
+    pub commands: Option<IoCommands>,
     /// Limits of commands that move no data.
     pub limits: CommandLimits,
     /// Its zones, where it has any.
@@ -107,8 +109,11 @@ pub fn inspect(path: &Path) -> Result<Device, Refused> {
         }
         _ => None,
     };
+    let csi = if command_set == CommandSet::Zoned { 2 } else { 0 };
+    let log = controller.effects_log.then(|| admin::effects(&fd, csi).ok()).flatten();
+    let commands = log.map(|data| IoCommands::parse(&data));
     let driver = node.node.and_then(block_sibling).and_then(|(_, number)| driver_limits(number));
-    Ok(Device { nsid, command_set, controller, namespace, limits, zoned, driver })
+    Ok(Device { nsid, command_set, controller, namespace, commands, limits, zoned, driver })
 }
 
 fn driver_limits(device: file::Device) -> Option<DriverLimits> {
@@ -120,6 +125,12 @@ fn driver_limits(device: file::Device) -> Option<DriverLimits> {
 }
 
 impl Device {
+    /// Whether an optional I/O command is there: by its opcode in the log of commands, and else by
+    /// what Identify says of it.
+    pub fn has_command(&self, opcode: u8, identified: bool) -> bool {
+        identified || self.commands.is_some_and(|commands| commands.has(opcode))
+    }
+
     /// The largest data transfer of one command in bytes of data: MDTS and the driver's limit, with
     /// which kind it is. `None`: neither sets one.
     pub fn max_transfer(&self) -> Option<(u64, &'static str)> {

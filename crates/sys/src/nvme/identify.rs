@@ -94,6 +94,8 @@ pub struct Controller {
     pub extended_lba_formats: bool,
     /// CTRATT.FDPS: flexible data placement.
     pub flexible_placement: bool,
+    /// LPA bit 1: there is a log page of commands supported and effects.
+    pub effects_log: bool,
     /// OACS bit 5: directives (streams, data placement).
     pub directives: bool,
     /// ONCS: what optional commands it has.
@@ -138,6 +140,7 @@ impl Controller {
             transfer_excludes_metadata: bit(attributes, 16),
             extended_lba_formats: bit(attributes, 15),
             flexible_placement: bit(attributes, 19),
+            effects_log: bit(data[261].into(), 1),
             directives: bit(u32::from(u16_at(data, 256)), 5),
             optional: Optional {
                 compare: bit(oncs, 0),
@@ -151,6 +154,30 @@ impl Controller {
             atomic_blocks: u32::from(u16_at(data, 526)) + 1,
             atomic_power_fail_blocks: u32::from(u16_at(data, 528)) + 1,
         }
+    }
+}
+
+/// Which I/O commands a controller says that it has (log page 05h, Base 5.16.1.6): what Identify
+/// says of optional commands is coarser, and not all controllers say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoCommands([u64; 4]);
+
+impl IoCommands {
+    /// From the log page: a dword for each admin command, then one for each I/O command, of which
+    /// bit 0 (CSUPP) says that there is this command.
+    pub fn parse(data: &IdentifyData) -> Self {
+        const IO_COMMANDS: usize = 1024;
+        let mut has = [0u64; 4];
+        for opcode in 0..256 {
+            let supported = bit(u32_at(data, IO_COMMANDS + opcode * 4), 0);
+            has[opcode / 64] |= u64::from(supported) << (opcode % 64);
+        }
+        IoCommands(has)
+    }
+
+    /// Whether there is the command with this opcode.
+    pub const fn has(&self, opcode: u8) -> bool {
+        self.0[opcode as usize / 64] >> (opcode % 64) & 1 != 0
     }
 }
 

@@ -18,7 +18,7 @@ pub mod status;
 
 pub use device::{Device, DriverLimits};
 pub use identify::{
-    CommandLimits, CommandSet, Controller, Deallocated, Guard, LbaFormat, Namespace, Protection,
-    Zoned,
+    CommandLimits, CommandSet, Controller, Deallocated, Guard, IoCommands, LbaFormat, Namespace,
+    Protection, Zoned,
 };
 pub use status::Status;

@@ -59,6 +59,20 @@ fn limits_of_commands_without_data() {
 }
 
 #[test]
+fn the_log_of_commands() {
+    // Write Zeroes (08h) with an effect, Verify (0Ch); Zone Append (7Dh) with effects but not there.
+    let data = with(&[
+        (1024 + 8 * 4, &[0b11]),
+        (1024 + 12 * 4, &[1]),
+        (1024 + 0x7d * 4, &[0b10]),
+        (2 * 4, &[1]),
+    ]);
+    let commands = IoCommands::parse(&data);
+    let has: Vec<u8> = (0..=255).filter(|opcode| commands.has(*opcode)).collect();
+    assert_eq!(has, [0x08, 0x0c]);
+}
+
+#[test]
 fn a_plain_namespace() {
     let data = with(&[
         (0, &1000u64.to_le_bytes()),

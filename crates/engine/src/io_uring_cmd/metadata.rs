@@ -1,0 +1,222 @@
+//! The metadata of each op: where it lies while it travels, and the protection information in it.
+
+use fiord_plan::{MetadataPlan, NvmeTarget};
+
+use super::command::NvmeCommand;
+use super::protection::{Dwords, Mismatch, Protection};
+use crate::Slot;
+
+/// The metadata of a job whose namespaces have any.
+#[derive(Debug)]
+pub struct Metadata {
+    files: Vec<Option<FileMetadata>>,
+    /// A buffer a slot for metadata that go beside the data; empty where none do.
+    buffers: Vec<u8>,
+    /// Bytes of each.
+    stride: usize,
+    /// What reads are under way that are checked here, by slot.
+    reads: Vec<Option<Read>>,
+}
+
+/// The metadata of one namespace.
+#[derive(Debug, Clone, Copy)]
+struct FileMetadata {
+    plan: MetadataPlan,
+    /// Made and checked here; `None`: by the controller, or not at all.
+    host: Option<Protection>,
+}
+
+/// A read that is to be checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Read {
+    file: u32,
+    first: u64,
+}
+
+/// The blocks of a command, and where in its op they begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocks {
+    /// The first of them.
+    pub first: u64,
+    /// How many.
+    pub count: u32,
+    /// Blocks of the same op before them, in other commands.
+    pub before: u32,
+}
+
+impl Metadata {
+    /// For these namespaces and so many slots with buffers of so many bytes; `None` where no
+    /// namespace has metadata.
+    pub fn new(targets: &[NvmeTarget], slots: u32, buffer_bytes: u32) -> Option<Box<Self>> {
+        let files: Vec<Option<FileMetadata>> = targets
+            .iter()
+            .map(|target| {
+                let plan = target.metadata?;
+                Some(FileMetadata { plan, host: Protection::new(&plan) })
+            })
+            .collect();
+        let known = || files.iter().flatten();
+        known().next()?;
+        let separate = known().map(|file| file.plan.separate_bytes(buffer_bytes)).max();
+        // Dwords are what the standard wants pointers to metadata to be aligned to (NVM 3.2.1).
+        let stride = (separate.unwrap_or(0) as usize).next_multiple_of(8);
+        let checks = known().any(|file| file.host.is_some());
+        Some(Box::new(Metadata {
+            buffers: vec![0; stride * slots as usize],
+            stride,
+            reads: vec![None; if checks { slots as usize } else { 0 }],
+            files,
+        }))
+    }
+
+    fn of(&self, file: u32) -> Option<FileMetadata> {
+        self.files.get(file as usize).copied().flatten()
+    }
+
+    /// Says in a command what belongs to protection information. For every command that has these
+    /// fields, whether it moves data or not.
+    pub fn mark(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+        let Some(protection) = self.of(file).and_then(|file| file.plan.protection) else { return };
+        let dwords = Dwords::new(&protection, blocks.first);
+        command.cdw2 |= dwords.cdw2;
+        command.cdw3 |= dwords.cdw3;
+        command.cdw12 |= dwords.cdw12;
+        command.cdw14 |= dwords.cdw14;
+        command.cdw15 |= dwords.cdw15;
+    }
+
+    /// Gives a command the part of the slot's buffer that its metadata take.
+    pub fn point(&mut self, slot: Slot, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+        let Some(plan) = self.of(file).map(|file| file.plan) else { return };
+        let bytes = |count: u32| plan.separate_bytes(plan.block_bytes) as usize * count as usize;
+        let len = bytes(blocks.count);
+        if len > 0 {
+            let at = slot as usize * self.stride + bytes(blocks.before);
+            if let Some(part) = self.buffers.get_mut(at..at + len) {
+                command.metadata = part.as_mut_ptr() as u64;
+                command.metadata_len = len as u32;
+            }
+        }
+    }
+
+    /// Makes the protection information of a write, where that is done here.
+    pub fn seal(&mut self, slot: Slot, file: u32, first: u64, data: &mut [u8]) {
+        if let Some(host) = self.of(file).and_then(|file| file.host) {
+            host.generate(data, self.buffer(slot), first);
+        }
+    }
+
+    /// Notes a read, to be checked when it has ended.
+    pub fn expect(&mut self, slot: Slot, file: u32, first: u64) {
+        let checked = self.of(file).is_some_and(|file| file.host.is_some());
+        if let Some(read) = self.reads.get_mut(slot as usize) {
+            *read = checked.then_some(Read { file, first });
+        }
+    }
+
+    /// The read of a slot that has ended, if it is to be checked.
+    pub fn expected(&mut self, slot: Slot) -> Option<Read> {
+        self.reads.get_mut(slot as usize).and_then(Option::take)
+    }
+
+    /// Checks what a read brought.
+    ///
+    /// # Errors
+    /// The first block that is not what it should be.
+    pub fn check(&mut self, slot: Slot, read: Read, data: &[u8]) -> Result<(), Mismatch> {
+        match self.of(read.file).and_then(|file| file.host) {
+            Some(host) => host.verify(data, self.buffer(slot), read.first),
+            None => Ok(()),
+        }
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        let at = slot as usize * self.stride;
+        self.buffers.get_mut(at..at + self.stride).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fiord_plan::{Checks, Guard, ProtectionPlan, ProtectionType};
+    use fiord_sys::nvme::{Device, identify};
+
+    use super::*;
+
+    fn target(extended: bool, metadata_bytes: u16, by_controller: bool) -> NvmeTarget {
+        let nothing = Box::new([0; 4096]);
+        let device = Device {
+            nsid: 1,
+            command_set: identify::CommandSet::Nvm,
+            controller: identify::Controller::parse(&nothing),
+            namespace: identify::Namespace::parse(&nothing),
+            commands: None,
+            limits: Default::default(),
+            zoned: None,
+            driver: None,
+        };
+        let metadata = MetadataPlan {
+            block_bytes: 512,
+            metadata_bytes,
+            extended,
+            protection: Some(ProtectionPlan {
+                guard: Guard::Crc16,
+                kind: ProtectionType::One,
+                first: false,
+                storage_tag_bits: 0,
+                by_controller,
+                check: Checks { guard: true, reference: true, application: true },
+                application_tag: 0x1234,
+                application_mask: 0xffff,
+            }),
+        };
+        let block = metadata.stride();
+        NvmeTarget { device: Arc::new(device), metadata: Some(metadata), block, split: None }
+    }
+
+    const BLOCKS: Blocks = Blocks { first: 100, count: 4, before: 4 };
+
+    #[test]
+    fn a_controller_that_does_it_all_gets_no_buffer() {
+        let mut metadata = Metadata::new(&[target(false, 8, true)], 2, 4096).unwrap();
+        let mut command = NvmeCommand::default();
+        metadata.mark(0, BLOCKS, &mut command);
+        metadata.point(1, 0, BLOCKS, &mut command);
+        assert_eq!((command.metadata, command.metadata_len), (0, 0));
+        // PRACT and the three checks; the reference tag of the first block.
+        assert_eq!((command.cdw12, command.cdw14), (0xf << 26, 100));
+    }
+
+    #[test]
+    fn each_part_of_an_op_has_its_part_of_the_buffer() {
+        let mut metadata = Metadata::new(&[target(false, 16, true)], 2, 4096).unwrap();
+        let mut command = NvmeCommand::default();
+        metadata.point(1, 0, BLOCKS, &mut command);
+        let begin = metadata.buffers.as_ptr() as u64 + 128;
+        assert_eq!((command.metadata, command.metadata_len), (begin + 64, 64));
+    }
+
+    #[test]
+    fn what_is_made_here_is_checked_here() {
+        for extended in [true, false] {
+            let mut metadata = Metadata::new(&[target(extended, 8, false)], 2, 4160).unwrap();
+            let mut data = vec![7; if extended { 4160 } else { 4096 }];
+            metadata.seal(1, 0, 9, &mut data);
+            metadata.expect(1, 0, 9);
+            let read = metadata.expected(1).unwrap();
+            assert_eq!(metadata.check(1, read, &data), Ok(()));
+            data[3] ^= 1;
+            assert_eq!(metadata.check(1, read, &data).unwrap_err().lba, 9);
+            assert!(metadata.expected(1).is_none());
+        }
+    }
+
+    #[test]
+    fn without_metadata_there_is_nothing() {
+        let mut plain = target(false, 8, true);
+        plain.metadata = None;
+        assert!(Metadata::new(&[plain], 2, 4096).is_none());
+    }
+}
