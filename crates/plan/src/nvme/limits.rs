@@ -41,7 +41,6 @@ impl Limits<'_> {
         self.blocks(target, messages);
         self.places(target, messages);
         self.optional_commands(target, messages);
-        self.metadata(target, messages);
         self.sizes(target, messages);
         let namespace = &target.device.namespace;
         if namespace.write_protected && destructive(self.load.mix) {
@@ -198,25 +197,6 @@ impl Limits<'_> {
                         "io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
                     )
                     .help("add `zonemode=zbd`"),
-            );
-        }
-    }
-
-    /// Metadata that go with the data but have no buffer.
-    fn metadata(&self, target: &NvmeTarget, messages: &mut Messages) {
-        let Some(metadata) = &target.metadata else { return };
-        let moves = self.load.mix.has(Dir::Read) || self.load.writes_data();
-        let block = metadata.block_bytes;
-        if moves && metadata.separate_bytes(block) > 0 {
-            messages.push(
-                self.error(
-                    "filename",
-                    format!(
-                        "has {} bytes of metadata beside each block, for which there is no buffer",
-                        metadata.metadata_bytes
-                    ),
-                )
-                .help("format it without metadata, or with protection information alone"),
             );
         }
     }

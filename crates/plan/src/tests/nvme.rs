@@ -150,11 +150,10 @@ fn metadata_in_line_count_for_blocks() {
 }
 
 #[test]
-fn metadata_apart_need_a_buffer() {
-    let message = refused(device(512, 8), "--bs=4k");
-    assert!(message.contains("8 bytes of metadata beside each block"), "{message}");
-    plan(device(512, 8), "--bs=4k --rw=trim");
-    plan(device(512, 8), "--bs=4k --rw=write --write_mode=zeroes");
+fn metadata_apart_do_not_count() {
+    let plan = plan(device(512, 8), "--bs=4k");
+    let target = &nvme(&plan).targets[0];
+    assert_eq!((target.block, target.metadata.map(|m| m.separate_bytes(4096))), (512, Some(64)));
 }
 
 /// What a line comes to on a plain namespace, in a part of the message.
