@@ -151,6 +151,11 @@ impl Findings {
         self.told.push(told);
     }
 
+    /// Takes a finding where there is one.
+    pub fn tell_if(&mut self, told: Option<Told>) {
+        self.told.extend(told);
+    }
+
     /// Remembers that a finding could not be looked for: told once, however often it is said.
     pub fn gap(&mut self, check: &Check, gap: &Gap) {
         let new = Unchecked { id: check.id.into(), why: gap.0.clone() };

@@ -11,6 +11,8 @@
 //! | which findings are there | [`registry`] |
 //! | what is known of the machine | [`machine`] |
 //! | what do the pages in `docs/findings/` say | [`pages`] |
+//! | which jobs use the same bytes at the same time | `places.rs` |
+//! | how does a finding write a number | `amount.rs` |
 //! | how is `unwritten-data` told | `unwritten_data.rs`, and so on |
 
 pub mod check;
@@ -18,7 +20,18 @@ pub mod machine;
 pub mod pages;
 pub mod registry;
 
+mod amount;
+mod compressible_data;
 mod depth_ignored;
+mod drive_letter;
+#[cfg(test)]
+mod fixture;
+mod overlapping_writers;
+mod places;
+mod rate_and_rwmix;
+mod same_start_offset;
+mod size_per_job;
+mod unit_surprise;
 
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;

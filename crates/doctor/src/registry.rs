@@ -3,7 +3,16 @@
 use crate::Check;
 
 /// Every finding that can be told, by id.
-pub const CHECKS: &[&Check] = &[&crate::depth_ignored::CHECK];
+pub const CHECKS: &[&Check] = &[
+    &crate::compressible_data::CHECK,
+    &crate::depth_ignored::CHECK,
+    &crate::drive_letter::CHECK,
+    &crate::overlapping_writers::CHECK,
+    &crate::rate_and_rwmix::CHECK,
+    &crate::same_start_offset::CHECK,
+    &crate::size_per_job::CHECK,
+    &crate::unit_surprise::CHECK,
+];
 
 /// Findings that are known and not told yet.
 pub const LATER: &[&str] = &[
@@ -12,12 +21,10 @@ pub const LATER: &[&str] = &[
     "cache-under-direct",
     "cached-working-set",
     "clock-source",
-    "compressible-data",
     "contents-cost",
     "depth-not-reached",
     "device-errors",
     "direct-not-direct",
-    "drive-letter",
     "generator-bound",
     "governor",
     "hidden-stalls",
@@ -27,13 +34,9 @@ pub const LATER: &[&str] = &[
     "not-preconditioned",
     "not-steady",
     "numa",
-    "overlapping-writers",
     "oversubscribed-path",
-    "rate-and-rwmix",
     "rate-missed",
-    "same-start-offset",
     "scheduler",
-    "size-per-job",
     "spec-exceeded",
     "spec-missed",
     "split-or-merged",
@@ -41,7 +44,6 @@ pub const LATER: &[&str] = &[
     "thermal-throttle",
     "throttled-by-cgroup",
     "too-short",
-    "unit-surprise",
     "unwritten-data",
     "volatile-cache",
     "zero-data",

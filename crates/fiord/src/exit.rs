@@ -6,6 +6,8 @@
 //! | 1 to 127 | so many jobs failed (127: or more); a message on standard error names each |
 //! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
 //! | 1 | the results could not be written |
+//! | 2 | `fiord check`: a result of these jobs would be suspect |
+//! | 3 | `fiord check`: a result of these jobs would be invalid |
 //! | 3 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
 //! | 130, 143 | a second signal ended the program at once; there is no report |
@@ -24,6 +26,8 @@ pub enum Exit {
     Failure,
     /// So many jobs failed.
     Failed(usize),
+    /// The result would be suspect.
+    Suspect,
     /// All went well, and the result measures something else than it seems to.
     Invalid,
     /// A signal ended the run.
@@ -35,6 +39,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Success => ExitCode::SUCCESS,
             Exit::Failure => ExitCode::from(1),
+            Exit::Suspect => ExitCode::from(2),
             Exit::Invalid => ExitCode::from(3),
             // From 128 on a shell would read it as a signal, and 256 as success.
             Exit::Failed(jobs) => ExitCode::from(jobs.clamp(1, 127) as u8),

@@ -10,8 +10,10 @@
 //! | what do the lines before a run say | [`headers`] |
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`interrupts`] |
 //! | what does `--debug` print | [`debug`] |
+//! | what does `fiord check` say | [`check`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
 
+mod check;
 mod console;
 mod debug;
 mod exit;

@@ -1,5 +1,5 @@
-//! What fiord has beside fio's command line: `fiord options`, `fiord sweep`, `fiord skew`,
-//! `fiord zones`, `fiord suite`, `fiord devices`.
+//! What fiord has beside fio's command line: `fiord check`, `fiord options`, `fiord sweep`,
+//! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
@@ -12,9 +12,9 @@ use fiord_job::load::Machine;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
-use crate::{sink, skew};
+use crate::{check, sink, skew};
 
-const NAMES: [&str; 6] = ["options", "sweep", "skew", "zones", "suite", "devices"];
+const NAMES: [&str; 7] = ["check", "options", "sweep", "skew", "zones", "suite", "devices"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -48,6 +48,10 @@ pub fn run(args: &[String]) -> Option<Exit> {
     let first = args.first()?;
     if !NAMES.contains(&first.as_str()) || Path::new(first).exists() {
         return None;
+    }
+    if first == "check" {
+        // Its arguments are those of a run, which clap does not know.
+        return Some(check::run(&args[1..]));
     }
     let line = std::iter::once("fiord").chain(args.iter().map(String::as_str));
     let text = match Line::try_parse_from(line) {

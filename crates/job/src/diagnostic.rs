@@ -11,6 +11,8 @@ pub enum Level {
     Error,
     /// The run starts; with `--warnings-fatal` it does not.
     Warning,
+    /// Something that was found out about the job, and the word that stands before it.
+    Found(&'static str),
 }
 
 /// One message: what is wrong, where, and what would be right.
@@ -55,6 +57,7 @@ impl Diagnostic {
         let level = match self.level {
             Level::Error => Shown::ERROR.with_name("fio"),
             Level::Warning => Shown::WARNING.with_name("fio: warning"),
+            Level::Found(word) => Shown::WARNING.with_name(word),
         };
         let mut group = Group::with_title(level.primary_title(self.what.as_str()));
         let window = self.place.as_ref().map(Place::window);

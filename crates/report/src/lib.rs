@@ -15,5 +15,6 @@ mod style;
 mod terse;
 
 pub use json::{json, json_plus};
+pub use normal::findings::not_checked;
 pub use normal::normal;
 pub use terse::{TerseVersion, terse};

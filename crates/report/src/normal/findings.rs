@@ -6,7 +6,11 @@ use std::io::{self, Write};
 use fiord_stat::finding::{Finding, Unchecked};
 
 /// Writes the block.
-pub fn write(findings: &[Finding], unchecked: &[Unchecked], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    findings: &[Finding],
+    unchecked: &[Unchecked],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if !findings.is_empty() {
         writeln!(out, "\nFindings ({}):", findings.len())?;
     }
@@ -15,10 +19,15 @@ pub fn write(findings: &[Finding], unchecked: &[Unchecked], out: &mut dyn Write)
         writeln!(out, "  {}: {id}: {what}", finding.severity.word())?;
         writeln!(out, "      {evidence}; mend it with {mend}")?;
     }
-    match unchecked {
-        [] => Ok(()),
-        unchecked => writeln!(out, "\nNot checked: {}", gaps(unchecked)),
+    match not_checked(unchecked) {
+        None => Ok(()),
+        Some(line) => write!(out, "\n{line}"),
     }
+}
+
+/// The line about what could not be looked for; `None` when there is nothing of the kind.
+pub fn not_checked(unchecked: &[Unchecked]) -> Option<String> {
+    (!unchecked.is_empty()).then(|| format!("Not checked: {}\n", gaps(unchecked)))
 }
 
 /// One line: the findings that could not be looked for, those with the same reason together.

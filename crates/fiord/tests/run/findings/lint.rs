@@ -1,14 +1,94 @@
-//! What is told from the job alone.
+//! What is told from the job alone, each in a run that has the hazard and in a clean one.
 
 use crate::findings::{finding, json, silent};
-use crate::fiord::Place;
+use crate::fiord::{Place, work};
+
+/// Runs a job with the hazard and one without, and looks for a finding in both.
+#[track_caller]
+fn both(id: &str, hazard: &str, sound: &str) -> String {
+    let place = Place::new();
+    let told = finding(&json(&place, hazard), id);
+    silent(&json(&place, sound), id);
+    told["what"].as_str().unwrap().to_owned()
+}
 
 #[test]
 fn depth_ignored() {
-    let place = Place::new();
     let job = "--name=a --rw=randread --size=1m --bs=4k";
-    let ran = json(&place, &format!("{job} --ioengine=psync --iodepth=32"));
-    assert!(finding(&ran, "depth-ignored")["what"].as_str().unwrap().contains("iodepth=32"));
-    silent(&json(&place, &format!("{job} --ioengine=libaio --iodepth=32")), "depth-ignored");
-    silent(&json(&place, &format!("{job} --ioengine=psync --numjobs=2")), "depth-ignored");
+    let what = both(
+        "depth-ignored",
+        &format!("{job} --ioengine=psync --iodepth=32"),
+        &format!("{job} --ioengine=libaio --iodepth=32"),
+    );
+    assert!(what.contains("iodepth=32"), "{what}");
+}
+
+#[test]
+fn rate_and_rwmix() {
+    let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=70 --size=1g --bs=4k --runtime=10";
+    let place = Place::new();
+    let ran = json(&place, &format!("{job} --rate_iops=100"));
+    let told = finding(&ran, "rate-and-rwmix");
+    assert_eq!(told["severity"], "invalid");
+    let (_, _, [read, write, _]) = work(&ran.json()).remove(0);
+    assert!(read.1.abs_diff(write.1) <= 1, "the rates decide the mix: {read:?} {write:?}");
+    let sound = json(&place, &format!("{job} --rate_iops=70,30"));
+    silent(&sound, "rate-and-rwmix");
+    let (_, _, [read, write, _]) = work(&sound.json()).remove(0);
+    assert_eq!(read.1 * 10 / (read.1 + write.1), 7, "{read:?} {write:?}");
+}
+
+#[test]
+fn overlapping_writers() {
+    let job = "--rw=write --size=1m --bs=4k --filename=f --name=a --numjobs=4 --end_fsync=1";
+    let sound = format!("{job} --offset_increment=1m");
+    let what = both("overlapping-writers", job, &sound);
+    assert_eq!(what, "4 instances of job a write the same bytes of f");
+}
+
+#[test]
+fn same_start_offset() {
+    let job = "--rw=read --size=1m --bs=4k --filename=f --name=a --numjobs=2";
+    both("same-start-offset", job, &format!("{job} --offset_increment=1m"));
+}
+
+#[test]
+fn size_per_job() {
+    let job = "--rw=randread --size=1m --bs=4k --filename=f --name=a --numjobs=2";
+    let what = both("size-per-job", job, &format!("{job} --runtime=10"));
+    assert_eq!(what, "job a does 2.0 MiB on 1.0 MiB of data");
+}
+
+#[test]
+fn unit_surprise() {
+    let job = "--name=a --ioengine=null --rw=read --bs=4k --number_ios=8";
+    let what = both("unit-surprise", &format!("{job} --size=4GiB"), &format!("{job} --size=4g"));
+    assert!(what.contains("4000000000 bytes"), "{what}");
+}
+
+#[test]
+fn drive_letter() {
+    let place = Place::new();
+    let path = place.path("fiofile");
+    let job = "--name=a --rw=write --size=64k --bs=4k --end_fsync=1";
+    let ran = json(&place, &format!("{job} --filename=F:{}", path.display()));
+    assert_eq!(finding(&ran, "drive-letter")["severity"], "invalid");
+    assert_eq!(place.names(), ["F", "fiofile"], "two files, as it says");
+    silent(&json(&place, &format!(r"{job} --filename=F\:fiofile")), "drive-letter");
+    // With a backslash it can mean nothing else, and nothing is run.
+    let wrong = place.run(&format!(r"{job} --filename=F:\fiofile"));
+    assert_eq!(wrong.status, Some(1));
+    assert!(wrong.err.contains(r"separates two files"), "{}", wrong.err);
+}
+
+#[test]
+fn compressible_data() {
+    let job = "--name=a --rw=write --size=1m --bs=4k --filename=f --end_fsync=1";
+    both("compressible-data", &format!("{job} --zero_buffers=1"), job);
+    // What fio does only with refill_buffers is done here without.
+    let place = Place::new();
+    silent(&json(&place, &format!("{job} --buffer_compress_percentage=50")), "compressible-data");
+    let written = std::fs::read(place.path("f")).unwrap();
+    let left = zstd::bulk::compress(&written, 1).unwrap().len() as f64 / written.len() as f64;
+    assert!((0.47..0.53).contains(&left), "{left} of the bytes are left");
 }

@@ -1,5 +1,6 @@
 //! Findings: for each a run that has the hazard, and a clean one beside it.
 
+mod check;
 mod lint;
 mod options;
 

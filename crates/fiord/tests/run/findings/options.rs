@@ -40,3 +40,16 @@ fn a_job_ignores_what_it_names() {
     assert_eq!(wrong.status, Some(1));
     assert!(wrong.err.contains("did you mean `depth-ignored`?"), "{}", wrong.err);
 }
+
+#[test]
+fn fatal_makes_an_invalid_result_an_error() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=sim --rw=randrw --size=1g --runtime=1 --bs=4k --rate_iops=100";
+    let ran = place.run(&format!("--findings=fatal {job} --rwmixread=70"));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(ran.out.contains("invalid: rate-and-rwmix"), "{}", ran.out);
+    place.run(&format!("{job} --rwmixread=70")).ok();
+    place.run(&format!("--findings=fatal {job}")).ok();
+    // A suspect one is no error.
+    place.run(&format!("--findings=fatal {HAZARD}")).ok();
+}

@@ -1,0 +1,55 @@
+//! Numbers in the sentences of findings.
+
+/// Bytes as people read them: `4.0 KiB`, `1.5 GiB`; exact below a KiB.
+pub(crate) fn bytes(n: u64) -> String {
+    scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+}
+
+/// A count: `950`, `12.3k`, `4.0M`.
+pub(crate) fn count(n: f64) -> String {
+    let text = scaled(n, 1000.0, &["", "k", "M", "G", "T"]);
+    text.replace(' ', "")
+}
+
+/// Nanoseconds: `800 ns`, `4.7 us`, `1.2 s`.
+pub(crate) fn time(ns: f64) -> String {
+    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+/// A share in per cent: `0.4 %`, `37 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+fn scaled(value: f64, base: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut unit = 0;
+    while value >= base && unit + 1 < units.len() {
+        value /= base;
+        unit += 1;
+    }
+    match value.fract() == 0.0 && (unit == 0 || value >= 10.0) {
+        true => format!("{value:.0} {}", units[unit]),
+        false => format!("{value:.1} {}", units[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(4096), "4.0 KiB");
+        assert_eq!(bytes(3 << 29), "1.5 GiB");
+        assert_eq!(bytes(64 << 20), "64 MiB");
+        assert_eq!(count(950.0), "950");
+        assert_eq!(count(12_345.0), "12.3k");
+        assert_eq!(time(4_700.0), "4.7 us");
+        assert_eq!(time(950e6), "950 ms");
+        assert_eq!(percent(0.004), "0.4 %");
+        assert_eq!(percent(0.37), "37 %");
+    }
+}

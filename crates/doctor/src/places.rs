@@ -1,0 +1,75 @@
+//! Which jobs use the same bytes at the same time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fiord_plan::{FileKind, JobPlan, Plan};
+
+/// Two jobs that overlap in a file, and the bytes in which they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Overlap<'a> {
+    pub path: &'a Path,
+    pub first: &'a JobPlan,
+    pub second: &'a JobPlan,
+    pub from: u64,
+    pub to: u64,
+    /// How many jobs use some of the first one's bytes, itself among them.
+    pub jobs: usize,
+}
+
+/// For each file the first pair of those jobs that overlap in it while they run together.
+pub(crate) fn overlaps<'a>(plan: &'a Plan, wanted: impl Fn(&JobPlan) -> bool) -> Vec<Overlap<'a>> {
+    let mut users: BTreeMap<&Path, Vec<(u64, u64, &JobPlan)>> = BTreeMap::new();
+    for job in plan.jobs.iter().filter(|job| wanted(job)) {
+        let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
+        for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > 0) {
+            let end = file.offset.saturating_add(file.len);
+            users.entry(&file.path).or_default().push((file.offset, end, job));
+        }
+    }
+    users.into_iter().filter_map(|(path, users)| first(path, users)).collect()
+}
+
+fn first<'a>(path: &'a Path, mut users: Vec<(u64, u64, &'a JobPlan)>) -> Option<Overlap<'a>> {
+    users.sort_by_key(|(from, _, job)| (*from, job.identity.index));
+    let mut best: Option<Overlap<'a>> = None;
+    for (at, &(from, to, one)) in users.iter().enumerate() {
+        let later = users[at + 1..].iter().take_while(|(other, ..)| *other < to);
+        let same = later.filter(|(.., other)| together(one, other));
+        let mut jobs = 1;
+        for &(start, end, other) in same {
+            jobs += 1;
+            best.get_or_insert(Overlap {
+                path,
+                first: one,
+                second: other,
+                from: from.max(start),
+                to: to.min(end),
+                jobs,
+            });
+        }
+        if let Some(best) = &mut best {
+            best.jobs = best.jobs.max(jobs);
+            return Some(*best);
+        }
+    }
+    best
+}
+
+/// Whether two jobs can run at the same time.
+fn together(a: &JobPlan, b: &JobPlan) -> bool {
+    let waits = |one: &JobPlan, other: &JobPlan| one.start.wait_for.contains(&other.identity.index);
+    a.identity.stonewall_group == b.identity.stonewall_group && !waits(a, b) && !waits(b, a)
+}
+
+/// The names of two jobs, or that they are instances of one.
+pub(crate) fn names(overlap: &Overlap<'_>) -> String {
+    let (a, b) = (&overlap.first.identity, &overlap.second.identity);
+    match a.section == b.section {
+        true => format!("{} instances of job {}", overlap.jobs, a.name),
+        false if overlap.jobs > 2 => {
+            format!("{} jobs, {} and {} among them,", overlap.jobs, a.name, b.name)
+        }
+        false => format!("jobs {} and {}", a.name, b.name),
+    }
+}

@@ -1,0 +1,85 @@
+//! `rate-and-rwmix`: one rate for both directions beside a mix that is not even.
+
+use fiord_plan::{JobPlan, Mix, Rate};
+use fiord_stat::finding::Severity;
+
+use crate::{Check, Findings, Lint, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "rate-and-rwmix",
+    severity: Severity::Invalid,
+    title: "one rate for reads and writes alike beside an uneven rwmixread",
+    about: "`rate_iops=100` is a rate for each direction: 100 reads and 100 writes a second. Where \
+            both directions have a rate, the rates decide the mix, and `rwmixread=70` is not what \
+            is measured.",
+    seen: "`rwmixread` (or `rwmixwrite`) is not 50, and one number of `rate` or `rate_iops` stands \
+           for reads and writes. It is silent when each direction is given a rate of its own.",
+    effect: "On a simulated device (`ioengine=sim`, `sim_latency=constant:100us`) `rwmixread=70` \
+             with `rate_iops=100` made 100 reads and 100 writes a second: a mix of 50 to 50, and \
+             200 IOPS in all. With `rate_iops=70,30` it made 70 and 30.",
+    mend: "A rate for each direction, `rate_iops=READS,WRITES`.",
+    lint: Some(lint),
+    before: None,
+    after: None,
+};
+
+fn lint(known: &Lint<'_>, findings: &mut Findings) {
+    for job in known.sections() {
+        let option = typed_once(known, job, "rate_iops").or_else(|| typed_once(known, job, "rate"));
+        if let (Some(option), Some(told)) = (option, finding(job)) {
+            findings.tell(told.option(option));
+        }
+    }
+}
+
+/// The option, when it was typed with one number for all directions.
+fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static str) -> Option<&'static str> {
+    let text = known.spec(job)?.setting(option)?.text.as_deref()?;
+    (!text.contains(',')).then_some(option)
+}
+
+fn finding(job: &JobPlan) -> Option<Told> {
+    let Mix::ReadWrite { read_percent } = job.load.mix else { return None };
+    let [Some(reads), Some(writes), _] = job.pace.rate else { return None };
+    if read_percent == 50 || reads != writes {
+        return None;
+    }
+    let name = &job.identity.name;
+    let (option, rate, unit) = match reads {
+        Rate::Ios(n) => ("rate_iops", n, "I/Os"),
+        Rate::Bytes(n) => ("rate", n, "bytes"),
+    };
+    let share = |percent: u8| (rate * 2 * u64::from(percent) / 100).max(1);
+    let (for_reads, for_writes) = (share(read_percent), share(100 - read_percent));
+    let told = CHECK
+        .of_job(job, format!("job {name} asks for {read_percent} % reads and gets 50 %"))
+        .evidence(format!(
+            "{option} is a rate for each direction: {rate} {unit} a second of reads and {rate} of \
+             writes"
+        ))
+        .mend(format!("{option}={for_reads},{for_writes} for the same sum in that mix"));
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::told_once;
+
+    #[test]
+    fn told_of_one_rate_and_an_uneven_mix_only() {
+        let job = "--name=a --ioengine=sim --rw=randrw --size=1m";
+        let found = told_once(
+            &CHECK,
+            &format!("{job} --rwmixread=70 --rate_iops=100"),
+            &[
+                &format!("{job} --rwmixread=70 --rate_iops=70,30"),
+                &format!("{job} --rwmixread=50 --rate_iops=100"),
+                &format!("{job} --rwmixread=70"),
+                "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=100",
+            ],
+        );
+        assert!(found.mend.starts_with("rate_iops=140,60"), "{found:?}");
+    }
+}

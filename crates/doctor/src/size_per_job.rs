@@ -1,0 +1,92 @@
+//! `size-per-job`: a size counts for each instance of a job.
+
+use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_stat::finding::Severity;
+
+use crate::amount::bytes;
+use crate::{Check, Findings, Lint, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "size-per-job",
+    severity: Severity::Note,
+    title: "size counts for each of numjobs, on a file that they share",
+    about: "`size` is what each instance of a job works on, not what they do together. With \
+            `numjobs=4` on one file, the file is `size` long and four times that is read or \
+            written: every block four times.",
+    seen: "`numjobs` is above 1, the instances share one file or device and the same range of it, \
+           and the run ends by size and not by time. It is silent with `time_based`, `runtime`, \
+           `io_size`, `number_ios` or `offset_increment`.",
+    effect: "A factor of `numjobs` in the bytes: `size=64m` with `numjobs=4` on one file reports \
+             256 MiB read from a file of 64 MiB.",
+    mend: "`size=25%` with `offset_increment=25%` for four jobs that share the work; `io_size` for \
+           how much each is to do.",
+    lint: Some(lint),
+    before: None,
+    after: None,
+};
+
+fn lint(known: &Lint<'_>, findings: &mut Findings) {
+    for job in known.sections() {
+        let said =
+            known.spec(job).is_none_or(|spec| spec.is_set("size") && !spec.is_set("io_size"));
+        if said {
+            findings.tell_if(finding(known.plan, job));
+        }
+    }
+}
+
+fn finding(plan: &Plan, job: &JobPlan) -> Option<Told> {
+    let end = &job.end;
+    if end.time_based || end.runtime.is_some() || end.ios.is_some() {
+        return None;
+    }
+    let instances = u64::from(job.identity.instances);
+    let same = |other: &&JobPlan| {
+        other.identity.section == job.identity.section
+            && other.identity.instance != 0
+            && other.target.files.len() == job.target.files.len()
+            && other
+                .target
+                .files
+                .iter()
+                .zip(&job.target.files)
+                .all(|(a, b)| (&a.path, a.offset, a.len) == (&b.path, b.offset, b.len))
+    };
+    plan.jobs.iter().find(same)?;
+    let file = job.target.files.first().filter(|file| file.kind != FileKind::Virtual)?;
+    let len: u64 = job.target.files.iter().map(|file| file.len).sum();
+    let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
+    let name = &job.identity.name;
+    let told = CHECK
+        .of_job(job, format!("job {name} does {} on {} of data", bytes(total), bytes(len)))
+        .evidence(format!(
+            "size counts for each of numjobs={instances}, and they share {}",
+            file.path.display()
+        ))
+        .mend(format!("offset_increment={0}% with size={0}% to share the work", 100 / instances))
+        .option("numjobs");
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::told_once;
+
+    #[test]
+    fn told_of_instances_that_share_a_range() {
+        let found = told_once(
+            &CHECK,
+            "--rw=randread --size=1m --filename=f --name=a --numjobs=4",
+            &[
+                "--rw=randread --size=1m --name=a --numjobs=4",
+                "--rw=randread --size=1m --filename=f --name=a",
+                "--rw=randread --size=1m --filename=f --name=a --numjobs=4 --offset_increment=1m",
+                "--rw=randread --size=1m --filename=f --name=a --numjobs=4 --runtime=1",
+                "--rw=randread --size=1m --filename=f --name=a --numjobs=4 --io_size=256k",
+            ],
+        );
+        assert_eq!(found.what, "job a does 4.0 MiB on 1.0 MiB of data");
+    }
+}

@@ -1,0 +1,129 @@
+//! `unit-surprise`: `4GiB` is 4·10⁹ under the default `kb_base=1024`.
+
+use fiord_job::option::def::{Kind, Unit};
+use fiord_job::spec::Setting;
+use fiord_stat::finding::Severity;
+
+use crate::{Check, Findings, Lint, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "unit-surprise",
+    severity: Severity::Suspect,
+    title: "KiB, MiB, GiB are powers of 1000 here",
+    about: "fio's units are the wrong way round unless one asks for the others: under the default \
+            `kb_base=1024`, `4k`, `4KB` and `4g` are powers of 1024, and `4Ki`, `4KiB` and `4GiB` \
+            are powers of 1000. fiord does as fio does, or job files would mean something else.",
+    seen: "A size was typed with an `i` in its unit, and `kb_base` is 1024.",
+    effect: "`size=4GiB` is 4,000,000,000 bytes, 6.9 % less than 4 GiB. `bs=4KiB` is 4000 bytes, \
+             which no direct I/O accepts; 124 of 128 such blocks in a row lie across the border of \
+             two pages of 4096 bytes.",
+    mend: "`4g` for powers of 1024; or `kb_base=1000` before it, which makes `GiB` powers of 1024 \
+           and `GB` powers of 1000, as the standards have it.",
+    lint: Some(lint),
+    before: None,
+    after: None,
+};
+
+fn lint(known: &Lint<'_>, findings: &mut Findings) {
+    for job in known.sections() {
+        let Some(spec) = known.spec(job) else { continue };
+        if spec.bases.kb != 1024 {
+            continue;
+        }
+        // What stands for all jobs is told with the first.
+        let first = job.identity.section == 0;
+        let settings = spec.settings.iter().filter(|setting| first || !setting.global);
+        for told in settings.filter_map(finding) {
+            findings.tell(Told { section: Some(job.identity.section), ..told });
+        }
+    }
+}
+
+fn finding(setting: &Setting) -> Option<Told> {
+    let sizes = matches!(
+        setting.def.kind,
+        Kind::Amount
+            | Kind::Int { unit: Unit::Bytes, .. }
+            | Kind::Ints { unit: Unit::Bytes, .. }
+            | Kind::Ranges { .. }
+            | Kind::Custom { .. }
+    );
+    let text = setting.text.as_deref().filter(|_| sizes)?;
+    let (number, letter, typed) = binary_unit(text)?;
+    let name = setting.def.name;
+    let power = "kmgtp".find(letter)? as u32 + 1;
+    let (is, seems) =
+        (number.checked_mul(1000u64.checked_pow(power)?)?, 1024f64.powi(power as i32));
+    let less = 100.0 - 100.0 * 1000f64.powi(power as i32) / seems;
+    let told = CHECK
+        .of_run(format!("{name}={text} is in powers of 1000: {typed} is {is} bytes"))
+        .evidence(format!(
+            "under kb_base=1024 units with an i count in thousands, {less:.1} % less"
+        ))
+        .mend(format!(
+            "{name}={} for powers of 1024, or kb_base=1000",
+            text.replace(typed, &format!("{number}{letter}"))
+        ))
+        .option(name);
+    Some(told)
+}
+
+/// The first number with a unit such as `KiB` in a text: the number, the unit's first letter in
+/// lower case, and both as typed.
+fn binary_unit(text: &str) -> Option<(u64, char, &str)> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if digits == 0 {
+            at += 1;
+            continue;
+        }
+        // A digit inside a word is no number.
+        let word = at > 0 && (bytes[at - 1].is_ascii_alphabetic() || bytes[at - 1] == b'.');
+        let unit = &text[at + digits..];
+        let letters = unit.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let lower = unit[..letters].to_ascii_lowercase();
+        let mut chars = lower.chars();
+        let (letter, rest) = (chars.next(), chars.as_str());
+        if let (false, Some(letter @ ('k' | 'm' | 'g' | 't' | 'p')), "i" | "ib") =
+            (word, letter, rest)
+        {
+            let number = text[at..at + digits].parse().ok()?;
+            return Some((number, letter, &text[at..at + digits + letters]));
+        }
+        at += digits + letters;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::told_once;
+
+    #[test]
+    fn told_of_units_with_an_i_under_the_default_base() {
+        let found = told_once(
+            &CHECK,
+            "--name=a --ioengine=sim --rw=read --size=4GiB",
+            &[
+                "--name=a --ioengine=sim --rw=read --size=4g",
+                "--name=a --ioengine=sim --rw=read --size=4GB",
+                "--name=a --ioengine=sim --rw=read --kb_base=1000 --size=4GiB",
+                "--name=a --ioengine=sim --rw=read --size=1m --description=4GiB",
+            ],
+        );
+        assert!(found.what.contains("4000000000 bytes"), "{found:?}");
+        assert!(found.mend.starts_with("size=4g for"), "{found:?}");
+    }
+
+    #[test]
+    fn finds_the_unit_among_others() {
+        assert_eq!(binary_unit("4k-16KiB"), Some((16, 'k', "16KiB")));
+        assert_eq!(binary_unit("f4gi"), None);
+        assert_eq!(binary_unit("64mib"), Some((64, 'm', "64mib")));
+        assert_eq!(binary_unit("64"), None);
+    }
+}

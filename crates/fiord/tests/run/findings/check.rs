@@ -1,0 +1,53 @@
+//! `fiord check`: no I/O, places in the job file, exit statuses.
+
+use crate::fiord::Place;
+
+const HAZARDS: &str = "[global]\nrw=randrw\nrwmixread=70\n\n[one]\nfilename=f\nsize=4GiB\n\
+                       rate_iops=100\n\n[two]\nioengine=psync\niodepth=8\nfilename=g\nsize=1m\n";
+
+#[test]
+fn points_into_the_job_file_and_touches_nothing() {
+    let place = Place::new();
+    place.write("a.fio", HAZARDS);
+    let ran = place.run("check a.fio");
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    for (id, at) in [("rate-and-rwmix", "a.fio:8:1"), ("unit-surprise", "a.fio:7:1")] {
+        let (_, rest) = ran.out.split_once(&format!(" {id}: ")).expect(id);
+        let pointed = rest.lines().nth(1).unwrap();
+        assert!(pointed.ends_with(at), "{id}: {pointed}");
+    }
+    assert!(ran.out.starts_with("invalid: "), "worst first: {}", ran.out);
+    assert!(ran.out.ends_with("findings\n"), "{}", ran.out);
+    assert_eq!(place.names(), ["a.fio"], "nothing is made");
+}
+
+#[test]
+fn one_document_for_programs() {
+    let place = Place::new();
+    place.write("a.fio", HAZARDS);
+    let document = place.run("check --format=json a.fio").json();
+    let findings = document["findings"].as_array().unwrap();
+    let depth = findings.iter().find(|f| f["id"] == "depth-ignored").unwrap();
+    assert_eq!((&depth["file"], &depth["line"]), (&"a.fio".into(), &12.into()));
+    assert_eq!((&depth["option"], &depth["severity"]), (&"iodepth".into(), &"suspect".into()));
+    let wrong = place.run("check --format=json --name=a --rw=rad");
+    assert_eq!(wrong.status, Some(1));
+    let document = wrong.json();
+    assert!(document["errors"][0]["what"].as_str().unwrap().contains("`rad`"), "{document}");
+    assert_eq!(document["errors"][0]["column"], 15);
+}
+
+#[test]
+fn the_status_says_how_it_went() {
+    let place = Place::new();
+    let status = |line: &str| place.run(&format!("check {line}")).status;
+    assert_eq!(status("--name=a --rw=read --size=1m"), Some(0));
+    assert_eq!(status("--name=a --rw=read --size=1m --iodepth=4"), Some(2));
+    assert_eq!(status("--name=a --rw=read --size=4096 --bs=1m --iodepth=x"), Some(1));
+    assert_eq!(status(""), Some(1));
+    assert_eq!(status("--help"), Some(0));
+    let ran = place.run("check --name=a --rw=read --size=1m").ok();
+    assert_eq!(ran.out, "1 job: nothing found\n");
+    let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=70 --rate_iops=9 --size=1m";
+    assert_eq!(status(job), Some(3));
+}
