@@ -4,8 +4,9 @@ use fiord_job::load::Machine as Loader;
 use fiord_job::spec::JobSpec;
 use fiord_plan::{Plan, Terms};
 use fiord_stat::finding::Finding;
+use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
 
-use crate::{Check, Findings, Lint};
+use crate::{After, Check, Findings, Lint, Machine};
 
 /// The plan of a command line, and what was typed.
 pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
@@ -38,4 +39,44 @@ pub(crate) fn told_once(check: &Check, hazard: &str, sound: &[&str]) -> Finding 
     assert_eq!(finding.id, check.id);
     assert!(!finding.evidence.is_empty() && !finding.mend.is_empty(), "{finding:?}");
     finding
+}
+
+/// What one check tells of a command line and a result, which is that of one job that did nothing
+/// until `set` changed it.
+pub(crate) fn after(check: &Check, line: &str, set: &dyn Fn(&mut JobReport)) -> Vec<Finding> {
+    let (plan, _) = plan(line);
+    let machine = Machine::survey(&plan);
+    let mut job = JobReport { name: "a".into(), members: 1, ..JobReport::default() };
+    set(&mut job);
+    let report = Report { jobs: vec![job], ..Report::default() };
+    told_after(check, &After { plan: &plan, before: &machine, after: &machine, report: &report })
+}
+
+/// What one check tells of a result.
+pub(crate) fn told_after(check: &Check, known: &After<'_>) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    let tell = check.after.expect("a check of results");
+    tell(known, &mut findings);
+    findings.findings().cloned().collect()
+}
+
+/// A row of a report: so many 4 KiB I/Os a second for so many seconds.
+pub(crate) fn row(kind: DirKind, iops: f64, seconds: u64) -> DirReport {
+    let total_ios = (iops * seconds as f64) as u64;
+    DirReport {
+        kind,
+        io_bytes: total_ios * 4096,
+        bw_bytes: (iops * 4096.0) as u64,
+        iops,
+        runtime_ms: seconds * 1000,
+        total_ios,
+        short_ios: 0,
+        drop_ios: 0,
+        slat: Default::default(),
+        clat: Default::default(),
+        lat: Default::default(),
+        bw_samples: Default::default(),
+        iops_samples: Default::default(),
+        priorities: Default::default(),
+    }
 }

@@ -26,11 +26,14 @@ mod depth_ignored;
 mod drive_letter;
 #[cfg(test)]
 mod fixture;
+mod hidden_stalls;
 mod overlapping_writers;
 mod places;
 mod rate_and_rwmix;
+mod rate_missed;
 mod same_start_offset;
 mod size_per_job;
+mod too_short;
 mod unit_surprise;
 
 use fiord_job::spec::JobSpec;

@@ -48,7 +48,7 @@ fn line(text: &str, index: usize) -> &str {
 fn masked(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut in_disks, mut ours) = (false, false);
-    for (i, line) in text.lines().enumerate() {
+    for (i, line) in before_findings(text).lines().enumerate() {
         // What fio does not have stands last in a job's block and says so.
         ours = line.starts_with("  fiord: ") || ours && line.starts_with("   ");
         if ours {
@@ -72,6 +72,14 @@ fn masked(text: &str) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// The text without what fiord found out, which stands behind everything that fio prints: what
+/// stands behind it is not looked at, and what fio prints there would be missing.
+fn before_findings(text: &str) -> &str {
+    let ours = ["\n\nFindings (", "\n\nNot checked: "];
+    let end = ours.iter().filter_map(|begin| text.find(begin)).min();
+    end.map_or(text, |end| &text[..end + 1])
 }
 
 fn mask(line: &str) -> String {

@@ -3,6 +3,7 @@
 mod check;
 mod lint;
 mod options;
+mod results;
 
 use serde_json::Value;
 

@@ -1,0 +1,37 @@
+//! What is told from the result, where a simulated device gives exact ones.
+
+use crate::findings::{finding, json, silent};
+use crate::fiord::Place;
+
+const DEVICE: &str = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=randread --bs=4k \
+                      --size=1g --time_based --runtime=10";
+
+#[test]
+fn rate_missed() {
+    let place = Place::new();
+    let told = finding(&json(&place, &format!("{DEVICE} --rate_iops=20000")), "rate-missed");
+    assert_eq!(told["what"], "job a reached 50 % of its rate of reads");
+    assert_eq!(told["evidence"], "10k of 20k IOPS asked for");
+    silent(&json(&place, &format!("{DEVICE} --rate_iops=9000")), "rate-missed");
+    silent(&json(&place, DEVICE), "rate-missed");
+}
+
+#[test]
+fn hidden_stalls() {
+    let place = Place::new();
+    let job = format!("{DEVICE} --rate_iops=1000");
+    let told = finding(&json(&place, &format!("{job} --sim_stall=2s:1s")), "hidden-stalls");
+    let evidence = told["evidence"].as_str().unwrap();
+    assert_eq!(evidence, "p99: 99.8 us from the actual start, 910.2 ms from when each was due");
+    silent(&json(&place, &job), "hidden-stalls");
+}
+
+#[test]
+fn too_short() {
+    let place = Place::new();
+    let few = "--name=a --ioengine=sim --rw=randread --bs=4k --size=1g --number_ios=500";
+    let told = finding(&json(&place, few), "too-short");
+    assert_eq!(told["severity"], "note");
+    assert!(told["evidence"].as_str().unwrap().starts_with("500 I/Os: 5.0 lie behind p99"));
+    silent(&json(&place, DEVICE), "too-short");
+}
