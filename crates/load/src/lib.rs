@@ -87,6 +87,12 @@ pub trait Source {
     fn next_of(&mut self, _dir: Dir) -> Next {
         self.next()
     }
+    /// With `zonemode=zbd`: the last I/O goes to where its zone takes it, this is it. It counts as
+    /// issued, and sequential I/O goes on behind it.
+    fn placed(&mut self, _io: &Io) {}
+    /// With `zonemode=zbd`: the last I/O, this one, is not made. `over`: nothing from its place on
+    /// takes it, and the file is done in this pass.
+    fn displaced(&mut self, _io: &Io, _over: bool) {}
     /// Begins the next loop (`loops`): call it after [`Next::End`], as often as there are loops left.
     /// A loop goes on where the last one stopped, or from the start when all files were used up; an
     /// [`Next::End`] right after it says that nothing is left. After the last loop all is counted

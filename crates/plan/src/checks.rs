@@ -10,6 +10,7 @@ use crate::messages::Messages;
 use crate::model::{Dir, EnginePlan, FileKind, Layout, Load, Mix, OpenPlan};
 use crate::reading::Reading;
 use crate::survey::{Survey, Unseen};
+use crate::zones;
 
 /// What a job wants to do with its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -273,7 +274,7 @@ pub(crate) fn found(
             block_device(job, path, usage, survey, messages)
         }
         FoundKind::Char if usage.commands => not_in_use(job, path, usage, survey, messages),
-        FoundKind::Regular if usage.mix.has(Dir::Trim) => {
+        FoundKind::Regular if usage.mix.has(Dir::Trim) && !zones::wanted(job) => {
             messages.push(
                 job.error(
                     "rw",

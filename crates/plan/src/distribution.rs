@@ -343,6 +343,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
     let transfer = job.count("zonesize").unwrap_or(0);
     match job.plain_word("zonemode") {
         "strided" => {}
+        "zbd" => return None,
         "none" if transfer > 0 => {
             messages.push(
                 job.error("zonesize", "`zonesize` has no effect without a `zonemode`")

@@ -40,6 +40,24 @@ pub enum Passthrough {
     Nvme,
 }
 
+/// What a zoned device says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneFacts {
+    /// Bytes from one zone to the next.
+    pub zone_size: u64,
+    /// Zones that can be open at a time; `None`: no limit.
+    pub max_open: Option<u32>,
+    /// Zones that can be open or closed, partly written, at a time.
+    pub max_active: Option<u32>,
+}
+
+impl ZoneFacts {
+    /// Zones that can be written to at a time.
+    pub fn limit(&self) -> Option<u32> {
+        self.max_open.into_iter().chain(self.max_active).min()
+    }
+}
+
 /// The machine. Nothing here changes it or reads or writes a target's data.
 pub trait Facts {
     /// What stands at a path. `NotFound` when nothing does.
@@ -57,6 +75,8 @@ pub trait Facts {
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf>;
     /// The block device of an NVMe generic character device.
     fn block_sibling(&self, device: &Path) -> Option<PathBuf>;
+    /// What a zoned device says of its zones; `None`: it has none.
+    fn zones(&self, device: &Path) -> Option<ZoneFacts>;
     /// Whether a block device, or a partition of it, carries a mounted file system: the mount point.
     /// Of an NVMe generic character device, whether the block device of its namespace does.
     fn mounted_at(&self, device: &Path) -> Option<PathBuf>;

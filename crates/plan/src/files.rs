@@ -8,11 +8,14 @@ use crate::distribution;
 use crate::facts::FoundKind;
 use crate::filename::{Parts, below, made_up};
 use crate::messages::Messages;
-use crate::model::{Dir, FileKind, FilePlan, FileService, Layout, LockFile, Mix, OpenPlan, Target};
+use crate::model::{
+    Dir, FileKind, FilePlan, FileService, Layout, Load, LockFile, Mix, OpenPlan, Target, Zones,
+};
 use crate::nvme;
 use crate::reading::Reading;
 use crate::sizes::{Extent, NoRegion, Region, Wanted};
 use crate::survey::Survey;
+use crate::zones;
 
 /// More files than this in one job are refused: each costs memory and an entry in the plan.
 const MOST_FILES: u64 = 16 << 20;
@@ -124,6 +127,7 @@ pub(crate) fn plan(
     instance: u32,
     wanted: &Wanted,
     usage: Usage,
+    load: &Load,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Vec<FilePlan> {
@@ -137,12 +141,20 @@ pub(crate) fn plan(
         if job.count("space_reserve") > Some(0) && kind != FileKind::Regular {
             messages.push(checks::no_space_to_watch(job, &path));
         }
+        let direct = usage.access.direct;
+        let its_zones = zones::of_file(job, &path, kind, (load, direct), survey, messages);
+        if load.zoned.is_some() && its_zones.is_none() {
+            return files;
+        }
         let name = path.as_os_str().as_encoded_bytes();
-        let wanted = filled(&path, extent, wanted, usage.mix, survey);
+        let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
         match wanted.region(extent, count, instance, name) {
             Ok(region) => {
+                let Some(region) = zones::whole(job, &path, region, its_zones, messages) else {
+                    return files;
+                };
                 note(job, &path, region, survey, messages);
-                files.push(file_plan(path, kind, extent, region));
+                files.push(file_plan(path, kind, extent, region, its_zones));
             }
             Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
                 messages.push(
@@ -199,7 +211,13 @@ fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages
     }
 }
 
-fn file_plan(path: PathBuf, kind: FileKind, extent: Extent, region: Region) -> FilePlan {
+fn file_plan(
+    path: PathBuf,
+    kind: FileKind,
+    extent: Extent,
+    region: Region,
+    zones: Option<Zones>,
+) -> FilePlan {
     let size_now = match extent {
         Extent::Growable(now) => now,
         Extent::Fixed(size) => Some(size),
@@ -212,6 +230,7 @@ fn file_plan(path: PathBuf, kind: FileKind, extent: Extent, region: Region) -> F
         len: region.len,
         size_now,
         size_needed: region.needed,
+        zones,
     }
 }
 

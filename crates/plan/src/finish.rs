@@ -6,7 +6,7 @@ use crate::messages::Messages;
 use crate::model::{End, ExitWhat, FilePlan};
 use crate::reading::Reading;
 use crate::sizes::share;
-use crate::steady;
+use crate::{steady, zones};
 
 /// The end of one section, but for the bytes, which depend on the instance's files.
 pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
@@ -14,6 +14,12 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         messages.push(
             job.error("io_size", "io_size values greater than 100% aren't supported")
                 .help("write bytes: `io_size=40g`"),
+        );
+    }
+    if matches!(job.amount("io_size"), Some(Amount::Zones(_))) && !zones::wanted(job) {
+        messages.push(
+            job.error("io_size", "`io_size` is given in zones, but the job has none")
+                .help("add `zonemode=zbd`, or write bytes: `io_size=40g`"),
         );
     }
     let runtime = Some(job.time("runtime")).filter(|t| *t > 0);
@@ -55,6 +61,10 @@ pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
     let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len / block * block));
     match job.amount("io_size") {
         Some(Amount::Bytes(b)) if b > 0 => b,
+        Some(Amount::Zones(count)) if count > 0 => {
+            let zones = files.iter().find_map(|file| file.zones);
+            zones.map_or(whole, |zones| count.saturating_mul(zones.size))
+        }
         Some(Amount::Percent(p)) if p > 0.0 => {
             share(files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len)), p)
         }

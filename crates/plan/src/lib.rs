@@ -40,9 +40,10 @@ mod start;
 mod steady;
 mod survey;
 pub mod system;
+mod zones;
 
 pub use distribution::{Distribution, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip, skew_of};
-pub use facts::{Facts, Found, FoundKind, Passthrough};
+pub use facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 pub use model::*;
 pub use resolve::{Resolved, Terms, resolve};
 

@@ -8,6 +8,7 @@ use crate::distribution::{self, Distribution};
 use crate::messages::Messages;
 use crate::model::{BlockSize, Generator, Load, Mix, Sequencer, Step};
 use crate::reading::Reading;
+use crate::zones;
 
 /// `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
 const SYNC_FLAGS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
@@ -112,9 +113,13 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         unaligned: job.flag("bs_unaligned"),
         // Blocks that do not lie on a grid cannot be remembered on one, and a spread that is not even
         // comes back to some blocks before it has been to others.
-        no_map: job.flag("norandommap") || job.is_set("ba") || distribution != Distribution::Even,
+        no_map: job.flag("norandommap")
+            || job.flag("write_zone_remainder") && zones::wanted(job)
+            || job.is_set("ba")
+            || distribution != Distribution::Even,
         distribution,
         strided: distribution::strided(job, messages),
+        zoned: zones::zoned(job, mix, messages),
         generator: match job.plain_word("random_generator") {
             "lfsr" => Generator::Lfsr,
             "tausworthe64" => Generator::Tausworthe64,

@@ -18,7 +18,7 @@ use crate::{
     blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
     priority, process, record,
 };
-use crate::{reporting, seeds, start};
+use crate::{reporting, seeds, start, zones};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
 /// thread.
@@ -186,6 +186,7 @@ impl Run<'_> {
         checks::size_holds_block(job, block, messages);
         checks::without_effect(job, &engine, &open, &load, messages);
         nvme::without_effect(job, &engine, &load, messages);
+        zones::combinations(job, &load, &engine, messages);
         content::pattern_files(job, survey, messages);
         let usage = Usage {
             mix: load.mix,
@@ -226,7 +227,10 @@ impl Run<'_> {
         let Common { job, wanted, usage, block, .. } = common;
         let (survey, messages) = (&mut self.survey, &mut self.messages);
         let paths = common.naming.paths(instance);
-        let planned = files::plan(*job, paths, instance, wanted, *usage, survey, messages);
+        let planned = {
+            let load = &common.template.load;
+            files::plan(*job, paths, instance, wanted, *usage, load, survey, messages)
+        };
         checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
         distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = common.template.clone();

@@ -3,8 +3,9 @@
 use fiord_job::option::value::Amount;
 
 use crate::messages::Messages;
+use crate::model::Zones;
 use crate::reading::Reading;
-use crate::seeds;
+use crate::{seeds, zones};
 
 /// The end of the largest file that Linux can have.
 pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;
@@ -66,13 +67,13 @@ pub(crate) enum NoRegion {
 }
 
 impl Wanted {
-    /// Reads the options. Zones need a zoned target, which is a later issue's matter.
+    /// Reads the options.
     pub(crate) fn read(job: Reading, block: u64, seed: u64, messages: &mut Messages) -> Self {
         let mut amount = |name: &str| match job.amount(name) {
-            Some(Amount::Zones(_)) => {
+            Some(Amount::Zones(_)) if !zones::wanted(job) => {
                 messages.push(
                     job.error(name, format!("`{name}` is given in zones, but the job has none"))
-                        .help("write bytes (`4g`) or a percentage (`20%`)"),
+                        .help("add `zonemode=zbd`, or write bytes (`4g`) or a percentage (`20%`)"),
                 );
                 None
             }
@@ -93,6 +94,18 @@ impl Wanted {
             block: block.max(1),
             seed,
         }
+    }
+
+    /// The same with numbers of zones as bytes.
+    pub(crate) fn in_zones(mut self, zones: Option<Zones>) -> Self {
+        let Some(zones) = zones else { return self };
+        let bytes = |amount| match amount {
+            Amount::Zones(count) => Amount::Bytes(count.saturating_mul(zones.size)),
+            other => other,
+        };
+        self.size = self.size.map(bytes);
+        (self.offset, self.increment) = (bytes(self.offset), bytes(self.increment));
+        self
     }
 
     /// The region of one file of `files`, for one instance.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file::{self, Kind};
 use fiord_sys::{block, host, mount, nvme};
 
-use crate::facts::{Facts, Found, FoundKind, Passthrough};
+use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 
 /// The real machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,6 +88,15 @@ impl Facts for Machine {
     fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
         let (name, _) = nvme::device::block_sibling(node(device)?)?;
         Some(Path::new("/dev").join(name))
+    }
+
+    fn zones(&self, device: &Path) -> Option<ZoneFacts> {
+        let found = fiord_sys::zone::outline(device)?;
+        Some(ZoneFacts {
+            zone_size: found.zone_size,
+            max_open: found.max_open,
+            max_active: found.max_active,
+        })
     }
 
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {

@@ -35,6 +35,7 @@ use crate::space::SpaceWatch;
 use crate::steady::Membership;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
+use crate::zones::Owners;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -62,6 +63,7 @@ pub fn run(
         groups: ControlGroups::default(),
         timebase: Timebase::start(&plan),
         locks: FileLocks::of(&plan),
+        zones: Owners::of(&plan),
     });
     raise_limits(&plan);
     let (sender, receiver) = channel();

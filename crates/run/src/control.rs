@@ -11,6 +11,7 @@ use fiord_load::pace::Seat;
 use fiord_stat::recorder::Recorder;
 
 use crate::steady::Membership;
+use crate::zones::Counts;
 
 /// Set in the stop byte while somebody waits for a [`Snapshot`], so that the worker's one load
 /// sees both.
@@ -33,6 +34,8 @@ pub struct Snapshot {
     pub majf: u64,
     /// Page faults without.
     pub minf: u64,
+    /// What it did to zones (`zonemode=zbd`).
+    pub zones: Option<Counts>,
 }
 
 /// Why a job is to end before its work is done.

@@ -12,6 +12,7 @@ use crate::error::JobError;
 use crate::layout;
 use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
+use crate::zones::{Owner, Owners};
 
 /// The files of a job.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub struct FileSet<'p> {
     ready: bool,
     made: Vec<bool>,
     locks: Vec<Arc<FileLock>>,
+    owners: Option<&'p Owners>,
 }
 
 impl<'p> FileSet<'p> {
@@ -33,6 +35,7 @@ impl<'p> FileSet<'p> {
             ready: false,
             made: vec![true; count],
             locks: Vec::new(),
+            owners: None,
         }
     }
 
@@ -42,6 +45,12 @@ impl<'p> FileSet<'p> {
             let files = self.job.target.files.iter();
             self.locks = files.map(|file| locks.get(&file.path).unwrap_or_default()).collect();
         }
+        self
+    }
+
+    /// The same with the run's zones (`zonemode=zbd`).
+    pub fn zoned_by(mut self, owners: &'p Owners) -> Self {
+        self.owners = Some(owners);
         self
     }
 
@@ -223,6 +232,13 @@ impl Files for FileSet<'_> {
 
     fn locks(&self) -> Vec<Arc<FileLock>> {
         self.locks.clone()
+    }
+
+    fn zones(&self) -> Result<Vec<Arc<Owner>>, JobError> {
+        match self.owners.filter(|_| self.job.load.zoned.is_some()) {
+            Some(owners) => self.job.target.files.iter().map(|file| owners.get(file)).collect(),
+            None => Ok(Vec::new()),
+        }
     }
 }
 

@@ -84,7 +84,7 @@ fn work(run: &Run, index: usize, clock: MachineClock, sender: &Sender<Message>) 
     let job = &run.plan.jobs[index];
     let shortened = layout::shortened(job);
     let job = shortened.as_ref().unwrap_or(job);
-    let mut files = FileSet::new(job).locked_by(&run.locks);
+    let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
     worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready))
 }
 

@@ -13,6 +13,7 @@
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
 //! | the inner loop | [`worker`] |
+//! | where in a zone an I/O goes (`zonemode=zbd`) | [`zones`] |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
 //! | when are results steady (`steadystate`) | `steady.rs` |
@@ -39,5 +40,6 @@ mod steady;
 mod thread;
 mod timebase;
 pub mod worker;
+pub mod zones;
 
 pub use conductor::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed, run};

@@ -1,6 +1,6 @@
 //! From what workers counted to the report.
 
-use fiord_plan::{IoPrio, JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{Dir, IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
     self, ClockReport, CoreBandwidth, Extras, GroupReport, NumberStyle, Report, SCHEMA,
@@ -13,6 +13,7 @@ use crate::monitor::{Disks, Watch};
 use crate::steady::Membership;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
+use crate::zones::Counts;
 
 const MS: u64 = 1_000_000;
 
@@ -56,6 +57,7 @@ pub(crate) fn ended(
         data.ctx = worker.usage.switches();
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;
+        data.zone_resets = resets(frame, index, worker.zones);
         set_runtime(&mut data, worker.runtime_ns);
     }
     data
@@ -76,9 +78,16 @@ pub(crate) fn running(
         data.ctx = snapshot.ctx;
         data.majf = snapshot.majf;
         data.minf = snapshot.minf;
+        data.zone_resets = resets(frame, index, snapshot.zones);
         set_runtime(&mut data, snapshot.runtime_ns);
     }
     data
+}
+
+/// Zones that were reset, of a job that could reset any.
+fn resets(frame: &Frame<'_>, index: usize, zones: Option<Counts>) -> Option<u64> {
+    let mix = frame.plan.jobs[index].load.mix;
+    zones.filter(|_| mix.has(Dir::Write) || mix.has(Dir::Trim)).map(|counts| counts.resets)
 }
 
 /// Whole milliseconds, rounded up so that work done never took no time.

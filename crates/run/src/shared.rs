@@ -16,6 +16,7 @@ use crate::steady::{self, Membership};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
+use crate::zones::Owners;
 
 /// One job's part.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct Run {
     pub timebase: Timebase,
     /// `lockfile`.
     pub locks: FileLocks,
+    /// `zonemode=zbd`.
+    pub zones: Owners,
 }
 
 impl Run {

@@ -4,7 +4,7 @@ use fiord_plan::Dir;
 
 use super::general::General;
 use super::plain::{Permuted, Sequential, Uneven, Uniform};
-use crate::{Next, Source};
+use crate::{Io, Next, Source};
 
 /// A source whose kind is found at each call, by a branch that is always the same: for loops that
 /// wait for a schedule anyway, so that they are not compiled for each source.
@@ -39,6 +39,18 @@ impl Source for AnySource {
         match self {
             AnySource::General(source) => source.next_of(dir),
             plain => plain.next(),
+        }
+    }
+
+    fn placed(&mut self, io: &Io) {
+        if let AnySource::General(source) = self {
+            source.placed(io);
+        }
+    }
+
+    fn displaced(&mut self, io: &Io, over: bool) {
+        if let AnySource::General(source) = self {
+            source.displaced(io, over);
         }
     }
 

@@ -34,6 +34,9 @@ pub struct General {
     moved: u64,
     repeat: bool,
     seed: u64,
+    /// Bytes of the last I/O as it was drawn. With zones it counts once it is [`Source::placed`].
+    drawn: u32,
+    zoned: bool,
 }
 
 impl General {
@@ -72,6 +75,8 @@ impl General {
             moved: 0,
             repeat: load.repeat,
             seed: load.seed,
+            drawn: 0,
+            zoned: load.zoned.is_some(),
         })
     }
 
@@ -147,7 +152,11 @@ impl General {
                     if let Some(tags) = &mut self.tags {
                         io.tag = tags.of(&io);
                     }
-                    self.issued(&io);
+                    if self.zoned {
+                        self.drawn = len;
+                    } else {
+                        self.issued(&io);
+                    }
                     return Next::Io(io);
                 }
             }
@@ -165,6 +174,16 @@ impl Source for General {
 
     fn next_of(&mut self, dir: Dir) -> Next {
         self.next_in(Some(dir))
+    }
+
+    fn placed(&mut self, io: &Io) {
+        self.motion.placed(&mut self.places[io.file as usize], io, self.drawn);
+        self.issued(io);
+    }
+
+    fn displaced(&mut self, io: &Io, over: bool) {
+        let drawn = self.drawn;
+        self.motion.displaced(&mut self.places[io.file as usize], drawn, over);
     }
 
     fn restart(&mut self) {

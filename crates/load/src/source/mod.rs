@@ -96,7 +96,7 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     let random =
         load.random_percent[dir as usize] == 100 && load.align[dir as usize] == u64::from(block);
     let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
-    if load.strided.is_some() || !spread || tags::any(load) {
+    if load.zoned.is_some() || load.strided.is_some() || !spread || tags::any(load) {
         return None;
     }
     if load.step != Step::None || Flushes::any(load) || (load.random && !random) {

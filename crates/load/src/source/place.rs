@@ -5,6 +5,7 @@ use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
 use super::draws::{Draws, Rules};
 use super::sizes::Sizes;
 use super::strided::Zones;
+use crate::Io;
 use crate::rng::{Purpose, Rng};
 
 /// How a job moves through its files.
@@ -29,6 +30,8 @@ pub struct Motion {
     pairs: bool,
     /// A map that is full is emptied: the file is never done.
     refills: bool,
+    /// What is left at the end is written even where it holds no block.
+    rests: bool,
     strided: Option<Strided>,
     rules: Rules,
     sizes: [Sizes; 3],
@@ -52,6 +55,8 @@ pub struct Place {
     trimmed: Option<(u64, u32)>,
     /// `zonemode=strided`.
     zones: Option<Zones>,
+    /// `zonemode=zbd`: no zone takes more in this pass.
+    spent: bool,
 }
 
 impl Motion {
@@ -86,6 +91,7 @@ impl Motion {
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
             refills: timed && !one_by_one,
+            rests: load.zoned.is_some_and(|zoned| zoned.remainders),
             strided: load.strided,
             rules: Rules::new(load, &sizes),
             sizes,
@@ -104,6 +110,7 @@ impl Motion {
             place.next = [0; 3];
             place.last = [None; 3];
             place.trimmed = None;
+            place.spent = false;
             place.draws.forget(&self.rules, true);
             if let Some(zones) = &mut place.zones {
                 zones.rewind();
@@ -114,6 +121,9 @@ impl Motion {
 
     /// Offset and length of the next I/O in a file. `None`: the file is done.
     pub fn next(&mut self, place: &mut Place, dir: Dir) -> Option<(u64, u32)> {
+        if place.spent {
+            return None;
+        }
         if dir == Dir::Write
             && let Some(block) = place.trimmed.take()
         {
@@ -138,7 +148,12 @@ impl Motion {
         let (at, wanted) = at?;
         // A block that would cross the end is as small as one can be.
         let room = place.len.saturating_sub(at);
-        let len = if u64::from(wanted) <= room { wanted } else { min };
+        let len = match u32::try_from(room) {
+            _ if u64::from(wanted) <= room => wanted,
+            // `write_zone_remainder`.
+            Ok(room) if self.rests && dir == Dir::Write && room < min => room,
+            _ => min,
+        };
         if u64::from(len) > room || len == 0 {
             return None;
         }
@@ -155,6 +170,25 @@ impl Motion {
             self.moved += u64::from(len);
         }
         Some(block)
+    }
+
+    /// The last I/O, drawn with so many bytes, goes elsewhere (`zonemode=zbd`).
+    pub fn placed(&mut self, place: &mut Place, io: &Io, drawn: u32) {
+        let d = io.dir as usize;
+        let at = io.offset.saturating_sub(place.start);
+        place.last[d] = Some(at);
+        place.next[d] = at + u64::from(io.len);
+        if !self.pairs {
+            self.moved = self.moved.saturating_sub(u64::from(drawn)) + u64::from(io.len);
+        }
+    }
+
+    /// The last I/O is not made; `over`: the file is done in this pass.
+    pub fn displaced(&mut self, place: &mut Place, drawn: u32, over: bool) {
+        place.spent |= over;
+        if !self.pairs {
+            self.moved = self.moved.saturating_sub(u64::from(drawn));
+        }
     }
 
     fn sequential(&self, place: &Place, d: usize) -> Option<u64> {
@@ -230,6 +264,7 @@ impl Place {
             draws: Draws::new(&motion.rules, reach, index),
             trimmed: None,
             zones,
+            spent: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which I/Os a job makes.
 
-use super::{Placement, Priorities, WriteForm};
+use super::{Placement, Priorities, WriteForm, Zoned};
 use crate::distribution::{Distribution, Strided};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
@@ -43,6 +43,8 @@ pub struct Load {
     pub distribution: Distribution,
     /// `zonemode=strided`.
     pub strided: Option<Strided>,
+    /// `zonemode=zbd`. Every file then has its zones.
+    pub zoned: Option<Zoned>,
     /// `norandommap`, or a distribution that is not even: draw offsets without remembering.
     pub no_map: bool,
     /// `random_generator`.

@@ -15,6 +15,7 @@ mod protection;
 mod record;
 mod tag;
 mod target;
+mod zones;
 
 pub use content::*;
 pub use engine::*;
@@ -29,3 +30,4 @@ pub use protection::*;
 pub use record::*;
 pub use tag::*;
 pub use target::*;
+pub use zones::*;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::Zones;
 use crate::distribution::Skew;
 
 /// The files or devices of a job.
@@ -58,6 +59,8 @@ pub struct FilePlan {
     pub size_now: Option<u64>,
     /// The size it must have before the run starts; `None`: take it as it is.
     pub size_needed: Option<u64>,
+    /// Its zones (`zonemode=zbd`): the region begins and ends with one.
+    pub zones: Option<Zones>,
 }
 
 /// Which file is next.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_sys::nvme;
 
-use crate::facts::{Facts, Found, FoundKind, Passthrough};
+use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 
 /// Files by path, and little else.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,7 @@ pub(crate) struct Fake {
     streams: Vec<(PathBuf, u32)>,
     texts: BTreeMap<PathBuf, String>,
     namespaces: BTreeMap<PathBuf, Result<nvme::Device, String>>,
+    zoned: Vec<(PathBuf, ZoneFacts)>,
 }
 
 impl Fake {
@@ -73,6 +74,12 @@ impl Fake {
         self.mounted.push(path.into());
         self.namespace(path, device)
     }
+    /// With a zoned block device: zones of 16 MiB, of which 14 can be open.
+    pub(crate) fn zoned(mut self, path: &str, zones: u64) -> Self {
+        let facts = ZoneFacts { zone_size: 16 << 20, max_open: Some(14), max_active: Some(14) };
+        self.zoned.push((path.into(), facts));
+        self.disk(path, zones << 24)
+    }
     /// With a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());
@@ -106,6 +113,9 @@ impl Facts for Fake {
     }
     fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
         (device == Path::new("/dev/ng0n1")).then(|| "/dev/nvme0n1".into())
+    }
+    fn zones(&self, device: &Path) -> Option<ZoneFacts> {
+        self.zoned.iter().find(|(path, _)| path == device).map(|(_, facts)| *facts)
     }
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
         self.mounted.iter().any(|m| m == device).then(|| PathBuf::from("/mnt"))

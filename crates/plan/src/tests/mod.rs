@@ -13,6 +13,7 @@ mod placement;
 mod regions;
 mod registry;
 mod simple;
+mod zones;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load;

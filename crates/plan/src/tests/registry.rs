@@ -32,6 +32,7 @@ const SOURCES: &[&str] = &[
     include_str!("../sizes.rs"),
     include_str!("../start.rs"),
     include_str!("../steady.rs"),
+    include_str!("../zones.rs"),
 ];
 
 /// Options that the language itself has used up, or that have one value only until their other

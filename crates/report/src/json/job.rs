@@ -174,6 +174,9 @@ fn target(job: &JobReport, keys: &mut Keys) {
     if let Some(state) = &job.steady_state {
         keys.push(("steadystate".into(), steady_state(state)));
     }
+    if let Some(resets) = job.zone_resets {
+        keys.push(("zone_resets".into(), integer(resets)));
+    }
 }
 
 fn steady_state(s: &SteadyState) -> Value {

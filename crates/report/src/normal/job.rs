@@ -91,8 +91,8 @@ fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<
         d.runtime_ms
     )?;
     match job.zone_resets {
-        Some(n) if d.kind == DirKind::Write => writeln!(out, "; {n} zone resets")?,
-        _ => writeln!(out)?,
+        Some(n) => writeln!(out, "; {n} zone resets")?,
+        None => writeln!(out)?,
     }
     let series = [("slat", &d.slat), ("clat", &d.clat), ("lat", &d.lat)];
     for (name, summary) in series {

@@ -12,6 +12,7 @@ fn job(path: std::path::PathBuf, size: u64) -> JobPlan {
         offset: 0,
         len: size,
         size_now: None,
+        zones: None,
         size_needed: None,
     }];
     job

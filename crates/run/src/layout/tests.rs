@@ -44,6 +44,7 @@ fn job(dir: &Scratch, size: u64) -> JobPlan {
         len: size,
         size_now: None,
         size_needed: Some(size),
+        zones: None,
     }];
     job
 }

@@ -6,6 +6,7 @@ use fiord_stat::recorder::{Times, axes};
 
 use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use super::zoned::{Placed, ZONED};
 use crate::error::JobError;
 
 impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
@@ -21,15 +22,25 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             } else {
                 self.source.next()
             };
-            let io = match next {
-                Next::Io(io) => io,
-                aside => {
+            let placed = if A & ZONED != 0 {
+                self.place_now(next, &mut now)
+            } else {
+                match next {
+                    Next::Io(io) => Placed::Here(io),
+                    aside => Placed::Aside(aside),
+                }
+            };
+            let io = match placed {
+                Placed::Here(io) => io,
+                Placed::Aside(aside) => {
                     if !self.aside(aside) {
                         break;
                     }
                     now = self.clock.now();
                     continue;
                 }
+                Placed::Nowhere => continue,
+                Placed::Stop => break,
             };
             self.drawn += 1;
             if C::WRITES
@@ -42,7 +53,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             if A & PACED != 0 {
                 self.pacing.issued(0, &op);
             }
-            let outcome = self.at_once(&op);
+            let outcome = self.carry_out::<A>(&op);
             let start = now;
             let end = self.stamp::<A>(now);
             if outcome == complete(&io) {
@@ -50,6 +61,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 let times = Times { slat: 0, clat: lat, lat };
                 self.recorder.complete::<A>(recorded(io.dir), u64::from(io.len), times);
                 now = end;
+                if A & ZONED != 0 {
+                    self.zone_done(0);
+                }
             } else {
                 match self.unusual::<A>(op, outcome, now) {
                     Some(end) => now = end,
@@ -79,6 +93,18 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if A == axes::BARE { self.rough_time(last) } else { self.clock.now() }
     }
 
+    /// Carries out one op, or the reset of a zone.
+    #[inline(always)]
+    fn carry_out<const A: u32>(&mut self, op: &Op) -> Outcome {
+        if A & ZONED != 0 {
+            if let Some(outcome) = self.reset_zone(op) {
+                return outcome;
+            }
+            self.taken(0);
+        }
+        self.at_once(op)
+    }
+
     /// Carries out one op.
     #[inline(always)]
     fn at_once(&mut self, op: &Op) -> Outcome {
@@ -104,7 +130,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         loop {
             match outcome.get() {
                 Err(_) | Ok(0) => {
-                    return self.io_failed(&op, outcome).then(|| self.clock.now());
+                    return self.not_done::<A>(&op, outcome).then(|| self.clock.now());
                 }
                 Ok(bytes) if bytes < op.len => {
                     if !std::mem::replace(&mut short, true) {
@@ -122,7 +148,19 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let lat = end.wrapping_sub(start);
         let times = Times { slat: 0, clat: lat, lat };
         self.recorder.complete::<A>(recorded(dir), u64::from(whole), times);
+        if A & ZONED != 0 {
+            self.zone_done(0);
+        }
         Some(end)
+    }
+
+    /// An I/O failed. True when the job goes on.
+    fn not_done<const A: u32>(&mut self, op: &Op, outcome: Outcome) -> bool {
+        if A & ZONED != 0 {
+            self.failed_in_zone(0, op, outcome)
+        } else {
+            self.io_failed(op, outcome)
+        }
     }
 
     /// Everything a source says that is no I/O. False when the job's work is done.

@@ -8,6 +8,7 @@
 //! | the loop of engines that have many I/Os in flight | `queued.rs` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | waiting for what is due: rates, pauses, flows, limits on latency | `pacing.rs` |
+//! | I/Os that zones decide the place of | `zoned.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
 //!
 //! [`run`] picks the engine, the source and the measuring axes once; the loop is compiled for each
@@ -22,6 +23,7 @@ mod session;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod zoned;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +34,7 @@ use fiord_sys::usage::Usage;
 
 use crate::error::JobError;
 use crate::lock::FileLock;
+use crate::zones::{Counts, Owner};
 
 pub use setup::run;
 
@@ -57,6 +60,10 @@ pub trait Files {
     fn locks(&self) -> Vec<Arc<FileLock>> {
         Vec::new()
     }
+    /// The owner of the zones of each file, where the job has `zonemode=zbd`.
+    fn zones(&self) -> Result<Vec<Arc<Owner>>, JobError> {
+        Ok(Vec::new())
+    }
 }
 
 /// What a job instance did.
@@ -75,4 +82,6 @@ pub struct WorkerResult {
     pub usage: Usage,
     /// The depth that `latency_target` came to.
     pub depth_found: Option<u32>,
+    /// What it did to zones (`zonemode=zbd`).
+    pub zones: Option<Counts>,
 }

@@ -12,6 +12,7 @@ use fiord_stat::recorder::{Times, axes};
 use super::direct::direction;
 use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use super::zoned::{Step, ZONED};
 use crate::error::JobError;
 
 /// An op that was queued.
@@ -125,7 +126,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 if ended {
                     break;
                 }
-                if A & PACED != 0 && !self.wait(&mut now) {
+                if A & ZONED != 0 && std::mem::take(&mut self.blocked) {
+                    ended = !self.wait_for_zone(&mut now);
+                } else if A & PACED != 0 && !self.wait(&mut now) {
                     ended = true;
                 }
                 continue;
@@ -183,12 +186,30 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 None => self.source.next(),
             };
             let op = match next {
-                Next::Io(io) => {
-                    let op = op_of(&io);
-                    if A & PACED != 0 && !self.pacing.is_due(io.dir, now) {
+                Next::Io(drawn) => {
+                    if A & PACED != 0 && !self.pacing.is_due(drawn.dir, now) {
                         *held = Some(next);
                         return Filled::Wait;
                     }
+                    let io = if A & ZONED != 0 {
+                        match self.place(&drawn) {
+                            Step::Go(io) => io,
+                            Step::Another => continue,
+                            Step::Write => {
+                                *held = Some(self.source.next_of(Dir::Write));
+                                continue;
+                            }
+                            Step::Wait => {
+                                *held = Some(next);
+                                self.blocked = true;
+                                return Filled::Wait;
+                            }
+                            Step::Stop => return Filled::Stop,
+                        }
+                    } else {
+                        drawn
+                    };
+                    let op = op_of(&io);
                     if A & axes::DYNAMIC != 0
                         && self.job.load.serialize_overlap
                         && slots.overlaps(&op)
@@ -216,7 +237,12 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 },
             };
             slots.flights[slot as usize] = InFlight { op, start: now, issue: now, short: false };
-            match self.engine.queue(slot, &op) {
+            let queued = if A & ZONED != 0 {
+                self.queue_in_zone(slot, &op)
+            } else {
+                self.engine.queue(slot, &op)
+            };
+            match queued {
                 Queued::Pending => {
                     slots.free.pop();
                     slots.fresh.push(slot);
@@ -361,6 +387,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 self.recorder.prioritized(dir, flight.op.tag.priority, times);
             }
             slots.free.push(slot);
+            if A & ZONED != 0 {
+                self.zone_done(slot);
+            }
             if A & PACED != 0 {
                 self.ended_in_time(slot, &flight.op, times.lat, now);
             }
@@ -387,7 +416,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 self.queue_rest(slots, slot, now);
             }
             Ok(_) if moves => {
-                self.io_failed(&op, outcome);
+                self.failed_in_zone(slot, &op, outcome);
                 slots.free.push(slot);
             }
             Ok(_) => {
@@ -397,7 +426,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 slots.free.push(slot);
             }
             Err(_) => {
-                self.io_failed(&op, outcome);
+                self.failed_in_zone(slot, &op, outcome);
                 slots.free.push(slot);
             }
         }
@@ -422,6 +451,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     self.recorder.prioritized(recorded(direction(&op)), op.tag.priority, times);
                 }
                 slots.free.push(slot);
+                self.zone_done(slot);
             }
             Queued::Done(outcome) => self.unusual_completion(slots, slot, outcome, now),
             Queued::Full => {

@@ -12,6 +12,7 @@ use super::{Files, WorkerResult};
 use crate::control::{JobControl, Phase, Snapshot, StopReason};
 use crate::error::JobError;
 use crate::steady::Sampler;
+use crate::zones::Placer;
 
 /// How often a worker publishes its counters and looks around, ns. Between two looks it costs one
 /// comparison an I/O.
@@ -40,6 +41,10 @@ pub struct Session<'a, E: Engine, S, C> {
     pub error: Option<JobError>,
     /// When I/Os are made; looked at only by loops with `PACED` in their axes.
     pub pacing: Pacing,
+    /// Where in a zone I/Os go; looked at only by loops with `ZONED` in their axes.
+    pub placer: Option<Placer>,
+    /// What is next waits for a zone.
+    pub blocked: bool,
     live: &'a Live,
     /// When [`Session::look`] is due.
     tick: u64,
@@ -74,6 +79,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         (control, live): (&'a JobControl, &'a Live),
         (recorder, cycle_hertz): (Recorder, u64),
+        placer: Option<Placer>,
     ) -> Self {
         let clock = engine.clock();
         let now = clock.now();
@@ -91,6 +97,8 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         let seat = control.take_seat();
         let mut session = Session {
             pacing: Pacing::new(job, seat, cycle_hertz, now),
+            placer,
+            blocked: false,
             engine,
             source,
             content,
@@ -186,6 +194,9 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.usage = used();
         self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
         self.pacing.restart(now);
+        if let Some(placer) = &mut self.placer {
+            placer.forget();
+        }
     }
 
     /// Makes the counters visible to the monitor.
@@ -206,6 +217,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             ctx: usage.switches(),
             majf: usage.major_faults,
             minf: usage.minor_faults,
+            zones: self.zone_counts(),
         }
     }
 
@@ -336,6 +348,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.control.set_phase(Phase::Ended);
         WorkerResult {
             depth_found: self.pacing.depth(),
+            zones: self.zone_counts(),
             usage: used().since(&self.usage),
             recorder: self.recorder,
             error: self.error,

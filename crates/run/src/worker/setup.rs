@@ -16,10 +16,12 @@ use fiord_sys::usage::Usage;
 use super::locked::Locked;
 use super::pacing::{PACED, is_paced};
 use super::session::{Fill, Session};
+use super::zoned::ZONED;
 use super::{Files, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
+use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.
 struct Surroundings<'a> {
@@ -151,6 +153,7 @@ fn failed(error: JobError) -> WorkerResult {
         runtime_ns: 0,
         usage: Usage::default(),
         depth_found: None,
+        zones: None,
     }
 }
 
@@ -168,7 +171,9 @@ fn with_engine<E: Engine, const LOOPS: u8>(
         }
     };
     let job = around.job;
-    let result = if const { LOOPS == PACED_LOOP } || is_paced(job) {
+    let result = if job.load.zoned.is_some() {
+        fiord_load::any_source(job).map(|s| with_content::<E, _, ZONED_LOOP>(engine, s, around))
+    } else if const { LOOPS == PACED_LOOP } || is_paced(job) {
         fiord_load::any_source(job).map(|s| with_content::<E, _, PACED_LOOP>(engine, s, around))
     } else {
         fiord_load::with_source(job, WithEngine::<E, LOOPS> { engine, around })
@@ -190,6 +195,13 @@ const HOT_LOOPS: u8 = 0;
 const ONE_LOOP: u8 = 1;
 /// One loop that also waits for what is due.
 const PACED_LOOP: u8 = 2;
+/// The same, which also places each I/O in a zone.
+const ZONED_LOOP: u8 = 3;
+
+/// Whether a loop waits for something beside I/Os.
+const fn waits(loops: u8) -> bool {
+    loops == PACED_LOOP || loops == ZONED_LOOP
+}
 
 fn load_failed(error: &LoadError) -> WorkerResult {
     failed(JobError::new("set-up of the load", 22, error.to_string()))
@@ -286,14 +298,19 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
     }
     let wanted = recorder.axes;
     // One number for both where nothing lies between the start of an I/O and its issue.
-    let same = at_once && wanted == axes::SYNC | axes::LAT && LOOPS != PACED_LOOP;
+    let same = at_once && wanted == axes::SYNC | axes::LAT && !waits(LOOPS);
     recorder.lat_is_clat = same;
+    let placer = files.zones().and_then(|owners| Placer::new(job, owners));
+    let placer = match placer {
+        Ok(placer) => placer,
+        Err(error) => return failed(error),
+    };
     if !super::session::opens_all(job) {
         // The source says when to open which.
     } else if let Err(error) = super::session::open_all(&mut engine, files) {
         return failed(error);
     }
-    if const { LOOPS == PACED_LOOP } {
+    if const { waits(LOOPS) } {
         // Waits are to end when they should. Where this is refused they end a little later.
         let _ = fiord_sys::thread::set_timer_slack(1);
     }
@@ -302,8 +319,13 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
     if !control.wait_for_go() {
         return WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) };
     }
-    let mut session =
-        Session::new((engine, source, content), (job, files), (control, live), (recorder, hertz));
+    let mut session = Session::new(
+        (engine, source, content),
+        (job, files),
+        (control, live),
+        (recorder, hertz),
+        placer,
+    );
     if E::ASYNC && !at_once {
         let wanted = if job.load.serialize_overlap { axes::DYNAMIC } else { wanted };
         run_queued::<LOOPS, _, _, _>(&mut session, wanted);
@@ -323,6 +345,9 @@ fn run_direct<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
     if const { LOOPS == PACED_LOOP } {
         return session.run_direct::<{ axes::DYNAMIC | PACED }>();
     }
+    if const { LOOPS == ZONED_LOOP } {
+        return session.run_direct::<{ axes::DYNAMIC | PACED | ZONED }>();
+    }
     if const { LOOPS == HOT_LOOPS } {
         match wanted {
             axes::BARE => return session.run_direct::<{ axes::BARE }>(),
@@ -341,6 +366,9 @@ fn run_queued<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
     // Constants, so that nothing is compiled for the branches not taken.
     if const { LOOPS == PACED_LOOP } {
         return session.run_queued::<{ axes::DYNAMIC | PACED }>();
+    }
+    if const { LOOPS == ZONED_LOOP } {
+        return session.run_queued::<{ axes::DYNAMIC | PACED | ZONED }>();
     }
     if const { LOOPS == HOT_LOOPS } {
         match wanted {

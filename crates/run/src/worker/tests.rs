@@ -229,6 +229,7 @@ fn run_list<F: FnMut(usize, &Op) -> Outcome>(
         (&job, &mut files),
         (&control, &live),
         (recorder, 1),
+        None,
     );
     if depth == 1 {
         session.run_direct::<{ axes::ASYNC }>();
@@ -389,6 +390,7 @@ fn overlapping_ios_are_serialised() {
         (&job, &mut files),
         (&control, &live),
         (recorder, 1),
+        None,
     );
     session.run_queued::<{ axes::DYNAMIC }>();
     assert_eq!(session.engine.log.len(), 4);

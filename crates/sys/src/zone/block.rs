@@ -2,9 +2,9 @@
 //! 5.5; capacities 5.9) and the queue limits in sysfs (Linux 5.9).
 
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Action, Facts, Kind, Model, State, Zone};
+use super::{Action, Facts, Kind, Model, Outline, State, Zone};
 use crate::error::retry;
 use crate::file::Device;
 use crate::{Error, Result, block};
@@ -55,10 +55,27 @@ pub(super) fn model(node: Device) -> Model {
 
 /// The same for `/dev/ng0n1`, by its sibling `nvme0n1`.
 pub(super) fn generic_model(node: Device) -> Model {
-    let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok();
-    let name = path.as_ref().and_then(|p| p.file_name()?.to_str()?.strip_prefix("ng"));
-    name.map_or(Model::NotZoned, |rest| {
-        model_of(Path::new(&format!("/sys/class/block/nvme{rest}/queue/zoned")))
+    of_generic(node).map_or(Model::NotZoned, |disk| model_of(&disk.join("queue/zoned")))
+}
+
+/// The sysfs directory of the block device beside an NVMe generic device.
+pub(super) fn of_generic(node: Device) -> Option<PathBuf> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok()?;
+    let rest = path.file_name()?.to_str()?.strip_prefix("ng")?;
+    Some(PathBuf::from(format!("/sys/class/block/nvme{rest}")))
+}
+
+/// What the queue attributes of a disk say.
+pub(super) fn outline(disk: &Path) -> Option<Outline> {
+    let queue = disk.join("queue");
+    let number = |name| std::fs::read_to_string(queue.join(name)).ok()?.trim().parse::<u64>().ok();
+    let limit = |name| number(name).filter(|n| *n > 0).and_then(|n| u32::try_from(n).ok());
+    let model = model_of(&queue.join("zoned"));
+    Some(Outline {
+        model: Some(model).filter(|model| *model != Model::NotZoned)?,
+        zone_size: number("chunk_sectors").filter(|n| *n > 0)?.checked_mul(SECTOR)?,
+        max_open: limit("max_open_zones"),
+        max_active: limit("max_active_zones"),
     })
 }
 

@@ -294,6 +294,30 @@ impl ZonedDevice for Device {
     }
 }
 
+/// What is known of a zoned device without opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outline {
+    /// Its zone model, never [`Model::NotZoned`].
+    pub model: Model,
+    /// Bytes from one zone to the next.
+    pub zone_size: u64,
+    /// Zones that can be open at a time; `None`: no limit, or none told.
+    pub max_open: Option<u32>,
+    /// Zones that can be open or closed at a time.
+    pub max_active: Option<u32>,
+}
+
+/// The outline of the zoned device at a path, from sysfs; an NVMe generic device's is that of its
+/// block device. `None`: it has no zones, or nothing is known of them.
+pub fn outline(path: &Path) -> Option<Outline> {
+    let facts = file::facts(path).ok()?;
+    match (facts.kind, facts.node?) {
+        (FileKind::Block, node) => block::outline(&crate::block::whole_disk_path(node)?),
+        (FileKind::Char, node) => block::outline(&block::of_generic(node)?),
+        _ => None,
+    }
+}
+
 /// The zone model of what a path names, without opening it. Whatever has no zones, or cannot be
 /// looked at, is [`Model::NotZoned`]; an NVMe generic device answers for its block device.
 pub fn model(path: &Path) -> Model {

@@ -195,7 +195,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::words(&[
             Word::new("none", "the target has no zones"),
             Word::new("strided", "I/O stays in a zone for `zonesize` bytes, then skips"),
-            Word::later("zbd", "a zoned block device: sequential writes within a zone"),
+            Word::new("zbd", "a zoned block device: sequential writes within a zone"),
         ]),
         "How the target is divided into zones. Without zones the other zone options have no effect.",
         "zonemode=zbd",
@@ -223,8 +223,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          have zones report their own capacity.",
         "zonecapacity=48m",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "zoneskip",
         Kind::Amount,
@@ -239,48 +238,42 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          touching its medium, so the result is no measure of it.",
         "read_beyond_wp=1",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "max_open_zones",
         Kind::Int { min: 0, max: 4096, unit: Unit::Count },
         "How many zones all jobs together may write to at a time. 0 takes the device's own limit.",
         "max_open_zones=14",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "job_max_open_zones",
         Kind::Int { min: 0, max: 4096, unit: Unit::Count },
         "How many zones each worker may write to at a time. 0 sets no limit of its own.",
         "job_max_open_zones=1",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "ignore_zone_limits",
         Kind::Bool,
         "Lets `max_open_zones` exceed what the device says it can hold open.",
         "ignore_zone_limits=1",
     )
-    .default("0")
-    .later(),
+    .default("0"),
     option(
         "zone_reset_threshold",
         RATIO,
         "The filled share of the job's range, between 0 and 1, above which zones are reset during the \
          run.",
         "zone_reset_threshold=0.8",
-    )
-    .later(),
+    ),
     option(
         "zone_reset_frequency",
         RATIO,
         "How often a zone is reset once the threshold is passed: 0.01 means after every hundredth \
          write.",
         "zone_reset_frequency=0.01",
-    )
-    .later(),
+    ),
     option(
         "recover_zbd_write_error",
         Kind::Bool,
@@ -288,8 +281,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
          needs `continue_on_error`.",
         "recover_zbd_write_error=1",
     )
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "write_zone_remainder",
         Kind::Bool,
@@ -298,6 +290,5 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "write_zone_remainder=1",
     )
     .alias(&["write_zone_remainders"])
-    .since("3.42")
-    .later(),
+    .since("3.42"),
 ];

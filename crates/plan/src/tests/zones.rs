@@ -1,0 +1,114 @@
+//! `zonemode=zbd`: sizes in zones, rounding, what is refused.
+
+use super::{Fake, error, job, jobs, run};
+use crate::{Resets, Zones};
+
+const MIB: u64 = 1 << 20;
+/// A device of 64 zones of 16 MiB.
+const ON_DEVICE: &str = "--name=a --filename=/dev/zoned --direct=1 --zonemode=zbd --bs=64k";
+/// A file of 64 MiB with zones of 1 MiB.
+const ON_FILE: &str = "--name=a --filename=/f --zonemode=zbd --zonesize=1m --bs=64k";
+
+fn machine() -> Fake {
+    Fake::empty().zoned("/dev/zoned", 64).file("/f", 64 * MIB)
+}
+
+fn region(line: &str) -> (u64, u64) {
+    let job = job(&machine(), line);
+    (job.target.files[0].offset / MIB, job.target.files[0].len / MIB)
+}
+
+#[test]
+fn sizes_and_offsets_in_zones() {
+    assert_eq!(region(&format!("{ON_DEVICE} --rw=write --size=8z --offset=2z")), (32, 128));
+    assert_eq!(region(&format!("{ON_FILE} --rw=write --size=8z --offset=2z")), (2, 8));
+    let line = format!("{ON_DEVICE} --rw=write --size=8z --offset_increment=8z --numjobs=3");
+    let starts: Vec<u64> =
+        jobs(&machine(), &line).iter().map(|j| j.target.files[0].offset / MIB).collect();
+    assert_eq!(starts, [0, 256, 128], "the first instance, then the others backwards");
+    let job = job(&machine(), &format!("{ON_DEVICE} --rw=write --size=8z --io_size=20z"));
+    assert_eq!(job.end.bytes, 320 * MIB);
+}
+
+#[test]
+fn the_zones_of_a_file() {
+    let zones = |line: &str| job(&machine(), line).target.files[0].zones;
+    assert_eq!(
+        zones(&format!("{ON_DEVICE} --rw=write")),
+        Some(Zones { size: 16 * MIB, emulated: None })
+    );
+    assert_eq!(
+        zones(&format!("{ON_FILE} --rw=write --zonecapacity=768k")),
+        Some(Zones { size: MIB, emulated: Some(768 << 10) })
+    );
+    assert_eq!(zones("--name=a --filename=/f"), None);
+}
+
+#[test]
+fn ranges_are_whole_zones() {
+    assert_eq!(region(&format!("{ON_FILE} --rw=write --offset=1500k --size=3500k")), (2, 2));
+    let resolved = run(&machine(), &format!("{ON_FILE} --rw=write --offset=100k --size=3m"));
+    let warnings: Vec<String> = resolved.unwrap().warnings.into_iter().map(|w| w.what).collect();
+    assert!(warnings[0].contains("rounded up offset from 102400 to 1048576"), "{warnings:?}");
+    assert!(warnings[1].contains("rounded down io_size from 2199552 to 2097152"), "{warnings:?}");
+    let small = error(&machine(), &format!("{ON_FILE} --rw=write --size=800k"));
+    assert!(small.contains("io_size must be at least one zone"), "{small}");
+    let past = error(&machine(), &format!("{ON_DEVICE} --rw=write --offset=60z --size=8z"));
+    assert!(past.contains("reaches past the end"), "{past}");
+}
+
+#[test]
+fn options_of_zones() {
+    let line = format!(
+        "{ON_DEVICE} --rw=randwrite --max_open_zones=7 --job_max_open_zones=2 --read_beyond_wp=1 \
+         --zone_reset_threshold=0.5 --zone_reset_frequency=0.01 --write_zone_remainder=1 \
+         --continue_on_error=write --recover_zbd_write_error=1"
+    );
+    let load = job(&machine(), &line).load;
+    let zoned = load.zoned.unwrap();
+    assert_eq!((zoned.max_open, zoned.job_max_open), (Some(7), Some(2)));
+    assert!(zoned.read_beyond && zoned.remainders && zoned.recover && !zoned.ignore_limits);
+    assert_eq!(zoned.resets, Some(Resets { threshold: 0.5, every: 100 }));
+    assert!(load.no_map, "remainders are no blocks that a map could know");
+}
+
+#[test]
+fn what_cannot_be() {
+    for (line, what) in [
+        ("--name=a --filename=/f --zonemode=zbd --rw=write", "zone size is mandatory"),
+        (&format!("{ON_FILE} --zonecapacity=2m"), "zonecapacity 2097152 is larger"),
+        (&format!("{ON_FILE} --zoneskip=1m"), "`zoneskip` must be 0"),
+        (&format!("{ON_FILE} --rw=write --bs=2m"), "I/O buflen exceeds zone size"),
+        (&format!("{ON_DEVICE} --rw=trim"), "trim block size 65536 is not the zone size 16777216"),
+        (&format!("{ON_DEVICE} --rw=write --direct=0"), "writes through the page cache"),
+        (&format!("{ON_DEVICE} --rw=write --zonesize=1m"), "is not the size of the zones"),
+        (&format!("{ON_DEVICE} --rw=write --max_open_zones=15"), "more than the 14 zones"),
+        (&format!("{ON_FILE} --recover_zbd_write_error=1"), "only when continue_on_error is set"),
+        (&format!("{ON_FILE} --rw=write:4k"), "a zone has no gaps"),
+        (&format!("{ON_FILE} --rw=write --lockfile=exclusive"), "`lockfile` cannot be kept"),
+        (&format!("{ON_FILE} --io_submit_mode=offload"), "on threads of their own"),
+        (&format!("{ON_FILE} --rw=write --ioengine=mmap"), "writes its pages back"),
+        (&format!("{ON_FILE} --rw=write --file_append=1"), "both say where writes go"),
+        ("--name=a --filename=/f --size=8z", "given in zones, but the job has none"),
+        ("--name=a --filename=/f --size=1m --io_size=8z", "given in zones, but the job has none"),
+    ] {
+        let told = error(&machine(), line);
+        assert!(told.contains(what), "{line}: {told}");
+    }
+    run(&machine(), &format!("{ON_DEVICE} --rw=write --max_open_zones=15 --ignore_zone_limits=1"))
+        .unwrap();
+    run(&machine(), &format!("{ON_DEVICE} --rw=trim --bs=16m")).unwrap();
+}
+
+#[test]
+fn what_has_no_effect_is_told() {
+    let warnings = |line: &str| -> Vec<String> {
+        run(&machine(), line).unwrap().warnings.into_iter().map(|w| w.what).collect()
+    };
+    let told = warnings("--name=a --filename=/f --max_open_zones=3");
+    assert!(told[0].contains("no effect without `zonemode=zbd`"), "{told:?}");
+    let told = warnings("--name=a --filename=/dev/zoned --rw=write --direct=1 --bs=64k");
+    assert!(told[0].contains("is a zoned device"), "{told:?}");
+    let told = warnings(&format!("{ON_FILE} --rw=write --zone_reset_threshold=0.5"));
+    assert!(told[0].contains("resets no zone without zone_reset_frequency"), "{told:?}");
+}

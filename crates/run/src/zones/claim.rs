@@ -1,0 +1,505 @@
+//! Which zone a write or a trim goes to, and who gets a place to open one.
+
+use std::time::{Duration, Instant};
+
+use fiord_sys::zone::Action;
+
+use super::owner::{Book, Owner, Page, Use};
+use crate::error::JobError;
+
+/// When nothing was written for so long, nobody waits for a place any longer.
+const STALLED: Duration = Duration::from_secs(120);
+
+/// What a job wants of one file, and what it is waiting for.
+#[derive(Debug, Clone)]
+pub(super) struct Side {
+    /// Its number in the plan.
+    pub id: u32,
+    /// It fills zone after zone.
+    pub sequential: bool,
+    /// The smallest write.
+    pub min: u32,
+    /// `write_zone_remainder`.
+    pub remainders: bool,
+    /// Places that it may hold itself.
+    pub own_limit: Option<u32>,
+    /// Places that there may be.
+    pub limit: Option<u32>,
+    /// Its range of zones.
+    pub first: u32,
+    pub end: u32,
+    /// `zone_reset_threshold` in bytes, and every how many writes there is a reset from there on.
+    pub resets: Option<(u64, u64)>,
+    /// Writes since the last of those.
+    pub writes: u64,
+    /// The present write has been counted.
+    pub counted: bool,
+    /// It resets its zone first.
+    pub reset_due: bool,
+    /// The zone that waits to be reset.
+    pub closing: Option<u32>,
+    /// When it began to wait for a place.
+    pub queued: Option<Instant>,
+}
+
+/// What is to be done with a write.
+#[derive(Debug)]
+pub(super) enum Claim {
+    /// It goes here; the pointer has been moved on.
+    Write { zone: u32, offset: u64, len: u32 },
+    /// It goes here, in a zone without a pointer.
+    Anywhere { offset: u64, len: u32 },
+    /// This comes first, then ask again. The zone is marked as being worked on.
+    First(u32, Action),
+    /// Wait for other news than this.
+    Busy(u64),
+    /// Nothing from here on takes it.
+    Nothing,
+    /// Nothing ever will.
+    Fail(String),
+}
+
+/// Whether a zone can be had.
+enum Grant {
+    Yes,
+    Instead(u32),
+    First(u32, Action),
+    Busy,
+    Fail(String),
+}
+
+impl Side {
+    /// How much of a write a zone takes that has so much room.
+    pub fn fit(&self, len: u32, room: u64) -> Option<u32> {
+        let min = self.min.max(1);
+        match u32::try_from(room) {
+            _ if u64::from(len) <= room => Some(len),
+            Ok(room) if room >= min => Some(room / min * min),
+            Ok(room) if room > 0 && self.remainders => Some(room),
+            _ => None,
+        }
+    }
+
+    fn has(&self, zone: u32) -> bool {
+        (self.first..self.end).contains(&zone)
+    }
+}
+
+/// One claim, under the owner's lock.
+struct Claiming<'a> {
+    owner: &'a Owner,
+    book: &'a mut Book,
+    side: &'a mut Side,
+}
+
+impl Owner {
+    /// Places a write of a job that would go to `at`.
+    pub(super) fn claim_write(&self, side: &mut Side, at: u64, len: u32) -> Claim {
+        let mut book = self.lock();
+        let mut claiming = Claiming { owner: self, book: &mut book, side };
+        let claim = claiming.write(at, len);
+        claiming.settle(&claim);
+        claim
+    }
+
+    /// Marks a zone as being reset by a trim. `None`: its I/Os must end first.
+    pub(super) fn claim_reset(&self, side: &mut Side, zone: u32) -> Result<(), u64> {
+        let mut book = self.lock();
+        let mut claiming = Claiming { owner: self, book: &mut book, side };
+        let idle = claiming.page(zone).writes.is_empty();
+        let mine = claiming.is_free(zone);
+        let claim = if idle && mine { claiming.reset(zone) } else { claiming.busy() };
+        claiming.settle(&claim);
+        match claim {
+            Claim::First(..) => Ok(()),
+            _ => Err(book.news),
+        }
+    }
+
+    /// A write has ended well. What is left to do with its zone.
+    pub(super) fn written(&self, side: &Side, zone: u32, offset: u64) -> Option<Action> {
+        let mut book = self.lock();
+        let limit = self.cell(zone).limit;
+        let page = &mut book.pages[zone as usize];
+        page.writes.retain(|other| *other != offset);
+        let pointer = page.pointer;
+        let valid = page.writes.iter().copied().min().unwrap_or(pointer);
+        let idle = page.writes.is_empty();
+        self.set_valid(&mut book, zone, valid);
+        if !book.queue.is_empty() {
+            book.progress = Instant::now();
+        }
+        let mut chore = None;
+        if idle && pointer >= limit {
+            self.vacate(&mut book, zone);
+        } else if idle && side.fit(side.min, limit - pointer).is_none() {
+            let page = &mut book.pages[zone as usize];
+            if !page.working && page.closing.is_none() {
+                page.working = true;
+                chore = Some(Action::Finish);
+            }
+        }
+        self.tell(&mut book);
+        chore
+    }
+
+    /// A write has failed. Where the pointer is now, and where it was to be: asks the device, which
+    /// alone knows how far it came.
+    pub(super) fn unwritten(
+        &self,
+        zone: u32,
+        offset: u64,
+        len: u32,
+    ) -> Result<(u64, u64), JobError> {
+        {
+            let mut book = self.lock();
+            let page = &mut book.pages[zone as usize];
+            page.writes.retain(|other| *other != offset);
+            page.working = true;
+        }
+        let found = self.ask(zone);
+        let mut book = self.lock();
+        let limit = self.cell(zone).limit;
+        let page = &mut book.pages[zone as usize];
+        page.working = false;
+        match &found {
+            Ok(Some(zone)) => page.pointer = zone.write_pointer,
+            // Nobody wrote behind it: it can be tried again.
+            Ok(None) if page.pointer == offset + u64::from(len) => page.pointer = offset,
+            _ => {}
+        }
+        let pointer = page.pointer;
+        let valid = page.writes.iter().copied().min().unwrap_or(pointer);
+        let full = page.writes.is_empty() && pointer >= limit;
+        self.set_valid(&mut book, zone, valid.min(pointer));
+        if full {
+            self.vacate(&mut book, zone);
+        }
+        self.tell(&mut book);
+        drop(book);
+        found.map(|_| (pointer, offset))
+    }
+
+    /// A write that was placed was never made.
+    pub(super) fn unclaimed(&self, zone: u32, offset: u64) {
+        let mut book = self.lock();
+        let page = &mut book.pages[zone as usize];
+        page.writes.retain(|other| *other != offset);
+        if page.writes.is_empty() {
+            page.pointer = page.pointer.min(offset);
+        }
+        self.tell(&mut book);
+    }
+
+    /// A job is over: its zones are left to those who need a place.
+    pub(super) fn leave(&self, side: &Side) {
+        let mut book = self.lock();
+        let left: Vec<u32> = book.open.to_vec();
+        for zone in left {
+            let cell = self.cell(zone);
+            let page = &mut book.pages[zone as usize];
+            if page.holder != Some(side.id) {
+                continue;
+            }
+            page.holder = None;
+            let unused = page.pointer <= cell.start || page.pointer >= cell.limit;
+            if unused && page.writes.is_empty() {
+                self.vacate(&mut book, zone);
+            }
+        }
+        if let Some(zone) = side.closing {
+            let page = &mut book.pages[zone as usize];
+            if page.closing == Some(side.id) {
+                page.closing = None;
+                self.reopen(zone);
+            }
+        }
+        book.queue.retain(|id| *id != side.id);
+        book.writers.retain(|(id, ..)| *id != side.id);
+        self.tell(&mut book);
+    }
+}
+
+impl Claiming<'_> {
+    fn page(&mut self, zone: u32) -> &mut Page {
+        &mut self.book.pages[zone as usize]
+    }
+
+    fn busy(&self) -> Claim {
+        Claim::Busy(self.book.news)
+    }
+
+    /// Whether nobody else works on a zone or is about to.
+    fn is_free(&mut self, zone: u32) -> bool {
+        let id = self.side.id;
+        let page = self.page(zone);
+        !page.working && page.closing.is_none_or(|other| other == id)
+    }
+
+    /// Puts right what the job was waiting for and is not any more.
+    fn settle(&mut self, claim: &Claim) {
+        let id = self.side.id;
+        if !matches!(claim, Claim::Busy(_))
+            && let Some(zone) = self.side.closing
+            && !matches!(claim, Claim::First(of, Action::Reset) if *of == zone)
+        {
+            self.side.closing = None;
+            if self.page(zone).closing == Some(id) && !self.page(zone).working {
+                self.page(zone).closing = None;
+                self.owner.reopen(zone);
+                self.owner.tell(self.book);
+            }
+        }
+        match claim {
+            Claim::Write { .. } | Claim::Anywhere { .. } => {
+                (self.side.counted, self.side.queued) = (false, None);
+                self.book.queue.retain(|other| *other != id);
+            }
+            Claim::First(_, Action::Reset) => {
+                (self.side.closing, self.side.reset_due) = (None, false);
+            }
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, at: u64, len: u32) -> Claim {
+        let target = if self.side.sequential { self.onward(at) } else { self.around(at, len) };
+        let Some((zone, at)) = target else { return Claim::Nothing };
+        let cell = self.owner.cell(zone);
+        if cell.usage == Use::Conventional {
+            let at = at.min(cell.limit.saturating_sub(u64::from(len))).max(cell.start);
+            let room = u32::try_from(cell.limit - at).unwrap_or(u32::MAX);
+            return Claim::Anywhere { offset: at, len: len.min(room) };
+        }
+        let zone = if self.page(zone).open {
+            zone
+        } else {
+            match self.place_for(zone, at) {
+                Grant::Yes => zone,
+                Grant::Instead(other) => other,
+                Grant::First(zone, action) => return Claim::First(zone, action),
+                Grant::Busy => return self.busy(),
+                Grant::Fail(why) => return Claim::Fail(why),
+            }
+        };
+        if !self.is_free(zone) {
+            return self.busy();
+        }
+        self.count(zone);
+        let (start, limit) = (self.owner.cell(zone).start, self.owner.cell(zone).limit);
+        let (pointer, idle) = (self.page(zone).pointer, self.page(zone).writes.is_empty());
+        let fits = self.side.fit(len, limit - pointer);
+        let Some(len) = fits.filter(|_| !self.side.reset_due || pointer == start) else {
+            return if idle { self.reset(zone) } else { self.busy() };
+        };
+        if !idle && self.owner.device.is_some() {
+            return self.busy();
+        }
+        self.side.reset_due = false;
+        let page = self.page(zone);
+        page.writes.push(pointer);
+        page.pointer = pointer + u64::from(len);
+        Claim::Write { zone, offset: pointer, len }
+    }
+
+    /// Where sequential writing goes on that has come to `at`: in this zone, or at the start of the
+    /// next one that takes anything.
+    fn onward(&mut self, mut at: u64) -> Option<(u32, u64)> {
+        loop {
+            let zone = self.owner.zone_of(at);
+            if !self.side.has(zone) {
+                return None;
+            }
+            let cell = self.owner.cell(zone);
+            let pointer = self.page(zone).pointer;
+            let full = self.side.fit(self.side.min, cell.limit.saturating_sub(pointer)).is_none();
+            let takes = match cell.usage {
+                Use::Dead => false,
+                Use::Conventional => at + u64::from(self.side.min) <= cell.limit,
+                // A zone that is full when writing comes to it is written anew; one that has become
+                // full meanwhile has been written.
+                Use::Sequential => at < cell.limit && (at == cell.start || !full),
+            };
+            if takes {
+                return Some((zone, at));
+            }
+            at = cell.start + self.owner.zone_size;
+        }
+    }
+
+    /// The zone of a random offset, or the next one that takes anything.
+    fn around(&mut self, at: u64, len: u32) -> Option<(u32, u64)> {
+        // A block that crosses into the next zone is one of that: so each zone gets what it holds.
+        let last = self.owner.zone_of(at + u64::from(len.max(1)) - 1);
+        let zone = last.min(self.side.end - 1);
+        let at = at.max(self.owner.cell(zone).start);
+        let takes = |zone: &u32| self.owner.cell(*zone).usage != Use::Dead;
+        if takes(&zone) {
+            return Some((zone, at));
+        }
+        let found = (zone..self.side.end).chain(self.side.first..zone).find(takes)?;
+        Some((found, self.owner.cell(found).start))
+    }
+
+    /// A place for a zone that has none.
+    fn place_for(&mut self, zone: u32, at: u64) -> Grant {
+        let id = self.side.id;
+        let held = self.book.open.iter().filter(|open| {
+            self.side.own_limit.is_some() && self.book.pages[**open as usize].holder == Some(id)
+        });
+        let at_own_limit = self.side.own_limit.is_some_and(|most| held.count() >= most as usize);
+        let ahead = self.book.queue.iter().position(|other| *other == id);
+        let ahead = ahead.unwrap_or(self.book.queue.len());
+        let free = self
+            .side
+            .limit
+            .map_or(usize::MAX, |most| (most as usize).saturating_sub(self.book.open.len()));
+        if !at_own_limit && free > ahead {
+            self.book.open.push(zone);
+            self.book.queue.retain(|other| *other != id);
+            let page = self.page(zone);
+            (page.open, page.holder, page.foreign) = (true, Some(id), false);
+            self.book.progress = Instant::now();
+            return Grant::Yes;
+        }
+        if let Some(grant) = self.make_room(at_own_limit) {
+            return grant;
+        }
+        if let Some(grant) = self.share(at, at_own_limit) {
+            return grant;
+        }
+        if at_own_limit || free > 0 {
+            // Its own zones are about to be full; or others are to be served first.
+            if !at_own_limit {
+                self.queue_up();
+            }
+            return Grant::Busy;
+        }
+        self.evict()
+    }
+
+    /// Zones of the job's own range that only take a place: those that are too full for its blocks,
+    /// and, where zones are filled in order, those that nobody writes.
+    fn make_room(&mut self, own: bool) -> Option<Grant> {
+        let (side, book) = (&*self.side, &*self.book);
+        let idle = |zone: &&u32| {
+            let page = &book.pages[**zone as usize];
+            let room = self.owner.cell(**zone).limit - page.pointer;
+            let mine = page.holder == Some(side.id);
+            let useless = side.fit(side.min, room).is_none();
+            let ours = mine && useless || (!own && page.holder.is_none() && side.has(**zone));
+            let unused = useless || side.sequential;
+            ours && unused && page.writes.is_empty() && !page.working && page.closing.is_none()
+        };
+        let zone = *book.open.iter().find(idle)?;
+        self.page(zone).working = true;
+        Some(Grant::First(zone, Action::Finish))
+    }
+
+    /// Another zone of the range that has a place.
+    fn share(&mut self, at: u64, own: bool) -> Option<Grant> {
+        let (side, book) = (&*self.side, &*self.book);
+        let mine = |zone: &u32| {
+            let page = &book.pages[*zone as usize];
+            let room = self.owner.cell(*zone).limit - page.pointer;
+            side.has(*zone)
+                && (!own || page.holder == Some(side.id))
+                && !page.working
+                && page.closing.is_none()
+                && side.fit(side.min, room).is_some()
+        };
+        let found: Vec<u32> = book.open.iter().copied().filter(mine).collect();
+        let first = (at / u64::from(side.min.max(1)) % found.len().max(1) as u64) as usize;
+        let several = self.owner.device.is_none();
+        let ready = |zone: &&u32| several || book.pages[**zone as usize].writes.is_empty();
+        let (before, after) = found.split_at(first.min(found.len()));
+        match after.iter().chain(before).find(ready) {
+            Some(&zone) => {
+                let id = side.id;
+                let page = self.page(zone);
+                page.holder.get_or_insert(id);
+                page.foreign = false;
+                Some(Grant::Instead(zone))
+            }
+            None if found.is_empty() => None,
+            None => Some(Grant::Busy),
+        }
+    }
+
+    /// All places are taken, none in reach: one that an ended job left is freed; else those who
+    /// write are waited for.
+    fn evict(&mut self) -> Grant {
+        let book = &*self.book;
+        let left = |zone: &&u32| {
+            let page = &book.pages[**zone as usize];
+            let idle = page.writes.is_empty() && !page.working && page.closing.is_none();
+            page.holder.is_none() && !page.foreign && idle
+        };
+        if let Some(&zone) = book.open.iter().find(left) {
+            let action = if self.owner.closing_helps { Action::Close } else { Action::Finish };
+            self.page(zone).working = true;
+            return Grant::First(zone, action);
+        }
+        let lives = |zone: &u32| {
+            let page = &book.pages[*zone as usize];
+            page.holder.is_some() || page.working
+        };
+        if !book.open.iter().any(lives) {
+            return Grant::Fail(format!(
+                "all {} zones that can be open at a time are taken by zones outside of the job's \
+                 range, which were open before the run: reset or finish them (`fiord zones`)",
+                book.open.len()
+            ));
+        }
+        self.queue_up();
+        let since = self.side.queued.map_or(self.book.progress, |t| t.max(self.book.progress));
+        if since.elapsed() > STALLED {
+            return Grant::Fail(format!(
+                "all {} zones that may be open at a time are held by jobs that wrote nothing for {} \
+                 seconds: permit more (max_open_zones), use fewer jobs, or one flow less",
+                self.book.open.len(),
+                STALLED.as_secs()
+            ));
+        }
+        Grant::Busy
+    }
+
+    fn queue_up(&mut self) {
+        let id = self.side.id;
+        if !self.book.queue.contains(&id) {
+            self.book.queue.push_back(id);
+            self.side.queued = Some(Instant::now());
+        }
+    }
+
+    /// Counts the write towards the next reset of a zone that is not full.
+    fn count(&mut self, zone: u32) {
+        let Some((threshold, every)) = self.side.resets else { return };
+        if std::mem::replace(&mut self.side.counted, true) {
+            return;
+        }
+        let side = &self.side;
+        let mut fillings = self.book.fillings.iter();
+        let filling = fillings.find(|f| f.first == side.first && f.end == side.end);
+        if filling.is_none_or(|filling| filling.bytes < threshold) {
+            return;
+        }
+        self.side.writes += 1;
+        if self.side.writes >= every {
+            self.side.writes = 0;
+            self.side.reset_due = self.page(zone).pointer > self.owner.cell(zone).start;
+        }
+    }
+
+    /// Begins a reset: shuts the zone against readers. Nothing else is in flight in it.
+    fn reset(&mut self, zone: u32) -> Claim {
+        let id = self.side.id;
+        self.page(zone).closing = Some(id);
+        self.side.closing = Some(zone);
+        if !self.owner.shut(zone) {
+            return self.busy();
+        }
+        self.page(zone).working = true;
+        Claim::First(zone, Action::Reset)
+    }
+}

@@ -1,0 +1,375 @@
+//! The owner of a device's write pointers: every job that works on the device asks it.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
+
+use crate::error::JobError;
+
+/// In [`Cell::pins`]: a reset is wanted or under way, no more reads.
+pub(super) const CLOSED: u32 = 1 << 31;
+
+/// How a zone can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Written at its pointer.
+    Sequential,
+    /// Read and written anywhere.
+    Conventional,
+    /// Neither: offline, or read-only, of which nobody knows how far it was written.
+    Dead,
+}
+
+/// What readers see of a zone, without the lock.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub start: u64,
+    /// Behind what can be written.
+    pub limit: u64,
+    pub usage: Use,
+    /// Behind what was written and may be read. Sinks only while `pins` is [`CLOSED`] and nothing
+    /// else.
+    pub valid: AtomicU64,
+    /// Reads in flight, and [`CLOSED`].
+    pub pins: AtomicU32,
+}
+
+/// What the lock guards of a zone.
+#[derive(Debug, Clone)]
+pub(super) struct Page {
+    /// Where the next write goes.
+    pub pointer: u64,
+    /// Where the writes in flight begin.
+    pub writes: Vec<u64>,
+    /// A thread resets, finishes or closes it, or asks the device about it, just now.
+    pub working: bool,
+    /// The job that waits to reset it.
+    pub closing: Option<u32>,
+    /// It takes one of the places of open zones.
+    pub open: bool,
+    /// The job that opened it; `None`: that has ended, or it was open before the run.
+    pub holder: Option<u32>,
+    /// It was open before the run.
+    pub foreign: bool,
+}
+
+/// The written bytes of a range of zones, for `zone_reset_threshold`.
+#[derive(Debug)]
+pub(super) struct Filling {
+    pub first: u32,
+    pub end: u32,
+    pub bytes: u64,
+}
+
+/// Everything that changes.
+#[derive(Debug)]
+pub(super) struct Book {
+    pub pages: Vec<Page>,
+    /// Zones that take a place, in the order in which they were opened.
+    pub open: Vec<u32>,
+    /// Jobs that wait for a place, first come first.
+    pub queue: VecDeque<u32>,
+    pub fillings: Vec<Filling>,
+    /// Jobs that write, with their ranges of zones.
+    pub writers: Vec<(u32, u32, u32)>,
+    /// Counts whatever somebody may be waiting for.
+    pub news: u64,
+    sleepers: u32,
+    /// When a write last ended, or a place was last given.
+    pub progress: Instant,
+}
+
+/// The owner.
+#[derive(Debug)]
+pub struct Owner {
+    pub(super) path: PathBuf,
+    /// `None`: the zones are emulated.
+    pub(super) device: Option<Box<dyn ZonedDevice>>,
+    pub(super) zone_size: u64,
+    pub(super) cells: Vec<Cell>,
+    /// Zones that the device lets be written to at a time.
+    pub(super) limit: Option<u32>,
+    /// Closing a zone gives its place back: the device limits open zones, not active ones.
+    pub(super) closing_helps: bool,
+    book: Mutex<Book>,
+    moved: Condvar,
+}
+
+impl Owner {
+    /// Of a device: asks it for every zone.
+    pub fn of_device(path: &Path, device: Box<dyn ZonedDevice>) -> Result<Owner, JobError> {
+        let failed =
+            |e: fiord_sys::Error| JobError::new("zone report", e.errno, e.op.to_string()).at(path);
+        let facts = device.facts().map_err(failed)?;
+        let zones = device.zones().map_err(failed)?;
+        if zones.len() as u64 != facts.count {
+            let what = format!("{} zones reported of {}", zones.len(), facts.count);
+            return Err(JobError::new("zone report", 0, what).at(path));
+        }
+        let limit = facts.max_open.into_iter().chain(facts.max_active).min();
+        let counts = |state: State| match facts.max_active {
+            Some(_) => state.is_active(),
+            None => state.is_open(),
+        };
+        let owner = Owner::new(path, Some(device), facts.zone_size, &zones, limit);
+        let mut owner = Owner { closing_helps: facts.max_active.is_none(), ..owner };
+        let book = owner.book.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (index, zone) in zones.iter().enumerate().filter(|(_, zone)| counts(zone.state)) {
+            if limit.is_some() && zone.is_sequential() {
+                (book.pages[index].open, book.pages[index].foreign) = (true, true);
+                book.open.push(index as u32);
+            }
+        }
+        Ok(owner)
+    }
+
+    /// Of zones that are only made believe: all of them empty.
+    pub fn emulated(path: &Path, zone_size: u64, capacity: u64, count: u64) -> Owner {
+        let zone = |index: u64| Zone {
+            start: index * zone_size,
+            len: zone_size,
+            capacity,
+            write_pointer: index * zone_size,
+            kind: Kind::SequentialRequired,
+            state: State::Empty,
+        };
+        let zones: Vec<Zone> = (0..count).map(zone).collect();
+        Owner::new(path, None, zone_size, &zones, None)
+    }
+
+    fn new(
+        path: &Path,
+        device: Option<Box<dyn ZonedDevice>>,
+        zone_size: u64,
+        zones: &[Zone],
+        limit: Option<u32>,
+    ) -> Owner {
+        let cell = |zone: &Zone| {
+            let usage = match (zone.kind, zone.state) {
+                (_, State::Offline | State::ReadOnly) => Use::Dead,
+                (Kind::Conventional, _) => Use::Conventional,
+                _ => Use::Sequential,
+            };
+            let conventional = usage == Use::Conventional;
+            let limit = if conventional { zone.end() } else { zone.writable_end() };
+            let valid = if conventional { limit } else { zone.write_pointer };
+            Cell {
+                start: zone.start,
+                limit,
+                usage,
+                valid: AtomicU64::new(valid),
+                pins: AtomicU32::new(0),
+            }
+        };
+        let page = |zone: &Zone| Page {
+            pointer: zone.write_pointer,
+            writes: Vec::new(),
+            working: false,
+            closing: None,
+            open: false,
+            holder: None,
+            foreign: false,
+        };
+        let book = Book {
+            pages: zones.iter().map(page).collect(),
+            open: Vec::new(),
+            queue: VecDeque::new(),
+            fillings: Vec::new(),
+            writers: Vec::new(),
+            news: 0,
+            sleepers: 0,
+            progress: Instant::now(),
+        };
+        Owner {
+            path: path.to_path_buf(),
+            device,
+            zone_size,
+            cells: zones.iter().map(cell).collect(),
+            limit,
+            closing_helps: true,
+            book: Mutex::new(book),
+            moved: Condvar::new(),
+        }
+    }
+
+    /// The zone of a byte.
+    #[inline]
+    pub(super) fn zone_of(&self, at: u64) -> u32 {
+        (at / self.zone_size) as u32
+    }
+
+    #[inline]
+    pub(super) fn cell(&self, zone: u32) -> &Cell {
+        &self.cells[zone as usize]
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait that something has changed.
+    pub(super) fn tell(&self, book: &mut Book) {
+        book.news += 1;
+        if book.sleepers > 0 {
+            self.moved.notify_all();
+        }
+    }
+
+    /// Waits until there is other news than `seen`, but not long: whoever waits looks around.
+    pub fn wait(&self, seen: u64, at_most: Duration) {
+        let mut book = self.lock();
+        if book.news != seen {
+            return;
+        }
+        book.sleepers += 1;
+        let (mut book, _) = self
+            .moved
+            .wait_timeout_while(book, at_most, |book| book.news == seen)
+            .unwrap_or_else(PoisonError::into_inner);
+        book.sleepers -= 1;
+    }
+
+    /// Takes part of a zone for a read. False when the zone is about to be reset.
+    #[inline]
+    pub(super) fn pin(&self, zone: u32) -> bool {
+        // Acquire: what is loaded of `valid` after this is not older than the pin.
+        let before = self.cell(zone).pins.fetch_add(1, Ordering::Acquire);
+        if before & CLOSED != 0 {
+            self.unpin(zone);
+            return false;
+        }
+        true
+    }
+
+    /// The read has ended.
+    #[inline]
+    pub(super) fn unpin(&self, zone: u32) {
+        let before = self.cell(zone).pins.fetch_sub(1, Ordering::Release);
+        if before == CLOSED | 1 {
+            let mut book = self.lock();
+            self.tell(&mut book);
+        }
+    }
+
+    /// Wants a zone without readers. True: there are none, and none will come until it is
+    /// [`Owner::reopen`]ed.
+    pub(super) fn shut(&self, zone: u32) -> bool {
+        self.cell(zone).pins.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED == 0
+    }
+
+    /// Readers may come again.
+    pub(super) fn reopen(&self, zone: u32) {
+        self.cell(zone).pins.fetch_and(!CLOSED, Ordering::Release);
+    }
+
+    /// Sets how far a zone may be read, and keeps account of it.
+    pub(super) fn set_valid(&self, book: &mut Book, zone: u32, valid: u64) {
+        let before = self.cell(zone).valid.swap(valid, Ordering::Release);
+        for filling in &mut book.fillings {
+            if (filling.first..filling.end).contains(&zone) {
+                filling.bytes = filling.bytes.saturating_add(valid).saturating_sub(before);
+            }
+        }
+    }
+
+    /// Gives a zone's place back.
+    pub(super) fn vacate(&self, book: &mut Book, zone: u32) {
+        let page = &mut book.pages[zone as usize];
+        if std::mem::take(&mut page.open) {
+            (page.holder, page.foreign) = (None, false);
+            book.open.retain(|other| *other != zone);
+            book.progress = Instant::now();
+        }
+    }
+
+    /// Does something to a zone that was marked as being worked on, and lets go of it. A reset zone
+    /// keeps its place if it has one: it is about to be written.
+    pub(super) fn carry_out(&self, zone: u32, action: Action) -> Result<(), JobError> {
+        let cell = self.cell(zone);
+        let done = match &self.device {
+            Some(device) => device.manage(action, cell.start, self.zone_size),
+            None => Ok(()),
+        };
+        let mut book = self.lock();
+        let page = &mut book.pages[zone as usize];
+        (page.working, page.closing) = (false, None);
+        if done.is_ok() {
+            match action {
+                Action::Reset => {
+                    page.pointer = cell.start;
+                    self.set_valid(&mut book, zone, cell.start);
+                }
+                Action::Finish => {
+                    // What was not written holds no data, though it can be read now.
+                    page.pointer = cell.limit;
+                    self.vacate(&mut book, zone);
+                }
+                Action::Close => self.vacate(&mut book, zone),
+                Action::Open => {}
+            }
+        }
+        if action == Action::Reset {
+            self.reopen(zone);
+        }
+        self.tell(&mut book);
+        drop(book);
+        done.map_err(|e| self.error(action.name(), zone, e.errno, ""))
+    }
+
+    /// A write failed: asks the device how far the zone is written. Nothing else of ours is in
+    /// flight in it.
+    pub(super) fn ask(&self, zone: u32) -> Result<Option<Zone>, JobError> {
+        let Some(device) = &self.device else { return Ok(None) };
+        let found = device.zone(self.cell(zone).start);
+        found.map(Some).map_err(|e| self.error("zone report", zone, e.errno, ""))
+    }
+
+    /// An error that names the zone.
+    pub(super) fn error(
+        &self,
+        op: &'static str,
+        zone: u32,
+        errno: i32,
+        detail: impl AsRef<str>,
+    ) -> JobError {
+        let detail = detail.as_ref();
+        let between = if detail.is_empty() { "" } else { "; " };
+        let mut error = JobError::new(
+            op,
+            errno,
+            format!("{detail}{between}{}{}", self.describe(zone), advice(errno)),
+        );
+        error.file = Some(self.path.clone());
+        error.offset = Some(self.cell(zone).start);
+        error
+    }
+
+    /// A zone in words.
+    pub(super) fn describe(&self, zone: u32) -> String {
+        let cell = self.cell(zone);
+        let pointer = self.lock().pages[zone as usize].pointer;
+        format!(
+            "zone {zone} of {}: bytes {} to {}, write pointer {pointer}",
+            self.cells.len(),
+            cell.start,
+            cell.limit
+        )
+    }
+}
+
+/// What to do about the errors that zoned devices are known for.
+fn advice(errno: i32) -> &'static str {
+    /// `ETOOMANYREFS` and `EOVERFLOW` of `errno.h`: what the block layer makes of too many open and
+    /// too many active zones.
+    const TOO_MANY: [i32; 2] = [109, 75];
+    if TOO_MANY.contains(&errno) {
+        "; the device has as many zones open as it can: another program writes to it, or \
+         ignore_zone_limits permits too many"
+    } else {
+        ""
+    }
+}

@@ -1,0 +1,112 @@
+//! The owners of a run: one for each device, whatever path leads to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use fiord_plan::{FileKind, FilePlan, Plan, Zones};
+use fiord_sys::zone::Device;
+
+use super::Owner;
+use crate::error::JobError;
+
+/// All of a run's.
+#[derive(Debug, Default)]
+pub struct Owners {
+    list: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    identity: PathBuf,
+    path: PathBuf,
+    kind: FileKind,
+    zones: Zones,
+    /// Some job writes or trims.
+    write: bool,
+    /// Behind the last byte that any job uses.
+    end: u64,
+    owner: OnceLock<Result<Arc<Owner>, JobError>>,
+}
+
+impl Owners {
+    /// Of the files that a plan has zones for. Nothing is opened yet.
+    pub fn of(plan: &Plan) -> Self {
+        let mut list: Vec<Entry> = Vec::new();
+        for job in &plan.jobs {
+            for file in &job.target.files {
+                let Some(zones) = file.zones else { continue };
+                let identity = identity(file);
+                let end = file.offset.saturating_add(file.len);
+                let write = !job.target.open.read_only;
+                match list.iter_mut().find(|entry| entry.identity == identity) {
+                    Some(entry) => {
+                        entry.end = entry.end.max(end);
+                        entry.write |= write;
+                    }
+                    None => list.push(Entry {
+                        identity,
+                        path: file.path.clone(),
+                        kind: file.kind,
+                        zones,
+                        write,
+                        end,
+                        owner: OnceLock::new(),
+                    }),
+                }
+            }
+        }
+        Owners { list }
+    }
+
+    /// The owner of a file; the first who asks has the device asked for its zones.
+    pub fn get(&self, file: &FilePlan) -> Result<Arc<Owner>, JobError> {
+        let identity = identity(file);
+        let entry = self.list.iter().find(|entry| entry.identity == identity);
+        let entry = entry.ok_or_else(|| {
+            JobError::new("set-up of zones", 0, "the plan has no zones for it").at(&file.path)
+        })?;
+        if Some(entry.zones) != file.zones {
+            let what = "the jobs of this run do not agree on its zones: give them the same zonesize \
+                        and zonecapacity";
+            return Err(JobError::new("set-up of zones", 0, what).at(&file.path));
+        }
+        entry.owner.get_or_init(|| entry.make().map(Arc::new)).clone()
+    }
+}
+
+impl Entry {
+    fn make(&self) -> Result<Owner, JobError> {
+        if let Some(capacity) = self.zones.emulated {
+            let count = self.end.div_ceil(self.zones.size);
+            return Ok(Owner::emulated(&self.path, self.zones.size, capacity, count));
+        }
+        let device = Device::open(&self.path, self.write).map_err(|e| {
+            JobError::new("zone report", e.errno, format!("{}{}", e.op, advice(self.kind)))
+                .at(&self.path)
+        })?;
+        Owner::of_device(&self.path, Box::new(device))
+    }
+}
+
+fn advice(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Char => ": NVMe commands need CAP_SYS_ADMIN",
+        _ => "",
+    }
+}
+
+/// What a device is known by: links are followed, and the generic device of an NVMe namespace is the
+/// namespace.
+fn identity(file: &FilePlan) -> PathBuf {
+    let path = file.path.canonicalize();
+    let path = path.or_else(|_| std::path::absolute(&file.path)).unwrap_or(file.path.clone());
+    let generic = |path: &Path| {
+        let rest = path.file_name()?.to_str()?.strip_prefix("ng")?;
+        Some(path.with_file_name(format!("nvme{rest}")))
+    };
+    match file.kind {
+        FileKind::Char => generic(&path).unwrap_or(path),
+        FileKind::Virtual => file.path.clone(),
+        _ => path,
+    }
+}

@@ -1,0 +1,646 @@
+//! A job's side: puts its I/Os where zones take them, and tells the owners how they ended.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fiord_load::{Dir, Io};
+use fiord_plan::{FilePlan, JobPlan, Mix};
+use fiord_sys::zone::Action;
+
+use super::claim::{Claim, Side};
+use super::owner::{CLOSED, Filling, Owner, Use};
+use crate::error::JobError;
+
+/// What a job did to zones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Zones reset that held data.
+    pub resets: u64,
+    /// Zones finished before they were full.
+    pub finishes: u64,
+    /// Reads of what was not written (`read_beyond_wp`).
+    pub reads_beyond: u64,
+    /// Failed writes after which it went on at the pointer that the device told.
+    pub recovered: u64,
+}
+
+/// Where an I/O goes.
+#[derive(Debug)]
+pub enum Place {
+    /// Here.
+    Go(Io),
+    /// It resets a zone: [`Placer::reset`] does it, not the engine.
+    Reset(Io),
+    /// Nowhere until there is news ([`Placer::wait`]).
+    Busy,
+    /// Nowhere behind its offset: the file is done in this pass.
+    Displaced,
+    /// A read, and no zone of the range holds data; a job that also writes does that.
+    NoData,
+    /// Nowhere.
+    Failed(Box<JobError>),
+}
+
+/// What an I/O in flight holds of a zone.
+#[derive(Debug, Clone, Copy)]
+enum Flight {
+    /// Nothing.
+    None,
+    /// A pin.
+    Read { file: u32, zone: u32 },
+    /// Its part of the zone.
+    Write { file: u32, zone: u32, offset: u64, len: u32 },
+    /// The whole zone.
+    Reset { file: u32, zone: u32, data: bool },
+}
+
+/// A file of the job.
+#[derive(Debug)]
+struct File {
+    owner: Arc<Owner>,
+    side: Side,
+    /// Zones that held data when they were last looked at.
+    known: Vec<u32>,
+}
+
+/// Where a read may go.
+enum Found {
+    At(u32, u64, u32),
+    Shut,
+    Nothing,
+}
+
+/// Places the I/Os of one job.
+#[derive(Debug)]
+pub struct Placer {
+    files: Vec<File>,
+    flights: Vec<Flight>,
+    /// Placed, and not taken by the engine yet.
+    ready: Option<(Io, Flight)>,
+    random: bool,
+    mixed: bool,
+    pairs: bool,
+    min_read: u32,
+    read_beyond: bool,
+    recover: bool,
+    counts: Counts,
+    /// Of the last [`Place::Busy`].
+    seen: (u32, u64),
+}
+
+impl Placer {
+    /// Of a job, with the owner of each of its files. `None`: it has no zones.
+    pub fn new(job: &JobPlan, owners: Vec<Arc<Owner>>) -> Result<Option<Placer>, JobError> {
+        let Some(zoned) = job.load.zoned else { return Ok(None) };
+        let min = |dir: Dir| job.load.blocks[dir as usize].min();
+        let files = job.target.files.iter().zip(owners);
+        let files = files.map(|(plan, owner)| File::new(job, plan, owner));
+        Ok(Some(Placer {
+            files: files.collect::<Result<_, _>>()?,
+            flights: vec![Flight::None; job.depth.depth.max(1) as usize],
+            ready: None,
+            random: job.load.random,
+            mixed: matches!(job.load.mix, Mix::ReadWrite { read_percent } if read_percent < 100),
+            pairs: job.load.mix == Mix::TrimWrite,
+            min_read: min(Dir::Read).max(1),
+            read_beyond: zoned.read_beyond,
+            recover: zoned.recover,
+            counts: Counts::default(),
+            seen: (0, 0),
+        }))
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Forgets it: measuring begins.
+    pub fn forget(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    /// Whether the job writes too, so that a read without data is no end.
+    pub fn writes_too(&self) -> bool {
+        self.mixed
+    }
+
+    /// Places an I/O. What was placed and not [`taken`](Placer::taken) is answered again.
+    pub fn place(&mut self, io: &Io) -> Place {
+        if let Some((io, flight)) = self.ready {
+            return match flight {
+                Flight::Reset { .. } => Place::Reset(io),
+                _ => Place::Go(io),
+            };
+        }
+        match io.dir {
+            Dir::Read => self.place_read(io),
+            Dir::Write => self.place_write(io),
+            Dir::Trim => self.place_trim(io),
+        }
+    }
+
+    /// Whether the I/O that is placed next was placed before: its source knows of it.
+    pub fn is_ready(&self) -> bool {
+        self.ready.is_some()
+    }
+
+    /// Whether what was placed is a reset.
+    pub fn is_reset(&self) -> bool {
+        matches!(self.ready, Some((_, Flight::Reset { .. })))
+    }
+
+    /// The engine took the I/O that was placed.
+    #[inline]
+    pub fn taken(&mut self, slot: u32) {
+        if let Some((_, flight)) = self.ready.take() {
+            self.flights[slot as usize] = flight;
+        }
+    }
+
+    /// Waits for what the last [`Place::Busy`] waits for, or until it is time to look around.
+    pub fn wait(&self) {
+        let (file, news) = self.seen;
+        self.files[file as usize].owner.wait(news, Duration::from_millis(50));
+    }
+
+    fn go(&mut self, io: Io, flight: Flight) -> Place {
+        self.ready = Some((io, flight));
+        match flight {
+            Flight::Reset { .. } => Place::Reset(io),
+            _ => Place::Go(io),
+        }
+    }
+
+    fn place_write(&mut self, io: &Io) -> Place {
+        loop {
+            let file = &mut self.files[io.file as usize];
+            match file.owner.claim_write(&mut file.side, io.offset, io.len) {
+                Claim::Write { zone, offset, len } => {
+                    let flight = Flight::Write { file: io.file, zone, offset, len };
+                    return self.go(Io { offset, len, ..*io }, flight);
+                }
+                Claim::Anywhere { offset, len } => {
+                    return self.go(Io { offset, len, ..*io }, Flight::None);
+                }
+                Claim::First(zone, action) => {
+                    if let Err(error) = self.carry_out(io.file, zone, action) {
+                        return Place::Failed(error);
+                    }
+                }
+                Claim::Busy(news) => {
+                    self.seen = (io.file, news);
+                    return Place::Busy;
+                }
+                Claim::Nothing => return Place::Displaced,
+                Claim::Fail(why) => {
+                    let path = file.owner.path.clone();
+                    return Place::Failed(Box::new(JobError::new("write", 0, why).at(path)));
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, file: u32, zone: u32, action: Action) -> Result<(), Box<JobError>> {
+        let owner = &self.files[file as usize].owner;
+        let held = owner.has_data(zone);
+        owner.carry_out(zone, action).map_err(Box::new)?;
+        match action {
+            Action::Reset => self.counts.resets += u64::from(held),
+            Action::Finish => self.counts.finishes += 1,
+            Action::Open | Action::Close => {}
+        }
+        Ok(())
+    }
+
+    fn place_trim(&mut self, io: &Io) -> Place {
+        let file = &mut self.files[io.file as usize];
+        let zone = file.owner.zone_of(io.offset);
+        let zone = if self.random && !self.pairs {
+            let (first, end) = (file.side.first, file.side.end);
+            let full = |zone: &u32| file.owner.has_data(*zone);
+            match (zone..end).chain(first..zone).find(full) {
+                Some(zone) => zone,
+                None => return Place::Displaced,
+            }
+        } else {
+            zone
+        };
+        let cell = file.owner.cell(zone);
+        match cell.usage {
+            Use::Conventional => return self.go(*io, Flight::None),
+            Use::Dead => return Place::Displaced,
+            Use::Sequential => {}
+        }
+        let offset = cell.start;
+        match file.owner.claim_reset(&mut file.side, zone) {
+            Ok(()) => {
+                let data = file.owner.has_data(zone);
+                let flight = Flight::Reset { file: io.file, zone, data };
+                self.go(Io { offset, ..*io }, flight)
+            }
+            Err(news) => {
+                self.seen = (io.file, news);
+                Place::Busy
+            }
+        }
+    }
+
+    /// Does a reset that was placed. It is over with that.
+    pub fn reset(&mut self) -> Result<(), JobError> {
+        let Some((_, Flight::Reset { file, zone, data })) = self.ready.take() else {
+            return Ok(());
+        };
+        let owner = &self.files[file as usize].owner;
+        owner.carry_out(zone, Action::Reset)?;
+        owner.emptied(zone);
+        self.counts.resets += u64::from(data);
+        Ok(())
+    }
+
+    fn place_read(&mut self, io: &Io) -> Place {
+        let found = match (self.read_beyond, self.random) {
+            (true, _) => self.anywhere(io),
+            (false, true) => self.drawn(io),
+            (false, false) => self.onward(io),
+        };
+        let file = &mut self.files[io.file as usize];
+        match found {
+            Found::At(zone, offset, len) => {
+                let flight = match file.owner.cell(zone).usage {
+                    Use::Sequential => Flight::Read { file: io.file, zone },
+                    _ => Flight::None,
+                };
+                self.go(Io { offset, len, ..*io }, flight)
+            }
+            Found::Shut => {
+                self.seen = (io.file, file.owner.news());
+                Place::Busy
+            }
+            Found::Nothing if file.owner.holds_data(&file.side, self.min_read) => Place::Displaced,
+            Found::Nothing if file.owner.is_written(&file.side) && !self.mixed => {
+                // Some other job is about to write there.
+                self.seen = (io.file, file.owner.news());
+                Place::Busy
+            }
+            Found::Nothing => Place::NoData,
+        }
+    }
+
+    /// `read_beyond_wp`: where it was drawn, within the zone.
+    fn anywhere(&mut self, io: &Io) -> Found {
+        let file = &self.files[io.file as usize];
+        let mut zone = file.owner.zone_of(io.offset);
+        let mut at = io.offset;
+        loop {
+            if zone >= file.side.end {
+                return Found::Nothing;
+            }
+            let cell = file.owner.cell(zone);
+            // Behind the capacity there is nothing to read; sequential reads go on in the next zone.
+            let next = cell.usage == Use::Dead || (at >= cell.limit && !self.random);
+            if !next {
+                break;
+            }
+            zone += 1;
+            at = cell.start + file.owner.zone_size;
+        }
+        let cell = file.owner.cell(zone);
+        let last = cell.limit.saturating_sub(u64::from(io.len)).max(cell.start);
+        let len = u32::try_from(cell.limit - last).unwrap_or(u32::MAX).min(io.len);
+        let at = at.min(last);
+        if cell.usage == Use::Sequential {
+            if !file.owner.pin(zone) {
+                return Found::Shut;
+            }
+            let beyond = at + u64::from(len) > cell.valid.load(Ordering::Acquire);
+            self.counts.reads_beyond += u64::from(beyond);
+        }
+        Found::At(zone, at, len)
+    }
+
+    /// A random read: of the zone that was drawn if that has data, else of another one that has.
+    fn drawn(&mut self, io: &Io) -> Found {
+        let file = &mut self.files[io.file as usize];
+        let zone = file.owner.zone_of(io.offset);
+        let mut shut = false;
+        match file.owner.read_in(zone, io.offset, io.len) {
+            Found::At(zone, at, len) => return Found::At(zone, at, len),
+            Found::Shut => shut = true,
+            Found::Nothing => {}
+        }
+        // Twice: what is known may be out of date.
+        for look in [false, true] {
+            if look || file.known.is_empty() {
+                file.known = file.owner.with_data(&file.side, io.len);
+            }
+            let count = file.known.len() as u64;
+            if count == 0 {
+                continue;
+            }
+            let turn = (io.offset / u64::from(io.len.max(1))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let zone = file.known[((u128::from(turn) * u128::from(count)) >> 64) as usize];
+            match file.owner.read_in(zone, io.offset, io.len) {
+                Found::At(zone, at, len) => return Found::At(zone, at, len),
+                Found::Shut => shut = true,
+                Found::Nothing => {}
+            }
+        }
+        if shut { Found::Shut } else { Found::Nothing }
+    }
+
+    /// A sequential read: on from its offset, over what holds no data. A job that also writes begins
+    /// again at the first zone.
+    fn onward(&mut self, io: &Io) -> Found {
+        let file = &self.files[io.file as usize];
+        let (first, end) = (file.side.first, file.side.end);
+        let start = file.owner.zone_of(io.offset).max(first);
+        let again = if self.mixed { first..end } else { 0..0 };
+        let mut shut = false;
+        for (turn, zone) in (start..end).chain(again).enumerate() {
+            let cell = file.owner.cell(zone);
+            let at = if turn == 0 { io.offset } else { cell.start };
+            match file.owner.read_from(zone, at, io.len, self.min_read) {
+                Found::At(zone, at, len) => return Found::At(zone, at, len),
+                Found::Shut => shut = true,
+                Found::Nothing => {}
+            }
+        }
+        if shut { Found::Shut } else { Found::Nothing }
+    }
+
+    /// An I/O has ended well.
+    #[inline]
+    pub fn ended(&mut self, slot: u32) -> Result<(), JobError> {
+        match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
+            Flight::Read { file, zone } => {
+                self.files[file as usize].owner.unpin(zone);
+                Ok(())
+            }
+            Flight::Write { file, zone, offset, .. } => self.wrote(file, zone, offset),
+            Flight::None | Flight::Reset { .. } => Ok(()),
+        }
+    }
+
+    fn wrote(&mut self, file: u32, zone: u32, offset: u64) -> Result<(), JobError> {
+        let of = &self.files[file as usize];
+        match of.owner.written(&of.side, zone, offset) {
+            Some(action) => self.carry_out(file, zone, action).map_err(|error| *error),
+            None => Ok(()),
+        }
+    }
+
+    /// An I/O has failed. The error, if the job cannot go on after it even where errors are to be
+    /// survived; and the zone in words.
+    pub fn failed(&mut self, slot: u32, errno: i32) -> (Result<(), JobError>, String) {
+        match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
+            Flight::None | Flight::Reset { .. } => (Ok(()), String::new()),
+            Flight::Read { file, zone } => {
+                let owner = &self.files[file as usize].owner;
+                owner.unpin(zone);
+                (Ok(()), owner.describe(zone))
+            }
+            Flight::Write { file, zone, offset, len } => {
+                let owner = Arc::clone(&self.files[file as usize].owner);
+                let result = match owner.unwritten(zone, offset, len) {
+                    Ok((now, then)) if now == then => Ok(()),
+                    Ok(_) if self.recover => {
+                        self.counts.recovered += 1;
+                        Ok(())
+                    }
+                    Ok((now, then)) => {
+                        let what = format!(
+                            "the write pointer is at {now} after the write at {then} failed; \
+                             recover_zbd_write_error=1 goes on from there"
+                        );
+                        Err(owner.error("write", zone, errno, what))
+                    }
+                    Err(error) => Err(error),
+                };
+                (result, owner.describe(zone))
+            }
+        }
+    }
+}
+
+impl Drop for Placer {
+    /// What was placed and never came to an end is let go, so that nobody waits for it.
+    fn drop(&mut self) {
+        let ready = self.ready.take().map(|(_, flight)| (flight, false));
+        let flights = self.flights.iter().map(|flight| (*flight, true));
+        for (flight, made) in flights.chain(ready).collect::<Vec<_>>() {
+            let owner = |file: u32| &self.files[file as usize].owner;
+            match flight {
+                Flight::None => {}
+                Flight::Read { file, zone } => owner(file).unpin(zone),
+                // Nobody knows how far it came.
+                Flight::Write { file, zone, offset, len } if made => {
+                    let _ = owner(file).unwritten(zone, offset, len);
+                }
+                Flight::Write { file, zone, offset, .. } => owner(file).unclaimed(zone, offset),
+                Flight::Reset { file, zone, .. } => owner(file).spare(zone),
+            }
+        }
+        for file in &self.files {
+            file.owner.leave(&file.side);
+        }
+    }
+}
+
+impl File {
+    fn new(job: &JobPlan, plan: &FilePlan, owner: Arc<Owner>) -> Result<File, JobError> {
+        let failed =
+            |errno, what: String| Err(JobError::new("set-up of zones", errno, what).at(&plan.path));
+        let (Some(zoned), Some(zones)) = (job.load.zoned, plan.zones) else {
+            return failed(0, "the plan has no zones for it".into());
+        };
+        let range = (plan.offset / zones.size, (plan.offset + plan.len) / zones.size);
+        if zones.size != owner.zone_size || range.1 > owner.cells.len() as u64 {
+            let what = format!(
+                "zones {} to {} of {} bytes are to be used, and the device has {} zones of {} bytes",
+                range.0,
+                range.1,
+                zones.size,
+                owner.cells.len(),
+                owner.zone_size
+            );
+            return failed(22, what);
+        }
+        let (first, end) = (range.0 as u32, range.1 as u32);
+        let writes = job.load.mix.has(Dir::Write);
+        let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
+        let most = dirs.map(|dir| job.load.blocks[dir as usize].max()).max().unwrap_or(0);
+        let small = (first..end).find(|zone| {
+            let cell = owner.cell(*zone);
+            cell.usage == Use::Sequential && cell.limit - cell.start < u64::from(most)
+        });
+        if let Some(zone) = small {
+            let cell = owner.cell(zone);
+            let what = format!(
+                "I/O buflen exceeds zone capacity: blocks of {most} bytes, and zone {zone} takes {}",
+                cell.limit - cell.start
+            );
+            return failed(22, what);
+        }
+        let device = owner.limit.filter(|_| !zoned.ignore_limits);
+        let limit = device.into_iter().chain(zoned.max_open).min();
+        let resets = zoned.resets.map(|resets| {
+            let threshold = (plan.len as f64 * resets.threshold) as u64;
+            (threshold, resets.every)
+        });
+        let id = job.identity.index as u32;
+        let side = Side {
+            id,
+            sequential: !job.load.random,
+            min: job.load.blocks[Dir::Write as usize].min().max(1),
+            remainders: zoned.remainders,
+            own_limit: zoned.job_max_open,
+            limit,
+            first,
+            end,
+            resets,
+            writes: 0,
+            counted: false,
+            reset_due: false,
+            closing: None,
+            queued: None,
+        };
+        if writes {
+            owner.enrol(&side);
+        }
+        Ok(File { owner, side, known: Vec::new() })
+    }
+}
+
+impl Owner {
+    /// Whether something can be read in a zone.
+    fn has_data(&self, zone: u32) -> bool {
+        let cell = self.cell(zone);
+        cell.usage == Use::Sequential && cell.valid.load(Ordering::Acquire) > cell.start
+    }
+
+    fn news(&self) -> u64 {
+        self.lock().news
+    }
+
+    /// A job writes in a range of zones.
+    fn enrol(&self, side: &Side) {
+        let mut book = self.lock();
+        book.writers.push((side.id, side.first, side.end));
+        let known = book.fillings.iter().any(|f| (f.first, f.end) == (side.first, side.end));
+        if side.resets.is_some() && !known {
+            let bytes = |zone: u32| {
+                let cell = self.cell(zone);
+                let valid = cell.valid.load(Ordering::Acquire);
+                if cell.usage == Use::Sequential { valid - cell.start } else { 0 }
+            };
+            let bytes = (side.first..side.end).map(bytes).sum();
+            book.fillings.push(Filling { first: side.first, end: side.end, bytes });
+        }
+    }
+
+    /// Whether a running job other than this one writes somewhere in the range.
+    fn is_written(&self, side: &Side) -> bool {
+        let book = self.lock();
+        book.writers
+            .iter()
+            .any(|(id, first, end)| *id != side.id && *first < side.end && side.first < *end)
+    }
+
+    /// Zones of a range from which so much can be read at once.
+    fn with_data(&self, side: &Side, len: u32) -> Vec<u32> {
+        let holds = |zone: &u32| {
+            let cell = self.cell(*zone);
+            let valid = cell.valid.load(Ordering::Acquire);
+            cell.usage != Use::Dead && valid - cell.start >= u64::from(len)
+        };
+        (side.first..side.end).filter(holds).collect()
+    }
+
+    fn holds_data(&self, side: &Side, len: u32) -> bool {
+        !self.with_data(side, len).is_empty()
+    }
+
+    /// A place to read in a zone, as near as can be to one in this or another zone; pinned.
+    fn read_in(&self, zone: u32, at: u64, len: u32) -> Found {
+        let cell = self.cell(zone);
+        let size = u64::from(len.max(1));
+        match cell.usage {
+            Use::Dead => return Found::Nothing,
+            Use::Conventional => {
+                let within = cell.start + at % self.zone_size;
+                let last = cell.limit.saturating_sub(size).max(cell.start);
+                return Found::At(zone, within.min(last), len);
+            }
+            Use::Sequential => {}
+        }
+        if cell.pins.load(Ordering::Relaxed) & CLOSED != 0 {
+            return Found::Shut;
+        }
+        if cell.valid.load(Ordering::Relaxed) - cell.start < size {
+            return Found::Nothing;
+        }
+        if !self.pin(zone) {
+            return Found::Shut;
+        }
+        let valid = cell.valid.load(Ordering::Acquire);
+        let blocks = (valid - cell.start) / size;
+        if blocks == 0 {
+            self.unpin(zone);
+            return Found::Nothing;
+        }
+        let within = at % self.zone_size;
+        let within = if cell.start + within + size <= valid {
+            within
+        } else {
+            within / size % blocks * size
+        };
+        Found::At(zone, cell.start + within, len)
+    }
+
+    /// A read that goes on at `at`; pinned. One that does not fit what was written is as much
+    /// smaller as it can be.
+    fn read_from(&self, zone: u32, at: u64, len: u32, min: u32) -> Found {
+        let cell = self.cell(zone);
+        if cell.usage == Use::Dead {
+            return Found::Nothing;
+        }
+        let shut = cell.pins.load(Ordering::Relaxed) & CLOSED != 0;
+        let sequential = cell.usage == Use::Sequential;
+        if sequential && !shut && cell.valid.load(Ordering::Relaxed) < at + u64::from(min) {
+            return Found::Nothing;
+        }
+        if sequential && !self.pin(zone) {
+            return Found::Shut;
+        }
+        let room = cell.valid.load(Ordering::Acquire).saturating_sub(at);
+        if room < u64::from(min) {
+            if sequential {
+                self.unpin(zone);
+            }
+            return Found::Nothing;
+        }
+        let room = u32::try_from(room).unwrap_or(u32::MAX);
+        Found::At(zone, at, if len <= room { len } else { room / min * min })
+    }
+
+    /// A zone was reset for good: it needs no place.
+    fn emptied(&self, zone: u32) {
+        let mut book = self.lock();
+        let page = &book.pages[zone as usize];
+        if page.writes.is_empty() && page.pointer == self.cell(zone).start && !page.working {
+            self.vacate(&mut book, zone);
+            self.tell(&mut book);
+        }
+    }
+
+    /// A zone that was to be reset is not.
+    fn spare(&self, zone: u32) {
+        let mut book = self.lock();
+        let page = &mut book.pages[zone as usize];
+        (page.working, page.closing) = (false, None);
+        self.reopen(zone);
+        self.tell(&mut book);
+    }
+}

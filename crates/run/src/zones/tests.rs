@@ -1,0 +1,1 @@
+//! The owner and its jobs on devices made up for it.
