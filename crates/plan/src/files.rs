@@ -125,9 +125,8 @@ pub(crate) fn plan(
     job: Reading,
     paths: Vec<PathBuf>,
     instance: u32,
-    wanted: &Wanted,
+    (wanted, load): (&Wanted, &Load),
     usage: Usage,
-    load: &Load,
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Vec<FilePlan> {

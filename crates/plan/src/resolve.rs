@@ -227,10 +227,8 @@ impl Run<'_> {
         let Common { job, wanted, usage, block, .. } = common;
         let (survey, messages) = (&mut self.survey, &mut self.messages);
         let paths = common.naming.paths(instance);
-        let planned = {
-            let load = &common.template.load;
-            files::plan(*job, paths, instance, wanted, *usage, load, survey, messages)
-        };
+        let wanted = (wanted, &common.template.load);
+        let planned = files::plan(*job, paths, instance, wanted, *usage, survey, messages);
         checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
         distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = common.template.clone();
