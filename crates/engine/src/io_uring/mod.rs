@@ -5,6 +5,7 @@
 
 pub(crate) mod abi;
 mod entry;
+pub(crate) mod registered;
 pub(crate) mod ring;
 mod setup;
 pub(crate) mod turn;

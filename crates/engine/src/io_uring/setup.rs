@@ -4,16 +4,12 @@ use fiord_plan::{EnginePlan, IoUringPlan};
 
 use super::IoUring;
 use super::abi::*;
+use super::registered::Registered;
 use super::ring::{Ring, Wish};
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::flags;
 use crate::{EngineConfig, EngineError, Op, OpKind, Tag};
-
-/// The largest buffer that can be registered (1 GiB).
-const MAX_REGISTERED: usize = 1 << 30;
-/// The largest number of buffers that can be registered.
-const MAX_BUFFERS: u32 = 1 << 14;
 
 impl IoUring {
     /// Makes one, for use by the calling thread.
@@ -82,10 +78,12 @@ impl IoUring {
             ring,
         };
         if options.fixed_buffers {
-            engine.register_buffers(config.slots)?;
+            let registered = engine.ring.register_buffers(&engine.buffers, config.slots)?;
+            engine.buffer_per_slot = registered == Registered::Each;
+            engine.adorned |= engine.buffer_per_slot;
         }
         if options.register_files {
-            match engine.register_no_files(config.files) {
+            match engine.ring.register_no_files(config.files) {
                 Ok(()) => engine.mark_files(IOSQE_FIXED_FILE),
                 Err(error) if asked => return Err(error),
                 // More files than may be registered, or a kernel that cannot: an optimisation less.
@@ -95,54 +93,6 @@ impl IoUring {
         Ok(engine)
     }
 
-    /// Registers the buffers: as one where that can be, else each slot's own.
-    fn register_buffers(&mut self, slots: u32) -> Result<(), EngineError> {
-        let (base, stride) = self.buffers.region();
-        let whole = stride * slots as usize;
-        if whole == 0 {
-            return Ok(());
-        }
-        let vectors: Vec<libc::iovec> = if whole <= MAX_REGISTERED {
-            vec![libc::iovec { iov_base: base.cast(), iov_len: whole }]
-        } else if slots > MAX_BUFFERS {
-            return Err(EngineError::plain(format!(
-                "{slots} buffers of {stride} bytes are more than the kernel registers"
-            ))
-            .help("drop fixedbufs=1, or lower iodepth or bs"));
-        } else {
-            self.buffer_per_slot = true;
-            self.adorned = true;
-            (0..slots as usize)
-                .map(|slot| libc::iovec {
-                    iov_base: base.wrapping_add(slot * stride).cast(),
-                    iov_len: stride,
-                })
-                .collect()
-        };
-        let (list, count) = (vectors.as_ptr().cast(), vectors.len() as u32);
-        // SAFETY: `vectors` has `count` entries that describe the buffers, which outlive the ring's
-        // ops.
-        let registered = unsafe { self.ring.register(REGISTER_BUFFERS, list, count) };
-        registered.map(drop).map_err(|errno| {
-            EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
-                .help(match errno {
-                    libc::ENOMEM | libc::EPERM => {
-                        "registered buffers count as locked memory: raise `ulimit -l`, or drop \
-                         fixedbufs=1"
-                    }
-                    _ => "drop fixedbufs=1, or use iomem=malloc",
-                })
-        })
-    }
-
-    /// Registers as many empty places as there can be files.
-    fn register_no_files(&mut self, files: u32) -> Result<(), EngineError> {
-        let none = vec![-1i32; files as usize];
-        // SAFETY: `none` has `files` entries.
-        let ret = unsafe { self.ring.register(REGISTER_FILES, none.as_ptr().cast(), files) };
-        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES", errno))
-    }
-
     /// Every entry says so when files are registered.
     fn mark_files(&mut self, flags: u8) {
         self.sqe_flags = flags;
@@ -150,12 +100,10 @@ impl IoUring {
         self.write.flags = flags;
     }
 
-    /// Lets go of registered files. A ring that is closed gives them up only when the kernel comes
-    /// round to it: until then a device cannot be detached, nor its file system unmounted.
+    /// Lets go of registered files, for a ring that is about to be closed.
     pub(super) fn unregister_files(&mut self) {
         if self.options.register_files {
-            // SAFETY: the call takes no argument. It fails only where nothing is registered.
-            let _ = unsafe { self.ring.register(UNREGISTER_FILES, std::ptr::null(), 0) };
+            self.ring.unregister_files();
         }
     }
 
@@ -168,17 +116,8 @@ impl IoUring {
             return Ok(());
         }
         *place = file as i32;
-        let update = RsrcUpdate { offset: file, resv: 0, data: (&raw const fd) as u64 };
-        // SAFETY: `update` points to one descriptor, and both outlive the call.
-        let ret =
-            unsafe { self.ring.register(REGISTER_FILES_UPDATE, (&raw const update).cast(), 1) };
-        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES_UPDATE", errno))
+        self.ring.register_file(file, fd)
     }
-}
-
-fn file_error(what: &str, errno: i32) -> EngineError {
-    EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
-        .help("raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
 }
 
 /// Why there is no ring.

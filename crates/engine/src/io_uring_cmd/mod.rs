@@ -346,7 +346,7 @@ impl Engine for IoUringCmd {
 }
 
 impl Drop for IoUringCmd {
-    /// The kernel must be done with the buffers before they go.
+    /// The kernel must be done with the buffers before they go, and with the files when this returns.
     fn drop(&mut self) {
         while self.commands > 0 {
             match self.ring.enter(1, true, None) {
@@ -355,6 +355,7 @@ impl Drop for IoUringCmd {
             }
             self.commands -= self.ring.take(u32::MAX, |_| {});
         }
+        self.unregister_files();
     }
 }
 

@@ -15,14 +15,10 @@ use super::space::Space;
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::io_uring::abi::*;
+use crate::io_uring::registered::Registered;
 use crate::io_uring::ring::{Ring, Wish};
 use crate::io_uring::turn::Turn;
 use crate::{EngineConfig, EngineError};
-
-/// The largest buffer that can be registered (1 GiB).
-const MAX_REGISTERED: usize = 1 << 30;
-/// The largest number of buffers that can be registered.
-const MAX_BUFFERS: u32 = 1 << 14;
 
 impl IoUringCmd {
     /// Makes one, for use by the calling thread.
@@ -44,7 +40,9 @@ impl IoUringCmd {
         if !ring.operations().has(OP_URING_CMD) {
             return Err(setup_error(libc::EINVAL, false));
         }
-        options.register_files |= ring.needs_registered_files();
+        let asked = options.register_files || ring.needs_registered_files();
+        // As with `io_uring`, a file that stays open is registered, which spares its look-up.
+        options.register_files = asked || config.held;
         let vectored = !options.nonvectored && !options.fixed_buffers;
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut engine = IoUringCmd {
@@ -57,7 +55,6 @@ impl IoUringCmd {
             flags: flags(nvme),
             common: Sqe128 {
                 opcode: OP_URING_CMD,
-                flags: if options.register_files { IOSQE_FIXED_FILE } else { 0 },
                 cmd_op: if vectored { NVME_URING_CMD_IO_VEC } else { NVME_URING_CMD_IO },
                 uring_cmd_flags: if options.fixed_buffers { URING_CMD_FIXED } else { 0 },
                 ..Default::default()
@@ -77,61 +74,28 @@ impl IoUringCmd {
             ring,
         };
         if options.fixed_buffers {
-            engine.register_buffers(config.slots)?;
+            match engine.ring.register_buffers(&engine.buffers, config.slots)? {
+                Registered::Nothing => engine.common.uring_cmd_flags &= !URING_CMD_FIXED,
+                Registered::AsOne => {}
+                Registered::Each => (engine.buffer_per_slot, engine.adorned) = (true, true),
+            }
         }
         if options.register_files {
-            engine.register_no_files(config.files)?;
+            match engine.ring.register_no_files(config.files) {
+                Ok(()) => engine.common.flags = IOSQE_FIXED_FILE,
+                Err(error) if asked => return Err(error),
+                // More files than may be registered: an optimisation less.
+                Err(_) => engine.options.register_files = false,
+            }
         }
         Ok(engine)
     }
 
-    /// Registers the buffers: as one where that can be, else each slot's own.
-    fn register_buffers(&mut self, slots: u32) -> Result<(), EngineError> {
-        let (base, stride) = self.buffers.region();
-        let whole = stride * slots as usize;
-        if whole == 0 {
-            self.common.uring_cmd_flags &= !URING_CMD_FIXED;
-            return Ok(());
+    /// Lets go of registered files, for a ring that is about to be closed.
+    pub(super) fn unregister_files(&mut self) {
+        if self.options.register_files {
+            self.ring.unregister_files();
         }
-        let vectors: Vec<libc::iovec> = if whole <= MAX_REGISTERED {
-            vec![libc::iovec { iov_base: base.cast(), iov_len: whole }]
-        } else if slots > MAX_BUFFERS {
-            return Err(EngineError::plain(format!(
-                "{slots} buffers of {stride} bytes are more than the kernel registers"
-            ))
-            .help("drop fixedbufs=1, or lower iodepth or bs"));
-        } else {
-            self.buffer_per_slot = true;
-            self.adorned = true;
-            (0..slots as usize)
-                .map(|slot| libc::iovec {
-                    iov_base: base.wrapping_add(slot * stride).cast(),
-                    iov_len: stride,
-                })
-                .collect()
-        };
-        let (list, count) = (vectors.as_ptr().cast(), vectors.len() as u32);
-        // SAFETY: `vectors` has `count` entries that describe the buffers, which outlive the ring's
-        // ops.
-        let registered = unsafe { self.ring.register(REGISTER_BUFFERS, list, count) };
-        registered.map(drop).map_err(|errno| {
-            EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
-                .help(match errno {
-                    libc::ENOMEM | libc::EPERM => {
-                        "registered buffers count as locked memory: raise `ulimit -l`, or drop \
-                         fixedbufs=1"
-                    }
-                    _ => "drop fixedbufs=1, or use iomem=malloc",
-                })
-        })
-    }
-
-    /// Registers as many empty places as there can be files.
-    fn register_no_files(&mut self, files: u32) -> Result<(), EngineError> {
-        let none = vec![-1i32; files as usize];
-        // SAFETY: `none` has `files` entries.
-        let ret = unsafe { self.ring.register(REGISTER_FILES, none.as_ptr().cast(), files) };
-        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES", errno))
     }
 
     /// Makes what entries and the kernel know of a file what the table says.
@@ -143,11 +107,7 @@ impl IoUringCmd {
             return Ok(());
         }
         *place = file as i32;
-        let update = RsrcUpdate { offset: file, resv: 0, data: (&raw const fd) as u64 };
-        // SAFETY: `update` points to one descriptor, and both outlive the call.
-        let ret =
-            unsafe { self.ring.register(REGISTER_FILES_UPDATE, (&raw const update).cast(), 1) };
-        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES_UPDATE", errno))
+        self.ring.register_file(file, fd)
     }
 }
 
@@ -166,11 +126,6 @@ fn flags(nvme: &NvmePlan) -> Flags {
         write,
         zeroes: write | set(nvme.deallocate, DEALLOCATE),
     }
-}
-
-fn file_error(what: &str, errno: i32) -> EngineError {
-    EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
-        .help("raise `ulimit -n`, or drop registerfiles=1")
 }
 
 /// Why there is no ring.

@@ -1,0 +1,96 @@
+//! Files and buffers that the kernel knows of, so that it need not look them up for every op.
+
+use std::os::fd::RawFd;
+
+use super::abi::*;
+use super::entry::{Completion, Submission};
+use super::ring::Ring;
+use crate::EngineError;
+use crate::buffers::Buffers;
+
+/// The largest buffer that can be registered (1 GiB).
+const MAX_REGISTERED: usize = 1 << 30;
+/// The largest number of buffers that can be registered.
+const MAX_BUFFERS: u32 = 1 << 14;
+
+/// How buffers are registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registered {
+    /// There are none.
+    Nothing,
+    /// All of them as one.
+    AsOne,
+    /// Each slot's has the slot's number: one registration cannot hold all of them.
+    Each,
+}
+
+impl<S: Submission, C: Completion> Ring<S, C> {
+    /// Registers the slots' buffers: as one where that can be, else each slot's own.
+    pub fn register_buffers(
+        &self,
+        buffers: &Buffers,
+        slots: u32,
+    ) -> Result<Registered, EngineError> {
+        let (base, stride) = buffers.region();
+        let whole = stride * slots as usize;
+        let vector = |start: usize, iov_len: usize| libc::iovec {
+            iov_base: base.wrapping_add(start).cast(),
+            iov_len,
+        };
+        let (how, vectors): (_, Vec<libc::iovec>) = if whole == 0 {
+            return Ok(Registered::Nothing);
+        } else if whole <= MAX_REGISTERED {
+            (Registered::AsOne, vec![vector(0, whole)])
+        } else if slots > MAX_BUFFERS {
+            return Err(EngineError::plain(format!(
+                "{slots} buffers of {stride} bytes are more than the kernel registers"
+            ))
+            .help("drop fixedbufs=1, or lower iodepth or bs"));
+        } else {
+            let each = (0..slots as usize).map(|slot| vector(slot * stride, stride));
+            (Registered::Each, each.collect())
+        };
+        let (list, count) = (vectors.as_ptr().cast(), vectors.len() as u32);
+        // SAFETY: `vectors` has `count` entries that describe the buffers, which the engine keeps
+        // until its ops have ended.
+        let registered = unsafe { self.register(REGISTER_BUFFERS, list, count) };
+        registered.map(|_| how).map_err(|errno| {
+            EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
+                .help(match errno {
+                    libc::ENOMEM | libc::EPERM => {
+                        "registered buffers count as locked memory: raise `ulimit -l`, or drop \
+                         fixedbufs=1"
+                    }
+                    _ => "drop fixedbufs=1, or use iomem=malloc",
+                })
+        })
+    }
+
+    /// Registers as many empty places as there can be files.
+    pub fn register_no_files(&self, files: u32) -> Result<(), EngineError> {
+        let none = vec![-1i32; files as usize];
+        // SAFETY: `none` has `files` entries.
+        let ret = unsafe { self.register(REGISTER_FILES, none.as_ptr().cast(), files) };
+        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES", errno))
+    }
+
+    /// Registers a file in one of those places; -1 takes it out.
+    pub fn register_file(&self, place: u32, fd: RawFd) -> Result<(), EngineError> {
+        let update = RsrcUpdate { offset: place, resv: 0, data: (&raw const fd) as u64 };
+        // SAFETY: `update` points to one descriptor, and both outlive the call.
+        let ret = unsafe { self.register(REGISTER_FILES_UPDATE, (&raw const update).cast(), 1) };
+        ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES_UPDATE", errno))
+    }
+
+    /// Lets go of registered files. A ring that is closed gives them up only when the kernel comes
+    /// round to it: until then a device cannot be detached, nor its file system unmounted.
+    pub fn unregister_files(&self) {
+        // SAFETY: the call takes no argument. It fails only where nothing is registered.
+        let _ = unsafe { self.register(UNREGISTER_FILES, std::ptr::null(), 0) };
+    }
+}
+
+fn file_error(what: &str, errno: i32) -> EngineError {
+    EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
+        .help("raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
+}
