@@ -54,14 +54,15 @@ fn masked(text: &str) -> Vec<(usize, String)> {
         if ours {
             continue;
         }
-        if line.starts_with("Disk stats") {
+        let heads_disks = line.starts_with("Disk stats") || line == "As the device saw it:";
+        if heads_disks {
             // The empty line before it belongs to it.
             if found.last().is_some_and(|(_, l)| l.is_empty()) {
                 found.pop();
             }
             in_disks = true;
         }
-        if in_disks && (line.starts_with("Disk stats") || line.starts_with("  ")) {
+        if in_disks && (heads_disks || line.starts_with("  ")) {
             continue;
         }
         in_disks = false;

@@ -27,7 +27,7 @@ use crate::error::JobError;
 use crate::events::{Event, Observer};
 use crate::layout::{self, Done, Overseer};
 use crate::lock::FileLocks;
-use crate::monitor::{Disks, Meter, Watch};
+use crate::monitor::{Devices, Disks, Meter, Watch};
 use crate::report;
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
@@ -103,6 +103,7 @@ struct Conductor<'a> {
     loners: Vec<usize>,
     meter: Meter,
     disks: Disks,
+    devices: Devices,
     space: SpaceWatch,
     began: u64,
     next_progress: Option<u64>,
@@ -134,6 +135,7 @@ impl<'a> Conductor<'a> {
             loners: Vec::new(),
             meter: Meter::new(jobs.len(), now),
             disks: Disks::default(),
+            devices: Devices::default(),
             space: SpaceWatch::new(jobs, now),
             began: now,
             next_progress: None,
@@ -168,6 +170,7 @@ impl<'a> Conductor<'a> {
     /// The time of the run begins.
     fn begin(&mut self) {
         self.disks = Disks::start(&self.run.plan);
+        self.devices = Devices::start(&self.run.plan);
         self.began = clock::monotonic();
         self.meter = Meter::new(self.run.jobs.len(), self.began);
         self.next_progress = self.options.progress.map(|t| self.began + t);
@@ -196,6 +199,7 @@ impl<'a> Conductor<'a> {
         self.start_jobs();
         self.let_go();
         let now = clock::monotonic();
+        self.look_at_devices();
         self.watch(now);
         self.watch_space(now);
         self.progress(now);
@@ -264,6 +268,12 @@ impl<'a> Conductor<'a> {
         for book in self.books.iter_mut().filter(|book| book.finished.is_none()) {
             book.stuck = true;
         }
+    }
+
+    /// Whether the measured part of the run has begun, for the devices' own view of it.
+    fn look_at_devices(&mut self) {
+        let since = self.run.jobs.iter().map(|job| job.control.measured_since());
+        self.devices.look(&self.run.plan, since);
     }
 
     /// Looks at every running job.

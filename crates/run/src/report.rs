@@ -9,7 +9,7 @@ use fiord_sys::clock::Source;
 use fiord_sys::{errno, host};
 
 use crate::control::Snapshot;
-use crate::monitor::{Disks, Watch};
+use crate::monitor::{Devices, Disks, Watch};
 use crate::steady::Membership;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
@@ -156,7 +156,13 @@ pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
 }
 
 /// The whole report.
-pub(crate) fn report(frame: &Frame<'_>, jobs: Vec<JobData>, disks: &Disks) -> Report {
+pub(crate) fn report(
+    frame: &Frame<'_>,
+    jobs: Vec<JobData>,
+    disks: &Disks,
+    devices: &Devices,
+) -> Report {
+    let devices = devices.report(&jobs);
     let text = |errno: i32| errno::text(errno).to_string();
     let (jobs, groups) = assemble(jobs, &text);
     let per_core = per_core(frame.plan, &groups);
@@ -169,7 +175,7 @@ pub(crate) fn report(frame: &Frame<'_>, jobs: Vec<JobData>, disks: &Disks) -> Re
         jobs,
         groups,
         disks: disks.report(),
-        extras: Extras { clock: clock_report(frame), per_core, ..Extras::default() },
+        extras: Extras { clock: clock_report(frame), per_core, devices, ..Extras::default() },
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::DeviceView;
 use crate::finding::{Finding, Unchecked};
 
 /// The version of this data model; grows when a field changes its meaning.
@@ -39,6 +40,9 @@ pub struct Extras {
     /// The bandwidth of groups by core, where a job asks for it.
     #[serde(default)]
     pub per_core: Vec<CoreBandwidth>,
+    /// What the devices under the targets saw of it.
+    #[serde(default)]
+    pub devices: Vec<DeviceView>,
     /// What makes the result not worth believing.
     pub findings: Vec<Finding>,
     /// Findings that could not be looked for.

@@ -1,5 +1,6 @@
 //! What fiord adds, under one key.
 
+use fiord_stat::device::DeviceView;
 use fiord_stat::report::Extras;
 
 use super::document::{Value, integer, number, text};
@@ -17,6 +18,9 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     }
     if !extras.per_core.is_empty() {
         keys.push(("per_core".into(), Value::Array(per_core(extras))));
+    }
+    if !extras.devices.is_empty() {
+        keys.push(("devices".into(), Value::Array(extras.devices.iter().map(device).collect())));
     }
     if !extras.findings.is_empty() {
         keys.push(("findings".into(), Value::Array(findings(extras))));
@@ -45,6 +49,46 @@ fn per_core(extras: &Extras) -> Vec<Value> {
         ])
     };
     extras.per_core.iter().map(one).collect()
+}
+
+/// A device's own view: what reached it, and under `issued` what was asked of it.
+fn device(device: &DeviceView) -> Value {
+    const NAMES: [&str; 3] = ["read", "write", "trim"];
+    let mut keys = vec![
+        ("name".to_string(), text(&device.name)),
+        ("seconds".into(), number(device.seconds)),
+        ("depth".into(), number(device.depth)),
+        ("util".into(), number(device.util)),
+        ("flushes".into(), integer(device.flushes)),
+    ];
+    for (dir, name) in NAMES.iter().enumerate() {
+        let seen = &device.dirs[dir];
+        if seen.ios == 0 && device.issued.is_none_or(|issued| issued.ios[dir] == 0) {
+            continue;
+        }
+        let mut row = vec![
+            ("ios".to_string(), integer(seen.ios)),
+            ("bytes".into(), integer(seen.bytes)),
+            ("mean_bytes".into(), number(seen.size())),
+            ("merges".into(), integer(seen.merges)),
+            ("mean_ms".into(), number(seen.mean_ms)),
+        ];
+        if let Some(issued) = &device.issued {
+            row.push(("splits".into(), integer(device.splits(dir).unwrap_or(0))));
+            row.push(("issued_ios".into(), integer(issued.ios[dir])));
+            row.push(("issued_bytes".into(), integer(issued.bytes[dir])));
+            row.push(("issued_mean_bytes".into(), number(issued.size(dir))));
+        }
+        keys.push(((*name).into(), Value::Object(row)));
+    }
+    if let Some(depth) = device.issued.and_then(|issued| issued.depth) {
+        keys.push(("issued_depth".into(), number(depth)));
+    }
+    if !device.members.is_empty() {
+        let members = device.members.iter().map(self::device).collect();
+        keys.push(("members".into(), Value::Array(members)));
+    }
+    Value::Object(keys)
 }
 
 fn findings(extras: &Extras) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! The report as text for people.
 
+mod device;
 mod distribution;
 pub(crate) mod findings;
 mod job;
@@ -23,5 +24,6 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     status::cores(&report.extras.per_core, out)?;
     status::disks(&report.disks, out)?;
+    device::write(&report.extras.devices, out)?;
     findings::write(&report.extras.findings, &report.extras.unchecked, out)
 }

@@ -64,7 +64,7 @@ impl Conductor<'_> {
                 (None, at) => report::running(&frame, index, &facts, at.and_then(|s| s.1.take())),
             });
         }
-        let report = report::report(&frame, jobs, &self.disks);
+        let report = report::report(&frame, jobs, &self.disks, &self.devices);
         self.observer.event(&Event::Status(&report));
     }
 
@@ -95,7 +95,8 @@ impl Conductor<'_> {
     }
 
     /// The end.
-    pub(super) fn result(self) -> RunResult {
+    pub(super) fn result(mut self) -> RunResult {
+        self.look_at_devices();
         for what in self.run.groups.close() {
             self.observer.event(&Event::Warning { job: "", what: &what });
         }
@@ -114,7 +115,7 @@ impl Conductor<'_> {
             let worker = finished.and_then(|f| f.worker.as_ref());
             jobs.push(report::ended(&frame, index, &self.facts(index), worker));
         }
-        let report = report::report(&frame, jobs, &self.disks);
+        let report = report::report(&frame, jobs, &self.disks, &self.devices);
         RunResult { report, errors, signal: self.signal, stuck }
     }
 }

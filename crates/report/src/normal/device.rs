@@ -1,0 +1,103 @@
+//! The devices' own view, under what fio prints of them.
+
+use std::io::{self, Write};
+
+use fiord_stat::device::{DeviceView, Issued};
+
+/// Rows of a device, in the order of its directions.
+const NAMES: [&str; 3] = ["read", "write", "trim"];
+
+/// The block; nothing where no device did anything.
+pub(super) fn write(devices: &[DeviceView], out: &mut dyn Write) -> io::Result<()> {
+    let busy = |device: &&DeviceView| device.dirs.iter().any(|dir| dir.ios > 0);
+    let mut devices = devices.iter().filter(busy).peekable();
+    if devices.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "\nAs the device saw it:")?;
+    devices.try_for_each(|device| one(device, "  ", out))
+}
+
+fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()> {
+    let issued = device.issued.and_then(|issued| issued.depth);
+    let issued = issued.map(|depth| format!(" (issued {depth:.2})")).unwrap_or_default();
+    writeln!(
+        out,
+        "{margin}{}: depth={:.2}{issued}, busy={:.2}%, flushes={}",
+        device.name, device.depth, device.util, device.flushes
+    )?;
+    for (dir, name) in NAMES.iter().enumerate() {
+        let seen = &device.dirs[dir];
+        if seen.ios == 0 && device.issued.is_none_or(|issued| issued.ios[dir] == 0) {
+            continue;
+        }
+        write!(out, "{margin}  {name}: ios={}", seen.ios)?;
+        if seen.ios > 0 {
+            write!(out, " of {}", size(seen.size()))?;
+        }
+        if let Some(issued) = &device.issued {
+            write!(out, " ({})", asked(issued, dir))?;
+        }
+        write!(out, ", merged={}", seen.merges)?;
+        if let Some(splits) = device.splits(dir).filter(|n| *n > 0) {
+            write!(out, ", split off={splits}")?;
+        }
+        writeln!(out, ", mean={:.3}msec", seen.mean_ms)?;
+    }
+    let margin = format!("{margin}  ");
+    device.members.iter().try_for_each(|member| one(member, &margin, out))
+}
+
+fn asked(issued: &Issued, dir: usize) -> String {
+    match issued.ios[dir] {
+        0 => "none issued".into(),
+        ios => format!("issued {ios} of {}", size(issued.size(dir))),
+    }
+}
+
+/// Bytes with a binary unit, as device limits are: `355.6KiB`.
+fn size(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(value.fract() >= 0.05);
+    format!("{value:.digits$}{}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::device::DeviceDir;
+
+    use super::*;
+
+    #[test]
+    fn large_writes_that_reach_the_device_in_pieces_are_seen() {
+        let written = DeviceDir { ios: 295, merges: 0, bytes: 100 << 20, mean_ms: 1.5 };
+        let issued = Issued { ios: [0, 100, 0], bytes: [0, 100 << 20, 0], depth: Some(8.0) };
+        let device = DeviceView {
+            name: "sda".into(),
+            seconds: 1.0,
+            dirs: [DeviceDir::default(), written, DeviceDir::default()],
+            flushes: 3,
+            depth: 1.25,
+            util: 99.5,
+            issued: Some(issued),
+            members: Vec::new(),
+        };
+        let mut out = Vec::new();
+        write(&[device], &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\nAs the device saw it:\n  sda: depth=1.25 (issued 8.00), busy=99.50%, flushes=3\n    \
+             write: ios=295 of 347.1KiB (issued 100 of 1MiB), merged=0, split off=195, \
+             mean=1.500msec\n"
+        );
+        let mut out = Vec::new();
+        write(&[DeviceView::default()], &mut out).unwrap();
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,121 @@
+//! The device's own view: its counters over just the measured time, beside what jobs issued.
+
+use fiord_plan::{FileKind, Plan};
+use fiord_stat::device::{DeviceDir, DeviceView, Issued};
+use fiord_stat::job::JobData;
+use fiord_sys::clock;
+use fiord_sys::diskstats::{self, Activity};
+
+/// Bytes of the sectors that the kernel counts in.
+const SECTOR: u64 = 512;
+
+/// Watches the devices under the targets from the first measured I/O on.
+#[derive(Debug, Default)]
+pub(crate) struct Devices {
+    watch: diskstats::Watch,
+    /// For each job the devices that its files are on.
+    under: Vec<Vec<String>>,
+    began: Option<u64>,
+}
+
+impl Devices {
+    /// Of all jobs with `disk_util`.
+    pub fn start(plan: &Plan) -> Self {
+        let mut devices = Devices::default();
+        for job in &plan.jobs {
+            let mut names: Vec<String> = Vec::new();
+            let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
+            let files = job.target.files.iter().filter(|file| real(file.kind));
+            for file in files.filter(|_| job.reporting.disk_util) {
+                // What cannot be watched has no view; no reason not to run.
+                let _ = devices.watch.add(&file.path);
+                let disks = diskstats::disks_of(&file.path).unwrap_or_default();
+                names.extend(disks.into_iter().map(|disk| disk.name));
+            }
+            names.sort_unstable();
+            names.dedup();
+            devices.under.push(names);
+        }
+        devices
+    }
+
+    /// Looks whether the first job's measured part has begun; what was before it does not count.
+    /// Without a ramp nothing was before it but the jobs' own start.
+    ///
+    /// `since` says of each job when that was.
+    pub fn look(&mut self, plan: &Plan, since: impl Iterator<Item = Option<u64>>) {
+        if self.began.is_some() {
+            return;
+        }
+        let begun = plan.jobs.iter().zip(since).filter_map(|(job, since)| Some((since?, job)));
+        if let Some((at, job)) = begun.min_by_key(|(at, _)| *at) {
+            self.began = Some(at);
+            if job.end.ramp_time > 0 || job.end.ramp_size > 0 {
+                let _ = self.watch.restart();
+            }
+        }
+    }
+
+    /// What they did so far beside what was issued.
+    pub fn report(&self, jobs: &[JobData]) -> Vec<DeviceView> {
+        let Some(began) = self.began else { return Vec::new() };
+        let ns = clock::monotonic().saturating_sub(began).max(1);
+        let activity = self.watch.activity().unwrap_or_default();
+        let one = |activity: &Activity| DeviceView {
+            issued: self.issued(&activity.name, jobs, ns),
+            ..view(activity, ns)
+        };
+        activity.iter().map(one).collect()
+    }
+
+    /// What the jobs on a device issued; `None` where one of them works on others too.
+    fn issued(&self, name: &str, jobs: &[JobData], ns: u64) -> Option<Issued> {
+        let mut sum = Issued { depth: Some(0.0), ..Issued::default() };
+        for (names, job) in self.under.iter().zip(jobs) {
+            if !names.iter().any(|known| known == name) {
+                continue;
+            }
+            if names.len() != 1 {
+                return None;
+            }
+            for (dir, recorder) in job.recorder.dirs.iter().enumerate() {
+                sum.ios[dir] += recorder.ios;
+                sum.bytes[dir] += recorder.bytes;
+                let latency = if recorder.lat.n() > 0 { &recorder.lat } else { &recorder.clat };
+                sum.depth = match sum.depth {
+                    // Little's law: time spent by all, over the time.
+                    Some(depth) if latency.n() == recorder.ios => {
+                        Some(depth + latency.mean() * latency.n() as f64 / ns as f64)
+                    }
+                    _ => None,
+                };
+            }
+        }
+        Some(sum)
+    }
+}
+
+fn view(activity: &Activity, ns: u64) -> DeviceView {
+    let c = &activity.counters;
+    let dir = |ios: u64, merges: u64, sectors: u64, ticks: u64| DeviceDir {
+        ios,
+        merges,
+        bytes: sectors.saturating_mul(SECTOR),
+        mean_ms: if ios == 0 { 0.0 } else { ticks as f64 / ios as f64 },
+    };
+    let share = |ticks: u64| ticks as f64 * 1e6 / ns as f64;
+    DeviceView {
+        name: activity.name.clone(),
+        seconds: ns as f64 / 1e9,
+        dirs: [
+            dir(c.read_ios, c.read_merges, c.read_sectors, c.read_ticks),
+            dir(c.write_ios, c.write_merges, c.write_sectors, c.write_ticks),
+            dir(c.discard_ios, c.discard_merges, c.discard_sectors, c.discard_ticks),
+        ],
+        flushes: c.flush_ios,
+        depth: share(c.in_queue),
+        util: (share(c.io_ticks) * 100.0).min(100.0),
+        issued: None,
+        members: activity.members.iter().map(|member| view(member, ns)).collect(),
+    }
+}
