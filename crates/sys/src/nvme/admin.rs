@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use super::Status;
 use crate::Error;
+use crate::survey::health::SMART_BYTES;
 
 /// Bytes of every Identify data structure (Base 5.17).
 pub const IDENTIFY_BYTES: usize = 4096;
@@ -155,6 +156,41 @@ fn receive(node: impl AsFd, command: PassthruCmd) -> Result<Box<IdentifyData>, R
     };
     match ret {
         0 => Ok(data),
+        status @ 1.. => Err(Refused::Controller(Status(status as u16))),
+        _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_ADMIN_CMD"))),
+    }
+}
+
+/// Opcode of Get Log Page (Base, figure "Opcodes for Admin Commands").
+const GET_LOG_PAGE: u8 = 0x02;
+/// SMART / Health Information (Base 5.16.1.3).
+const SMART_LOG: u32 = 0x02;
+/// The controller as a whole, not one namespace.
+const ALL_NAMESPACES: u32 = 0xffff_ffff;
+
+/// Reads the SMART / Health Information log of the controller behind a node (Get Log Page, Base
+/// 5.16).
+///
+/// # Errors
+/// As [`identify`].
+pub fn smart_log(node: impl AsFd) -> Result<[u8; SMART_BYTES], Refused> {
+    let mut log = [0u8; SMART_BYTES];
+    let dwords = (SMART_BYTES / 4 - 1) as u32;
+    let mut command = PassthruCmd {
+        opcode: GET_LOG_PAGE,
+        nsid: ALL_NAMESPACES,
+        addr: log.as_mut_ptr() as u64,
+        data_len: SMART_BYTES as u32,
+        cdw10: dwords << 16 | SMART_LOG,
+        ..Default::default()
+    };
+    let fd = node.as_fd().as_raw_fd();
+    // SAFETY: as in `identify`.
+    let ret = unsafe {
+        libc::ioctl(fd, NVME_IOCTL_ADMIN_CMD as libc::Ioctl, std::ptr::from_mut(&mut command))
+    };
+    match ret {
+        0 => Ok(log),
         status @ 1.. => Err(Refused::Controller(Status(status as u16))),
         _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_ADMIN_CMD"))),
     }

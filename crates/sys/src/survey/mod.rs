@@ -26,8 +26,10 @@ pub mod usage;
 
 use std::path::PathBuf;
 
-use crate::file::Device;
+use crate::file::{Device, Open};
 use crate::mount::Use;
+use crate::nvme::Namespace;
+use crate::nvme::admin::{self, Refused};
 use crate::root::{Root, names, number};
 
 pub use health::{Health, Smart};
@@ -41,7 +43,9 @@ pub use usage::{Partition, Users};
 pub enum Depth {
     /// Files of sysfs and procfs only.
     Files,
-    /// The devices are asked too: SMART logs, formats, signatures that udev does not know.
+    /// NVMe controllers are asked for their SMART log and the format of the namespace.
+    Health,
+    /// The start of disks that udev does not know is read too, for signatures.
     Full,
 }
 
@@ -160,7 +164,7 @@ impl Survey {
     /// Every disk. Devices are asked side by side, as each takes its time.
     pub fn disks(&self) -> Vec<Disk> {
         let names = self.names();
-        let threads = if self.depth == Depth::Full { 16 } else { 1 };
+        let threads = if self.depth == Depth::Files { 1 } else { 16 };
         let share = names.len().div_ceil(threads).max(1);
         std::thread::scope(|scope| {
             let parts: Vec<_> = names
@@ -218,24 +222,72 @@ impl Survey {
             bus,
             sysfs,
         };
+        if self.depth != Depth::Files && bus == Bus::Nvme {
+            ask_controller(&mut disk);
+        }
         if self.depth == Depth::Full {
-            ask(&mut disk);
+            read_signatures(&mut disk);
         }
         Some(disk)
     }
 }
 
-/// Asks the device itself for what sysfs does not have.
-fn ask(disk: &mut Disk) {
-    if disk.signatures.is_none() && disk.capacity > 0 && disk.device.is_some() {
-        match signature::on_device(&disk.node(), disk.queue.logical as usize) {
-            Ok(found) => disk.signatures = Some(found.into_iter().map(str::to_owned).collect()),
-            Err(error) if matches!(error.errno, libc::EACCES | libc::EPERM) => {
-                disk.missing.push("what lies on it");
-            }
-            // Asleep, without a medium, broken: not told.
-            Err(_) => {}
+/// What nobody but root may ask an NVMe controller.
+const SMART: &str = "wear, bytes written, errors (SMART log)";
+
+/// SMART log and format of a namespace, from its controller.
+fn ask_controller(disk: &mut Disk) {
+    let Ok(node) = Open::read_only().nonblocking(true).open(&disk.node()) else {
+        disk.missing.push(SMART);
+        return;
+    };
+    match admin::smart_log(&node) {
+        Ok(log) => {
+            let smart = Smart::parse(&log);
+            disk.health.temperature = disk.health.temperature.or(smart.temperature.map(f64::from));
+            disk.health.smart = Some(smart);
         }
+        Err(Refused::Kernel(_)) => disk.missing.push(SMART),
+        // A controller without the log, as some virtual ones are.
+        Err(Refused::Controller(_)) => {}
+    }
+    let nsid = admin::namespace_id(&node).unwrap_or(0);
+    if let Ok(data) = admin::identify(&node, nsid, admin::Subject::Namespace) {
+        let namespace = Namespace::parse(&data);
+        disk.format = Some(format_words(&namespace));
+    }
+}
+
+/// `512+8 (format 1 of 4), protection type 1`.
+fn format_words(namespace: &Namespace) -> String {
+    let format = &namespace.format;
+    let size = match format.metadata {
+        0 => format.data.to_string(),
+        metadata => format!("{}+{metadata}", format.data),
+    };
+    let kinds = namespace.formats.len();
+    let mut text = format!("{size} bytes (format {} of {kinds})", namespace.format_index);
+    if let Some(protection) = &namespace.protection {
+        text.push_str(&format!(", protection type {}", protection.kind));
+    }
+    if namespace.thin {
+        text.push_str(", thinly provisioned");
+    }
+    text
+}
+
+/// What lies on a disk that udev does not know, from its first blocks.
+fn read_signatures(disk: &mut Disk) {
+    if disk.signatures.is_some() || disk.capacity == 0 || disk.device.is_none() {
+        return;
+    }
+    match signature::on_device(&disk.node(), disk.queue.logical as usize) {
+        Ok(found) => disk.signatures = Some(found.into_iter().map(str::to_owned).collect()),
+        Err(error) if matches!(error.errno, libc::EACCES | libc::EPERM) => {
+            disk.missing.push("what lies on it");
+        }
+        // Asleep, without a medium, broken: not told.
+        Err(_) => {}
     }
 }
 
