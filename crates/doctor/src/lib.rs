@@ -21,20 +21,37 @@ pub mod pages;
 pub mod registry;
 
 mod amount;
+mod clock_source;
 mod compressible_data;
 mod depth_ignored;
+mod device_errors;
 mod drive_letter;
 #[cfg(test)]
+mod drives;
+#[cfg(test)]
 mod fixture;
+mod governor;
 mod hidden_stalls;
+mod link_degraded;
+mod misaligned;
+mod noisy_neighbour;
+mod not_preconditioned;
+mod numa;
 mod overlapping_writers;
+mod oversubscribed_path;
 mod places;
 mod rate_and_rwmix;
 mod rate_missed;
 mod same_start_offset;
+mod scheduler;
 mod size_per_job;
+mod split_or_merged;
+mod target_in_use;
+mod thermal_throttle;
+mod throttled_by_cgroup;
 mod too_short;
 mod unit_surprise;
+mod volatile_cache;
 
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;

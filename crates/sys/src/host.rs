@@ -31,7 +31,7 @@ pub fn huge_page_size() -> usize {
 }
 
 /// What `/proc/meminfo` says, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
     /// All the kernel can use.
     pub total: u64,

@@ -143,11 +143,10 @@ pub fn effects(node: impl AsFd, csi: u8) -> Result<Box<IdentifyData>, Refused> {
     receive(node, command)
 }
 
-/// Sends an admin command that brings 4096 bytes.
-fn receive(node: impl AsFd, command: PassthruCmd) -> Result<Box<IdentifyData>, Refused> {
-    let mut data = Box::new([0u8; IDENTIFY_BYTES]);
-    let mut command =
-        PassthruCmd { addr: data.as_mut_ptr() as u64, data_len: IDENTIFY_BYTES as u32, ..command };
+/// Sends an admin command that brings `N` bytes.
+fn receive<const N: usize>(node: impl AsFd, command: PassthruCmd) -> Result<Box<[u8; N]>, Refused> {
+    let mut data = Box::new([0u8; N]);
+    let mut command = PassthruCmd { addr: data.as_mut_ptr() as u64, data_len: N as u32, ..command };
     let fd = node.as_fd().as_raw_fd();
     // SAFETY: `command` is the structure of this request, and `addr` is a buffer of `data_len`
     // bytes; both outlive the call.
@@ -161,39 +160,21 @@ fn receive(node: impl AsFd, command: PassthruCmd) -> Result<Box<IdentifyData>, R
     }
 }
 
-/// Opcode of Get Log Page (Base, figure "Opcodes for Admin Commands").
-const GET_LOG_PAGE: u8 = 0x02;
-/// SMART / Health Information (Base 5.16.1.3).
-const SMART_LOG: u32 = 0x02;
-/// The controller as a whole, not one namespace.
-const ALL_NAMESPACES: u32 = 0xffff_ffff;
-
 /// Reads the SMART / Health Information log of the controller behind a node (Get Log Page, Base
-/// 5.16).
+/// 5.16.1.3).
 ///
 /// # Errors
 /// As [`identify`].
-pub fn smart_log(node: impl AsFd) -> Result<[u8; SMART_BYTES], Refused> {
-    let mut log = [0u8; SMART_BYTES];
-    let dwords = (SMART_BYTES / 4 - 1) as u32;
-    let mut command = PassthruCmd {
+pub fn smart_log(node: impl AsFd) -> Result<Box<[u8; SMART_BYTES]>, Refused> {
+    const SMART_LOG: u32 = 0x02;
+    let command = PassthruCmd {
         opcode: GET_LOG_PAGE,
-        nsid: ALL_NAMESPACES,
-        addr: log.as_mut_ptr() as u64,
-        data_len: SMART_BYTES as u32,
-        cdw10: dwords << 16 | SMART_LOG,
+        // The controller as a whole, not one namespace.
+        nsid: 0xffff_ffff,
+        cdw10: SMART_LOG | (SMART_BYTES as u32 / 4 - 1) << 16,
         ..Default::default()
     };
-    let fd = node.as_fd().as_raw_fd();
-    // SAFETY: as in `identify`.
-    let ret = unsafe {
-        libc::ioctl(fd, NVME_IOCTL_ADMIN_CMD as libc::Ioctl, std::ptr::from_mut(&mut command))
-    };
-    match ret {
-        0 => Ok(log),
-        status @ 1.. => Err(Refused::Controller(Status(status as u16))),
-        _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_ADMIN_CMD"))),
-    }
+    receive(node, command)
 }
 
 #[cfg(test)]

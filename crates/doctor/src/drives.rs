@@ -1,0 +1,99 @@
+//! Plans, machines and reports for the tests of findings about devices.
+
+use std::path::PathBuf;
+
+use fiord_plan::{EnginePlan, FileKind, JobPlan, Mix, Plan};
+use fiord_stat::finding::Finding;
+use fiord_stat::report::{JobReport, Report};
+use fiord_sys::survey::fixture::Machine as Tree;
+use fiord_sys::survey::{Depth, Disk, Survey};
+
+use crate::machine::Devices;
+use crate::{After, Before, Check, Findings, Machine};
+
+/// A job of random reads, direct, by a queueing engine, and the machine it runs on.
+pub(crate) struct Case {
+    pub plan: Plan,
+    pub machine: Machine,
+    pub after: Machine,
+    pub report: Report,
+}
+
+impl Case {
+    /// With other loads.
+    pub fn job(&mut self) -> &mut JobPlan {
+        &mut self.plan.jobs[0]
+    }
+
+    /// Changes a disk, before and after the run.
+    pub fn disks(&mut self, change: impl Fn(&mut Disk)) {
+        self.machine.devices.disks.iter_mut().for_each(&change);
+        self.after.devices.disks.iter_mut().for_each(&change);
+    }
+
+    /// The job writes.
+    pub fn writing(mut self) -> Case {
+        self.job().load.mix = Mix::Write;
+        self.job().target.open.read_only = false;
+        self
+    }
+}
+
+/// A case with all disks of a machine made of files as targets.
+pub(crate) fn with_disks(tree: &Tree) -> Case {
+    let disks = Survey::new(tree.root(), Depth::Files).disks();
+    let mut job = JobPlan::plain(EnginePlan::IoUring(fiord_plan::IoUringPlan::default()), 1 << 30);
+    job.load.random = true;
+    job.target.open.direct = true;
+    let plain = job.target.files[0].clone();
+    let file = |disk: &Disk| fiord_plan::FilePlan {
+        path: disk.node(),
+        kind: FileKind::Block,
+        ..plain.clone()
+    };
+    job.target.files = disks.iter().map(file).collect();
+    let under: Vec<(PathBuf, Vec<String>)> =
+        disks.iter().map(|disk| (disk.node(), vec![disk.name.clone()])).collect();
+    let machine =
+        Machine { devices: Devices { disks, under, signatures: Vec::new() }, ..Machine::default() };
+    let report = Report {
+        jobs: vec![JobReport { members: 1, ..JobReport::default() }],
+        ..Report::default()
+    };
+    Case {
+        plan: Plan { jobs: vec![job], global_options: Vec::new() },
+        after: machine.clone(),
+        machine,
+        report,
+    }
+}
+
+/// A machine with one NVMe drive, at its best.
+pub(crate) fn one_drive() -> Case {
+    let tree = Tree::new();
+    let port = tree.port(None, "0000:00:01.0", ("16.0", 4), ("16.0", 4));
+    tree.nvme(Some(&port), "0000:01:00.0", 0, ("16.0", 4), ("16.0", 4));
+    with_disks(&tree)
+}
+
+/// What a check tells before the run.
+pub(crate) fn told_before(check: &Check, case: &Case) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    let known = Before { plan: &case.plan, machine: &case.machine };
+    check.before.expect("a check before the run")(&known, &mut findings);
+    findings.findings().cloned().collect()
+}
+
+/// Everything it says after the run, gaps too.
+pub(crate) fn after(check: &Check, case: &Case) -> Findings {
+    let mut findings = Findings::default();
+    let known =
+        After { plan: &case.plan, before: &case.machine, after: &case.after, report: &case.report };
+    check.after.expect("a check after the run")(&known, &mut findings);
+    findings
+}
+
+/// What a check tells after the run.
+pub(crate) fn told_after(check: &Check, case: &Case) -> Vec<Finding> {
+    after(check, case).findings().cloned().collect()
+}

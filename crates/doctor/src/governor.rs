@@ -1,0 +1,110 @@
+//! `governor`: CPUs that may run below their full speed, or sleep deeply, between I/Os.
+
+use fiord_plan::JobPlan;
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::Disk;
+
+use crate::{Before, Check, Findings};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "governor",
+    severity: Severity::Note,
+    title: "CPUs that do not run at full speed",
+    about: "With a governor other than `performance` the CPU's frequency follows its load. A job \
+            that waits for a fast device leaves the CPU idle most of the time, so it is slowed down, \
+            and each I/O takes longer than it has to. The same goes for deep idle states, from which \
+            it takes longer to wake than a fast device takes for an I/O.",
+    seen: "`cpufreq/scaling_governor` of the CPUs that a job may use, and the slowest idle state \
+           that is enabled, if a job with at most 4 I/Os in flight works on a device without moving \
+           parts and waking takes 100 µs or more. Silent with `performance`, and where the kernel \
+           sets no frequencies, as in virtual machines.",
+    effect: "Largest at depth 1 on fast devices. Not measured here: the machine at hand leaves \
+             frequencies to its host.",
+    mend: "`cpupower frequency-set -g performance`; for idle states `cpupower idle-set -D 10`.",
+    lint: None,
+    before: Some(before),
+    after: None,
+};
+
+/// Waking that takes as long as an I/O of a fast flash drive, µs.
+const SLOW_WAKE: u64 = 100;
+/// Depth up to which a CPU has nothing to do between I/Os.
+const SHALLOW: u32 = 4;
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    let around = &known.machine.surroundings;
+    let fast = |disk: &&Disk| disk.bus.is_hardware() && disk.queue.rotational == Some(false);
+    let on_fast = |job: &JobPlan| known.machine.devices.of(job).iter().any(fast);
+    let jobs: Vec<&JobPlan> = known.sections().filter(|job| on_fast(job)).collect();
+    if jobs.is_empty() {
+        return;
+    }
+    if let Some(governors) = &around.governors {
+        let slow = governors.variable().intersection(&around.allowed);
+        if !slow.is_empty() {
+            let names: Vec<&str> = governors
+                .by_name
+                .iter()
+                .filter(|(name, _)| *name != "performance")
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let range = match governors.range_khz {
+                Some((low, high)) => {
+                    format!(", {:.1} to {:.1} GHz", low as f64 / 1e6, high as f64 / 1e6)
+                }
+                None => String::new(),
+            };
+            findings.tell(
+                CHECK
+                    .of_run(format!("CPUs {slow} may run below their full speed"))
+                    .evidence(format!("their governor is {}{range}", names.join(", ")))
+                    .mend("cpupower frequency-set -g performance"),
+            );
+        }
+    }
+    let shallow = jobs.iter().any(|job| job.depth.depth <= SHALLOW);
+    if let Some(sleep) = around.sleep.as_ref().filter(|s| shallow && s.wake_us >= SLOW_WAKE) {
+        findings.tell(
+            CHECK
+                .of_run("CPUs fall into an idle state that takes long to wake from")
+                .evidence(format!("waking from {} takes {} µs", sleep.state, sleep.wake_us))
+                .mend("cpupower idle-set -D 10"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_sys::conditions::{Governors, Sleep};
+    use fiord_sys::cpu::CpuSet;
+
+    use super::*;
+    use crate::drives::{one_drive, told_before};
+
+    #[test]
+    fn slow_cpus_that_the_run_may_use() {
+        let mut case = one_drive();
+        assert!(told_before(&CHECK, &case).is_empty());
+        let mut governors = Governors::default();
+        governors.by_name.insert("powersave".into(), CpuSet::from_mask(0b110));
+        governors.by_name.insert("performance".into(), CpuSet::from_mask(0b001));
+        governors.range_khz = Some((800_000, 3_600_000));
+        case.machine.surroundings.governors = Some(governors);
+        case.machine.surroundings.allowed = CpuSet::from_mask(0b011);
+        let found = told_before(&CHECK, &case);
+        assert_eq!(found[0].what, "CPUs 1 may run below their full speed");
+        assert!(found[0].evidence.contains("powersave, 0.8 to 3.6 GHz"), "{found:?}");
+        case.machine.surroundings.allowed = CpuSet::from_mask(0b001);
+        assert!(told_before(&CHECK, &case).is_empty());
+    }
+
+    #[test]
+    fn deep_sleep_matters_at_low_depth() {
+        let mut case = one_drive();
+        case.machine.surroundings.sleep = Some(Sleep { state: "C6".into(), wake_us: 133 });
+        assert!(told_before(&CHECK, &case)[0].evidence.contains("C6 takes 133"));
+        case.job().depth.depth = 32;
+        assert!(told_before(&CHECK, &case).is_empty());
+    }
+}

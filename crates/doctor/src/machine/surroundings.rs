@@ -1,0 +1,48 @@
+//! What is known of the machine around the devices: CPUs, clock, limits, pressure.
+
+use fiord_plan::{FileKind, Plan};
+use fiord_sys::conditions::{self, Governors, Moment, Sleep, power};
+use fiord_sys::cpu::{self, CpuSet};
+use fiord_sys::root::Root;
+use fiord_sys::{clock, numa};
+
+/// The surroundings at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// When it was read, ns of the monotonic clock.
+    pub at: u64,
+    /// Counters.
+    pub moment: Moment,
+    /// Frequency governors; `None` where the kernel does not set frequencies.
+    pub governors: Option<Governors>,
+    /// The deepest idle state in use.
+    pub sleep: Option<Sleep>,
+    /// The kernel's clock, and those it could use.
+    pub clock: Option<(String, Vec<String>)>,
+    /// CPUs of each NUMA node; one node or none on machines without.
+    pub nodes: Vec<(u64, CpuSet)>,
+    /// CPUs that this process may use.
+    pub allowed: CpuSet,
+}
+
+impl Surroundings {
+    /// Now. A plan that touches no file or device needs to know nothing.
+    pub(super) fn survey(plan: &Plan) -> Surroundings {
+        let mut files = plan.jobs.iter().flat_map(|job| &job.target.files);
+        if files.all(|file| file.kind == FileKind::Virtual) {
+            return Surroundings::default();
+        }
+        let root = Root::machine();
+        let nodes = numa::nodes();
+        let cpus = |node: usize| Some((node as u64, numa::cpus_of(node).ok()?));
+        Surroundings {
+            at: clock::monotonic(),
+            moment: Moment::now(&root),
+            governors: Governors::read(&root),
+            sleep: power::deepest_sleep(&root),
+            clock: conditions::clock_source(&root),
+            nodes: nodes.iter().filter_map(cpus).collect(),
+            allowed: cpu::allowed().unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `misaligned`: I/Os straddle the device's physical blocks.
+
+use fiord_plan::{Dir, JobPlan};
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::Disk;
+
+use crate::{Before, Check, Findings, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "misaligned",
+    severity: Severity::Suspect,
+    title: "I/Os that straddle the device's blocks",
+    about: "The device takes I/O in logical blocks, often 512 bytes, and works in physical ones, \
+            often 4096. A write that does not cover whole physical blocks makes it read, change and \
+            write them back; a read touches one block more than it has to.",
+    seen: "For jobs with `direct=1` the smallest block size, the alignment of offsets and the first \
+           byte of the region, and the start of the partition, are compared with \
+           `queue/physical_block_size`. Writes are suspect, reads a note. Silent when everything is \
+           whole physical blocks, and where logical and physical blocks are alike.",
+    effect: "On disks with 512-byte emulation a write takes a turn of the platter more. Not measured \
+             here.",
+    mend: "`bs`, `blockalign` and `offset` in multiples of the physical block; a partition that \
+           starts at a multiple of 1 MiB.",
+    lint: None,
+    before: Some(before),
+    after: None,
+};
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    for job in known.sections().filter(|job| job.target.open.direct) {
+        for disk in known.machine.devices.of(job).iter().filter(|disk| disk.members.is_empty()) {
+            findings_of(job, disk).into_iter().for_each(|told| findings.tell(told));
+        }
+    }
+}
+
+fn findings_of(job: &JobPlan, disk: &Disk) -> Vec<Told> {
+    let physical = disk.queue.physical;
+    if physical <= disk.queue.logical || physical == 0 {
+        return Vec::new();
+    }
+    let name = &job.identity.name;
+    let severity = if job.load.mix.has(Dir::Write) { Severity::Suspect } else { Severity::Note };
+    let mut told = Vec::new();
+    if let Some((what, value, option)) = odd(job, physical) {
+        let finding = CHECK
+            .of_job(job, format!("I/Os of job {name} are no whole blocks of {}", disk.name))
+            .evidence(format!("{what} is {value}, the physical block {physical} bytes"))
+            .mend(format!("{option} in multiples of {physical}"))
+            .option(option);
+        told.push(finding.only(severity));
+    }
+    let paths = job.target.files.iter().filter_map(|file| file.path.file_name()?.to_str());
+    for part in paths.filter_map(|path| disk.partitions.iter().find(|part| part.name == path)) {
+        if !part.start.is_multiple_of(physical) {
+            let finding = CHECK
+                .of_job(job, format!("the partition {} is not aligned", part.name))
+                .evidence(format!(
+                    "it starts at byte {}, {} beyond a physical block of {physical}",
+                    part.start,
+                    part.start % physical
+                ))
+                .mend("a partition that starts at a multiple of 1 MiB");
+            told.push(finding.only(severity));
+        }
+    }
+    told
+}
+
+/// What of the job is not whole physical blocks: in words, its value, and its option.
+fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static str)> {
+    for dir in Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir) && *dir != Dir::Trim) {
+        let block = u64::from(job.load.blocks[dir as usize].min());
+        if !block.is_multiple_of(physical) || job.load.unaligned {
+            return Some(("the smallest block", block, "bs"));
+        }
+        let align = job.load.align[dir as usize];
+        if job.load.random && !align.is_multiple_of(physical) {
+            return Some(("the alignment of offsets", align, "blockalign"));
+        }
+    }
+    let offset =
+        job.target.files.iter().map(|file| file.offset).find(|o| !o.is_multiple_of(physical))?;
+    Some(("the first byte", offset, "offset"))
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::BlockSize;
+
+    use super::*;
+    use crate::drives::{one_drive, told_before};
+
+    #[test]
+    fn small_blocks_on_large_ones() {
+        let mut case = one_drive().writing();
+        case.job().load.blocks = [const { BlockSize::Fixed(512) }; 3];
+        assert!(told_before(&CHECK, &case).is_empty(), "the device has blocks of 512");
+        case.disks(|disk| disk.queue.physical = 4096);
+        let found = told_before(&CHECK, &case);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
+        assert_eq!(found[0].evidence, "the smallest block is 512, the physical block 4096 bytes");
+        case.job().load.blocks = [const { BlockSize::Fixed(8192) }; 3];
+        case.job().load.align = [8192; 3];
+        assert!(told_before(&CHECK, &case).is_empty());
+        case.job().target.files[0].offset = 1536;
+        assert!(told_before(&CHECK, &case)[0].evidence.starts_with("the first byte is 1536"));
+    }
+}

@@ -1,0 +1,157 @@
+//! `noisy-neighbour`: somebody else used the device, the memory or the CPUs during the run.
+
+use fiord_plan::{FileKind, JobPlan};
+use fiord_stat::device::DeviceView;
+use fiord_stat::finding::Severity;
+
+use crate::{After, Check, Findings};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "noisy-neighbour",
+    severity: Severity::Suspect,
+    title: "others who use the device or the machine",
+    about: "While the run went on, something else read or wrote the device, took the CPUs away, or \
+            had the kernel look for memory. Part of the time that was measured belongs to it.",
+    seen: "What a device moved, from its counters over the measured time, less what the jobs \
+           issued: more than 5 % and 1 MiB beyond it, for jobs that work on the device itself with \
+           `direct=1`. Time stolen by a hypervisor: more than 10 % of all CPU time. Memory \
+           pressure: all tasks waited for memory more than 10 % of the time. Silent below that.",
+    effect: "As large as the neighbour. On a loop device a second program that read it in blocks of \
+             256 KiB moved 249 MB beside the 5 MB of a random reader at depth 1.",
+    mend: "An idle device and an idle machine: `fuser -v DEVICE` and `iotop` say who it is; on a \
+           rented machine, one that is not shared.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+/// Foreign bytes that are worth telling: this share of ours, and at least so many.
+const SHARE: f64 = 0.05;
+const LEAST: u64 = 1 << 20;
+/// Share of CPU time that was stolen.
+const STOLEN: f64 = 0.10;
+/// Share of the time in which everything waited for memory.
+const STALLED: f64 = 0.10;
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for device in &known.report.extras.devices {
+        let on_it = |job: &&JobPlan| {
+            known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
+        };
+        let plain = |job: &JobPlan| {
+            job.target.open.direct && job.target.files.iter().all(|f| f.kind == FileKind::Block)
+        };
+        if known.plan.jobs.iter().filter(on_it).all(plain) {
+            foreign(device, findings);
+        }
+    }
+    let (then, now) = (&known.before.surroundings, &known.after.surroundings);
+    if let (Some(a), Some(b)) = (then.moment.stolen, now.moment.stolen) {
+        let share = b.share_since(a);
+        // Of less than a second nothing can be said: time is counted in ticks of 10 ms.
+        if share > STOLEN && b.total.saturating_sub(a.total) >= 100 {
+            findings.tell(
+                CHECK
+                    .of_run("the hypervisor gave CPU time to others during the run")
+                    .evidence(format!("{:.1} % of all CPU time was stolen", share * 100.0))
+                    .mend("a machine that is not shared"),
+            );
+        }
+    }
+    let elapsed = now.at.saturating_sub(then.at) / 1000;
+    if let (Some(a), Some(b)) = (then.moment.pressure.memory, now.moment.pressure.memory) {
+        let full = b.since(a).full_us;
+        if elapsed > 0 && full as f64 > STALLED * elapsed as f64 {
+            findings.tell(
+                CHECK
+                    .of_run("the machine ran short of memory during the run")
+                    .evidence(format!(
+                        "everything waited for memory for {} of {} ms",
+                        full / 1000,
+                        elapsed / 1000
+                    ))
+                    .mend("fewer programs beside the run, or smaller buffers"),
+            );
+        }
+    }
+}
+
+fn foreign(device: &DeviceView, findings: &mut Findings) {
+    let Some(issued) = device.issued else { return };
+    let ways = ["reads", "writes"].iter().zip(&device.dirs).enumerate();
+    let mut parts = Vec::new();
+    let mut total = 0;
+    for (n, (way, dir)) in ways {
+        let others = dir.bytes.saturating_sub(issued.bytes[n]);
+        total += others;
+        if others > 0 {
+            parts.push(format!("{way} of {:.1} MB", others as f64 / 1e6));
+        }
+    }
+    let ours: u64 = issued.bytes.iter().sum();
+    if total < LEAST || (total as f64) < SHARE * ours as f64 {
+        return;
+    }
+    findings.tell(
+        CHECK
+            .of_run(format!("somebody else used {} during the run", device.name))
+            .evidence(format!(
+                "its counters show {} beyond the {:.1} MB that the jobs moved",
+                parts.join(" and "),
+                ours as f64 / 1e6
+            ))
+            .mend(format!("an idle device: `fuser -v /dev/{}` says who has it open", device.name)),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::device::{DeviceDir, Issued};
+    use fiord_sys::conditions::pressure::{Stall, Stolen};
+
+    use super::*;
+    use crate::drives::{one_drive, told_after};
+
+    #[test]
+    fn foreign_bytes() {
+        let mut case = one_drive();
+        let view = |bytes| DeviceView {
+            name: "nvme0n1".into(),
+            dirs: [
+                DeviceDir { bytes, ..DeviceDir::default() },
+                DeviceDir::default(),
+                DeviceDir::default(),
+            ],
+            issued: Some(Issued { bytes: [100 << 20, 0, 0], ..Issued::default() }),
+            ..DeviceView::default()
+        };
+        case.report.extras.devices = vec![view(101 << 20)];
+        assert!(told_after(&CHECK, &case).is_empty(), "under 5 %");
+        case.report.extras.devices = vec![view(150 << 20)];
+        let found = told_after(&CHECK, &case);
+        assert!(found[0].evidence.contains("reads of 52.4 MB beyond the 104.9 MB"), "{found:?}");
+        case.job().target.open.direct = false;
+        assert!(told_after(&CHECK, &case).is_empty(), "the page cache reads ahead");
+    }
+
+    #[test]
+    fn stolen_time_and_memory() {
+        let mut case = one_drive();
+        let then = &mut case.machine.surroundings;
+        then.moment.stolen = Some(Stolen { stolen: 0, total: 0 });
+        then.moment.pressure.memory = Some(Stall::default());
+        let now = &mut case.after.surroundings;
+        now.at = 1_000_000_000;
+        now.moment.stolen = Some(Stolen { stolen: 9, total: 100 });
+        now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 50_000 });
+        assert!(told_after(&CHECK, &case).is_empty());
+        let now = &mut case.after.surroundings;
+        now.moment.stolen = Some(Stolen { stolen: 25, total: 100 });
+        now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 500_000 });
+        let found = told_after(&CHECK, &case);
+        assert!(
+            found[0].evidence.starts_with("25.0 %") && found[1].evidence.contains("500 of 1000")
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! `oversubscribed-path`: the targets together could move more than a link above them carries.
+
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::{SharedLink, sharing};
+
+use crate::{After, Before, Check, Findings, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "oversubscribed-path",
+    severity: Severity::Suspect,
+    title: "targets that share too narrow a path",
+    about: "Several targets hang on one bridge, switch or adapter whose own link carries less than \
+            they could move together. With large blocks the sum is that of the link, and adding a \
+            drive only divides it anew.",
+    seen: "For every PCIe link above the targets the bandwidth of the targets' own links (of SAS and \
+           SATA disks their cables) is added up and divided by the link's. Above 1 it is a note \
+           before the run; when the run moved more than 70 % of what the link carries it is \
+           suspect. Namespaces of one controller count once. Silent for targets that fit their path.",
+    effect: "In proportion: twelve drives of four lanes behind a switch of sixteen could move three \
+             times what the switch's link carries (computed from the lanes, not measured).",
+    mend: "Spread the targets over root ports, or compare the sum with what the link carries instead \
+           of with the drives'; `fiord devices --tree` shows who shares what.",
+    lint: None,
+    before: Some(before),
+    after: Some(after),
+};
+
+/// Share of a link's bandwidth from which on it is the limit: headers of packets take the rest.
+const FULL: f64 = 0.7;
+
+fn narrow(disks: &[fiord_sys::survey::Disk]) -> Vec<SharedLink> {
+    // Rounding of the coding must not tell.
+    sharing::links(disks).into_iter().filter(|link| link.ratio() > 1.01).collect()
+}
+
+fn told(link: &SharedLink) -> Told {
+    let count = link.disks.len();
+    let what = match link.disks.as_slice() {
+        [one] => format!("{one} could move more than the link to {} carries", link.address),
+        _ => format!("{count} targets share the link to {}", link.address),
+    };
+    CHECK
+        .of_run(what)
+        .evidence(format!(
+            "they could move {} MB/s and it carries {} MB/s: {:.1} to 1",
+            link.demand / 1_000_000,
+            link.bytes / 1_000_000,
+            link.ratio()
+        ))
+        .mend(format!(
+            "targets on other root ports, or a comparison with the link's {} MB/s",
+            link.bytes / 1_000_000
+        ))
+}
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    let links = narrow(&known.machine.devices.disks);
+    links.iter().for_each(|link| findings.tell(told(link).only(Severity::Note)));
+}
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for link in narrow(&known.before.devices.disks) {
+        let on_it = known.report.extras.devices.iter().filter(|d| link.disks.contains(&d.name));
+        // Either direction has the link for itself.
+        let mut rates = [0.0f64; 2];
+        for device in on_it.filter(|device| device.seconds > 0.0) {
+            for (rate, dir) in rates.iter_mut().zip(&device.dirs) {
+                *rate += dir.bytes as f64 / device.seconds;
+            }
+        }
+        let busiest = rates[0].max(rates[1]);
+        if busiest > FULL * link.bytes as f64 {
+            let told = told(&link);
+            let evidence =
+                format!("{}; the run moved {:.0} MB/s", told.finding.evidence, busiest / 1e6);
+            findings.tell(told.evidence(evidence));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::device::{DeviceDir, DeviceView};
+    use fiord_sys::survey::fixture::Machine as Tree;
+
+    use super::*;
+    use crate::drives::{Case, told_after, told_before, with_disks};
+
+    fn twelve(lanes: u32) -> Case {
+        let tree = Tree::new();
+        let root = tree.port(None, "0000:00:01.0", ("16.0", lanes), ("16.0", lanes));
+        let up = tree.port(Some(&root), "0000:01:00.0", ("16.0", lanes), ("16.0", lanes));
+        for n in 0..12u32 {
+            let down =
+                tree.port(Some(&up), &format!("0000:02:{n:02x}.0"), ("16.0", 4), ("16.0", 4));
+            let address = format!("0000:{:02x}:00.0", n + 3);
+            tree.nvme(Some(&down), &address, n, ("16.0", 4), ("16.0", 4));
+        }
+        with_disks(&tree)
+    }
+
+    #[test]
+    fn twelve_drives_behind_sixteen_lanes() {
+        let mut case = twelve(16);
+        let found = told_before(&CHECK, &case);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].severity, Severity::Note);
+        assert!(found[0].evidence.ends_with("3.0 to 1"), "{found:?}");
+        assert!(told_after(&CHECK, &case).is_empty(), "nothing was moved");
+        let dir = DeviceDir { bytes: 2_500_000_000, ..DeviceDir::default() };
+        case.report.extras.devices = (0..12)
+            .map(|n| DeviceView {
+                name: format!("nvme{n}n1"),
+                seconds: 1.0,
+                dirs: [dir, DeviceDir::default(), DeviceDir::default()],
+                ..DeviceView::default()
+            })
+            .collect();
+        let found = told_after(&CHECK, &case);
+        assert_eq!(found[0].severity, Severity::Suspect);
+        assert!(found[0].evidence.ends_with("the run moved 30000 MB/s"), "{found:?}");
+    }
+
+    #[test]
+    fn silent_with_lanes_for_all() {
+        assert!(told_before(&CHECK, &twelve(48)).is_empty());
+    }
+}

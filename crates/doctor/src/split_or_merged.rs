@@ -1,0 +1,164 @@
+//! `split-or-merged`: I/Os reached the device in other sizes than they were issued in.
+
+use fiord_plan::JobPlan;
+use fiord_stat::device::{DeviceView, Issued};
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::Disk;
+
+use crate::{After, Check, Findings, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "split-or-merged",
+    severity: Severity::Suspect,
+    title: "I/Os that reach the device in other sizes",
+    about: "The kernel cuts an I/O that is larger than the device's queue takes, that crosses a \
+            stripe or a zone, or whose memory is in too many pieces; and it merges neighbours that \
+            wait. The number then belongs to another block size, and to another depth, than the job \
+            says.",
+    seen: "The device's own counters over the measured time against what the jobs issued, where all \
+           jobs on it use `direct=1`: the device completed over 5 % more I/Os than were issued \
+           (suspect), or over 5 % of them were merged (a note). Silent for buffered I/O, which is \
+           always in the page cache's sizes, and for jobs that work on several devices.",
+    effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 of \
+             64 KiB, and a depth of 4 one of 19.",
+    mend: "`bs` up to `max_sectors_kb`; or `echo N > /sys/block/NAME/queue/max_sectors_kb`, up to \
+           `max_hw_sectors_kb`. Against merges `rw=randwrite`, or `echo 2 > \
+           /sys/block/NAME/queue/nomerges`.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+/// Share of the I/Os that is told.
+const SHARE: f64 = 0.05;
+/// Fewer I/Os than these show nothing.
+const LEAST: u64 = 20;
+const NAMES: [&str; 2] = ["reads", "writes"];
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for device in &known.report.extras.devices {
+        let Some(issued) = device.issued else { continue };
+        let on_it = |job: &&JobPlan| {
+            known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
+        };
+        if !known.plan.jobs.iter().filter(on_it).all(|job| job.target.open.direct) {
+            continue;
+        }
+        let disk = known.before.devices.named(&device.name);
+        for (dir, name) in NAMES.iter().enumerate() {
+            let told = split(device, &issued, dir, name, disk);
+            let told = told.or_else(|| merged(device, &issued, dir, name));
+            told.into_iter().for_each(|told| findings.tell(told));
+        }
+    }
+}
+
+fn split(
+    device: &DeviceView,
+    issued: &Issued,
+    dir: usize,
+    name: &str,
+    disk: Option<&Disk>,
+) -> Option<Told> {
+    let seen = &device.dirs[dir];
+    let ios = issued.ios[dir];
+    let more = device.splits(dir)?;
+    // What others moved is not ours that was cut: mean sizes must have shrunk too.
+    let shrunk = seen.size() < issued.size(dir) * (1.0 - SHARE);
+    if ios < LEAST || !shrunk || (more as f64) < SHARE * ios as f64 {
+        return None;
+    }
+    let limit = disk.and_then(|disk| disk.queue.max_io);
+    let below = limit.filter(|(set, _)| (*set as f64) < issued.size(dir));
+    let mend = match below {
+        Some((set, hardware)) if hardware > set => format!(
+            "bs of {} KiB at most, or echo {} > /sys/block/{}/queue/max_sectors_kb",
+            set / 1024,
+            hardware.min(issued.size(dir) as u64) / 1024,
+            device.name
+        ),
+        Some((set, _)) => format!("bs of {} KiB at most", set / 1024),
+        None => "blocks that cross no stripe, zone or extent, and memory in few pieces \
+                 (iomem=mmaphuge)"
+            .into(),
+    };
+    let told = CHECK
+        .of_run(format!("{name} reach {} in pieces", device.name))
+        .evidence(format!(
+            "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived{}",
+            issued.size(dir) / 1024.0,
+            seen.ios,
+            seen.size() / 1024.0,
+            match below {
+                Some((set, _)) => format!("; max_sectors_kb is {}", set / 1024),
+                None => String::new(),
+            }
+        ))
+        .mend(mend)
+        .option("bs");
+    Some(told)
+}
+
+fn merged(device: &DeviceView, issued: &Issued, dir: usize, name: &str) -> Option<Told> {
+    let seen = &device.dirs[dir];
+    let ios = issued.ios[dir];
+    if ios < LEAST || (seen.merges as f64) < SHARE * ios as f64 {
+        return None;
+    }
+    let told = CHECK
+        .of_run(format!("{name} reach {} merged", device.name))
+        .evidence(format!(
+            "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived, {} were merged into others",
+            issued.size(dir) / 1024.0,
+            seen.ios,
+            seen.size() / 1024.0,
+            seen.merges
+        ))
+        .mend(format!("random offsets, or echo 2 > /sys/block/{}/queue/nomerges", device.name))
+        .only(Severity::Note);
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::device::DeviceDir;
+
+    use super::*;
+    use crate::drives::{Case, one_drive, told_after};
+
+    fn wrote(ios: u64, merges: u64) -> Case {
+        let mut case = one_drive().writing();
+        let dir = DeviceDir { ios, merges, bytes: 100 << 20, mean_ms: 1.0 };
+        let issued = Issued { ios: [0, 100, 0], bytes: [0, 100 << 20, 0], depth: None };
+        case.report.extras.devices = vec![DeviceView {
+            name: "nvme0n1".into(),
+            dirs: [DeviceDir::default(), dir, DeviceDir::default()],
+            issued: Some(issued),
+            ..DeviceView::default()
+        }];
+        case
+    }
+
+    #[test]
+    fn pieces() {
+        assert!(told_after(&CHECK, &wrote(100, 0)).is_empty());
+        let mut case = wrote(295, 0);
+        let found = told_after(&CHECK, &case);
+        let evidence = "100 of 1024.0 KiB were issued, 295 of 347.1 KiB arrived";
+        assert!(found[0].evidence.starts_with(evidence), "{found:?}");
+        assert!(found[0].evidence.ends_with("max_sectors_kb is 128"), "{found:?}");
+        case.disks(|disk| disk.queue.max_io = Some((128 << 10, 4 << 20)));
+        let mend = "or echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
+        assert!(told_after(&CHECK, &case)[0].mend.ends_with(mend));
+        case.job().target.open.direct = false;
+        assert!(told_after(&CHECK, &case).is_empty(), "the page cache has sizes of its own");
+    }
+
+    #[test]
+    fn merges_are_a_note() {
+        let found = told_after(&CHECK, &wrote(25, 75));
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
+        assert!(found[0].evidence.ends_with("75 were merged into others"), "{found:?}");
+    }
+}

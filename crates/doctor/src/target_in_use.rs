@@ -1,0 +1,117 @@
+//! `target-in-use`: a job writes to a device that holds somebody's data.
+
+use fiord_plan::{Dir, FileKind, FilePlan, JobPlan};
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::Disk;
+
+use crate::machine::Devices;
+use crate::{Before, Check, Findings, Gap};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "target-in-use",
+    severity: Severity::Suspect,
+    title: "a target that somebody else uses",
+    about: "The job writes to a block device that has partitions, that something is built on or \
+            mounted from, or that carries the mark of a file system, a volume manager or a RAID. \
+            That data is gone after the run, and a user of the device shares its time during it.",
+    seen: "For block devices that a job writes to: mounts and swap of the device, its partitions \
+           and what is built on them; holders (device mapper, md); partitions; marks at its start \
+           as udev knows them, or as the first 136 KiB have them. Silent when there are none, and \
+           for jobs that only read.",
+    effect: "The data on it.",
+    mend: "Another device; or `wipefs -a DEVICE` when nothing on it is needed; or \
+           `ignore_findings=target-in-use`.",
+    lint: None,
+    before: Some(before),
+    after: None,
+};
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    let devices = &known.machine.devices;
+    for job in known.sections().filter(|job| writes(job)) {
+        for file in job.target.files.iter().filter(|file| file.kind == FileKind::Block) {
+            for disk in devices.under(&file.path).take(1) {
+                look(job, file, disk, devices, findings);
+            }
+        }
+    }
+}
+
+/// Whether a job changes what is on its target.
+pub(crate) fn writes(job: &JobPlan) -> bool {
+    job.load.mix.has(Dir::Write) || job.load.mix.has(Dir::Trim)
+}
+
+fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings: &mut Findings) {
+    let own = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let partition = disk.partitions.iter().find(|part| part.name == own);
+    let mut parts: Vec<String> = Vec::new();
+    // Of a partition the rest of the disk is not touched.
+    if partition.is_none() {
+        parts.extend(disk.uses.iter().map(ToString::to_string));
+        if !disk.holders.is_empty() {
+            parts.push(format!("{} is built on it", disk.holders.join(", ")));
+        }
+        match disk.partitions.len() {
+            0 => {}
+            1 => parts.push(format!("it has the partition {}", disk.partitions[0].name)),
+            n => parts.push(format!("it has {n} partitions")),
+        }
+    }
+    let signatures = devices.signatures.iter().find(|(path, _)| *path == file.path);
+    match signatures.map(|(_, signatures)| signatures) {
+        Some(Ok(found)) => parts.extend(found.iter().map(|name| format!("it carries {name}"))),
+        Some(Err(Gap(why))) => findings.gap(&CHECK, &Gap(format!("marks on {own}: {why}"))),
+        None => {}
+    }
+    if parts.is_empty() {
+        return;
+    }
+    let name = &job.identity.name;
+    findings.tell(
+        CHECK
+            .of_job(job, format!("job {name} writes to {}, which is in use", file.path.display()))
+            .evidence(parts.join(", "))
+            .mend(format!(
+                "another device, or wipefs -a {} if nothing on it is needed",
+                file.path.display()
+            ))
+            .option("filename"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_sys::survey::fixture::Machine as Tree;
+
+    use super::*;
+    use crate::drives::{one_drive, told_before, with_disks};
+
+    #[test]
+    fn everything_on_it_is_named() {
+        let tree = Tree::new();
+        let disk = tree.disk("/sys/devices/virtual/block/sda", (8, 0), 1 << 40);
+        tree.partition(&disk, 1, (8, 1), (1 << 20, 1 << 30));
+        tree.write("/proc/self/mountinfo", "27 1 8:1 / /srv rw - ext4 /dev/sda1 rw");
+        let mut case = with_disks(&tree).writing();
+        let path = case.job().target.files[0].path.clone();
+        let found = vec!["GPT partition table".to_owned()];
+        case.machine.devices.signatures = vec![(path, Ok(found))];
+        let found = told_before(&CHECK, &case);
+        assert_eq!(
+            found[0].evidence,
+            "sda1 is mounted on /srv, it has the partition sda1, it carries GPT partition table"
+        );
+        case.job().load.mix = fiord_plan::Mix::Read;
+        assert!(told_before(&CHECK, &case).is_empty(), "it only reads");
+    }
+
+    #[test]
+    fn silent_on_an_empty_device() {
+        let mut case = one_drive().writing();
+        let path = case.job().target.files[0].path.clone();
+        case.machine.devices.signatures = vec![(path, Ok(Vec::new()))];
+        assert!(told_before(&CHECK, &case).is_empty());
+    }
+}

@@ -1,0 +1,103 @@
+//! `thermal-throttle`: a drive or the CPUs slowed down for heat during the run.
+
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::{Bus, Disk};
+
+use crate::{After, Check, Findings, Gap};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "thermal-throttle",
+    severity: Severity::Suspect,
+    title: "a device or CPU that grew hot",
+    about: "A drive that gets too hot slows itself down, and so do CPUs. The number is then one of \
+            the cooling: on a cooler day, or after a pause, it is another.",
+    seen: "Counters that are read before and after the run: the transitions to thermal management \
+           states, the seconds in them and the minutes above the warning temperature in the SMART \
+           log of NVMe drives, and the throttle counts of cores and packages. Silent when none of \
+           them grew. The SMART log needs root.",
+    effect: "Not measured here: no drive was at hand that can be made hot.",
+    mend: "Air over the drive and a pause between runs; the temperature is in `fiord devices`.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for then in &known.before.devices.disks {
+        if let Some(now) = known.after.devices.named(&then.name) {
+            drive(then, now, findings);
+        }
+    }
+    let throttles = |machine: &crate::Machine| machine.surroundings.moment.cpu_throttles;
+    if let (Some(then), Some(now)) = (throttles(known.before), throttles(known.after))
+        && now > then
+    {
+        let told = CHECK.of_run("CPUs were slowed down for heat during the run");
+        findings.tell(
+            told.evidence(format!("throttle counts of cores and packages grew by {}", now - then))
+                .mend("better cooling of the CPUs, or a lower frequency limit that they can hold"),
+        );
+    }
+}
+
+fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
+    let (Some(a), Some(b)) = (then.health.smart, now.health.smart) else {
+        if then.bus == Bus::Nvme && !then.missing.is_empty() {
+            findings.gap(&CHECK, &Gap("SMART log of NVMe drives: needs root".into()));
+        }
+        return;
+    };
+    let grown = |now: u32, then: u32| now.saturating_sub(then);
+    let times: u32 = (0..2).map(|n| grown(b.throttled[n], a.throttled[n])).sum();
+    let seconds: u32 = (0..2).map(|n| grown(b.throttled_seconds[n], a.throttled_seconds[n])).sum();
+    let minutes = grown(b.warning_minutes, a.warning_minutes);
+    if times + seconds + minutes == 0 {
+        return;
+    }
+    let at = match now.health.temperature {
+        Some(celsius) => format!(", now at {celsius:.0} °C"),
+        None => String::new(),
+    };
+    findings.tell(
+        CHECK
+            .of_run(format!("{} was slowed down for heat during the run", now.name))
+            .evidence(format!(
+                "{times} transitions, {seconds} s slowed, {minutes} min above its warning \
+                 temperature{at}"
+            ))
+            .mend("air over the drive, and a pause before the run"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_sys::survey::Smart;
+
+    use super::*;
+    use crate::drives::{after, one_drive, told_after};
+
+    #[test]
+    fn counters_that_grow() {
+        let mut case = one_drive();
+        case.disks(|disk| disk.health.smart = Some(Smart::default()));
+        assert!(told_after(&CHECK, &case).is_empty());
+        let hot = Smart { throttled: [2, 0], throttled_seconds: [31, 0], ..Smart::default() };
+        case.after.devices.disks[0].health.smart = Some(hot);
+        let found = told_after(&CHECK, &case);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].evidence.starts_with("2 transitions, 31 s slowed"), "{found:?}");
+        case.machine.surroundings.moment.cpu_throttles = Some(5);
+        case.after.surroundings.moment.cpu_throttles = Some(9);
+        assert!(told_after(&CHECK, &case)[1].evidence.ends_with("grew by 4"));
+    }
+
+    #[test]
+    fn without_the_log_it_says_so_once() {
+        let mut case = one_drive();
+        assert!(after(&CHECK, &case).unchecked().is_empty(), "it may have none");
+        case.disks(|disk| disk.missing.push("SMART"));
+        let findings = after(&CHECK, &case);
+        assert!(findings.is_empty() && findings.unchecked().len() == 1);
+    }
+}
