@@ -61,6 +61,7 @@ pub(crate) fn synchronous(engine: &EnginePlan) -> Option<&'static str> {
         EnginePlan::Mmap { .. } => Some("mmap"),
         EnginePlan::Libaio { .. }
         | EnginePlan::IoUring(_)
+        | EnginePlan::Sg(_)
         | EnginePlan::IoUringCmd(_)
         | EnginePlan::Null
         | EnginePlan::Sim(_) => None,

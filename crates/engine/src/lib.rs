@@ -25,6 +25,7 @@ pub mod io_uring_cmd;
 pub mod libaio;
 pub mod null;
 pub mod offload;
+pub mod sg;
 pub mod sim;
 pub mod sync;
 
@@ -32,6 +33,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use fiord_sys::nvme::Status;
+use fiord_sys::scsi::Sense;
 
 pub use clock::MachineClock;
 pub use config::EngineConfig;
@@ -40,6 +42,7 @@ pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
 pub use null::Null;
 pub use offload::Offload;
+pub use sg::Sg;
 pub use sim::Sim;
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
@@ -109,6 +112,11 @@ impl Outcome {
     pub const fn nvme(status: u16) -> Self {
         Outcome(-(Self::NVME << 32 | status as i64))
     }
+    /// The device failed it with these sense data: an `EIO`, as the kernel would make of it.
+    #[inline]
+    pub const fn scsi(sense: Sense) -> Self {
+        Outcome(-((((sense.bits() as i64) << 8) | Self::SCSI) << 32 | libc::EIO as i64))
+    }
     /// From what the kernel returns: a count, or a negative errno.
     #[inline]
     pub const fn from_raw(result: i64) -> Self {
@@ -121,13 +129,17 @@ impl Outcome {
     }
     /// What the device said, if that is why it failed.
     pub const fn device_status(self) -> Option<DeviceStatus> {
-        match self.0.wrapping_neg() >> 32 {
+        let above = self.0.wrapping_neg() >> 32;
+        match above & 0xff {
             Self::NVME => Some(DeviceStatus::Nvme(Status(self.0.wrapping_neg() as u16))),
+            Self::SCSI => Some(DeviceStatus::Scsi(Sense::from_bits((above >> 8) as u32))),
             _ => None,
         }
     }
     /// The kind of an NVMe status.
     const NVME: i64 = 1;
+    /// The kind of sense data, which stand above it.
+    const SCSI: i64 = 2;
 }
 
 /// What a device said of a command that it did not carry out.
@@ -135,30 +147,40 @@ impl Outcome {
 pub enum DeviceStatus {
     /// A status of NVMe.
     Nvme(Status),
+    /// Sense data of SCSI.
+    Scsi(Sense),
 }
 
 impl DeviceStatus {
     /// Whether it is about the blocks of this one command, so that others may work.
     pub const fn is_about_these_blocks(self) -> bool {
-        let DeviceStatus::Nvme(status) = self;
-        status.is_about_these_blocks()
+        match self {
+            DeviceStatus::Nvme(status) => status.is_about_these_blocks(),
+            DeviceStatus::Scsi(sense) => sense.is_about_these_blocks(),
+        }
     }
     /// Whether the device had no room.
     pub const fn is_full(self) -> bool {
-        let DeviceStatus::Nvme(status) = self;
-        status.is_full()
+        match self {
+            DeviceStatus::Nvme(status) => status.is_full(),
+            DeviceStatus::Scsi(sense) => sense.is_full(),
+        }
     }
     /// What may have been the cause, where that is well known; else empty.
     pub fn advice(self) -> &'static str {
-        let DeviceStatus::Nvme(status) = self;
-        status.advice()
+        match self {
+            DeviceStatus::Nvme(status) => status.advice(),
+            DeviceStatus::Scsi(sense) => sense.advice(),
+        }
     }
 }
 
 impl std::fmt::Display for DeviceStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let DeviceStatus::Nvme(status) = self;
-        status.fmt(f)
+        match self {
+            DeviceStatus::Nvme(status) => status.fmt(f),
+            DeviceStatus::Scsi(sense) => sense.fmt(f),
+        }
     }
 }
 

@@ -74,6 +74,7 @@ fn engine(engine: &EnginePlan) -> &'static str {
         EnginePlan::Mmap { .. } => "mmap",
         EnginePlan::Libaio { .. } => "libaio",
         EnginePlan::IoUring(_) => "io_uring",
+        EnginePlan::Sg(_) => "sg",
         EnginePlan::IoUringCmd(_) => "io_uring_cmd",
         EnginePlan::Null => "null",
         EnginePlan::Sim(_) => "sim",

@@ -6,6 +6,7 @@ use crate::messages::Messages;
 use crate::model::{Commands, EnginePlan, IoUringPlan, PassthroughPlan, SimPlan};
 use crate::nvme;
 use crate::reading::Reading;
+use crate::scsi;
 
 /// The engine of a job.
 pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
@@ -31,6 +32,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             ring: io_uring(job),
             commands: Commands::Nvme(nvme::options(job)),
         })),
+        "sg" => EnginePlan::Sg(scsi::options(job, messages)),
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(sim(job)),
         other => {
@@ -84,7 +86,7 @@ fn sim(job: Reading) -> SimPlan {
 
 /// Whether an engine sends commands to character devices.
 pub(crate) fn sends_commands(engine: &EnginePlan) -> bool {
-    matches!(engine, EnginePlan::IoUringCmd(_))
+    matches!(engine, EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_))
 }
 
 /// Whether an engine touches no file.

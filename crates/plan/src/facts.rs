@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use fiord_sys::nvme;
 
+use crate::scsi::ScsiDisk;
+
 /// What stands at a path, links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundKind {
@@ -38,6 +40,8 @@ pub struct Found {
 pub enum Passthrough {
     /// An NVMe namespace's (`/dev/ng0n1`).
     Nvme,
+    /// A SCSI device's (`/dev/sg0`).
+    Scsi,
 }
 
 /// What a zoned device says of itself.
@@ -73,12 +77,15 @@ pub trait Facts {
     fn namespace(&self, device: &Path) -> Result<nvme::Device, String>;
     /// The generic character device of an NVMe block device.
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf>;
-    /// The block device of an NVMe generic character device.
+    /// The block device of a generic character device of NVMe or SCSI.
     fn block_sibling(&self, device: &Path) -> Option<PathBuf>;
     /// What a zoned device says of its zones; `None`: it has none.
     fn zones(&self, device: &Path) -> Option<ZoneFacts>;
+    /// The disk behind a path that takes SCSI commands; in words why there is none.
+    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String>;
     /// Whether a block device, or a partition of it, carries a mounted file system: the mount point.
-    /// Of an NVMe generic character device, whether the block device of its namespace does.
+    /// Of a generic character device of NVMe or SCSI, whether the block device of its namespace or
+    /// logical unit does.
     fn mounted_at(&self, device: &Path) -> Option<PathBuf>;
     /// Bytes that an unprivileged user may still write to the file system of a path.
     fn free_space(&self, path: &Path) -> Option<u64>;

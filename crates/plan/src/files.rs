@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::nvme;
 use crate::reading::Reading;
+use crate::scsi;
 use crate::sizes::{Extent, NoRegion, Region, Wanted};
 use crate::survey::Survey;
 use crate::zones;
@@ -39,6 +40,10 @@ pub(crate) struct Usage {
     pub(crate) is_virtual: bool,
     /// The engine sends commands to character devices.
     pub(crate) commands: bool,
+    /// Those are SCSI commands.
+    pub(crate) scsi: bool,
+    /// The largest block.
+    pub(crate) largest: u32,
     /// `filetype`, where it says what all files are.
     pub(crate) stated: Option<FoundKind>,
     pub(crate) access: Access,
@@ -268,6 +273,10 @@ fn kind_of(
         }
     };
     checks::found(job, path, found, usage, survey, messages)?;
+    if usage.scsi {
+        let (kind, bytes) = scsi::device(job, path, found, usage, survey, messages)?;
+        return Some((kind, Extent::Fixed(bytes)));
+    }
     nvme::suits(job, path, found, usage.commands, survey, messages)?;
     if usage.commands {
         let device = nvme::device(job, path, survey, messages)?;

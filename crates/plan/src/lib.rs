@@ -34,6 +34,7 @@ mod reading;
 mod record;
 mod reporting;
 mod resolve;
+mod scsi;
 mod seeds;
 mod sizes;
 mod start;
@@ -46,6 +47,7 @@ pub use distribution::{Distribution, Law, Skew, Strided, ZoneShare, ZoneSize, Zo
 pub use facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 pub use model::*;
 pub use resolve::{Resolved, Terms, resolve};
+pub use scsi::ScsiDisk;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::files::{self, Naming, Usage};
 use crate::groups::{self, Groups};
 use crate::messages::Messages;
-use crate::model::{Identity, JobPlan, Plan, Start};
+use crate::model::{Dir, Identity, JobPlan, Plan, Start};
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
@@ -18,7 +18,7 @@ use crate::{
     blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
     priority, process, record,
 };
-use crate::{reporting, seeds, start, zones};
+use crate::{reporting, scsi, seeds, start, zones};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
 /// thread.
@@ -175,7 +175,7 @@ impl Run<'_> {
         let mut load = load::load(job, &blocks, messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
         let placement = placement::Wish::read(job, &load, &engine, survey, messages);
-        load.forms = forms::forms(job, messages);
+        load.forms = scsi::forms(&engine).unwrap_or_else(|| forms::forms(job, messages));
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);
@@ -187,11 +187,14 @@ impl Run<'_> {
         checks::without_effect(job, &engine, &open, &load, messages);
         nvme::without_effect(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
+        scsi::without_effect(job, &engine, &open, &load, messages);
         content::pattern_files(job, survey, messages);
         let usage = Usage {
             mix: load.mix,
             is_virtual: engine::is_virtual(&engine),
             commands: engine::sends_commands(&engine),
+            scsi: scsi::is_sg(&engine),
+            largest: Dir::ALL.iter().map(|d| blocks[*d as usize].max()).max().unwrap_or(0),
             stated: files::stated(job),
             access: Access::of(job, &open, block),
             layout,

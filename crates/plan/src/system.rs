@@ -6,9 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
-use fiord_sys::{block, host, mount, nvme};
+use fiord_sys::{block, host, mount, nvme, scsi};
 
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
+use crate::scsi::ScsiDisk;
 
 /// The real machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,7 +75,9 @@ impl Facts for Machine {
     }
 
     fn passthrough(&self, device: &Path) -> Option<Passthrough> {
-        nvme::device::generic_name(node(device)?).map(|_| Passthrough::Nvme)
+        let node = node(device)?;
+        let nvme = nvme::device::generic_name(node).map(|_| Passthrough::Nvme);
+        nvme.or_else(|| scsi::generic::name(node).map(|_| Passthrough::Scsi))
     }
 
     fn namespace(&self, device: &Path) -> Result<nvme::Device, String> {
@@ -86,7 +89,9 @@ impl Facts for Machine {
     }
 
     fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
-        let (name, _) = nvme::device::block_sibling(node(device)?)?;
+        let node = node(device)?;
+        let nvme = nvme::device::block_sibling(node);
+        let (name, _) = nvme.or_else(|| scsi::generic::block_sibling(node))?;
         Some(Path::new("/dev").join(name))
     }
 
@@ -96,6 +101,31 @@ impl Facts for Machine {
             zone_size: found.zone_size,
             max_open: found.max_open,
             max_active: found.max_active,
+        })
+    }
+
+    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String> {
+        let found = file::facts(device).map_err(|e| e.to_string())?;
+        let block = match (found.kind, found.node) {
+            (Kind::Block, node) => node,
+            (_, Some(node)) if scsi::generic::name(node).is_some() => {
+                scsi::generic::block_sibling(node).map(|(_, block)| block)
+            }
+            _ => return Err("it is no SCSI device".into()),
+        };
+        let whole = block.and_then(block::whole_disk_path);
+        if block.and_then(block::sysfs_path) != whole {
+            // Addresses in commands are those of the disk: nothing would keep them in the partition.
+            return Err("it is a partition, and commands go to the whole disk".into());
+        }
+        let capacity = scsi::capacity::of(device).map_err(|e| e.to_string())?;
+        let kib = block.and_then(|block| block::queue_number(block, "max_hw_sectors_kb"));
+        // `None` also where the driver has no limit and says so by the largest number.
+        let limited = kib.filter(|kib| *kib < u64::from(u32::MAX >> 1));
+        Ok(ScsiDisk {
+            blocks: capacity.blocks,
+            block: capacity.block,
+            max_transfer: limited.map(|kib| kib * 1024),
         })
     }
 

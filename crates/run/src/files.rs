@@ -67,7 +67,10 @@ impl<'p> FileSet<'p> {
             return standard_stream(how.read_only).map_err(|e| failed("dup", plan, &e));
         }
         let regular = plan.kind == FileKind::Regular;
-        let access = if how.read_only { Open::read_only() } else { Open::read_write() };
+        // The SCSI generic driver takes commands by write(2), those that read as well.
+        let commands = matches!(self.job.engine, EnginePlan::Sg(_)) && plan.kind == FileKind::Char;
+        let read_only = how.read_only && !commands;
+        let access = if read_only { Open::read_only() } else { Open::read_write() };
         let access = access
             .direct(how.direct && matches!(plan.kind, FileKind::Regular | FileKind::Block))
             .sync(how.sync == SyncMode::Sync)

@@ -40,6 +40,8 @@ pub enum EnginePlan {
     IoUring(IoUringPlan),
     /// `io_uring_cmd`.
     IoUringCmd(Box<PassthroughPlan>),
+    /// SCSI commands through the generic driver.
+    Sg(SgPlan),
     /// Completes at once and does nothing.
     Null,
     /// A simulated device with a virtual clock.
@@ -67,6 +69,44 @@ pub struct IoUringPlan {
     pub nowait: bool,
     /// `force_async`: `IOSQE_ASYNC` on every Nth I/O; 0: never.
     pub force_async: u32,
+}
+
+/// `sg`'s options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SgPlan {
+    /// `hipri`: completions are polled for.
+    pub hipri: bool,
+    /// `readfua`: force unit access on reads.
+    pub read_fua: bool,
+    /// `writefua`: force unit access on writes.
+    pub write_fua: bool,
+    /// `sg_write_mode`.
+    pub write: SgWrite,
+}
+
+/// The SCSI command that writes are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SgWrite {
+    /// WRITE.
+    #[default]
+    Write,
+    /// WRITE AND VERIFY.
+    WriteAndVerify,
+    /// WRITE SAME with one block of data.
+    WriteSame,
+    /// WRITE SAME without data.
+    WriteSameNoData,
+    /// VERIFY with this BYTCHK: 0 compares nothing, 1 all blocks, 3 all with one.
+    Verify(u8),
+    /// WRITE STREAM to this stream; 0: to one that is opened for the job.
+    Stream(u16),
+}
+
+impl SgWrite {
+    /// Whether bytes of the slot's buffer are sent.
+    pub const fn has_data(self) -> bool {
+        !matches!(self, SgWrite::WriteSameNoData | SgWrite::Verify(0))
+    }
 }
 
 /// The simulated device.

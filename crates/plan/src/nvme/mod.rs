@@ -44,7 +44,9 @@ pub(crate) fn without_effect(
     messages: &mut Messages,
 ) {
     let EnginePlan::IoUringCmd(plan) = engine else {
-        for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name)) {
+        // SCSI commands have two of them as well.
+        let sg = |name: &str| matches!(engine, EnginePlan::Sg(_)) && name.ends_with("fua");
+        for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name) && !sg(name)) {
             if !is_default(job, name) {
                 messages.push(
                     job.error(name, format!("`{name}` is for commands that are passed through"))
@@ -102,7 +104,7 @@ pub(crate) fn suits(
     };
     match (commands, passthrough) {
         (true, Some(Passthrough::Nvme)) | (false, None) => Some(()),
-        (true, None) => {
+        (true, None | Some(Passthrough::Scsi)) => {
             let sibling = survey.facts.generic_sibling(path);
             let hint = sibling.map_or("name one (`ls /dev/ng*`)".into(), |generic| {
                 format!("use `filename={}`", generic.display())
@@ -117,6 +119,18 @@ pub(crate) fn suits(
                     ),
                 )
                 .help(format!("{hint}, or take another engine, such as `ioengine=io_uring`")),
+            );
+            None
+        }
+        (false, Some(Passthrough::Scsi)) => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is a SCSI generic device: it takes commands, not reads and writes"
+                    ),
+                )
+                .help("use `ioengine=sg`, or name the disk's block device"),
             );
             None
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_sys::nvme;
 
+use crate::ScsiDisk;
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 
 /// Files by path, and little else.
@@ -103,7 +104,10 @@ impl Facts for Fake {
         Some(512)
     }
     fn passthrough(&self, device: &Path) -> Option<Passthrough> {
-        self.namespaces.contains_key(device).then_some(Passthrough::Nvme)
+        match device == Path::new("/dev/sg0") {
+            true => Some(Passthrough::Scsi),
+            false => self.namespaces.contains_key(device).then_some(Passthrough::Nvme),
+        }
     }
     fn namespace(&self, device: &Path) -> Result<nvme::Device, String> {
         self.namespaces.get(device).cloned().unwrap_or_else(|| Err("there is none".into()))
@@ -116,6 +120,15 @@ impl Facts for Fake {
     }
     fn zones(&self, device: &Path) -> Option<ZoneFacts> {
         self.zoned.iter().find(|(path, _)| path == device).map(|(_, facts)| *facts)
+    }
+    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String> {
+        match device.to_str() {
+            Some("/dev/sda" | "/dev/sg0") => {
+                Ok(ScsiDisk { blocks: 1 << 20, block: 512, max_transfer: Some(1 << 19) })
+            }
+            Some("/dev/sda1") => Err("it is a partition".into()),
+            _ => Err("it is no SCSI device".into()),
+        }
     }
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
         self.mounted.iter().any(|m| m == device).then(|| PathBuf::from("/mnt"))

@@ -28,6 +28,7 @@ const SOURCES: &[&str] = &[
     include_str!("../record.rs"),
     include_str!("../reporting.rs"),
     include_str!("../resolve.rs"),
+    include_str!("../scsi.rs"),
     include_str!("../seeds.rs"),
     include_str!("../sizes.rs"),
     include_str!("../start.rs"),

@@ -2,6 +2,7 @@
 
 use fiord_plan::{Dir, FileKind, JobPlan};
 use fiord_sys::nvme::device;
+use fiord_sys::scsi::generic;
 use fiord_sys::{file, mount};
 
 use crate::error::JobError;
@@ -21,9 +22,11 @@ pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
             FileKind::Regular | FileKind::Pipe | FileKind::Virtual => continue,
         };
         let facts = facts.map_err(|e| failed("stat", plan, &e))?;
-        // Of a namespace's character device the block device is what can be mounted.
+        // Of a generic character device the block device beside it is what can be mounted.
         let storage = match (plan.kind, facts.node) {
-            (FileKind::Char, Some(node)) => device::block_sibling(node).map(|(_, block)| block),
+            (FileKind::Char, Some(node)) => device::block_sibling(node)
+                .or_else(|| generic::block_sibling(node))
+                .map(|(_, block)| block),
             (_, node) => node,
         };
         let Some(device) = storage else { continue };

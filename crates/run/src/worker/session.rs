@@ -323,7 +323,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             };
             let detail = match &self.job.engine {
                 EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
-                EnginePlan::IoUringCmd(_) => command_detail(op, outcome),
+                EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
                 _ => io_detail(op, errno),
             };
             let mut error = JobError::new(name, errno, detail);

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
     Engine, EngineConfig, EngineError, IoUring, IoUringCmd, Libaio, MachineClock, Mmap, Null,
-    Offload, Psync, Pvsync, Pvsync2, Sim, SyncRw, Vsync,
+    Offload, Psync, Pvsync, Pvsync2, Sg, Sim, SyncRw, Vsync,
 };
 use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, LockFile, Record};
@@ -68,6 +68,7 @@ pub fn run(
         EnginePlan::Libaio { .. } => with_engine::<_, HOT_LOOPS>(Libaio::new(&config), around),
         EnginePlan::IoUring(_) => with_engine::<_, HOT_LOOPS>(IoUring::new(&config), around),
         EnginePlan::IoUringCmd(_) => with_engine::<_, HOT_LOOPS>(IoUringCmd::new(&config), around),
+        EnginePlan::Sg(_) => with_engine::<_, ONE_LOOP>(Sg::new(&config), around),
         EnginePlan::Sync => with_engine::<_, ONE_LOOP>(SyncRw::new(&config), around),
         EnginePlan::Vsync => with_engine::<_, ONE_LOOP>(Vsync::new(&config), around),
         EnginePlan::Pvsync => with_engine::<_, ONE_LOOP>(Pvsync::new(&config), around),
@@ -115,6 +116,7 @@ fn with_locks(config: &EngineConfig, around: Surroundings) -> WorkerResult {
         EnginePlan::Libaio { .. } => lock!(Libaio),
         EnginePlan::IoUring(_) => lock!(IoUring),
         EnginePlan::IoUringCmd(_) => lock!(IoUringCmd),
+        EnginePlan::Sg(_) => lock!(Sg),
         EnginePlan::Sync => lock!(SyncRw),
         EnginePlan::Vsync => lock!(Vsync),
         EnginePlan::Pvsync => lock!(Pvsync),
@@ -139,6 +141,7 @@ fn keeps_many(engine: &EnginePlan) -> bool {
         | EnginePlan::Libaio { .. }
         | EnginePlan::IoUring(_)
         | EnginePlan::IoUringCmd(_)
+        | EnginePlan::Sg(_)
         | EnginePlan::Null
         | EnginePlan::Sim(_) => true,
     }

@@ -11,7 +11,7 @@ use crate::file::Device;
 use crate::{Error, errno};
 
 /// `SG_IO`.
-const SG_IO: libc::Ioctl = 0x2285;
+pub const SG_IO: libc::Ioctl = 0x2285;
 /// `SG_GET_VERSION_NUM`.
 const SG_GET_VERSION_NUM: libc::Ioctl = 0x2282;
 /// How long a command may take, ms.

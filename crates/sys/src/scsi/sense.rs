@@ -67,6 +67,11 @@ impl Sense {
         matches!(self.key, key::MEDIUM_ERROR | key::MISCOMPARE)
     }
 
+    /// Whether a thin device had no room.
+    pub const fn is_full(self) -> bool {
+        self.asc == 0x27 && self.ascq == 0x07
+    }
+
     /// What may have been the cause, where that is well known; else empty.
     pub fn advice(self) -> &'static str {
         match (self.key, self.asc, self.ascq) {

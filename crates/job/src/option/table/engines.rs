@@ -31,7 +31,7 @@ pub(super) const ENGINES: &[EngineDef] = &[
     later(queueing("posixaio", "The asynchronous I/O of POSIX, `aio_read(3)` and `aio_write(3)`.")),
     one_by_one("mmap", "The file is mapped and bytes are copied from and to the mapping."),
     later(one_by_one("splice", "`splice(2)` and `vmsplice(2)` through a pipe.")),
-    later(queueing("sg", "SCSI commands through the generic driver, version 3.")),
+    queueing("sg", "SCSI commands through the generic driver, version 3."),
     queueing("null", "Completes every I/O at once and moves no data: it measures fiord itself."),
     queueing("sim", "A simulated device with a seeded model of latencies and faults."),
     later(one_by_one("net", "Sends or receives over a network socket.")),

@@ -1,0 +1,143 @@
+//! Which SCSI command an op is.
+
+use fiord_plan::{SgPlan, SgWrite};
+use fiord_sys::scsi::{Capacity, Cdb, Command, Compare, Length, cdb};
+
+use crate::{Op, OpKind};
+
+/// What goes to the device for an op.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The command.
+    pub cdb: Cdb,
+    /// The data that go with it.
+    pub data: Moves,
+}
+
+/// The data of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// None.
+    Nothing,
+    /// This many bytes into the slot's buffer.
+    In(u32),
+    /// This many bytes of the slot's buffer.
+    Out(u32),
+    /// The parameter list of an UNMAP.
+    List([u8; cdb::UNMAP_LIST]),
+}
+
+/// How ops become commands.
+#[derive(Debug, Clone, Copy)]
+pub struct Orders {
+    read_fua: bool,
+    write: Command,
+    /// Bytes of a write that are sent.
+    sends: Sends,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sends {
+    All,
+    OneBlock,
+    Nothing,
+}
+
+impl Orders {
+    /// As the job asks. `stream`: the stream of writes that belong to one.
+    pub fn new(plan: &SgPlan, stream: u16) -> Self {
+        let fua = plan.write_fua;
+        let (write, sends) = match plan.write {
+            SgWrite::Write => (Command::Write { fua }, Sends::All),
+            SgWrite::WriteAndVerify => (Command::WriteAndVerify, Sends::All),
+            SgWrite::WriteSame => (Command::WriteSame { no_data: false }, Sends::OneBlock),
+            SgWrite::WriteSameNoData => (Command::WriteSame { no_data: true }, Sends::Nothing),
+            SgWrite::Verify(0) => (Command::Verify(Compare::Nothing), Sends::Nothing),
+            SgWrite::Verify(1) => (Command::Verify(Compare::All), Sends::All),
+            SgWrite::Verify(_) => (Command::Verify(Compare::One), Sends::OneBlock),
+            SgWrite::Stream(_) => (Command::WriteStream { stream, fua }, Sends::All),
+        };
+        Orders { read_fua: plan.read_fua, write, sends }
+    }
+
+    /// The command for an op. `None`: it is no whole number of blocks, lies beyond what the command
+    /// can address, or is no op of a device.
+    pub fn of(&self, op: &Op, capacity: Capacity) -> Option<Order> {
+        let block = u64::from(capacity.block);
+        if !op.offset.is_multiple_of(block) || !u64::from(op.len).is_multiple_of(block) {
+            return None;
+        }
+        let (lba, blocks) = (op.offset / block, op.len / capacity.block);
+        let command = match op.kind {
+            OpKind::Read => Command::Read { fua: self.read_fua },
+            OpKind::Write => self.write,
+            OpKind::Trim => {
+                let (cdb, list) = cdb::unmap(lba, blocks);
+                return Some(Order { cdb, data: Moves::List(list) });
+            }
+            OpKind::Fsync | OpKind::Fdatasync => Command::Synchronize,
+            OpKind::SyncFileRange(_) => return None,
+        };
+        let data = match (op.kind, self.sends) {
+            (OpKind::Read, _) => Moves::In(op.len),
+            (OpKind::Write, Sends::All) => Moves::Out(op.len),
+            (OpKind::Write, Sends::OneBlock) => Moves::Out(capacity.block),
+            _ => Moves::Nothing,
+        };
+        let cdb = command.encode(lba, blocks, Length::Shortest).ok()?;
+        Some(Order { cdb, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tag;
+
+    const DISK: Capacity = Capacity { blocks: 1 << 20, block: 512 };
+
+    fn order(write: SgWrite, kind: OpKind, offset: u64, len: u32) -> Option<Order> {
+        let plan = SgPlan { read_fua: true, write, ..Default::default() };
+        let op = Op { kind, file: 0, offset, len, at: 0, tag: Tag::PLAIN };
+        Orders::new(&plan, 7).of(&op, DISK)
+    }
+
+    #[test]
+    fn ops_are_commands_in_blocks_of_the_device() {
+        let read = order(SgWrite::Write, OpKind::Read, 1024, 4096).unwrap();
+        assert_eq!(read.cdb.as_bytes(), [0x28, 8, 0, 0, 0, 2, 0, 0, 8, 0]);
+        assert_eq!(read.data, Moves::In(4096));
+        let write = order(SgWrite::Write, OpKind::Write, 512, 512).unwrap();
+        assert_eq!(write.cdb.as_bytes(), [0x2a, 0, 0, 0, 0, 1, 0, 0, 1, 0]);
+        assert_eq!(write.data, Moves::Out(512));
+        let sync = order(SgWrite::Write, OpKind::Fsync, 0, 0).unwrap();
+        assert_eq!((sync.cdb.as_bytes()[0], sync.data), (0x35, Moves::Nothing));
+        let trim = order(SgWrite::Write, OpKind::Trim, 512, 1024).unwrap();
+        let Moves::List(list) = trim.data else { panic!("{trim:?}") };
+        assert_eq!((trim.cdb.as_bytes()[0], list[15], list[19]), (0x42, 1, 2));
+    }
+
+    #[test]
+    fn every_kind_of_write() {
+        for (write, code, flags, data) in [
+            (SgWrite::WriteAndVerify, 0x2e, 0, Moves::Out(4096)),
+            (SgWrite::WriteSame, 0x41, 0, Moves::Out(512)),
+            (SgWrite::WriteSameNoData, 0x93, 1, Moves::Nothing),
+            (SgWrite::Verify(0), 0x2f, 0, Moves::Nothing),
+            (SgWrite::Verify(1), 0x2f, 2, Moves::Out(4096)),
+            (SgWrite::Verify(3), 0x2f, 6, Moves::Out(512)),
+            (SgWrite::Stream(7), 0x9a, 0, Moves::Out(4096)),
+        ] {
+            let order = order(write, OpKind::Write, 0, 4096).unwrap();
+            let bytes = order.cdb.as_bytes();
+            assert_eq!((bytes[0], bytes[1], order.data), (code, flags, data), "{write:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_block_is_none() {
+        assert_eq!(order(SgWrite::Write, OpKind::Read, 100, 512), None);
+        assert_eq!(order(SgWrite::Write, OpKind::Write, 0, 100), None);
+        assert_eq!(order(SgWrite::Write, OpKind::SyncFileRange(1), 0, 512), None);
+    }
+}

@@ -1,0 +1,435 @@
+//! `sg`: SCSI commands through the kernel's generic driver, version 3.
+//!
+//! On a character device (`/dev/sgN`) a command is handed over by `write(2)` and its end taken by
+//! `read(2)`, so that many are in flight. On a block device each command is an `SG_IO` ioctl, done
+//! when it returns.
+
+mod command;
+
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use fiord_plan::{EnginePlan, SgPlan, SgWrite};
+use fiord_sys::scsi::generic::{self, Data, Failure, Header, SENSE_BYTES};
+use fiord_sys::scsi::{Capacity, capacity, cdb, sense};
+
+use crate::buffers::Buffers;
+use crate::error::last_errno;
+use crate::{
+    Completions, Engine, EngineConfig, EngineError, FileKind, MachineClock, Op, OpKind, Outcome,
+    Queued, Slot, Target, Want,
+};
+use command::{Moves, Order, Orders};
+
+/// Commands that version 3 of the driver has room for, an open character device (`SG_MAX_QUEUE` of
+/// the kernel's `drivers/scsi/sg.c`).
+const ROOM: u32 = 16;
+/// The first version of the driver that polls for completions.
+const POLLING_VERSION: u32 = 40_030;
+
+/// An attached device.
+#[derive(Debug)]
+struct Device {
+    fd: Arc<OwnedFd>,
+    raw: RawFd,
+    capacity: Capacity,
+    orders: Orders,
+    /// Commands go by `write(2)` and `read(2)`.
+    queues: bool,
+    in_flight: u32,
+    /// A stream that was opened for this job.
+    stream: Option<u16>,
+}
+
+/// What a slot's command needs in memory while it is in flight.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    order: Option<Order>,
+    header: Header,
+    sense: [u8; SENSE_BYTES],
+    file: u32,
+    /// What the op is told when all went well; `None`: what the device says was moved.
+    whole: Option<u32>,
+}
+
+/// The engine.
+#[derive(Debug)]
+pub struct Sg {
+    plan: SgPlan,
+    buffers: Buffers,
+    devices: Vec<Option<Device>>,
+    places: Box<[Place]>,
+    clock: MachineClock,
+    /// Queued and not yet handed over, in order.
+    unsent: Vec<Slot>,
+    /// What the kernel refused when it was handed over.
+    refused: Vec<(Slot, Outcome)>,
+    in_flight: u32,
+}
+
+// SAFETY: the pointers in the places' headers point into boxes and buffers that the value owns and
+// that do not move with it.
+unsafe impl Send for Sg {}
+
+impl Sg {
+    /// Makes one.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        config.refuse_atomic("sg")?;
+        let plan = match config.engine {
+            EnginePlan::Sg(plan) => plan,
+            _ => SgPlan::default(),
+        };
+        let place = Place {
+            order: None,
+            header: Header::EMPTY,
+            sense: [0; SENSE_BYTES],
+            file: 0,
+            whole: None,
+        };
+        Ok(Sg {
+            plan,
+            buffers: Buffers::new(config)?,
+            devices: (0..config.files).map(|_| None).collect(),
+            places: vec![place; config.slots as usize].into_boxed_slice(),
+            clock: config.clock,
+            unsent: Vec::with_capacity(config.slots as usize),
+            refused: Vec::with_capacity(config.slots as usize),
+            in_flight: 0,
+        })
+    }
+
+    fn device(&self, file: u32) -> Option<&Device> {
+        self.devices.get(file as usize)?.as_ref()
+    }
+
+    /// Puts a slot's command together.
+    fn prepare(&mut self, slot: Slot, op: &Op) -> Result<(), Outcome> {
+        let device = self.device(op.file).ok_or(Outcome::err(libc::EBADF))?;
+        let order = device.orders.of(op, device.capacity).ok_or(Outcome::err(libc::EINVAL))?;
+        let moved = match order.data {
+            Moves::In(bytes) | Moves::Out(bytes) => bytes,
+            Moves::Nothing | Moves::List(_) => 0,
+        };
+        let data = self.buffers.span(slot, op.at, moved).ok_or(Outcome::err(libc::EINVAL))?;
+        let flags = generic::FLAG_DIRECT_IO | if self.plan.hipri { generic::FLAG_HIPRI } else { 0 };
+        let place = &mut self.places[slot as usize];
+        place.file = op.file;
+        place.whole = match op.kind {
+            OpKind::Read | OpKind::Write if moved == op.len => None,
+            OpKind::Read | OpKind::Write => Some(op.len),
+            _ => Some(0),
+        };
+        let Order { cdb, data: moves } = place.order.insert(order);
+        let (direction, bytes, pointer) = match moves {
+            Moves::Nothing => (generic::DXFER_NONE, 0, std::ptr::null_mut()),
+            Moves::In(bytes) => (generic::DXFER_FROM_DEV, *bytes, data),
+            Moves::Out(bytes) => (generic::DXFER_TO_DEV, *bytes, data),
+            Moves::List(list) => (generic::DXFER_TO_DEV, list.len() as u32, list.as_mut_ptr()),
+        };
+        place.header = Header {
+            dxfer_direction: direction,
+            cmd_len: cdb.as_bytes().len() as u8,
+            mx_sb_len: SENSE_BYTES as u8,
+            dxfer_len: bytes,
+            dxferp: pointer.cast(),
+            cmdp: cdb.as_bytes().as_ptr(),
+            sbp: place.sense.as_mut_ptr(),
+            flags,
+            pack_id: slot as i32,
+            usr_ptr: std::ptr::without_provenance_mut(slot as usize),
+            ..Header::EMPTY
+        };
+        Ok(())
+    }
+
+    /// Sends a slot's command and waits for its end.
+    fn at_once(&mut self, slot: Slot, fd: RawFd) -> Outcome {
+        let place = &mut self.places[slot as usize];
+        // SAFETY: the header's pointers are to the slot's command, sense data and buffer, which
+        // outlive the call and which nobody else uses while `self` is borrowed.
+        let rc = unsafe { libc::ioctl(fd, generic::SG_IO, &raw mut place.header) };
+        if rc < 0 {
+            return Outcome::err(last_errno());
+        }
+        outcome(place)
+    }
+
+    /// Takes one completion of a character device. False when there is none now.
+    fn take(&mut self, file: usize, done: &mut Completions) -> Result<bool, EngineError> {
+        let Some(Some(device)) = self.devices.get_mut(file) else { return Ok(false) };
+        let mut header = Header::EMPTY;
+        let size = size_of::<Header>();
+        // SAFETY: `header` has room for the `size` bytes that are read.
+        let ret = unsafe { libc::read(device.raw, (&raw mut header).cast(), size) };
+        if ret < 0 {
+            return match last_errno() {
+                libc::EAGAIN | libc::EINTR => Ok(false),
+                errno => Err(EngineError::call("ioengine=sg", "read", errno)),
+            };
+        }
+        let slot = header.usr_ptr.addr() as Slot;
+        let Some(place) = self.places.get_mut(slot as usize) else {
+            return Err(EngineError::plain("the sg driver returned a command that was not sent")
+                .help("is another program using the same open device?"));
+        };
+        device.in_flight -= 1;
+        self.in_flight -= 1;
+        place.header = header;
+        let outcome = outcome(place);
+        self.buffers.end(slot);
+        done.push(slot, outcome);
+        Ok(true)
+    }
+
+    /// Waits until a device has a completion; false when the time is up or a signal came.
+    fn wait(&mut self, timeout: Option<u64>) -> Result<bool, EngineError> {
+        let waiting = self.devices.iter().flatten().filter(|d| d.in_flight > 0);
+        let mut list: Vec<libc::pollfd> =
+            waiting.map(|d| libc::pollfd { fd: d.raw, events: libc::POLLIN, revents: 0 }).collect();
+        let time = timeout.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as i64,
+            tv_nsec: (ns % 1_000_000_000) as i64,
+        });
+        let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
+        // SAFETY: `list` has as many entries as is said, and the time outlives the call.
+        let ret = unsafe {
+            libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null())
+        };
+        match ret {
+            0 => Ok(false),
+            1.. => Ok(true),
+            _ => match last_errno() {
+                libc::EINTR => Ok(false),
+                errno => Err(EngineError::call("ioengine=sg", "ppoll", errno)),
+            },
+        }
+    }
+}
+
+/// What became of a slot's command.
+fn outcome(place: &Place) -> Outcome {
+    match place.header.outcome(&place.sense) {
+        Ok(moved) => Outcome::ok(place.whole.unwrap_or(moved)),
+        Err(Failure::Device(sense)) => Outcome::scsi(sense),
+        Err(failure) => Outcome::err(failure.errno()),
+    }
+}
+
+impl Engine for Sg {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        let Some(fd) = target.fd.clone() else {
+            return Err(EngineError::plain("ioengine=sg needs a device"));
+        };
+        let queues = target.kind == FileKind::Char;
+        let capacity = ready(&fd)?;
+        if queues {
+            prepare_char(&fd, self.plan.hipri)?;
+        } else if self.plan.hipri {
+            return Err(EngineError::plain("hipri=1: SG_IO on a block device is not polled for")
+                .help("name its generic device, /dev/sgN, or drop hipri=1"));
+        }
+        let (stream, opened) = stream(&fd, self.plan.write)?;
+        let Some(place) = self.devices.get_mut(file as usize) else {
+            return Err(EngineError::plain(format!("there is no place for file {file}")));
+        };
+        *place = Some(Device {
+            raw: std::os::fd::AsRawFd::as_raw_fd(&fd),
+            fd,
+            capacity,
+            orders: Orders::new(&self.plan, stream),
+            queues,
+            in_flight: 0,
+            stream: opened,
+        });
+        Ok(())
+    }
+
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        let Some(device) = self.devices.get_mut(file as usize).and_then(Option::take) else {
+            return Ok(());
+        };
+        let Some(stream) = device.stream else { return Ok(()) };
+        let mut answer = [0; 8];
+        generic::execute(device.fd.as_fd(), &cdb::close_stream(stream), Data::In(&mut answer))
+            .map(drop)
+            .map_err(|failure| refused("STREAM CONTROL (close)", failure))
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        let Some(device) = self.device(op.file) else {
+            return Queued::Done(Outcome::err(libc::EBADF));
+        };
+        let (fd, queues) = (device.raw, device.queues);
+        let is_sync = !matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+        if queues && (device.in_flight >= ROOM || is_sync && !self.unsent.is_empty()) {
+            return Queued::Full;
+        }
+        if let Err(outcome) = self.prepare(slot, op) {
+            return Queued::Done(outcome);
+        }
+        if !queues || is_sync {
+            return Queued::Done(self.at_once(slot, fd));
+        }
+        if let Some(Some(device)) = self.devices.get_mut(op.file as usize) {
+            device.in_flight += 1;
+        }
+        self.in_flight += 1;
+        self.buffers.begin(slot);
+        self.unsent.push(slot);
+        Queued::Pending
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        let mut sent = 0;
+        for i in 0..self.unsent.len() {
+            let slot = self.unsent[i];
+            let place = &self.places[slot as usize];
+            let Some(Some(device)) = self.devices.get_mut(place.file as usize) else { continue };
+            let header: *const Header = &raw const place.header;
+            // SAFETY: the header, and what it points to, stay where they are until the command's
+            // end has been taken: the slot is in flight.
+            let ret = unsafe { libc::write(device.raw, header.cast(), size_of::<Header>()) };
+            if ret >= 0 {
+                sent += 1;
+                continue;
+            }
+            device.in_flight -= 1;
+            self.in_flight -= 1;
+            self.refused.push((slot, Outcome::err(last_errno())));
+        }
+        self.unsent.clear();
+        Ok(sent)
+    }
+
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.flush()?;
+        let mut taken = 0;
+        while taken < want.max
+            && let Some((slot, outcome)) = self.refused.pop()
+        {
+            self.buffers.end(slot);
+            done.push(slot, outcome);
+            taken += 1;
+        }
+        loop {
+            for file in 0..self.devices.len() {
+                while taken < want.max && self.has_in_flight(file) && self.take(file, done)? {
+                    taken += 1;
+                }
+            }
+            if taken >= want.min.min(want.max) || self.in_flight == 0 {
+                return Ok(());
+            }
+            if !self.wait(want.timeout)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Sg {
+    fn has_in_flight(&self, file: usize) -> bool {
+        self.devices.get(file).and_then(Option::as_ref).is_some_and(|d| d.in_flight > 0)
+    }
+}
+
+impl Drop for Sg {
+    /// The kernel must be done with the buffers before they go.
+    fn drop(&mut self) {
+        let mut done = Completions::with_capacity(self.places.len() as u32);
+        while self.in_flight > 0 {
+            done.clear();
+            let want = Want { min: 1, max: self.places.len() as u32, timeout: None };
+            if self.reap(want, &mut done).is_err() {
+                return self.buffers.leak();
+            }
+        }
+        for file in 0..self.devices.len() as u32 {
+            // A job that failed has said why; a stream left open ends with the device's power.
+            let _ = self.detach(file);
+        }
+    }
+}
+
+/// The size of a device that is ready for commands: what happened to it before is its past.
+fn ready(fd: &OwnedFd) -> Result<Capacity, EngineError> {
+    const TRIES: u32 = 5;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match capacity::read(fd) {
+            Ok(capacity) => return Ok(capacity),
+            Err(Failure::Device(sense))
+                if sense.key == sense::key::UNIT_ATTENTION && tries < TRIES => {}
+            Err(failure) => return Err(refused("READ CAPACITY", failure)),
+        }
+    }
+}
+
+fn refused(command: &str, failure: Failure) -> EngineError {
+    let help = match failure {
+        Failure::Kernel(libc::ENOTTY | libc::EINVAL) => "it is no SCSI device".to_string(),
+        Failure::Kernel(libc::EPERM | libc::EACCES) => {
+            "SCSI commands need root (CAP_SYS_RAWIO), or the device's group".into()
+        }
+        Failure::Device(sense) => sense.advice().into(),
+        _ => String::new(),
+    };
+    EngineError {
+        what: format!("ioengine=sg: {command}: {failure}"),
+        help: Some(help).filter(|h| !h.is_empty()),
+        errno: failure.errno(),
+    }
+}
+
+/// Completions of a character device are looked for without waiting.
+fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
+    let version =
+        generic::version(fd).map_err(|error| EngineError::from_sys("ioengine=sg", &error))?;
+    if hipri && version < POLLING_VERSION {
+        return Err(EngineError::plain(format!(
+            "hipri=1: version {}.{}.{} of the kernel's sg driver has no polled completions",
+            version / 10_000,
+            version / 100 % 100,
+            version % 100
+        ))
+        .help("drop hipri=1"));
+    }
+    let raw = std::os::fd::AsRawFd::as_raw_fd(fd);
+    // SAFETY: takes and returns integers.
+    let flags = unsafe { libc::fcntl(raw, libc::F_GETFL) };
+    // SAFETY: as above.
+    if flags < 0 || unsafe { libc::fcntl(raw, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
+        return Err(EngineError::call("ioengine=sg", "fcntl", last_errno()));
+    }
+    Ok(())
+}
+
+/// The stream of a job's writes, and whether it was opened for it.
+fn stream(fd: &OwnedFd, write: SgWrite) -> Result<(u16, Option<u16>), EngineError> {
+    match write {
+        SgWrite::Stream(0) => {}
+        SgWrite::Stream(stream) => return Ok((stream, None)),
+        _ => return Ok((0, None)),
+    }
+    let mut answer = [0; 8];
+    generic::execute(fd.as_fd(), &cdb::open_stream(), Data::In(&mut answer))
+        .map_err(|failure| refused("STREAM CONTROL (open)", failure))?;
+    let stream = u16::from_be_bytes([answer[4], answer[5]]);
+    Ok((stream, Some(stream)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! `ioengine=sg`: which SCSI devices a job's files are, and whether they can do what it wants.
+
+use std::path::Path;
+
+use crate::checks;
+use crate::facts::{Found, FoundKind};
+use crate::files::Usage;
+use crate::messages::Messages;
+use crate::model::{Dir, EnginePlan, FileKind, Load, OpenPlan, SgPlan, SgWrite, WriteForm};
+use crate::reading::Reading;
+use crate::survey::Survey;
+
+/// Commands that the driver has room for, an open character device.
+const ROOM: u32 = 16;
+
+/// A disk that takes SCSI commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScsiDisk {
+    /// Logical blocks.
+    pub blocks: u64,
+    /// Bytes of a logical block.
+    pub block: u32,
+    /// Bytes that one command may move, where the kernel says so.
+    pub max_transfer: Option<u64>,
+}
+
+/// The options of `sg`.
+pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
+    let stream = job.count("stream_id").unwrap_or(0);
+    let write = match job.plain_word("sg_write_mode") {
+        "write_and_verify" => SgWrite::WriteAndVerify,
+        "write_same" => SgWrite::WriteSame,
+        "write_same_ndob" => SgWrite::WriteSameNoData,
+        "verify_bytchk_00" => SgWrite::Verify(0),
+        "verify_bytchk_01" => SgWrite::Verify(1),
+        "verify_bytchk_11" => SgWrite::Verify(3),
+        "write_stream" => SgWrite::Stream(u16::try_from(stream).unwrap_or_else(|_| {
+            messages.push(
+                job.error("stream_id", format!("`stream_id={stream}` is no stream"))
+                    .help("write a number from 1 to 65535, or 0 to open one"),
+            );
+            0
+        })),
+        _ => SgWrite::Write,
+    };
+    if job.is_set("stream_id") && !matches!(write, SgWrite::Stream(_)) {
+        messages.push(
+            job.warning("stream_id", "`stream_id` has no effect without `write_stream`")
+                .help("add `sg_write_mode=write_stream`"),
+        );
+    }
+    let write_fua = job.flag("writefua");
+    if write_fua && !matches!(write, SgWrite::Write | SgWrite::Stream(_)) {
+        messages.push(
+            job.warning("writefua", "`writefua` has no effect on the commands of `sg_write_mode`")
+                .help("only `write` and `write_stream` have that flag"),
+        );
+    }
+    SgPlan {
+        hipri: job.is_set("hipri") && job.flag("hipri"),
+        read_fua: job.flag("readfua"),
+        write_fua,
+        write,
+    }
+}
+
+/// Whether the engine is `sg`.
+pub(crate) fn is_sg(engine: &EnginePlan) -> bool {
+    matches!(engine, EnginePlan::Sg(_))
+}
+
+/// Commands without data carry a form, so that nobody fills a buffer for them.
+pub(crate) fn forms(engine: &EnginePlan) -> Option<Vec<(WriteForm, u8)>> {
+    match engine {
+        EnginePlan::Sg(SgPlan { write: SgWrite::WriteSameNoData, .. }) => {
+            Some(vec![(WriteForm::Zeroes, 100)])
+        }
+        EnginePlan::Sg(SgPlan { write: SgWrite::Verify(0), .. }) => {
+            Some(vec![(WriteForm::Verify, 100)])
+        }
+        _ => None,
+    }
+}
+
+/// What is for files and has no effect on commands.
+pub(crate) fn without_effect(
+    job: Reading,
+    engine: &EnginePlan,
+    open: &OpenPlan,
+    load: &Load,
+    messages: &mut Messages,
+) {
+    if !is_sg(engine) {
+        return;
+    }
+    if load.sync_file_range.is_some() {
+        messages.push(
+            job.error("sync_file_range", "commands have no page cache of which a range is written")
+                .help("use `fsync=N`, which sends SYNCHRONIZE CACHE"),
+        );
+    }
+    if open.sync != crate::model::SyncMode::None {
+        messages.push(
+            job.warning("sync", "`sync` has no effect on commands")
+                .help("use `writefua=1`, which does the same by the command"),
+        );
+    }
+}
+
+/// What a path is to commands, and its size. `None`: a message says why it cannot be used.
+pub(crate) fn device(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    usage: Usage,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, u64)> {
+    let shown = path.display();
+    let kind = match found.kind {
+        FoundKind::Block => FileKind::Block,
+        FoundKind::Char => FileKind::Char,
+        other => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is {}, and `ioengine=sg` sends SCSI commands to a disk",
+                        checks::in_words(other)
+                    ),
+                )
+                .help("name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)"),
+            );
+            return None;
+        }
+    };
+    let disk = match survey.facts.scsi_disk(path) {
+        Ok(disk) => disk,
+        Err(why) => {
+            messages.push(
+                job.error("filename", format!("`{shown}` takes no SCSI commands: {why}"))
+                    .help("name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)"),
+            );
+            return None;
+        }
+    };
+    fits(job, path, disk, usage, messages)?;
+    depth(job, kind, &shown.to_string(), messages);
+    Some((kind, disk.blocks.saturating_mul(u64::from(disk.block))))
+}
+
+/// Whether the job's blocks are the disk's.
+fn fits(
+    job: Reading,
+    path: &Path,
+    disk: ScsiDisk,
+    usage: Usage,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    let (small, large) = (usage.access.block, usage.largest);
+    if !small.is_multiple_of(disk.block) {
+        messages.push(
+            job.error(
+                "bs",
+                format!("commands move whole blocks, which have {} bytes on `{shown}`; the job uses {small}", disk.block),
+            )
+            .help(format!("write `bs={}`", small.next_multiple_of(disk.block))),
+        );
+        return None;
+    }
+    if let Some(limit) = disk.max_transfer.filter(|l| *l < u64::from(large))
+        && (usage.mix.has(Dir::Read) || usage.mix.has(Dir::Write))
+    {
+        messages.push(
+            job.error(
+                "bs",
+                format!("one command moves at most {limit} bytes on `{shown}` (max_hw_sectors_kb); the job uses {large}"),
+            )
+            .help(format!("write `bs={limit}` or less")),
+        );
+        return None;
+    }
+    Some(())
+}
+
+fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
+    let depth = job.count32("iodepth").unwrap_or(1);
+    let (what, help) = match kind {
+        FileKind::Block if depth > 1 => (
+            format!("`{shown}` is a block device: its commands are done one at a time"),
+            "name its generic device (/dev/sgN; `lsscsi -g`) for more at once",
+        ),
+        FileKind::Char if depth > ROOM => (
+            format!(
+                "the sg driver has room for {ROOM} commands on `{shown}`: no more are in flight"
+            ),
+            "use more `numjobs`, each of which opens the device",
+        ),
+        _ => return,
+    };
+    messages.push(job.warning("iodepth", what).help(help));
+}
