@@ -1,5 +1,6 @@
 //! What an engine needs to know before its first I/O.
 
+use fiord_plan::PlacementKind;
 use fiord_plan::model::{Advice, Dir, EnginePlan, JobPlan, Memory};
 use fiord_sys::mapping::Pattern;
 
@@ -34,6 +35,8 @@ pub struct EngineConfig {
     pub priorities: Vec<u16>,
     /// What [`crate::Tag::placement`] names, by file; empty where no write is placed.
     pub placements: Vec<Vec<u16>>,
+    /// By which feature.
+    pub placed_by: Option<PlacementKind>,
     /// The clock that real engines time by.
     pub clock: MachineClock,
     /// Which engine, with its options.
@@ -74,6 +77,7 @@ impl EngineConfig {
                     std::iter::once(0).chain(values).collect()
                 }
             },
+            placed_by: job.load.placement.as_ref().map(|p| p.by),
             placements: job.load.placement.as_ref().map_or(Vec::new(), |p| p.ids.clone()),
             clock,
             engine: job.engine.clone(),
@@ -94,6 +98,7 @@ impl EngineConfig {
             pattern: None,
             priorities: Vec::new(),
             placements: Vec::new(),
+            placed_by: None,
             clock: MachineClock::best(),
             engine,
         }

@@ -241,7 +241,11 @@ fn engine_has_it(
     engine: &EnginePlan,
     messages: &mut Messages,
 ) -> Option<()> {
-    let has = matches!((engine, by), (EnginePlan::IoUring(_), PlacementKind::Streams));
+    let has = match engine {
+        EnginePlan::IoUringCmd(_) => true,
+        EnginePlan::IoUring(_) => by == PlacementKind::Streams,
+        _ => false,
+    };
     if !has {
         let words = match by {
             PlacementKind::Fdp => "placement handles",

@@ -157,8 +157,12 @@ impl Facts for Machine {
         file::space(&at).ok().map(|s| s.available)
     }
 
-    fn placement_ids(&self, _device: &Path) -> Result<Vec<u16>, String> {
-        Err("it is no NVMe namespace".into())
+    fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, String> {
+        let node = file::Open::read_only().open(device).map_err(|e| e.to_string())?;
+        nvme::placement::identifiers(&node).map_err(|refused| match refused {
+            nvme::admin::Refused::Kernel(error) => error.to_string(),
+            nvme::admin::Refused::Controller(status) => status.to_string(),
+        })
     }
 
     fn write_streams(&self, device: &Path) -> Option<u32> {

@@ -123,6 +123,13 @@ impl NvmeCommand {
         }
     }
 
+    /// Asks for a placement of a write: the directive type (DTYPE) in bits 20 to 23 of dword 12, its
+    /// specific value (DSPEC) in the upper half of dword 13 (NVM 3.2.6).
+    pub fn place(&mut self, directive: u8, id: u16) {
+        self.cdw12 |= u32::from(directive & 0xf) << 20;
+        self.cdw13 |= u32::from(id) << 16;
+    }
+
     /// Makes written data and metadata non-volatile (Base 7.1).
     pub fn flush(space: &Space) -> Self {
         NvmeCommand { opcode: opcode::FLUSH, nsid: space.nsid, ..Default::default() }

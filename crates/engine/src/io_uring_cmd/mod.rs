@@ -57,8 +57,9 @@ pub struct IoUringCmd {
     /// What all transfers have in common.
     common: Sqe128<NvmeCommand>,
     /// Whether a transfer needs more than that: vectors, the index of its buffer, a turn at being
-    /// asynchronous.
+    /// asynchronous, a placement.
     adorned: bool,
+    placements: Placements,
     /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
     sqe_fds: Box<[i32]>,
     /// I/Os until the next one that is forced to be asynchronous.
@@ -78,6 +79,23 @@ pub struct IoUringCmd {
     metadata: Option<Box<Metadata>>,
     /// A read of which the protection information was wrong; reported by the reap that saw it.
     mismatch: Option<Mismatch>,
+}
+
+/// Where writes are placed.
+#[derive(Debug)]
+struct Placements {
+    /// The directive type of a write.
+    directive: u8,
+    /// The identifiers that [`crate::Tag::placement`] names, by file.
+    ids: Box<[Vec<u16>]>,
+}
+
+impl Placements {
+    /// The identifier of a write that has one.
+    fn of(&self, op: &Op) -> Option<u16> {
+        let at = usize::from(op.tag.placement).checked_sub(1)?;
+        self.ids.get(op.file as usize)?.get(at).copied()
+    }
 }
 
 // SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
@@ -107,7 +125,7 @@ impl IoUringCmd {
         }
         let mut sqe = self.entry(slot, op, command);
         if self.adorned {
-            self.adorn(slot, &mut sqe);
+            self.adorn(slot, op, &mut sqe);
         }
         sqe
     }
@@ -141,7 +159,12 @@ impl IoUringCmd {
 
     /// What only some options need.
     #[inline(never)]
-    fn adorn(&mut self, slot: Slot, sqe: &mut Sqe128<NvmeCommand>) {
+    fn adorn(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe128<NvmeCommand>) {
+        if op.kind == OpKind::Write
+            && let Some(id) = self.placements.of(op)
+        {
+            sqe.command.place(self.placements.directive, id);
+        }
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
             let data = std::ptr::with_exposed_provenance_mut(sqe.command.addr as usize);
             *vector = libc::iovec { iov_base: data, iov_len: sqe.command.data_len as usize };

@@ -1,9 +1,8 @@
 //! Building the engine: rings with big entries, registrations, and what to say when the kernel
 //! refuses something.
 
-use fiord_plan::{Commands, EnginePlan, NvmePlan, PassthroughPlan};
+use fiord_plan::{Commands, EnginePlan, NvmePlan, PassthroughPlan, PlacementKind};
 
-use super::IoUringCmd;
 use super::command::{
     DEALLOCATE, FORCE_UNIT_ACCESS, Flags, NVME_URING_CMD_IO, NVME_URING_CMD_IO_VEC,
 };
@@ -12,6 +11,7 @@ use super::metadata::Metadata;
 use super::parts::Parts;
 use super::protection::Mismatch;
 use super::space::Space;
+use super::{IoUringCmd, Placements};
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::io_uring::abi::*;
@@ -59,7 +59,11 @@ impl IoUringCmd {
                 uring_cmd_flags: if options.fixed_buffers { URING_CMD_FIXED } else { 0 },
                 ..Default::default()
             },
-            adorned: vectored || options.force_async != 0,
+            adorned: vectored || options.force_async != 0 || !config.placements.is_empty(),
+            placements: Placements {
+                directive: config.placed_by.map_or(0, PlacementKind::directive),
+                ids: config.placements.clone().into(),
+            },
             sqe_fds: vec![-1; config.files as usize].into_boxed_slice(),
             until_async: options.force_async,
             in_flight: 0,

@@ -12,6 +12,7 @@ mod order;
 mod placement;
 mod regions;
 mod registry;
+mod scsi;
 mod simple;
 mod zones;
 

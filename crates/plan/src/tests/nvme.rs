@@ -11,7 +11,7 @@ use crate::model::*;
 
 /// A namespace of 1 GiB with blocks of so many bytes of data and metadata, whose controller has
 /// every command but Write Uncorrectable and moves 128 KiB at most.
-fn device(data: u32, metadata: u16) -> Device {
+pub(super) fn device(data: u32, metadata: u16) -> Device {
     let optional = Optional {
         compare: true,
         write_uncorrectable: false,

@@ -43,6 +43,29 @@ fn a_scheme_names_streams_by_range() {
 }
 
 #[test]
+fn handles_of_a_namespace() {
+    let machine = Fake::empty()
+        .namespace("/dev/ng0n1", super::nvme::device(4096, 0))
+        .text_file("scheme", "0, 1m, 3\n");
+    let of = |rest: &str| {
+        let line = "--name=a --filename=/dev/ng0n1 --ioengine=io_uring_cmd --rw=write --bs=4k";
+        run(&machine, &format!("{line} {rest}"))
+    };
+    let placed = |rest: &str| of(rest).unwrap().plan.jobs[0].load.placement.clone().unwrap();
+    // The machine lists 0, 1, 2 and 100h.
+    assert_eq!(placed("--fdp=1").ids, [vec![0, 1, 2, 0x100]]);
+    let some = placed("--dataplacement=fdp --plids=3,0-1");
+    assert_eq!((some.by, &some.ids[..]), (PlacementKind::Fdp, &[vec![0x100, 0, 1]][..]));
+    let scheme = placed("--fdp=1 --plid_select=scheme --dp_scheme=scheme");
+    let range = SchemeRange { start: 0, end: 1 << 20, placement: 4 };
+    assert_eq!(scheme.select, PlacementSelect::Scheme(vec![range]));
+    assert_eq!(scheme.ids, [vec![0, 1, 2, 0x100]]);
+    assert_eq!(placed("--dataplacement=streams --plids=9").ids, [vec![9]]);
+    let wrong = of("--fdp=1 --plids=4").unwrap_err();
+    assert!(wrong[0].what.contains("no placement handle of index 4"), "{wrong:?}");
+}
+
+#[test]
 fn what_cannot_be_placed_is_refused() {
     for (rest, what) in [
         ("", "need a list of stream numbers"),

@@ -72,25 +72,25 @@ impl std::error::Error for Refused {}
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
 #[derive(Debug, Default)]
 #[repr(C)]
-struct PassthruCmd {
-    opcode: u8,
-    flags: u8,
-    rsvd1: u16,
-    nsid: u32,
-    cdw2: u32,
-    cdw3: u32,
-    metadata: u64,
-    addr: u64,
-    metadata_len: u32,
-    data_len: u32,
-    cdw10: u32,
-    cdw11: u32,
-    cdw12: u32,
-    cdw13: u32,
-    cdw14: u32,
-    cdw15: u32,
-    timeout_ms: u32,
-    result: u32,
+pub(super) struct PassthruCmd {
+    pub(super) opcode: u8,
+    pub(super) flags: u8,
+    pub(super) rsvd1: u16,
+    pub(super) nsid: u32,
+    pub(super) cdw2: u32,
+    pub(super) cdw3: u32,
+    pub(super) metadata: u64,
+    pub(super) addr: u64,
+    pub(super) metadata_len: u32,
+    pub(super) data_len: u32,
+    pub(super) cdw10: u32,
+    pub(super) cdw11: u32,
+    pub(super) cdw12: u32,
+    pub(super) cdw13: u32,
+    pub(super) cdw14: u32,
+    pub(super) cdw15: u32,
+    pub(super) timeout_ms: u32,
+    pub(super) result: u32,
 }
 
 const _: () = assert!(size_of::<PassthruCmd>() == 72);

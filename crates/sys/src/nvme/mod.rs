@@ -5,6 +5,7 @@
 //! | what does Identify data say: formats, limits, optional commands | [`identify`] |
 //! | what is behind this `/dev/ngXnY` | [`device`] |
 //! | how is an admin command sent | [`admin`] |
+//! | where may writes be placed | [`placement`] |
 //! | what is status 4081h called | [`status`] |
 //!
 //! Formats are those of the NVM Express Base Specification 2.0 ("Base"), the NVM Command Set
@@ -14,6 +15,7 @@
 pub mod admin;
 pub mod device;
 pub mod identify;
+pub mod placement;
 pub mod status;
 
 pub use device::{Device, DriverLimits};

@@ -1,0 +1,84 @@
+//! `ioengine=sg`: disks made up for it, and what they cannot do.
+
+use super::*;
+use crate::facts::FoundKind;
+use crate::model::*;
+
+fn machine() -> Fake {
+    Fake::empty()
+        .disk("/dev/sda", 512 << 20)
+        .disk("/dev/sda1", 1 << 20)
+        .disk("/dev/vda", 1 << 30)
+        .with("/dev/sg0", FoundKind::Char, 0)
+        .file("plain", 1 << 20)
+}
+
+fn line(rest: &str) -> String {
+    format!("--name=a --filename=/dev/sg0 --ioengine=sg --rw=randrw --bs=4k {rest}")
+}
+
+fn plan(rest: &str) -> SgPlan {
+    match job(&machine(), &line(rest)).engine {
+        EnginePlan::Sg(plan) => plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_generic_device_has_the_size_of_its_disk() {
+    let job = job(&machine(), &line(""));
+    assert_eq!((job.target.files[0].kind, job.target.files[0].len), (FileKind::Char, 512 << 20));
+    let block = super::job(&machine(), &line("--filename=/dev/sda"));
+    assert_eq!(block.target.files[0].kind, FileKind::Block);
+}
+
+#[test]
+fn kinds_of_writes() {
+    assert_eq!(plan(""), SgPlan::default());
+    let flags = plan("--hipri --readfua=1 --writefua=1");
+    assert!(flags.hipri && flags.read_fua && flags.write_fua);
+    for (words, write) in [
+        ("write", SgWrite::Write),
+        ("write_and_verify", SgWrite::WriteAndVerify),
+        ("verify", SgWrite::WriteAndVerify),
+        ("write_same", SgWrite::WriteSame),
+        ("same", SgWrite::WriteSame),
+        ("write_same_ndob", SgWrite::WriteSameNoData),
+        ("verify_bytchk_00", SgWrite::Verify(0)),
+        ("verify_bytchk_01", SgWrite::Verify(1)),
+        ("verify_bytchk_11", SgWrite::Verify(3)),
+        ("write_stream", SgWrite::Stream(0)),
+        ("write_stream --stream_id=3", SgWrite::Stream(3)),
+    ] {
+        assert_eq!(plan(&format!("--sg_write_mode={words}")).write, write, "{words}");
+    }
+    let load = job(&machine(), &line("--sg_write_mode=write_same_ndob")).load;
+    assert!(!load.writes_data());
+}
+
+#[test]
+fn what_cannot_take_the_commands_is_refused() {
+    for (rest, what) in [
+        ("--filename=/dev/sda1", "it is a partition"),
+        ("--filename=/dev/vda", "it is no SCSI device"),
+        ("--filename=plain", "sends SCSI commands to a disk"),
+        ("--bs=1000", "whole blocks, which have 512 bytes"),
+        ("--bs=1m", "at most 524288 bytes"),
+        ("--ioengine=psync", "it takes commands, not reads and writes"),
+        ("--stream_id=70000 --sg_write_mode=write_stream", "no stream"),
+        ("--sync_file_range=write:8", "no page cache"),
+    ] {
+        let found = error(&machine(), &line(rest));
+        assert!(found.contains(what), "{rest}: {found}");
+    }
+    for (rest, what) in [
+        ("--iodepth=32", "room for 16 commands"),
+        ("--filename=/dev/sda --iodepth=2", "one at a time"),
+        ("--writefua=1 --sg_write_mode=write_same", "no effect"),
+        ("--stream_id=3", "no effect"),
+        ("--sync=1", "no effect"),
+    ] {
+        let warnings = run(&machine(), &line(rest)).unwrap().warnings;
+        assert!(warnings.iter().any(|w| w.what.contains(what)), "{rest}: {warnings:?}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Flexible data placement: which placement identifiers a namespace has (NVM Command Set
+//! Specification 1.0 with TP4146, "I/O Management Receive").
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use super::Status;
+use super::admin::{self, PassthruCmd, Refused};
+use crate::Error;
+
+/// `_IOWR('N', 0x43, struct nvme_passthru_cmd)`.
+const NVME_IOCTL_IO_CMD: u32 = 0xc048_4e43;
+/// Opcode of I/O Management Receive.
+const IO_MANAGEMENT_RECEIVE: u8 = 0x12;
+/// Management operation: the status of reclaim unit handles.
+const RECLAIM_UNIT_HANDLES: u32 = 0x01;
+/// Bytes before the descriptors, and of each of them.
+const HEADER: usize = 16;
+const DESCRIPTOR: usize = 32;
+/// The placement identifiers of a namespace, in the order in which the controller lists their
+/// handles: what `nvme fdp status` shows.
+///
+/// # Errors
+/// The controller's status where flexible data placement is not enabled.
+pub fn identifiers(node: impl AsFd) -> Result<Vec<u16>, Refused> {
+    // First how many there are, then all of them: some controllers refuse to return less than they
+    // are given room for.
+    let mut header = [0; HEADER];
+    receive(&node, &mut header)?;
+    let mut all = vec![0; HEADER + usize::from(count(&header)) * DESCRIPTOR];
+    receive(&node, &mut all)?;
+    Ok(parse(&all))
+}
+
+/// The status of reclaim unit handles, as much of it as there is room for.
+fn receive(node: impl AsFd, data: &mut [u8]) -> Result<(), Refused> {
+    let nsid = admin::namespace_id(&node).map_err(Refused::Kernel)?;
+    let mut command = PassthruCmd {
+        opcode: IO_MANAGEMENT_RECEIVE,
+        nsid,
+        addr: data.as_mut_ptr() as u64,
+        data_len: data.len() as u32,
+        cdw10: RECLAIM_UNIT_HANDLES,
+        // Dwords, counted from 0.
+        cdw11: data.len() as u32 / 4 - 1,
+        ..Default::default()
+    };
+    let fd = node.as_fd().as_raw_fd();
+    // SAFETY: `command` is the structure of this request, and `addr` is a buffer of `data_len`
+    // bytes; both outlive the call.
+    let ret = unsafe {
+        libc::ioctl(fd, NVME_IOCTL_IO_CMD as libc::Ioctl, std::ptr::from_mut(&mut command))
+    };
+    match ret {
+        0 => Ok(()),
+        status @ 1.. => Err(Refused::Controller(Status(status as u16))),
+        _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_IO_CMD"))),
+    }
+}
+
+/// How many descriptors there are: bytes 14 and 15.
+fn count(header: &[u8; HEADER]) -> u16 {
+    u16::from_le_bytes([header[14], header[15]])
+}
+
+/// The identifiers in what the controller returned: descriptors of 32 bytes from byte 16, each with
+/// its placement identifier first.
+fn parse(data: &[u8]) -> Vec<u16> {
+    let word = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
+    let Some((header, list)) = data.split_first_chunk::<HEADER>() else { return Vec::new() };
+    list.chunks_exact(DESCRIPTOR).take(count(header).into()).map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_stand_first_in_each_descriptor() {
+        let mut data = vec![0u8; HEADER + 3 * DESCRIPTOR];
+        data[14] = 2;
+        data[HEADER + DESCRIPTOR] = 0x05;
+        data[HEADER + DESCRIPTOR + 1] = 0x01;
+        data[HEADER + 2 * DESCRIPTOR] = 0x09;
+        assert_eq!(parse(&data), [0, 0x105]);
+        data[14] = 200;
+        assert_eq!(parse(&data).len(), 3);
+        assert_eq!(parse(&data[..10]), [0u16; 0]);
+    }
+
+    #[test]
+    fn a_file_has_no_identifiers() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        assert!(matches!(identifiers(&file), Err(Refused::Kernel(_))));
+    }
+}

@@ -1,0 +1,5 @@
+# A namespace without flexible data placement says so
+# devices: nvme
+# limit: 30s
+
+refused "no placement handles" "placement handles" --name=x --filename=/dev/fiord/nvme-ng --ioengine=io_uring_cmd --rw=write --bs=64k --size=1m --fdp=1

@@ -1,0 +1,55 @@
+# ioengine=sg on a generic and on a block device: reads, writes, trims, flushes, every sg_write_mode, refusals
+# devices: sd
+# limit: 60s
+
+SG=/dev/fiord/sd-sg
+SD=/dev/fiord/sd
+sg() { name=$1; shift; fiord_json "$name" --name="$name" --ioengine=sg "$@"; }
+
+# Many in flight through the character device, and what was written is there.
+sg fill --filename=$SG --rw=write --bs=64k --iodepth=16 --buffer_pattern=0x5a
+same "blocks written" "$(json fill '.jobs[0].write.total_ios')" 1024
+same "bytes written" "$(json fill '.jobs[0].write.io_bytes')" 67108864
+same "depth 16 was reached" "$(json fill '.jobs[0].iodepth_level["16"] > 90')" true
+same "bytes on the disk that are not 5Ah" "$(tr -d '\132' <$SD | wc -c)" 0
+sg read --filename=$SG --rw=randread --bs=4k --iodepth=16 --size=16m
+same "blocks read" "$(json read '.jobs[0].read.total_ios')" 4096
+sg block --filename=$SD --rw=randrw --bs=4k --size=8m --fsync=64
+same "blocks of the block device" "$(json block '.jobs[0] | .read.total_ios + .write.total_ios')" 2048
+same "flushes" "$(json block '.jobs[0].sync.total_ios > 10')" true
+sg fua --filename=$SG --rw=randrw --bs=4k --size=4m --iodepth=4 --readfua=1 --writefua=1
+same "with force unit access" "$(json fua '.jobs[0] | .read.total_ios + .write.total_ios')" 1024
+
+# One at a time through a file of its own: four jobs on one device.
+sg jobs --filename=$SG --rw=randread --bs=4k --size=4m --iodepth=16 --numjobs=4 --group_reporting
+same "blocks of four jobs" "$(json jobs '.jobs[0].read.total_ios')" 4096
+
+sg trim --filename=$SG --rw=trim --bs=1m --iodepth=4
+same "trims" "$(json trim '.jobs[0].trim.total_ios')" 64
+
+# Commands of writes, each seen by the device.
+for mode in write_same write_same_ndob verify_bytchk_00; do
+    sg $mode --filename=$SG --rw=write --bs=64k --size=8m --iodepth=8 --sg_write_mode=$mode
+    same "$mode" "$(json $mode '.jobs[0].write.total_ios')" 128
+done
+sg pattern --filename=$SG --rw=write --bs=64k --size=8m --sg_write_mode=write_same --buffer_pattern=0x33
+same "bytes that write_same left" "$(head -c 8388608 $SD | tr -d '\063' | wc -c)" 0
+sg compare --filename=$SG --rw=write --bs=64k --size=8m --sg_write_mode=verify_bytchk_01 --buffer_pattern=0x33
+same "equal data compare" "$(json compare '.jobs[0].error')" 0
+refused "data that differ are named" "miscompare" --name=x --ioengine=sg --filename=$SG --rw=write --bs=64k --size=8m --sg_write_mode=verify_bytchk_01 --buffer_pattern=0x34
+for mode in write_and_verify "write_stream --stream_id=1"; do
+    refused "$mode, which the device lacks, is named" "invalid command operation code" --name=x --ioengine=sg --filename=$SG --rw=write --bs=4k --size=64k --sg_write_mode=$mode
+done
+
+refused "a block that is no multiple" "whole blocks" --name=x --ioengine=sg --filename=$SG --rw=read --bs=1000 --size=1m
+refused "hipri without it in the driver" "no polled completions" --name=x --ioengine=sg --filename=$SG --rw=read --bs=4k --size=1m --hipri
+refused "another engine on the character device" "takes commands" --name=x --ioengine=psync --filename=$SG --rw=read --bs=4k --size=1m
+head -c 1048576 /dev/zero >plain
+refused "a file" "sends SCSI commands to a disk" --name=x --ioengine=sg --filename=plain --rw=read --bs=4k --size=1m
+refused "read-only runs" "readonly" --readonly --name=x --ioengine=sg --filename=$SG --rw=trim --bs=4k --size=1m
+mkdir -p mnt
+mkfs.ext2 $SD >/dev/null 2>&1 || mke2fs $SD >/dev/null 2>&1
+if mount $SD mnt 2>/dev/null; then
+    refused "a mounted disk by its generic device" "mounted" --name=x --ioengine=sg --filename=$SG --rw=write --bs=4k --size=1m
+    umount mnt
+fi
