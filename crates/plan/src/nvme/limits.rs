@@ -249,7 +249,9 @@ impl Limits<'_> {
         for form in forms {
             let limits = &device.limits;
             match form {
-                WriteForm::Data | WriteForm::Append => self.transfer(target, &mut all),
+                WriteForm::Data if self.job.flag("nvme_split") => {}
+                // An append that is split would come in an order of the device's making.
+                WriteForm::Data | WriteForm::Append => self.transfer(target, form, &mut all),
                 WriteForm::Zeroes => {
                     let limit = limits.write_zeroes.map(scaled);
                     all.extend(most(limit, "in a Write Zeroes command (WZSL)", ""));
@@ -273,24 +275,24 @@ impl Limits<'_> {
         all
     }
 
-    /// Limits on data that are moved, unless they are split.
-    fn transfer(&self, target: &NvmeTarget, all: &mut Vec<Most>) {
-        if self.job.flag("nvme_split") {
-            return;
-        }
-        const SPLIT: &str = ", or have larger ones split (`nvme_split=1`)";
+    /// Limits on data that are moved by one command.
+    fn transfer(&self, target: &NvmeTarget, form: WriteForm, all: &mut Vec<Most>) {
+        let split = match form {
+            WriteForm::Append => "",
+            _ => ", or have larger ones split (`nvme_split=1`)",
+        };
         let whole = MOST_BLOCKS.saturating_mul(target.block.into());
         let limit = target.device.max_transfer();
         all.extend(limit.map(|(bytes, name)| Most {
             bytes: bytes / u64::from(target.block) * u64::from(target.block),
             what: format!("in one command ({name})"),
-            help: SPLIT,
+            help: split,
         }));
         if let Some(bytes) = self.scattered(target) {
             let pages = ", or use huge pages (`iomem=mmaphuge`)";
             all.extend(most(Some(bytes), "in pages that are not neighbours (max_segments)", pages));
         }
-        all.extend(most(Some(whole), "in one command (65536 blocks)", SPLIT));
+        all.extend(most(Some(whole), "in one command (65536 blocks)", split));
     }
 
     /// What the driver takes in pages of memory that lie apart; huge pages are whole.

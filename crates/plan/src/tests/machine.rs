@@ -81,6 +81,12 @@ impl Fake {
         self.zoned.push((path.into(), facts));
         self.disk(path, zones << 24)
     }
+    /// With the generic character device of a zoned namespace: zones of 1 MiB.
+    pub(crate) fn zoned_namespace(mut self, path: &str, device: nvme::Device) -> Self {
+        let facts = ZoneFacts { zone_size: 1 << 20, max_open: None, max_active: None };
+        self.zoned.push((path.into(), facts));
+        self.namespace(path, device)
+    }
     /// With a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());

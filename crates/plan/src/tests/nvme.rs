@@ -250,8 +250,16 @@ fn zones_are_appended_to() {
             max_append: Some(64 << 10),
         });
     });
-    let message = refused(zoned, "--rw=write --write_mode=zone_append");
+    let message = refused(zoned.clone(), "--rw=write --write_mode=zone_append");
     assert!(message.contains("requires zonemode=zbd"), "{message}");
+    let machine = Fake::empty().zoned_namespace("/dev/ng0n1", zoned);
+    let line = format!("{LINE} --zonemode=zbd --rw=write --write_mode=zone_append");
+    assert_eq!(job(&machine, &line).load.forms, [(WriteForm::Append, 100)]);
+    let message = error(&machine, &format!("{line} --bs=128k"));
+    assert!(message.contains("65536 bytes in a Zone Append command (ZASL)"), "{message}");
+    // Parts of an append could change places.
+    let message = error(&machine, &format!("{line} --bs=256k --nvme_split=1"));
+    assert!(message.contains("131072 bytes in one command (MDTS)"), "{message}");
 }
 
 #[test]

@@ -170,3 +170,31 @@ fn a_zoned_namespace() {
     assert_eq!((zoned.zone_blocks, zoned.max_active, zoned.max_open), (2048, Some(14), None));
     assert_eq!((zoned.read_across_zones, zoned.max_append), (true, Some(128 << 10)));
 }
+
+/// Bytes that follow from a seed (splitmix64).
+fn arbitrary(mut seed: u64) -> Box<IdentifyData> {
+    let mut data = Box::new([0u8; 4096]);
+    for chunk in data.chunks_exact_mut(8) {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        chunk.copy_from_slice(&(z ^ z >> 31).to_le_bytes());
+    }
+    data
+}
+
+#[test]
+fn no_bytes_whatever_make_a_parser_panic() {
+    for seed in 0..2000 {
+        let data = arbitrary(seed);
+        let space = Namespace::parse(&data).with_guard(&data);
+        // A format is none, or a block that a transfer can hold.
+        assert!(space.format.data == 0 || (512..=1 << 31).contains(&space.format.data));
+        assert!(space.bytes() >= space.size.min(1) * u64::from(space.format.data));
+        Controller::parse(&data);
+        CommandLimits::parse(&data);
+        IoCommands::parse(&data);
+        CommandSet::in_descriptors(&data);
+        let _ = Zoned::parse(&data, space.format_index).with_controller(&data);
+    }
+}
