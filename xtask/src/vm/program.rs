@@ -53,24 +53,30 @@ pub fn all(options: &Options) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
+/// Flags of the compiler: no shared libraries, and no debug information to be carried into the machine.
+const FLAGS: &str = "-C target-feature=+crt-static -C debuginfo=0 -C strip=debuginfo";
+
+/// Where I/O is done: optimised a little, because the CPU is emulated. The rest is what it is in tests.
+const BUSY: [&str; 4] = ["fiord-engine", "fiord-load", "fiord-run", "fiord-stat"];
+
 /// Builds fiord for the machine: static, and for any x86-64 CPU, since the emulated one need not be this one.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let folder = super::place().join("build");
-    if !folder.exists() {
+    if !super::root().join("target").join(TARGET).exists() {
         eprintln!("building fiord for the machine");
     }
-    let output = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "fiord", "--bin", "fiord", "--profile", "vm"])
-        .args(["--target", TARGET, "--message-format=json-render-diagnostics"])
-        .arg("--target-dir")
-        .arg(&folder)
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", "fiord", "--bin", "fiord", "--target", TARGET])
+        .arg("--message-format=json-render-diagnostics")
         .current_dir(super::root())
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo cannot be run")?;
+        .stderr(Stdio::inherit());
+    for package in BUSY {
+        command.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=1"));
+    }
+    let output = command.output().context("cargo cannot be run")?;
     ensure!(output.status.success(), "fiord does not build for the machine");
     String::from_utf8_lossy(&output.stdout)
         .lines()

@@ -15,8 +15,9 @@ use super::Bench;
 use super::host;
 use super::initramfs::{self, Order};
 
-/// The serial ports by which the machine talks.
-const PORTS: [&str; 4] = ["results", "stdout", "stderr", "files"];
+/// The serial ports by which the machine talks. By `alive` it listens only: it switches itself off when this
+/// program has ended, however it ended.
+const PORTS: [&str; 5] = ["results", "stdout", "stderr", "files", "alive"];
 
 /// A running machine and the directory of its files, which goes with it.
 pub struct Machine {
@@ -140,6 +141,7 @@ impl Drop for Machine {
 
 /// A directory of this boot's own. Its path is short, since the path of a socket may have 107 bytes.
 fn scratch() -> Result<PathBuf> {
+    remove_left_behind();
     for attempt in 0..1000 {
         let name = format!("fiord-vm-{}-{attempt}", std::process::id());
         let path = std::env::temp_dir().join(name);
@@ -150,6 +152,18 @@ fn scratch() -> Result<PathBuf> {
         }
     }
     bail!("{} is full of directories of earlier boots", std::env::temp_dir().display())
+}
+
+/// Removes the directories of programs that were killed.
+fn remove_left_behind() {
+    let Ok(entries) = std::env::temp_dir().read_dir() else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix("fiord-vm-").and_then(|rest| rest.split('-').next());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn words(line: &str) -> Vec<String> {

@@ -32,6 +32,12 @@ port() {
     poweroff -f
 }
 
+# Whoever started the machine has gone when this port ends.
+(
+    cat "$(port alive)" >/dev/null
+    poweroff -f
+) &
+
 . /vm/devices.sh
 . /vm/order
 
