@@ -6,13 +6,7 @@ up() {
     configfs
     ram_disk 5
     modprobe nvme_loop
-    nvmet_subsystem nvmeloop /dev/ram5
-    port=/sys/kernel/config/nvmet/ports/2
-    mkdir -p "$port"
-    echo loop >"$port/addr_trtype"
-    ln -s /sys/kernel/config/nvmet/subsystems/nvmeloop "$port/subsystems/nvmeloop"
-    nvme_connect transport=loop,nqn=nvmeloop
-    nvme_links nvmeloop nvmeloop
+    nvmet_loop nvmeloop /dev/ram5 2
 }
 
 down() {

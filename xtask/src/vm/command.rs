@@ -23,6 +23,7 @@ pub fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
     let devices = devices(bench)?;
     let order = Order {
         devices: &devices,
+        clock: bench.options.clock,
         order: format!(
             "mode=run\nlimit={}\ndevices='{}'\n",
             bench.options.limit.as_secs(),
@@ -61,6 +62,7 @@ pub fn shell(bench: &Bench) -> Result<ExitCode> {
     let devices = devices(bench)?;
     let order = Order {
         devices: &devices,
+        clock: bench.options.clock,
         order: format!("mode=shell\ndevices='{}'\n", names(&devices)),
         files: Vec::new(),
     };

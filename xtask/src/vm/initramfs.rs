@@ -12,11 +12,14 @@ use super::cpio::Archive;
 use super::devices::Device;
 use super::host;
 use super::kernel::Module;
+use super::scenario::Clock;
 
 /// What the machine is to do, as `/vm/order` and the files beside it tell it.
 pub struct Order<'a> {
     /// Devices of this boot.
     pub devices: &'a [&'a Device],
+    /// How its time goes by.
+    pub clock: Clock,
     /// Shell assignments.
     pub order: String,
     /// More files: path in the machine and contents.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::scenario::Clock;
+
 /// What `--help` prints.
 pub const HELP: &str = "\
 cargo xtask vm [OPTION…]
@@ -19,6 +21,7 @@ Without --run, --shell, --list or --prepare: runs the scenarios of tests/vm.
   --limit SECONDS   how long --run may take (300)
   --with PATH       brings a program in, with the libraries that it needs; may be given more than once
   --out DIR         what is left in /out lies in DIR afterwards
+  --steady          time goes by instructions executed: steadier measurements by --run and --shell
   --fiord PATH      a static fiord instead of one that is built
   --memory MIB      memory of the machine (2048)
   --cpus N          its CPUs (2)
@@ -51,6 +54,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Names of devices, for a command or a prompt; none means all that go together.
     pub devices: Vec<String>,
+    /// How time goes by for a command or a prompt.
+    pub clock: Clock,
     /// How long a command may take.
     pub limit: Duration,
     /// Programs to bring in.
@@ -73,6 +78,7 @@ pub fn parse(args: &[String]) -> Result<Option<Options>> {
         what: What::Scenarios,
         only: Vec::new(),
         devices: Vec::new(),
+        clock: Clock::Host,
         limit: Duration::from_secs(300),
         with: Vec::new(),
         out: None,
@@ -96,6 +102,7 @@ pub fn parse(args: &[String]) -> Result<Option<Options>> {
             "--limit" => options.limit = Duration::from_secs(value()?.parse().context("--limit")?),
             "--with" => options.with.push(value()?.into()),
             "--out" => options.out = Some(value()?.into()),
+            "--steady" => options.clock = Clock::Instructions,
             "--fiord" => options.fiord = Some(value()?.into()),
             "--memory" => options.memory = value()?.parse().context("--memory")?,
             "--cpus" => options.cpus = value()?.parse().context("--cpus")?,

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use super::Bench;
 use super::host;
 use super::initramfs::{self, Order};
+use super::scenario::Clock;
 
 /// The serial ports by which the machine talks. By `alive` it listens only: it switches itself off when this
 /// program has ended, however it ended.
@@ -34,8 +35,13 @@ impl Machine {
         let initrd = folder.join("initrd");
         initramfs::write(&initrd, bench, order)?;
         arguments.extend(["-initrd".to_owned(), initrd.display().to_string()]);
+        let clock = match order.clock {
+            Clock::Host => "-accel tcg,thread=multi",
+            // Two nanoseconds an instruction.
+            Clock::Instructions => "-accel tcg -icount shift=1,sleep=on",
+        };
         arguments.extend(words(&format!(
-            "-M q35 -accel tcg,thread=multi -cpu max -m {} -smp {} -nodefaults -no-user-config \
+            "-M q35 {clock} -cpu max -m {} -smp {} -nodefaults -no-user-config \
              -display none -no-reboot -device virtio-rng-pci -device virtio-serial-pci",
             bench.options.memory, bench.options.cpus
         )));

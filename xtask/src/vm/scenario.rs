@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::devices::Devices;
 use super::header::Header;
 
-const KEYS: &[&str] = &["devices", "limit", "boot"];
+const KEYS: &[&str] = &["devices", "limit", "boot", "clock"];
 
 /// One scenario.
 #[derive(Debug, Clone)]
@@ -22,10 +22,22 @@ pub struct Scenario {
     pub devices: Vec<String>,
     /// How long it may take.
     pub limit: Duration,
-    /// Whether it has the machine to itself.
+    /// Whether it has a machine to itself.
     pub own_boot: bool,
+    /// How the machine's time goes by.
+    pub clock: Clock,
     /// Its script.
     pub script: PathBuf,
+}
+
+/// How the machine's time goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// As the host's does.
+    Host,
+    /// By the instructions that were executed, and as the host's while every CPU waits: what else the host does
+    /// hardly changes a measurement.
+    Instructions,
 }
 
 impl Scenario {
@@ -39,6 +51,11 @@ impl Scenario {
             Some("own") => true,
             Some(other) => bail!("boot is 'own' or not said, not '{other}'"),
         };
+        let clock = match header.one("clock")? {
+            None => Clock::Host,
+            Some("instructions") => Clock::Instructions,
+            Some(other) => bail!("clock is 'instructions' or not said, not '{other}'"),
+        };
         let names = header.words("devices");
         devices.named_all(&names)?;
         Ok(Scenario {
@@ -47,8 +64,18 @@ impl Scenario {
             devices: names,
             limit: Duration::from_secs(limit.context("limit is a number of seconds: '30s'")?),
             own_boot,
+            clock,
             script: path.to_owned(),
         })
+    }
+}
+
+/// How many of these scenarios, from the first on, share one boot.
+pub fn sharing(scenarios: &[&Scenario]) -> usize {
+    let alike = |a: &Scenario, b: &Scenario| !a.own_boot && !b.own_boot && a.clock == b.clock;
+    match scenarios {
+        [] => 0,
+        [first, rest @ ..] => 1 + rest.iter().take_while(|next| alike(first, next)).count(),
     }
 }
 
@@ -65,11 +92,13 @@ pub fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Reads every scenario of a directory.
+/// Reads every scenario of a directory: first those that can share a boot.
 pub fn read(folder: &Path, devices: &Devices) -> Result<Vec<Scenario>> {
     let read =
         |path: &PathBuf| Scenario::read(path, devices).with_context(|| path.display().to_string());
-    scripts(folder)?.iter().map(read).collect()
+    let mut scenarios = scripts(folder)?.iter().map(read).collect::<Result<Vec<_>>>()?;
+    scenarios.sort_by_key(|scenario| (scenario.own_boot, scenario.clock == Clock::Instructions));
+    Ok(scenarios)
 }
 
 /// The scenarios of these names; all when there are none.
@@ -100,6 +129,25 @@ pub fn list(scenarios: &[Scenario], devices: &Devices) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_with_a_machine_of_their_own_share_none() {
+        let of = |own_boot, clock| Scenario {
+            name: String::new(),
+            title: String::new(),
+            devices: Vec::new(),
+            limit: Duration::ZERO,
+            own_boot,
+            clock,
+            script: PathBuf::new(),
+        };
+        let (plain, own) = (of(false, Clock::Host), of(true, Clock::Host));
+        let counted = of(false, Clock::Instructions);
+        assert_eq!(sharing(&[]), 0);
+        assert_eq!(sharing(&[&plain, &plain, &own]), 2);
+        assert_eq!(sharing(&[&own, &plain]), 1);
+        assert_eq!(sharing(&[&plain, &counted]), 1);
+    }
 
     #[test]
     fn every_committed_scenario_can_be_read_and_all_limits_leave_room() {

@@ -6,7 +6,6 @@
 //!
 //! What is kept of a failure: `target/vm/failed/NAME/output` and `console`.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
@@ -20,7 +19,7 @@ use anyhow::{Context, Result};
 use super::Bench;
 use super::initramfs::Order;
 use super::qemu::Machine;
-use super::scenario::Scenario;
+use super::scenario::{self, Scenario};
 
 /// What a boot may take, and starting or stopping devices around a scenario.
 const AROUND: Duration = Duration::from_secs(60);
@@ -37,12 +36,9 @@ pub fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let failed = super::place().join("failed");
     let _ = fs::remove_dir_all(&failed);
     let (mut count, mut failures) = (0, 0);
-    let mut waiting: VecDeque<&Scenario> = scenarios.iter().collect();
-    while let Some(&first) = waiting.front() {
-        let alone = |scenario: &Scenario| scenario.own_boot;
-        let shared = waiting.iter().take_while(|scenario| !alone(scenario)).count();
-        let boot: Vec<&Scenario> =
-            waiting.iter().copied().take(if alone(first) { 1 } else { shared }).collect();
+    let mut waiting: Vec<&Scenario> = scenarios.iter().collect();
+    while !waiting.is_empty() {
+        let boot = waiting[..scenario::sharing(&waiting)].to_vec();
         let done = one_boot(bench, &boot, &failed, &mut failures)?;
         waiting.drain(..done);
         count += done;
@@ -68,8 +64,12 @@ fn one_boot(
 ) -> Result<usize> {
     let names = scenarios.iter().flat_map(|scenario| &scenario.devices);
     let devices = bench.devices.named_all(names)?;
-    let order =
-        Order { devices: &devices, order: "mode=scenarios\n".into(), files: plan(scenarios)? };
+    let order = Order {
+        devices: &devices,
+        order: "mode=scenarios\n".into(),
+        files: plan(scenarios)?,
+        clock: scenarios[0].clock,
+    };
     let console = super::place().join("console.log");
     let mut machine = Machine::start(bench, &order, Some(&console))?;
     let lines = lines(machine.port("results")?);

@@ -38,7 +38,7 @@ nvme_has_namespace() {
 # Links to the block device and to the generic character device of the namespace behind the
 # controller with the serial number $1: /dev/fiord/$2 and /dev/fiord/$2-ng.
 nvme_links() {
-    case $1 in nvmetcp | nvmeloop) ;; *) modprobe nvme poll_queues=2 ;; esac
+    case $1 in nvmetcp | nvmeloop | nvmeerror) ;; *) modprobe nvme poll_queues=2 ;; esac
     wait_for nvme_has_namespace "$1"
     controller=$(nvme_controller "$1")
     for namespace in "$controller/${controller##*/}n"*; do
@@ -70,6 +70,19 @@ nvmet_subsystem() {
     mkdir -p "$subsystem/namespaces/1"
     printf %s "$2" >"$subsystem/namespaces/1/device_path"
     echo 1 >"$subsystem/namespaces/1/enable"
+}
+
+# A loop target, connected: nvmet_loop NAME DEVICE PORT, with a port of its own; loop ports are told apart by
+# their address.
+nvmet_loop() {
+    nvmet_subsystem "$1" "$2"
+    port=/sys/kernel/config/nvmet/ports/$3
+    mkdir -p "$port"
+    echo loop >"$port/addr_trtype"
+    echo "$1" >"$port/addr_traddr"
+    ln -s "/sys/kernel/config/nvmet/subsystems/$1" "$port/subsystems/$1"
+    nvme_connect "transport=loop,traddr=$1,nqn=$1"
+    nvme_links "$1" "$1"
 }
 
 nvmet_remove() {
