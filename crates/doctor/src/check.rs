@@ -193,6 +193,15 @@ impl Findings {
         }
     }
 
+    /// Takes out the guess that was made before a run where its result was counted since.
+    #[must_use]
+    pub fn without_guess(mut self, guess: &str, counted: &str) -> Findings {
+        if self.unchecked.iter().all(|gap| gap.id != counted) {
+            self.told.retain(|told| told.finding.id != guess);
+        }
+        self
+    }
+
     /// Takes out what the jobs ask not to be told (`ignore_findings`), and sorts: worst first.
     #[must_use]
     pub fn settled(mut self, plan: &Plan) -> Findings {

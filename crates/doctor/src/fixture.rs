@@ -6,7 +6,7 @@ use fiord_plan::{Plan, Terms};
 use fiord_stat::finding::Finding;
 use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
 
-use crate::{After, Check, Findings, Lint, Machine};
+use crate::{After, Before, Check, Findings, Lint, Machine};
 
 /// The plan of a command line, and what was typed.
 pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
@@ -79,4 +79,27 @@ pub(crate) fn row(kind: DirKind, iops: f64, seconds: u64) -> DirReport {
         iops_samples: Default::default(),
         priorities: Default::default(),
     }
+}
+
+/// What one check tells of a plan on this machine.
+pub(crate) fn before(check: &Check, plan: &Plan) -> Vec<Finding> {
+    told_before(check, &Before { plan, machine: &Machine::survey(plan) })
+}
+
+/// What one check tells of a machine.
+pub(crate) fn told_before(check: &Check, known: &Before<'_>) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    let tell = check.before.expect("a check of the machine");
+    tell(known, &mut findings);
+    findings.findings().cloned().collect()
+}
+
+/// A path of its own for a test's file, on the file system of the build.
+pub(crate) fn scratch() -> std::path::PathBuf {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let n = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::current_exe().expect("a test program");
+    let folder = folder.parent().expect("in a folder");
+    folder.join(format!("doctor-{}-{n}", std::process::id()))
 }

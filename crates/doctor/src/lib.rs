@@ -21,10 +21,14 @@ pub mod pages;
 pub mod registry;
 
 mod amount;
+mod buffered_not_synced;
+mod cache_hits;
+mod cached_working_set;
 mod clock_source;
 mod compressible_data;
 mod depth_ignored;
 mod device_errors;
+mod direct_not_direct;
 mod drive_letter;
 #[cfg(test)]
 mod drives;
@@ -51,7 +55,9 @@ mod thermal_throttle;
 mod throttled_by_cgroup;
 mod too_short;
 mod unit_surprise;
+mod unwritten_data;
 mod volatile_cache;
+mod zero_data;
 
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
@@ -83,4 +89,17 @@ pub fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) ->
     let known = After { plan, before, after, report };
     CHECKS.iter().filter_map(|check| check.after).for_each(|tell| tell(&known, &mut findings));
     findings
+}
+
+/// Everything that can be told of a run: of the job, of the machine before it, of its result.
+pub fn whole(
+    plan: &Plan,
+    specs: &[JobSpec],
+    (machine, later): (&Machine, &Machine),
+    report: &Report,
+) -> Findings {
+    let mut findings = lint(plan, specs);
+    findings.join(before(plan, machine));
+    findings.join(after(plan, machine, later, report));
+    findings.without_guess("cached-working-set", "cache-hits").settled(plan)
 }

@@ -4,10 +4,14 @@ use crate::Check;
 
 /// Every finding that can be told, by id.
 pub const CHECKS: &[&Check] = &[
+    &crate::buffered_not_synced::CHECK,
+    &crate::cache_hits::CHECK,
+    &crate::cached_working_set::CHECK,
     &crate::clock_source::CHECK,
     &crate::compressible_data::CHECK,
     &crate::depth_ignored::CHECK,
     &crate::device_errors::CHECK,
+    &crate::direct_not_direct::CHECK,
     &crate::drive_letter::CHECK,
     &crate::governor::CHECK,
     &crate::hidden_stalls::CHECK,
@@ -29,24 +33,20 @@ pub const CHECKS: &[&Check] = &[
     &crate::throttled_by_cgroup::CHECK,
     &crate::too_short::CHECK,
     &crate::unit_surprise::CHECK,
+    &crate::unwritten_data::CHECK,
     &crate::volatile_cache::CHECK,
+    &crate::zero_data::CHECK,
 ];
 
 /// Findings that are known and not told yet.
 pub const LATER: &[&str] = &[
-    "buffered-not-synced",
-    "cache-hits",
     "cache-under-direct",
-    "cached-working-set",
     "contents-cost",
     "depth-not-reached",
-    "direct-not-direct",
     "generator-bound",
     "not-steady",
     "spec-exceeded",
     "spec-missed",
-    "unwritten-data",
-    "zero-data",
     "zone-limits",
 ];
 

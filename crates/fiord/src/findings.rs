@@ -39,10 +39,8 @@ impl Observer for Surveyor<'_> {
 /// Puts everything that was found into the report; nothing when there was no look before the run.
 pub fn put(plan: &Plan, specs: &[JobSpec], before: Option<&Machine>, report: &mut Report) {
     let Some(before) = before else { return };
-    let mut findings = fiord_doctor::lint(plan, specs);
-    findings.join(fiord_doctor::before(plan, before));
-    findings.join(fiord_doctor::after(plan, before, &Machine::survey(plan), report));
-    let findings = findings.settled(plan);
+    let after = Machine::survey_after(plan);
+    let findings = fiord_doctor::whole(plan, specs, (before, &after), report);
     report.extras.findings = findings.findings().cloned().collect();
     report.extras.unchecked = findings.unchecked().to_vec();
 }

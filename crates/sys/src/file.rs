@@ -13,7 +13,7 @@ mod sync;
 
 pub use allocate::{Preallocate, allocate, truncate};
 pub use cache::{Advice, CacheUse, advise, cached_pages, drop_cache};
-pub use extent::{next_data, next_hole};
+pub use extent::{data_bytes, next_data, next_hole};
 pub use facts::{
     Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, target_size,
 };

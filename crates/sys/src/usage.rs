@@ -117,6 +117,33 @@ fn parse_status(text: &str) -> Memory {
     }
 }
 
+/// Bytes that the process caused to move between memory and storage, from `/proc/self/io`. What
+/// the page cache answers is not among them, direct I/O and read-ahead are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StorageBytes {
+    /// Fetched from storage.
+    pub read: u64,
+    /// Sent to storage, or made dirty in the page cache.
+    pub written: u64,
+}
+
+/// What the process and all its threads, also those that have ended, moved so far. Needs a kernel
+/// with `CONFIG_TASK_IO_ACCOUNTING`.
+pub fn storage_bytes() -> Result<StorageBytes> {
+    let path = "/proc/self/io";
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| crate::Error::from_io("read", &error).at(path))?;
+    parse_io(&text).ok_or_else(|| crate::Error::new("read", libc::EINVAL).at(path))
+}
+
+fn parse_io(text: &str) -> Option<StorageBytes> {
+    let field = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;
+        value.trim().parse::<u64>().ok()
+    };
+    Some(StorageBytes { read: field("read_bytes")?, written: field("write_bytes")? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +176,13 @@ mod tests {
         let parsed = parse_status(text);
         assert_eq!(parsed, Memory { resident: 65536, peak: 131072, locked: 0, mapped: 2097152 });
         assert!(memory().unwrap().resident > 0);
+    }
+
+    #[test]
+    fn bytes_of_storage() {
+        let text =
+            "rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 1\n";
+        assert_eq!(parse_io(text), Some(StorageBytes { read: 4096, written: 512 }));
+        assert_eq!(parse_io("read_bytes: x"), None);
     }
 }

@@ -1,12 +1,19 @@
 //! What is known of each file and device that a job uses.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use fiord_plan::{FileKind, Plan};
-use fiord_sys::file;
+use fiord_plan::{Dir, FileKind, JobPlan, Plan};
+use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open};
+use fiord_sys::{block, mount};
 
 use super::{Evidence, Gap};
+
+/// So many files are looked at closely; more would take longer than anybody wants to wait.
+const CLOSELY: usize = 256;
+/// A file in more pieces than this is not counted through.
+const PIECES: usize = 4096;
 
 /// A file or device at one moment.
 #[derive(Debug, Clone)]
@@ -17,16 +24,154 @@ pub struct FileState {
     pub kind: FileKind,
     /// What `stat(2)` says; a gap where it is not there.
     pub facts: Evidence<file::Facts>,
+    /// The type of the file system that holds it (`ext4`, `tmpfs`); of a device that of `/dev`.
+    pub file_system: Evidence<String>,
+    /// What direct I/O must look like: `Some(None)` where the file system has none, `None` where it
+    /// (or a kernel before 6.1) does not say. Regular files only.
+    pub direct: Evidence<Option<Option<DirectLimits>>>,
+    /// What is below, where that is a loop device: its name, and whether it uses direct I/O itself.
+    pub on_loop: Option<(String, bool)>,
+    /// Its pages in memory, within the bytes that jobs use. Regular files only.
+    pub cache: Evidence<CacheUse>,
+    /// Its bytes that hold data. Regular files that jobs read only.
+    pub data: Option<Evidence<Data>>,
+}
+
+/// How much of a range holds data: the rest is holes and what was allocated and never written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Data {
+    /// The first byte that a job reads.
+    pub from: u64,
+    /// The byte after the last one.
+    pub to: u64,
+    /// How many in between hold data.
+    pub bytes: u64,
+}
+
+/// What the jobs of a plan do with a file.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    order: usize,
+    kind: FileKind,
+    /// All bytes that are used, and those that are read.
+    all: (u64, u64),
+    read: Option<(u64, u64)>,
 }
 
 /// Every file of the plan that exists outside of fiord, each path once.
 pub(super) fn survey(plan: &Plan) -> Vec<FileState> {
-    let mut seen: HashSet<&Path> = HashSet::new();
-    let files = plan.jobs.iter().flat_map(|job| &job.target.files);
-    let real = files.filter(|file| file.kind != FileKind::Virtual);
-    real.filter(|file| seen.insert(&file.path)).map(|file| look(&file.path, file.kind)).collect()
+    let mut mounts = Mounts::default();
+    let uses = uses(plan);
+    uses.into_iter().map(|(path, used)| look(path, &used, &mut mounts)).collect()
 }
 
-fn look(path: &Path, kind: FileKind) -> FileState {
-    FileState { path: path.into(), kind, facts: file::facts(path).map_err(|e| Gap::of(&e)) }
+fn uses(plan: &Plan) -> Vec<(&Path, Use)> {
+    let mut uses: BTreeMap<&Path, Use> = BTreeMap::new();
+    for job in &plan.jobs {
+        for file in job.target.files.iter().filter(|file| file.kind != FileKind::Virtual) {
+            let range = (file.offset, file.offset.saturating_add(file.len));
+            let order = uses.len();
+            let used = uses.entry(&file.path).or_insert(Use {
+                order,
+                kind: file.kind,
+                all: range,
+                read: None,
+            });
+            used.all = span(used.all, range);
+            if reads(job) {
+                used.read = Some(used.read.map_or(range, |known| span(known, range)));
+            }
+        }
+    }
+    let mut uses: Vec<_> = uses.into_iter().collect();
+    uses.sort_by_key(|(_, used)| used.order);
+    uses
+}
+
+fn span(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+fn reads(job: &JobPlan) -> bool {
+    job.load.mix.has(Dir::Read)
+}
+
+fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
+    let facts = file::facts(path).map_err(|e| Gap::of(&e));
+    let mut state = FileState {
+        path: path.into(),
+        kind: used.kind,
+        file_system: mounts.kind(path, &facts),
+        on_loop: facts.as_ref().ok().and_then(|facts| on_loop(facts.node.unwrap_or(facts.device))),
+        facts,
+        direct: Err(Gap("not a regular file".into())),
+        cache: Err(Gap("not a regular file".into())),
+        data: None,
+    };
+    if used.kind == FileKind::Regular && state.facts.is_ok() {
+        look_inside(&mut state, used);
+    }
+    state
+}
+
+/// What needs an open file.
+fn look_inside(state: &mut FileState, used: &Use) {
+    let open = match used.order < CLOSELY {
+        true => Open::read_only().open(&state.path).map_err(|e| Gap::of(&e)),
+        false => Err(Gap(format!("more than {CLOSELY} files"))),
+    };
+    match open {
+        Ok(fd) => {
+            let (from, to) = used.all;
+            state.direct = file::direct_limits(&fd).map_err(|e| Gap::of(&e));
+            state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
+            state.data = used.read.map(|range| data(&fd, range));
+        }
+        Err(gap) => {
+            state.direct = Err(gap.clone());
+            state.cache = Err(gap.clone());
+            state.data = used.read.map(|_| Err(gap));
+        }
+    }
+}
+
+fn cache_gap(error: &fiord_sys::Error) -> Gap {
+    const ENOSYS: i32 = 38;
+    match error.errno {
+        ENOSYS => Gap("cachestat(2) needs Linux 6.5".into()),
+        _ => Gap::of(error),
+    }
+}
+
+fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<Data> {
+    match file::data_bytes(fd, from, to, PIECES) {
+        Ok(Some(bytes)) => Ok(Data { from, to, bytes }),
+        Ok(None) => Err(Gap(format!("a file in more than {PIECES} pieces"))),
+        Err(error) => Err(Gap::of(&error)),
+    }
+}
+
+/// The loop device under a device or partition, and whether it does direct I/O on its file.
+fn on_loop(device: Device) -> Option<(String, bool)> {
+    let name = block::name(device)?;
+    let digits = name.strip_prefix("loop")?.split('p').next()?.to_owned();
+    let name = format!("loop{digits}");
+    let dio = std::fs::read_to_string(format!("/sys/block/{name}/loop/dio")).ok()?;
+    Some((name, dio.trim() == "1"))
+}
+
+/// File system types by device: the list of mounts is long on some machines.
+#[derive(Default)]
+struct Mounts(HashMap<Device, Evidence<String>>);
+
+impl Mounts {
+    fn kind(&mut self, path: &Path, facts: &Evidence<file::Facts>) -> Evidence<String> {
+        let device = facts.as_ref().map_err(Clone::clone)?.device;
+        let ask = || match mount::holding(path) {
+            Ok(Some(mount)) => Ok(mount.kind),
+            Ok(None) => Err(Gap("no mount holds it".into())),
+            Err(error) => Err(Gap::of(&error)),
+        };
+        self.0.entry(device).or_insert_with(ask).clone()
+    }
 }

@@ -7,16 +7,20 @@
 //! | what is known of each file and device that a job uses | [`files`] |
 //! | what is known of the disks under the targets | [`devices`] |
 //! | CPUs, clock, limits, pressure | [`surroundings`] |
+//! | does what jobs have read hold only zeros | [`samples`] |
 
 pub mod devices;
 pub mod files;
+pub mod samples;
 pub mod surroundings;
 
 use fiord_plan::Plan;
 use fiord_sys::host::{self, Memory};
+use fiord_sys::usage::{self, StorageBytes};
 
 pub use devices::Devices;
-pub use files::FileState;
+pub use files::{Data, FileState};
+pub use samples::Sample;
 pub use surroundings::Surroundings;
 
 /// Why something is not known, in a few words: `needs root`, `Linux before 6.5`.
@@ -34,16 +38,34 @@ impl Gap {
 pub type Evidence<T> = Result<T, Gap>;
 
 /// The machine at one moment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Machine {
     /// Memory, and how much of it is dirty.
     pub memory: Memory,
+    /// What this process has moved between memory and storage so far.
+    pub storage: Evidence<StorageBytes>,
     /// Every file and device of the plan, each path once.
     pub files: Vec<FileState>,
     /// The disks under the targets.
     pub devices: Devices,
     /// CPUs, clock, limits, pressure.
     pub surroundings: Surroundings,
+    /// Blocks of what jobs have read; only after a run.
+    pub samples: Vec<Sample>,
+}
+
+impl Default for Machine {
+    /// A machine of which nothing is known.
+    fn default() -> Self {
+        Machine {
+            memory: Memory::default(),
+            storage: Err(Gap("not looked at".into())),
+            files: Vec::new(),
+            devices: Devices::default(),
+            surroundings: Surroundings::default(),
+            samples: Vec::new(),
+        }
+    }
 }
 
 impl Machine {
@@ -51,11 +73,20 @@ impl Machine {
     /// of a target but the marks at the start of block devices that are written to.
     pub fn survey(plan: &Plan) -> Machine {
         Machine {
+            // First: the look itself reads.
+            storage: usage::storage_bytes().map_err(|e| Gap::of(&e)),
             memory: host::memory(),
             files: files::survey(plan),
             devices: Devices::survey(plan),
             surroundings: Surroundings::survey(plan),
+            samples: Vec::new(),
         }
+    }
+
+    /// The same after a run, with a few blocks of what the jobs have read.
+    pub fn survey_after(plan: &Plan) -> Machine {
+        let machine = Machine::survey(plan);
+        Machine { samples: samples::take(plan), ..machine }
     }
 
     /// What is known of a file, by its path.

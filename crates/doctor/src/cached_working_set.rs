@@ -1,0 +1,79 @@
+//! `cached-working-set`: a job goes over the same bytes again and they fit into memory.
+
+use fiord_plan::{Dir, EnginePlan, FileKind, JobPlan};
+use fiord_stat::finding::Severity;
+
+use crate::amount::bytes;
+use crate::{Before, Check, Findings};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "cached-working-set",
+    severity: Severity::Suspect,
+    title: "buffered reads that go over the same bytes again, all of which fit into memory",
+    about: "Without `direct=1` everything that is read stays in memory as long as there is room. A \
+            job that reads a file smaller than memory more than once measures the device on its \
+            first pass and memory on all others.",
+    seen: "A job reads without `direct=1`, goes over its bytes more than once (`time_based`, `loops`, \
+           `io_size` above `size`), and they are less than the memory that is available now. It is \
+           silent for `invalidate=0` and `pre_read=1`, which say that the page cache is meant. After \
+           a run `cache-hits` has counted, and speaks in its place.",
+    effect: "See `cache-hits`: 308k IOPS in place of 11.1k.",
+    mend: "`direct=1`; or a `size` of several times the memory; or `invalidate=0` where memory is \
+           meant.",
+    lint: None,
+    before: Some(before),
+    after: None,
+};
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    let available = known.machine.memory.available;
+    for job in known.sections().filter(|job| again(job)) {
+        let set: u64 = job.target.files.iter().map(|file| file.len).sum();
+        if available == 0 || set >= available {
+            continue;
+        }
+        let name = &job.identity.name;
+        let told = CHECK
+            .of_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
+            .evidence(format!(
+                "{} of memory are available, and direct is not set",
+                bytes(available)
+            ))
+            .mend("direct=1, or invalidate=0 where the page cache is meant")
+            .option("size");
+        findings.tell(told);
+    }
+}
+
+/// Whether a job reads its bytes through the page cache and more than once, without saying so.
+fn again(job: &JobPlan) -> bool {
+    let (end, open) = (&job.end, &job.target.open);
+    let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
+    let seekable = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
+    let set: u64 = job.target.files.iter().map(|file| file.len).sum();
+    let passes = end.time_based && end.runtime.is_some() || end.loops > 1 || end.bytes > set;
+    let meant = !open.invalidate || job.target.layout.pre_read;
+    let files = job.target.files.iter().all(|file| seekable(file.kind)) && set > 0;
+    real && files && passes && !meant && !open.direct && job.load.mix.has(Dir::Read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{before, plan};
+
+    #[test]
+    fn told_of_more_than_one_pass() {
+        let told = |line: &str| {
+            let job = "--name=a --rw=read --filename=f --size=1m";
+            before(&CHECK, &plan(&format!("{job} {line}")).0).len()
+        };
+        assert_eq!(told("--time_based --runtime=10"), 1);
+        assert_eq!(told("--loops=3"), 1);
+        assert_eq!(told("--io_size=3m"), 1);
+        assert_eq!(told(""), 0);
+        assert_eq!(told("--loops=3 --direct=1"), 0);
+        assert_eq!(told("--loops=3 --invalidate=0"), 0);
+    }
+}

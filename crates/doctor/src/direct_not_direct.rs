@@ -1,0 +1,97 @@
+//! `direct-not-direct`: `direct=1` on something that has no direct I/O of its own.
+
+use fiord_plan::FileKind;
+use fiord_stat::finding::Severity;
+
+use crate::machine::FileState;
+use crate::{Before, Check, Findings, Told};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "direct-not-direct",
+    severity: Severity::Invalid,
+    title: "direct=1 where I/O goes through memory all the same",
+    about: "`O_DIRECT` is a wish. tmpfs takes it and serves memory; FUSE hands it to a daemon that \
+            does as it likes; ZFS before 2.3 takes it and caches; a loop device does direct I/O on \
+            itself while the file below it is read through the page cache.",
+    seen: "The type of the file system, what `statx(2)` says about direct I/O on the file \
+           (`STATX_DIOALIGN`, Linux 6.1), and `loop/dio` of a loop device below. Invalid for file \
+           systems that live in memory, suspect for the others.",
+    effect: "4 KiB random reads with `direct=1` and `psync` made 321k IOPS on tmpfs and 18.0k \
+             on ext4 of the same virtual machine.",
+    mend: "A file on a file system with direct I/O (ext4, XFS, btrfs) or the device itself; \
+           `losetup --direct-io=on` for a loop device.",
+    lint: None,
+    before: Some(before),
+    after: None,
+};
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    for job in known.sections().filter(|job| job.target.open.direct) {
+        let files = job.target.files.iter().filter_map(|file| known.machine.file(&file.path));
+        let mut told = files.filter_map(finding);
+        if let Some((path, kind, why, severity)) = told.next() {
+            let told: Told = CHECK
+                .of_job(job, format!("direct=1 has no effect on {path}, which is on {kind}"))
+                .evidence(why)
+                .mend("a file on ext4, XFS or btrfs, or a device; losetup --direct-io=on for a loop device")
+                .option("direct")
+                .only(severity);
+            findings.tell(told);
+        }
+    }
+}
+
+/// The path, what it is on, the evidence, how bad it is.
+fn finding(state: &FileState) -> Option<(String, String, String, Severity)> {
+    let path = state.path.display().to_string();
+    let kind = state.file_system.as_deref().unwrap_or("an unknown file system").to_owned();
+    let regular = state.kind == FileKind::Regular;
+    let refused = regular && matches!(state.direct, Ok(Some(None)));
+    if regular && matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs") {
+        let why = format!("{kind} lives in memory");
+        return Some((path, kind, why, Severity::Invalid));
+    }
+    if regular && (kind.starts_with("fuse") || kind == "virtiofs") {
+        let why = format!("a process behind {kind} decides how it reads and writes");
+        return Some((path, kind, why, Severity::Suspect));
+    }
+    if let Some((name, false)) = &state.on_loop {
+        let why = format!("/sys/block/{name}/loop/dio is 0: its file goes through the page cache");
+        return Some((path, format!("/dev/{name}"), why, Severity::Suspect));
+    }
+    if refused || kind == "zfs" && !matches!(state.direct, Ok(Some(Some(_)))) {
+        let why = "statx says that direct I/O is not possible on this file".to_owned();
+        let why = if refused { why } else { "ZFS before 2.3 takes O_DIRECT and caches".into() };
+        return Some((path, kind, why, Severity::Suspect));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Machine;
+    use crate::fixture::{plan, told_before};
+
+    fn told(kind: &str, on_loop: Option<(String, bool)>, line: &str) -> Vec<Severity> {
+        let (plan, _) =
+            plan(&format!("--name=a --rw=read --size=1m --filename=/tmp/fiord-x {line}"));
+        let mut machine = Machine::survey(&plan);
+        machine.files[0].file_system = Ok(kind.into());
+        machine.files[0].on_loop = on_loop;
+        machine.files[0].direct = Ok(None);
+        let found = told_before(&CHECK, &Before { plan: &plan, machine: &machine });
+        found.into_iter().map(|finding| finding.severity).collect()
+    }
+
+    #[test]
+    fn told_by_file_system_and_loop_device() {
+        assert_eq!(told("tmpfs", None, "--direct=1"), [Severity::Invalid]);
+        assert_eq!(told("fuse.sshfs", None, "--direct=1"), [Severity::Suspect]);
+        assert_eq!(told("ext4", Some(("loop0".into(), false)), "--direct=1"), [Severity::Suspect]);
+        assert_eq!(told("ext4", Some(("loop0".into(), true)), "--direct=1"), []);
+        assert_eq!(told("ext4", None, "--direct=1"), []);
+        assert_eq!(told("tmpfs", None, ""), []);
+    }
+}

@@ -1,0 +1,87 @@
+//! A few blocks of what jobs have read, read once more after the run: do they hold only zeros?
+//!
+//! Nothing is read during a run. What is read here comes from the page cache where the job read
+//! through it; of a block device read with `direct=1` the pages that come in are dropped again.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fiord_plan::{Dir, FileKind, Plan};
+use fiord_sys::file::{self, Advice, Open};
+
+use super::{Evidence, Gap};
+
+/// Blocks that are read of one file.
+const BLOCKS: u64 = 16;
+/// Bytes of one.
+const BLOCK: usize = 4096;
+/// All of it takes no longer than this; what is not read by then is left out.
+const TIME: Duration = Duration::from_millis(30);
+
+/// What the blocks of one file held.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// The file.
+    pub path: PathBuf,
+    /// What the plan takes it for.
+    pub kind: FileKind,
+    /// Blocks that were looked at, and those that were all zero.
+    pub zeros: Evidence<(u64, u64)>,
+}
+
+/// Reads a few blocks of every file that jobs only read.
+pub(super) fn take(plan: &Plan) -> Vec<Sample> {
+    let until = Instant::now() + TIME;
+    let written: BTreeSet<_> = files(plan, |job| !reads_only(job)).map(|(path, ..)| path).collect();
+    let mut seen = BTreeSet::new();
+    let read = files(plan, reads_only).filter(|(path, ..)| !written.contains(path));
+    let mut samples = Vec::new();
+    for (path, kind, from, len) in read {
+        if Instant::now() >= until {
+            break;
+        }
+        if seen.insert(path) {
+            let zeros = zeros(path, from, len, until);
+            samples.push(Sample { path: path.clone(), kind, zeros });
+        }
+    }
+    samples
+}
+
+fn reads_only(job: &fiord_plan::JobPlan) -> bool {
+    job.load.mix.has(Dir::Read) && !job.load.mix.has(Dir::Write)
+}
+
+fn files(
+    plan: &Plan,
+    wanted: impl Fn(&fiord_plan::JobPlan) -> bool,
+) -> impl Iterator<Item = (&PathBuf, FileKind, u64, u64)> {
+    let jobs = plan.jobs.iter().filter(move |job| wanted(job));
+    let files = jobs.flat_map(|job| &job.target.files);
+    let real = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
+    real.map(|file| (&file.path, file.kind, file.offset, file.len))
+}
+
+fn zeros(path: &PathBuf, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
+    let fd = Open::read_only().open(path).map_err(|e| Gap::of(&e))?;
+    // Without read-ahead: a block costs one read of the device.
+    let _ = file::advise(&fd, from, len, Advice::Random);
+    let mut file = std::fs::File::from(fd);
+    let blocks = (len / BLOCK as u64).max(1);
+    let (mut looked, mut zero) = (0, 0);
+    for i in 0..BLOCKS.min(blocks) {
+        // Spread over the range; the odd step keeps off the borders that everything is aligned to.
+        let at = from + (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks))) * BLOCK as u64;
+        let mut block = [0u8; BLOCK];
+        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read(&mut block));
+        let n = read.map_err(|e| Gap(e.to_string()))?;
+        looked += u64::from(n > 0);
+        zero += u64::from(n > 0 && block[..n].iter().all(|byte| *byte == 0));
+        if Instant::now() >= until {
+            break;
+        }
+    }
+    Ok((looked, zero))
+}

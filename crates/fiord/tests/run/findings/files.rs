@@ -1,0 +1,150 @@
+//! What is told of files: whether they were written, what the page cache has of them, what they lie
+//! on.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::findings::{finding, found, json, silent};
+use crate::fiord::{Place, work};
+
+/// Whether the file system under a test knows what was never written.
+fn knows_holes(place: &Place) -> bool {
+    let mut command = Command::new("stat");
+    let asked = command.args(["-f", "-c", "%T", "."]).current_dir(place.path(".")).output();
+    let kind = asked.map(|out| String::from_utf8_lossy(&out.stdout).into_owned());
+    kind.is_ok_and(|kind| ["ext2/ext3", "xfs", "btrfs", "tmpfs"].contains(&kind.trim()))
+}
+
+/// A file whose space is there and was never written.
+fn preallocate(place: &Place, name: &str, size: &str) {
+    let mut command = Command::new("fallocate");
+    let made = command.args(["-l", size, name]).current_dir(place.path(".")).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn unwritten_data() {
+    let place = Place::new();
+    if !knows_holes(&place) {
+        return;
+    }
+    preallocate(&place, "f", "4MiB");
+    let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
+    let told = finding(&json(&place, job), "unwritten-data");
+    assert_eq!(told["severity"], "invalid");
+    assert_eq!(told["what"], "100 % of what is read of f was never written");
+    let fatal = place.run(&format!("--findings=fatal {job}"));
+    assert_eq!(fatal.status, Some(3), "{fatal:?}");
+    // The remedy.
+    place.run("--name=w --rw=write --size=4m --bs=1m --filename=f --end_fsync=1").ok();
+    silent(&json(&place, job), "unwritten-data");
+}
+
+#[test]
+fn unwritten_files_are_named_one_by_one() {
+    let place = Place::new();
+    if !knows_holes(&place) {
+        return;
+    }
+    for name in ["b", "d"] {
+        std::fs::File::create(place.path(name)).unwrap().set_len(1 << 20).unwrap();
+    }
+    // The others are laid out by the run, and so written.
+    let job = "--name=j --rw=randread --size=4m --bs=4k --filename=a:b:c:d";
+    let document = json(&place, job).json();
+    let list = document["fiord"]["findings"].as_array().unwrap();
+    let unwritten: Vec<&str> = list
+        .iter()
+        .filter(|finding| finding["id"] == "unwritten-data")
+        .map(|finding| finding["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        unwritten,
+        [
+            "100 % of what is read of b was never written",
+            "100 % of what is read of d was never written"
+        ]
+    );
+}
+
+#[test]
+fn a_run_that_writes_first_is_sound() {
+    let place = Place::new();
+    std::fs::File::create(place.path("f")).unwrap().set_len(1 << 20).unwrap();
+    let line = "--filename=f --size=1m --bs=64k --name=w --rw=write --end_fsync=1 --name=r --rw=read \
+                --stonewall";
+    silent(&json(&place, line), "unwritten-data");
+}
+
+#[test]
+fn zero_data() {
+    let place = Place::new();
+    place.write("zeros", vec![0u8; 1 << 20]);
+    place.write("data", vec![7u8; 1 << 20]);
+    let job = |name: &str| format!("--name=a --rw=randread --size=1m --bs=4k --filename={name}");
+    let told = finding(&json(&place, &job("zeros")), "zero-data");
+    assert!(told["evidence"].as_str().unwrap().starts_with("16 of 16 blocks"), "{told}");
+    silent(&json(&place, &job("data")), "zero-data");
+}
+
+#[test]
+fn cache_hits() {
+    let place = Place::new();
+    // 16 passes over a file: the first one reads the disk.
+    let job = "--name=a --rw=read --bs=64k --size=1m --loops=16 --filename=f";
+    let ran = json(&place, job);
+    let told = finding(&ran, "cache-hits");
+    assert_eq!(told["severity"], "invalid");
+    assert!(told["evidence"].as_str().unwrap().starts_with("16 MiB read, "), "{told}");
+    assert_eq!(work(&ran.json())[0].2[0].0, 16 << 20);
+    silent(&ran, "cached-working-set");
+    silent(&json(&place, &format!("{job} --invalidate=0")), "cache-hits");
+    silent(&json(&place, &format!("{job} --loops=1")), "cache-hits");
+    if place.run(&format!("{job} --loops=1 --direct=1")).status == Some(0) {
+        silent(&json(&place, &format!("{job} --direct=1")), "cache-hits");
+    }
+}
+
+#[test]
+fn cached_working_set_is_told_before_the_run() {
+    let place = Place::new();
+    let job = "--name=a --rw=read --bs=64k --size=1m --filename=f";
+    let ids = |line: &str| {
+        let document = place.run(&format!("check --format=json {line}")).json();
+        let list = document["findings"].as_array().cloned().unwrap();
+        list.into_iter().map(|f| f["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&format!("{job} --loops=16")), ["cached-working-set"]);
+    assert!(ids(job).is_empty());
+    assert!(ids(&format!("{job} --loops=16 --direct=1")).is_empty());
+    assert!(place.names().is_empty(), "checking makes nothing");
+}
+
+#[test]
+fn buffered_not_synced() {
+    let place = Place::new();
+    let job = "--name=a --rw=write --size=8m --bs=64k --filename=f";
+    let told = finding(&json(&place, job), "buffered-not-synced");
+    let evidence = told["evidence"].as_str().unwrap();
+    assert!(evidence.starts_with("8.0 MiB written, ") || evidence.starts_with("no sync"), "{told}");
+    silent(&json(&place, &format!("{job} --end_fsync=1")), "buffered-not-synced");
+    silent(&json(&place, &format!("{job} --fdatasync=16")), "buffered-not-synced");
+}
+
+#[test]
+fn direct_not_direct() {
+    let memory = Path::new("/dev/shm");
+    let line = "--name=a --rw=read --bs=4k --size=64k --direct=1 --ioengine=psync";
+    let place = Place::new();
+    let file = memory.join(format!("fiord-direct-{}", std::process::id()));
+    let ran = place.run(&format!("--output-format=json {line} --filename={}", file.display()));
+    let _ = std::fs::remove_file(&file);
+    // Linux before 6.6 refuses O_DIRECT there.
+    if ran.status == Some(0) {
+        assert_eq!(finding(&ran, "direct-not-direct")["severity"], "invalid");
+    }
+    let sound = place.run(&format!("--output-format=json {line} --filename=f"));
+    if sound.status == Some(0) {
+        assert!(found(&sound).iter().all(|(id, _)| id != "direct-not-direct"), "{sound:?}");
+    }
+}
