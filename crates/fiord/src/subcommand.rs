@@ -1,5 +1,6 @@
 //! What fiord has beside fio's command line: `fiord check`, `fiord options`, `fiord sweep`,
-//! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`.
+//! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`,
+//! `fiord precondition`.
 //!
 //! A first argument is a subcommand only when it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` where there is one.
@@ -12,9 +13,11 @@ use fiord_job::load::Machine;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
+use crate::interrupts::FromSignals;
 use crate::{check, sink, skew};
 
-const NAMES: [&str; 7] = ["check", "options", "sweep", "skew", "zones", "suite", "devices"];
+const NAMES: [&str; 8] =
+    ["check", "options", "sweep", "skew", "zones", "suite", "devices", "precondition"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -41,6 +44,8 @@ enum Command {
     Suite(fiord_suite::Args),
     /// Show disks: what they are, how they are attached, how they fare, who uses them.
     Devices(fiord_devices::Args),
+    /// Write devices in full, so that what is measured is a device in use.
+    Precondition(fiord_precondition::Args),
 }
 
 /// Runs a subcommand; `None` when the arguments are none.
@@ -65,6 +70,7 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Suite(args) }) => return Some(suite(&args)),
         Ok(Line { command: Command::Zones(args) }) => return Some(zones(&args)),
         Ok(Line { command: Command::Skew(asked) }) => return Some(answer(asked.report())),
+        Ok(Line { command: Command::Precondition(args) }) => return Some(precondition(&args)),
         Ok(Line { command: Command::Devices(args) }) => {
             return Some(answer(fiord_devices::show(&args)));
         }
@@ -75,6 +81,29 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Err(help) => help.to_string(),
     };
     Some(sink::print(&text))
+}
+
+/// `fiord precondition`: Ctrl-C stops it where it can be picked up.
+fn precondition(args: &fiord_precondition::Args) -> Exit {
+    let mut interrupts = match FromSignals::install() {
+        Ok(interrupts) => interrupts,
+        Err(error) => {
+            sink::complain(&format!("fiord: no signal handlers: {error}\n"));
+            return Exit::Failure;
+        }
+    };
+    let mut session = fiord_precondition::Session {
+        out: &mut std::io::stdout(),
+        err: &mut std::io::stderr(),
+        ask: &mut fiord_zones::consent::Terminal,
+        interrupts: &mut interrupts,
+        terminal: terminal::is_terminal(std::io::stderr()),
+    };
+    match fiord_precondition::run(args, &mut session) {
+        fiord_precondition::End::Done => Exit::Success,
+        fiord_precondition::End::Stopped => Exit::Signalled,
+        fiord_precondition::End::Failed => Exit::Failure,
+    }
 }
 
 /// Prints what was found out, or complains of what is wrong.

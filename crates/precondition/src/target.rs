@@ -1,0 +1,174 @@
+//! What is to be written, what is on it, and what refuses it.
+
+use std::path::{Path, PathBuf};
+
+use fiord_sys::file::{self, Kind};
+use fiord_sys::mount;
+use fiord_sys::root::Root;
+use fiord_sys::survey::{Depth, Disk, Survey, signature};
+use fiord_sys::zone::Model;
+
+/// One device or file.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// As it was named.
+    pub path: PathBuf,
+    /// In a word: `nvme0n1`, or the file's name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// What the same device is known by when it is met again.
+    pub key: String,
+    /// What is known of it; `None` for a file.
+    pub disk: Option<Disk>,
+    /// What lies on it.
+    pub marks: Vec<String>,
+}
+
+/// Every target, each once; or why one of them is refused.
+///
+/// # Errors
+/// A path that is no block device and no file, that is in use, or that cannot be looked at.
+pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
+    let mut targets: Vec<Target> = Vec::new();
+    for path in paths {
+        let target = one(path)?;
+        if targets.iter().any(|known| known.key == target.key) {
+            return Err(format!("{} is named twice", path.display()));
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+fn one(path: &Path) -> Result<Target, String> {
+    let facts = file::facts(path).map_err(|error| error.to_string())?;
+    match facts.kind {
+        Kind::Block => device(path),
+        Kind::Regular if facts.size == 0 => Err(format!(
+            "{} is empty\n  help: a file must have its size: `truncate -s 10G {0}`",
+            path.display()
+        )),
+        Kind::Regular => Ok(Target {
+            path: path.into(),
+            name: path.display().to_string(),
+            size: facts.size,
+            key: format!("file {}:{} {}", facts.device, facts.inode, facts.size),
+            disk: None,
+            marks: Vec::new(),
+        }),
+        _ => Err(format!("{} is neither a block device nor a file", path.display())),
+    }
+}
+
+fn device(path: &Path) -> Result<Target, String> {
+    let failed = |error: fiord_sys::Error| error.to_string();
+    let number = file::facts(path).map_err(failed)?.node;
+    let number = number.ok_or_else(|| format!("{} has no number", path.display()))?;
+    unused(path, number)?;
+    let name = fiord_sys::block::name(number)
+        .ok_or_else(|| format!("the kernel has no disk {} ({number})", path.display()))?;
+    let whole = fiord_sys::block::whole_disk_path(number);
+    let whole = whole.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let disk = whole.and_then(|whole| Survey::new(Root::machine(), Depth::Health).disk(&whole));
+    if let Some(disk) = &disk {
+        let managed = |zones: &fiord_sys::survey::Zones| zones.model == Model::HostManaged;
+        if disk.queue.zones.as_ref().is_some_and(managed) {
+            return Err(format!(
+                "{name} has zones that must be written one after another\n  help: a job with \
+                 zonemode=zbd and rw=write fills them"
+            ));
+        }
+        if disk.read_only {
+            return Err(format!("{name} is read-only"));
+        }
+    }
+    let size = fiord_sys::block::sysfs_size(number).unwrap_or(0);
+    if size == 0 {
+        return Err(format!("{name} has no capacity: no medium, or not set up"));
+    }
+    let logical = disk.as_ref().map_or(512, |disk| disk.queue.logical);
+    let marks = signature::on_device(path, logical as usize).map_err(failed)?;
+    Ok(Target {
+        path: path.into(),
+        key: key(&name, disk.as_ref(), size),
+        name,
+        size,
+        marks: marks.into_iter().map(str::to_owned).collect(),
+        disk,
+    })
+}
+
+/// Refuses what is mounted, swap, or held by something.
+fn unused(path: &Path, number: file::Device) -> Result<(), String> {
+    let uses = mount::uses(number).map_err(|error| error.to_string())?;
+    if let Some(one) = uses.first() {
+        return Err(format!(
+            "{} is in use: {one}\n  help: nothing overrides this; unmount it first",
+            path.display()
+        ));
+    }
+    if mount::is_claimed(path).map_err(|error| error.to_string())? {
+        return Err(format!(
+            "{} is held by something: a device built on it, RAID, ZFS, or another program that \
+             wants it alone\n  help: nothing overrides this; `lsblk {0}` and `fuser -v {0}` say what",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// By what it is, not by its name, which may be another's after the next start.
+fn key(name: &str, disk: Option<&Disk>, size: u64) -> String {
+    let id = disk.map(|disk| &disk.identity);
+    let known = id.and_then(|id| id.wwid.clone().or_else(|| id.serial.clone()));
+    match known {
+        Some(known) => format!("{known} {name} {size}"),
+        None => format!("{name} {size}"),
+    }
+}
+
+impl Target {
+    /// What will be lost, in lines.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{}\n", self.path.display());
+        let mut add = |name: &str, what: Option<String>| {
+            if let Some(what) = what.filter(|what| !what.is_empty()) {
+                text.push_str(&format!("  {name:<14}{what}\n"));
+            }
+        };
+        if let Some(disk) = &self.disk {
+            add("model", disk.identity.model.clone());
+            add("serial", disk.identity.serial.clone());
+        }
+        add("size", Some(bytes(self.size)));
+        let parts = self.disk.iter().flat_map(|disk| &disk.partitions);
+        let parts: Vec<String> = parts
+            .filter(|part| {
+                self.disk.as_ref().is_some_and(|disk| disk.name == self.name)
+                    || part.name == self.name
+            })
+            .map(|part| format!("{} ({})", part.name, bytes(part.size)))
+            .collect();
+        add("partitions", Some(parts.join(", ")));
+        match (self.marks.as_slice(), self.disk.is_some()) {
+            ([], true) => add("on it", Some("nothing that is known".into())),
+            ([], false) => add("on it", Some("whatever the file holds".into())),
+            (marks, _) => add("on it", Some(marks.join(", "))),
+        }
+        text
+    }
+}
+
+/// Bytes with a decimal unit.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 99.95 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[unit])
+}
