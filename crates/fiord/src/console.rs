@@ -151,7 +151,7 @@ impl Observer for Console {
 /// `error=`), the second says where and what to do.
 fn failure(job: &str, pid: u32, error: &JobError) -> String {
     let errno = error.reported_errno();
-    let meaning = fiord_sys::errno::text(errno);
+    let meaning = error.meaning();
     let file = error.file.as_ref().map_or("-".to_owned(), |path| path.display().to_string());
     let func = error.op;
     format!(

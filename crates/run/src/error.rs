@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fiord_engine::DeviceStatus;
 use fiord_sys::errno;
+use fiord_sys::nvme::Status;
 
 /// What stopped one job. The others go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,26 @@ impl JobError {
     }
 }
 
+impl JobError {
+    /// What went wrong in a few words: the device's, or those of the errno.
+    pub fn meaning(&self) -> String {
+        match self.status {
+            Some(status) => status.to_string(),
+            None => words(self.reported_errno()),
+        }
+    }
+}
+
+/// What the number of an error means. Statuses of NVMe stand in place of errnos, as in fio, and most
+/// of them (with their Do Not Retry bit) are larger than any errno is.
+pub(crate) fn words(errno: i32) -> String {
+    const MAX_ERRNO: i32 = 4095;
+    match u16::try_from(errno) {
+        Ok(status) if errno > MAX_ERRNO => Status(status).to_string(),
+        _ => errno::text(errno),
+    }
+}
+
 impl std::fmt::Display for JobError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} failed", self.op)?;
@@ -66,3 +87,26 @@ impl std::fmt::Display for JobError {
 }
 
 impl std::error::Error for JobError {}
+
+#[cfg(test)]
+mod tests {
+    use fiord_engine::Outcome;
+
+    use super::*;
+
+    #[test]
+    fn a_drives_status_is_named() {
+        let mut error = JobError::new("write", 0x41bc, "use zonemode=zbd").at("/dev/ng0n1");
+        error.status = Outcome::nvme(0x41bc).device_status();
+        error.offset = Some(4096);
+        let name = "Zone Invalid Write (NVMe command specific status BCh, do not retry)";
+        assert_eq!(error.meaning(), name);
+        assert_eq!(
+            error.to_string(),
+            format!("write failed on /dev/ng0n1 at offset 4096: {name}: use zonemode=zbd")
+        );
+        assert_eq!(error.reported_errno(), 16828);
+        assert_eq!(words(16828), name);
+        assert_eq!(words(5), "Input/output error");
+    }
+}

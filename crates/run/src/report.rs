@@ -6,9 +6,10 @@ use fiord_stat::report::{
     self, ClockReport, CoreBandwidth, Extras, GroupReport, NumberStyle, Report, SCHEMA,
 };
 use fiord_sys::clock::Source;
-use fiord_sys::{errno, host};
+use fiord_sys::host;
 
 use crate::control::Snapshot;
+use crate::error;
 use crate::monitor::{Devices, Disks, Watch};
 use crate::steady::Membership;
 use crate::timebase::Timebase;
@@ -163,8 +164,7 @@ pub(crate) fn report(
     devices: &Devices,
 ) -> Report {
     let devices = devices.report(&jobs);
-    let text = |errno: i32| errno::text(errno).to_string();
-    let (jobs, groups) = assemble(jobs, &text);
+    let (jobs, groups) = assemble(jobs, &error::words);
     let per_core = per_core(frame.plan, &groups);
     Report {
         schema: SCHEMA,
