@@ -55,4 +55,5 @@ fiord --name=x --ioengine=io_uring_cmd --filename=/dev/fiord/zns-ng --bs=4k --rw
 same "a job failed" "$status" 1
 has "the name of the status" status.err \
     "write failed on /dev/fiord/zns-ng at offset 1048576: Zone Invalid Write \(NVMe command specific status BCh"
+has "and in the line that scripts look for" status.err "err=16828/.*error=Zone Invalid Write"
 same "the number of the status" "$(json status '.jobs[0].error')" 16828
