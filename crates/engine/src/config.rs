@@ -37,6 +37,8 @@ pub struct EngineConfig {
     pub placements: Vec<Vec<u16>>,
     /// By which feature.
     pub placed_by: Option<PlacementKind>,
+    /// Ranges that a trim may have (`num_range`), at least 1.
+    pub trim_ranges: u32,
     /// The clock that real engines time by.
     pub clock: MachineClock,
     /// Which engine, with its options.
@@ -77,6 +79,7 @@ impl EngineConfig {
                     std::iter::once(0).chain(values).collect()
                 }
             },
+            trim_ranges: job.load.trim_ranges.max(1),
             placed_by: job.load.placement.as_ref().map(|p| p.by),
             placements: job.load.placement.as_ref().map_or(Vec::new(), |p| p.ids.clone()),
             clock,
@@ -99,6 +102,7 @@ impl EngineConfig {
             priorities: Vec::new(),
             placements: Vec::new(),
             placed_by: None,
+            trim_ranges: 1,
             clock: MachineClock::best(),
             engine,
         }

@@ -46,7 +46,7 @@ pub use sg::Sg;
 pub use sim::Sim;
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
-pub use fiord_plan::{FileKind, Tag, WriteForm};
+pub use fiord_plan::{FileKind, Tag, TrimRange, WriteForm};
 
 /// Names one of the job's I/O units, `0 .. depth`. A slot has one buffer and at most one op in flight.
 pub type Slot = u32;
@@ -304,6 +304,9 @@ pub trait Engine {
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
     /// A slot's buffer. The slot must have no op in flight.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
+    /// The ranges of the slot's next op, a trim that has several (`num_range`). The plan has seen to
+    /// it that only engines which know of ranges are told.
+    fn ranges(&mut self, _slot: Slot, _ranges: &[TrimRange]) {}
     /// Takes an op, or carries it out.
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued;
     /// Makes everything pending visible to the kernel, in one system call where it can. Returns how

@@ -17,6 +17,7 @@
 //! | how uneven a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
 //! | priority and placement of single I/Os | `source/tags.rs` |
+//! | trims of several ranges | `source/ranges.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
 //! | `fsync=N` and its like | `source/flushes.rs` |
 //! | what is written | [`content`] |
@@ -31,7 +32,7 @@ pub mod source;
 
 pub use content::AnyContent;
 pub use error::LoadError;
-pub use fiord_plan::{Dir, Tag, WriteForm};
+pub use fiord_plan::{Dir, Tag, TrimRange, WriteForm};
 pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
 /// One I/O to make.
@@ -93,6 +94,12 @@ pub trait Source {
     /// With `zonemode=zbd`: the last I/O, this one, is not made. `over`: nothing from its place on
     /// takes it, and the file is done in this pass.
     fn displaced(&mut self, _io: &Io, _over: bool) {}
+    /// The ranges of the trim that was handed out last, where trims have several (`num_range`): its
+    /// offset is that of the first, its length the sum.
+    #[inline]
+    fn ranges(&self) -> &[TrimRange] {
+        &[]
+    }
     /// Begins the next loop (`loops`): call it after [`Next::End`], as often as there are loops left.
     /// A loop goes on where the last one stopped, or from the start when all files were used up; an
     /// [`Next::End`] right after it says that nothing is left. After the last loop all is counted

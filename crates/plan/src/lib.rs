@@ -30,6 +30,7 @@ mod placement;
 mod plain;
 mod priority;
 mod process;
+mod ranges;
 mod reading;
 mod record;
 mod reporting;

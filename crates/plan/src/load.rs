@@ -135,6 +135,7 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         fsync_on_close: job.flag("fsync_on_close"),
         end_syncfs: job.flag("end_syncfs"),
         serialize_overlap: job.flag("serialize_overlap"),
+        trim_ranges: job.count32("num_range").unwrap_or(1).max(1),
         priorities: None,
         placement: None,
         forms: Vec::new(),

@@ -105,6 +105,7 @@ impl JobPlan {
                 fsync_on_close: false,
                 end_syncfs: false,
                 serialize_overlap: false,
+                trim_ranges: 1,
                 priorities: None,
                 placement: None,
                 forms: Vec::new(),

@@ -16,7 +16,7 @@ use crate::sizes::Wanted;
 use crate::survey::Survey;
 use crate::{
     blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
-    priority, process, record,
+    priority, process, ranges, record,
 };
 use crate::{reporting, scsi, seeds, start, zones};
 
@@ -187,6 +187,7 @@ impl Run<'_> {
         checks::without_effect(job, &engine, &open, &load, messages);
         nvme::without_effect(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
+        ranges::check(job, &engine, &load, messages);
         scsi::without_effect(job, &engine, &open, &load, messages);
         content::pattern_files(job, survey, messages);
         let usage = Usage {
@@ -242,6 +243,7 @@ impl Run<'_> {
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = finish::bytes(*job, &planned, *block);
+        plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
         plan.target.open_files = files::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {
             Some(wish) => wish.of(*job, &planned, survey, messages),

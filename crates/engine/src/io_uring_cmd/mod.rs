@@ -29,7 +29,8 @@ use crate::io_uring::abi::{Cqe32, IOSQE_ASYNC, Sqe128, URING_CMD_FIXED};
 use crate::io_uring::ring::Ring;
 use crate::io_uring::turn::Turn;
 use crate::{
-    Completions, Engine, EngineError, MachineClock, Op, OpKind, Outcome, Queued, Slot, Target, Want,
+    Completions, Engine, EngineError, MachineClock, Op, OpKind, Outcome, Queued, Slot, Target,
+    TrimRange, Want,
 };
 use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use deallocate::RangeLists;
@@ -293,6 +294,10 @@ impl Engine for IoUringCmd {
     #[inline]
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.buffers.slice(slot)
+    }
+
+    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+        self.ranges.tell(slot, ranges);
     }
 
     #[inline]

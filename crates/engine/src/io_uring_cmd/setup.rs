@@ -70,7 +70,7 @@ impl IoUringCmd {
             commands: 0,
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
             buffer_per_slot: false,
-            ranges: RangeLists::new(config.slots),
+            ranges: RangeLists::new(config.slots, config.trim_ranges),
             metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes),
             mismatch: None,
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),

@@ -1,6 +1,6 @@
 //! Any source as one type.
 
-use fiord_plan::Dir;
+use fiord_plan::{Dir, TrimRange};
 
 use super::general::General;
 use super::plain::{Permuted, Sequential, Uneven, Uniform};
@@ -51,6 +51,13 @@ impl Source for AnySource {
     fn displaced(&mut self, io: &Io, over: bool) {
         if let AnySource::General(source) = self {
             source.displaced(io, over);
+        }
+    }
+
+    fn ranges(&self) -> &[TrimRange] {
+        match self {
+            AnySource::General(source) => source.ranges(),
+            _ => &[],
         }
     }
 

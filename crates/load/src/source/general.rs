@@ -1,12 +1,13 @@
 //! The source for everything that is not plain: mixes, several files, several block sizes, flushes.
 
-use fiord_plan::{Dir, FileService, JobPlan, Mix};
+use fiord_plan::{Dir, FileService, JobPlan, Mix, TrimRange};
 
 use super::directions::Directions;
 use super::files::Files;
 use super::flushes::Flushes;
 use super::limits::Limits;
 use super::place::{Motion, Place};
+use super::ranges::Ranges;
 use super::sizes::Sizes;
 use super::tags::Tags;
 use crate::rng::{Purpose, Rng};
@@ -25,6 +26,8 @@ pub struct General {
     direction_rng: Rng,
     /// Where I/Os carry something beside their place.
     tags: Option<Box<Tags>>,
+    /// Where trims have several ranges.
+    ranges: Option<Box<Ranges>>,
     /// The caller closes all files before each loop.
     reopens: bool,
     /// Files without a map are done when as many bytes as they have were moved in this pass; only
@@ -70,6 +73,7 @@ impl General {
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),
             tags: Tags::new(load),
+            ranges: Ranges::new(load),
             reopens: job.target.unlink_each_loop,
             quota: quota.then(|| vec![0; count]),
             moved: 0,
@@ -167,13 +171,34 @@ impl General {
     }
 }
 
+impl General {
+    /// The next trim of several ranges.
+    #[cold]
+    fn gathered(&mut self) -> Next {
+        let Some(mut ranges) = self.ranges.take() else { return self.next_in(None) };
+        let next = ranges.gather(|| self.next_in(None));
+        self.ranges = Some(ranges);
+        next
+    }
+}
+
 impl Source for General {
     fn next(&mut self) -> Next {
+        if self.ranges.is_some() {
+            return self.gathered();
+        }
         self.next_in(None)
     }
 
     fn next_of(&mut self, dir: Dir) -> Next {
+        if self.ranges.is_some() {
+            return self.gathered();
+        }
         self.next_in(Some(dir))
+    }
+
+    fn ranges(&self) -> &[TrimRange] {
+        self.ranges.as_ref().map_or(&[], |ranges| ranges.list())
     }
 
     fn placed(&mut self, io: &Io) {

@@ -47,6 +47,8 @@ impl Limits {
         let loops = job.end.loops.max(1);
         let loop_bytes = if timed { u64::MAX } else { asked.bytes };
         let loop_ios = if timed { u64::MAX } else { job.end.ios.unwrap_or(u64::MAX) };
+        // What is counted is blocks, of which an I/O may have several.
+        let loop_ios = loop_ios.saturating_mul(job.load.trim_ranges.max(1).into());
         Limits {
             loop_bytes,
             loop_ios,

@@ -13,6 +13,7 @@ mod limits;
 mod permute;
 mod place;
 mod plain;
+mod ranges;
 pub(crate) mod ranks;
 mod sizes;
 mod spread;
@@ -96,7 +97,12 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     let random =
         load.random_percent[dir as usize] == 100 && load.align[dir as usize] == u64::from(block);
     let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
-    if load.zoned.is_some() || load.strided.is_some() || !spread || tags::any(load) {
+    if load.zoned.is_some()
+        || load.strided.is_some()
+        || !spread
+        || tags::any(load)
+        || load.trim_ranges > 1
+    {
         return None;
     }
     if load.step != Step::None || Flushes::any(load) || (load.random && !random) {

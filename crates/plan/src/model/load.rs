@@ -69,6 +69,8 @@ pub struct Load {
     pub end_syncfs: bool,
     /// `serialize_overlap`.
     pub serialize_overlap: bool,
+    /// `num_range`: so many ranges of a block in each trim, at least 1.
+    pub trim_ranges: u32,
     /// `cmdprio_percentage`, `cmdprio_bssplit`: I/Os with a priority of their own.
     pub priorities: Option<Priorities>,
     /// `dataplacement`: where the device is to place writes.
@@ -84,6 +86,15 @@ impl Load {
         self.mix.has(Dir::Write)
             && (self.forms.is_empty() || self.forms.iter().any(|(form, _)| form.has_data()))
     }
+}
+
+/// A range of a trim that has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrimRange {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u32,
 }
 
 /// Which directions a job mixes.

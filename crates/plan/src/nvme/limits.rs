@@ -42,6 +42,9 @@ impl Limits<'_> {
         self.places(target, messages);
         self.optional_commands(target, messages);
         self.sizes(target, messages);
+        if self.load.mix.has(Dir::Trim) {
+            self.ranges(target, messages);
+        }
         let namespace = &target.device.namespace;
         if namespace.write_protected && destructive(self.load.mix) {
             messages.push(
@@ -224,6 +227,32 @@ impl Limits<'_> {
                     break;
                 }
             }
+        }
+    }
+
+    /// Limits on the ranges of one deallocation (NVM 1.0, 4.1.5.4: DMRL, DMSL).
+    fn ranges(&self, target: &NvmeTarget, messages: &mut Messages) {
+        let ranges = self.load.trim_ranges;
+        let limits = &target.device.limits;
+        let block = u64::from(target.block);
+        let bytes = u64::from(self.load.blocks[Dir::Trim as usize].max()) * u64::from(ranges);
+        let most = limits.deallocate_blocks.map(|blocks| blocks.saturating_mul(block));
+        if let Some(most) = limits.deallocate_ranges.filter(|most| u32::from(*most) < ranges) {
+            messages.push(
+                self.error(
+                    "num_range",
+                    format!("takes at most {most} ranges in a Dataset Management command (DMRL)"),
+                )
+                .help(format!("write `num_range={most}` or less")),
+            );
+        } else if let Some(most) = most.filter(|most| *most < bytes) {
+            messages.push(
+                self.error(
+                    "num_range",
+                    format!("deallocates at most {most} bytes in one command (DMSL); the job has {bytes}"),
+                )
+                .help("write fewer ranges or a smaller `bs`"),
+            );
         }
     }
 

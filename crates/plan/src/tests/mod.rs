@@ -10,6 +10,7 @@ mod names;
 mod nvme;
 mod order;
 mod placement;
+mod ranges;
 mod regions;
 mod registry;
 mod scsi;

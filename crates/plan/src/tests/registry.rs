@@ -25,6 +25,7 @@ const SOURCES: &[&str] = &[
     include_str!("../placement.rs"),
     include_str!("../priority.rs"),
     include_str!("../process.rs"),
+    include_str!("../ranges.rs"),
     include_str!("../record.rs"),
     include_str!("../reporting.rs"),
     include_str!("../resolve.rs"),

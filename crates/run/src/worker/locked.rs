@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use fiord_engine::{
-    Completions, Engine, EngineError, MachineClock, Op, OpKind, Queued, Slot, Target, Want,
+    Completions, Engine, EngineError, MachineClock, Op, OpKind, Queued, Slot, Target, TrimRange,
+    Want,
 };
 use fiord_plan::LockFile;
 
@@ -20,6 +21,7 @@ pub(super) trait AnyEngine {
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
+    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]);
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued;
     fn flush(&mut self) -> Result<u32, EngineError>;
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
@@ -40,6 +42,9 @@ impl<E: Engine<Clock = MachineClock>> AnyEngine for E {
     }
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         Engine::buffer(self, slot)
+    }
+    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+        Engine::ranges(self, slot, ranges);
     }
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
         Engine::queue(self, slot, op)
@@ -152,6 +157,10 @@ impl Engine for Locked {
     }
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.engine.buffer(slot)
+    }
+
+    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+        self.engine.ranges(slot, ranges);
     }
 
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued {

@@ -237,6 +237,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 },
             };
             slots.flights[slot as usize] = InFlight { op, start: now, issue: now, short: false };
+            if A & axes::DYNAMIC != 0 && self.job.load.trim_ranges > 1 {
+                self.engine.ranges(slot, self.source.ranges());
+            }
             let queued = if A & ZONED != 0 {
                 self.queue_in_zone(slot, &op)
             } else {

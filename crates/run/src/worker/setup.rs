@@ -330,7 +330,8 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
         placer,
     );
     if E::ASYNC && !at_once {
-        let wanted = if job.load.serialize_overlap { axes::DYNAMIC } else { wanted };
+        let dynamic = job.load.serialize_overlap || job.load.trim_ranges > 1;
+        let wanted = if dynamic { axes::DYNAMIC } else { wanted };
         run_queued::<LOOPS, _, _, _>(&mut session, wanted);
     } else if !E::ASYNC || E::SOMETIMES_AT_ONCE {
         run_direct::<LOOPS, _, _, _>(&mut session, if same { axes::SYNC } else { wanted });

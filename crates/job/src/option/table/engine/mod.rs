@@ -61,8 +61,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "num_range=8",
     )
     .default("1")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "fdp",
         Kind::Bool,

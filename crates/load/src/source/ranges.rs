@@ -1,0 +1,114 @@
+//! Trims of several ranges in one command (`num_range`): as many blocks as are drawn one after the
+//! other become one I/O.
+
+use fiord_plan::{Load, TrimRange};
+
+use crate::{Io, Next};
+
+/// The ranges of the I/O that was handed out last, and what came in between.
+#[derive(Debug, Clone)]
+pub struct Ranges {
+    most: usize,
+    list: Vec<TrimRange>,
+    held: Option<Next>,
+}
+
+impl Ranges {
+    /// Of a job; `None` where each trim is one range.
+    pub fn new(load: &Load) -> Option<Box<Self>> {
+        let most = load.trim_ranges as usize;
+        let list = Vec::with_capacity(most);
+        (most > 1).then(|| Box::new(Ranges { most, list, held: None }))
+    }
+
+    /// The next I/O of several ranges, from blocks that `draw` draws one by one. What is no block, or
+    /// lies in another file, ends an I/O and comes next.
+    pub fn gather(&mut self, mut draw: impl FnMut() -> Next) -> Next {
+        self.list.clear();
+        let mut whole: Option<Io> = None;
+        while self.list.len() < self.most {
+            let next = self.held.take().unwrap_or_else(&mut draw);
+            match (next, &mut whole) {
+                (Next::Io(io), None) => {
+                    self.list.push(TrimRange { offset: io.offset, len: io.len });
+                    whole = Some(io);
+                }
+                (Next::Io(io), Some(all)) if io.file == all.file => {
+                    self.list.push(TrimRange { offset: io.offset, len: io.len });
+                    all.len = all.len.saturating_add(io.len);
+                }
+                (aside, None) => return aside,
+                (aside, Some(_)) => {
+                    self.held = Some(aside);
+                    break;
+                }
+            }
+        }
+        whole.map_or(Next::End, Next::Io)
+    }
+
+    /// The ranges of the I/O that was handed out last.
+    pub fn list(&self) -> &[TrimRange] {
+        &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::{BlockSize, EnginePlan, JobPlan, Mix};
+
+    use crate::source::any_source;
+    use crate::{Next, Source};
+
+    /// Bytes and ranges of each I/O of a job over 1 MiB in blocks of 4 KiB, and all offsets, sorted.
+    fn run(change: impl FnOnce(&mut JobPlan)) -> (Vec<(u32, usize)>, Vec<u64>) {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        job.load.mix = Mix::Trim;
+        job.load.trim_ranges = 8;
+        change(&mut job);
+        let mut source = any_source(&job).unwrap();
+        let (mut ios, mut offsets) = (Vec::new(), Vec::new());
+        while let Next::Io(io) = source.next() {
+            let ranges = source.ranges();
+            assert_eq!(ranges.iter().map(|r| r.len).sum::<u32>(), io.len);
+            assert_eq!(ranges[0].offset, io.offset);
+            offsets.extend(ranges.iter().map(|r| r.offset));
+            ios.push((io.len, ranges.len()));
+        }
+        offsets.sort_unstable();
+        (ios, offsets)
+    }
+
+    #[test]
+    fn every_block_is_in_one_range() {
+        for random in [false, true] {
+            let (ios, offsets) = run(|job| job.load.random = random);
+            assert_eq!(ios, [(32768, 8); 32]);
+            assert!(offsets.iter().copied().eq((0..256).map(|block| block * 4096)));
+        }
+    }
+
+    #[test]
+    fn what_is_left_makes_a_smaller_command() {
+        let (ios, offsets) = run(|job| job.load.trim_ranges = 3);
+        assert_eq!((ios.len(), ios.last(), offsets.len()), (86, Some(&(4096, 1)), 256));
+    }
+
+    #[test]
+    fn limits_count_commands_and_bytes() {
+        let (ios, _) = run(|job| job.end.ios = Some(10));
+        assert_eq!(ios.len(), 10);
+        let (ios, _) = run(|job| job.end.bytes = 256 << 10);
+        assert_eq!(ios.len(), 8);
+    }
+
+    #[test]
+    fn blocks_of_several_sizes_add_up() {
+        let range = BlockSize::Range { min: 4096, max: 65536 };
+        let (ios, _) = run(|job| {
+            job.load.random = true;
+            job.load.blocks[2] = range;
+        });
+        assert!(ios.iter().all(|(_, ranges)| *ranges <= 8) && ios.len() > 1);
+    }
+}

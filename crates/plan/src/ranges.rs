@@ -1,0 +1,50 @@
+//! `num_range`: trims of several ranges in one command.
+
+use crate::messages::Messages;
+use crate::model::{Dir, EnginePlan, FileService, Load, Mix};
+use crate::reading::Reading;
+
+/// Whether a job's trims can have as many ranges as it asks for.
+pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+    let ranges = load.trim_ranges;
+    if ranges < 2 {
+        return;
+    }
+    let mut wrong = |what: &str, help: &str| {
+        messages.push(job.error("num_range", what).help(help));
+    };
+    if load.mix != Mix::Trim {
+        wrong("only trims have ranges", "use it with `rw=trim` or `rw=randtrim`");
+    } else if !matches!(engine, EnginePlan::IoUringCmd(_)) {
+        wrong(
+            "this engine trims one range at a time",
+            "use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",
+        );
+    } else if load.serialize_overlap {
+        wrong(
+            "`serialize_overlap` sees only the first of several ranges",
+            "leave out `serialize_overlap` or `num_range`",
+        );
+    } else if job.plain_word("zonemode") == "zbd" {
+        wrong("a zone is reset, not trimmed in ranges", "leave out `num_range`");
+    }
+    let block = load.blocks[Dir::Trim as usize].max();
+    if block.checked_mul(ranges).is_none() {
+        messages.push(
+            job.error(
+                "num_range",
+                format!("{ranges} ranges of {block} bytes are more than one I/O has"),
+            )
+            .help("write a smaller `bs` or fewer ranges: together less than 4 GiB"),
+        );
+    }
+}
+
+/// The files of a job take turns by I/Os, which are drawn range by range.
+pub(crate) fn turns(service: FileService, ranges: u32) -> FileService {
+    match service {
+        FileService::RoundRobin(each) => FileService::RoundRobin(each.saturating_mul(ranges)),
+        FileService::Random(each) => FileService::Random(each.saturating_mul(ranges)),
+        other => other,
+    }
+}
