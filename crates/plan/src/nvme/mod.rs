@@ -71,6 +71,15 @@ pub(crate) fn without_effect(
             .help("use `fsync=N`, which sends a Flush command"),
         );
     }
+    for (name, help) in [
+        ("sync", "use `writefua=1`, which is Force Unit Access, or `fsync=1`"),
+        ("write_hint", "use `dataplacement` to say where data belong"),
+    ] {
+        if job.is_set(name) && !matches!(job.plain_word(name), "none" | "0") {
+            let what = format!("commands are no writes to a file: `{name}` has no effect on them");
+            messages.push(job.warning(name, what).help(help));
+        }
+    }
     let Commands::Nvme(nvme) = &plan.commands;
     let zeroes = load.forms.iter().any(|(form, _)| *form == crate::WriteForm::Zeroes);
     if nvme.deallocate && !zeroes {

@@ -319,3 +319,14 @@ fn options_of_commands_need_an_engine_that_sends_them() {
     }
     job(&Fake::empty(), "--name=a --size=1m --rw=write --ioengine=io_uring --write_mode=write");
 }
+
+#[test]
+fn options_of_files_have_no_effect_on_commands() {
+    for (option, named) in [("sync=dsync", "`sync`"), ("write_hint=short", "`write_hint`")] {
+        let resolved = run(&machine(device(512, 0)), &format!("{LINE} --rw=write --{option}"));
+        let warnings = resolved.unwrap().warnings;
+        assert!(warnings.iter().any(|w| w.what.contains(named)), "{option}: {warnings:?}");
+    }
+    let plain = run(&machine(device(512, 0)), &format!("{LINE} --rw=write --sync=none --direct=1"));
+    assert_eq!(plain.unwrap().warnings, []);
+}
