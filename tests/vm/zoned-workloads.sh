@@ -1,0 +1,54 @@
+# Workloads for zoned devices, with and without mq-deadline: counts right to the block, no deadlock
+# devices: zns
+# limit: 120s
+
+zns=/dev/fiord/zns
+
+# run NAME OPTIONS…: a job on the namespace, of 512 zones of 1.5 MiB. A job that waits for ever is ended.
+run() {
+    name=$1
+    shift
+    if timeout -s KILL 40 fiord --output-format=json --output="$name.json" --name="$name" --filename=$zns --direct=1 \
+        --zonemode=zbd --group_reporting "$@" >"$name.out" 2>"$name.err"; then passed; else
+        failed "$name ended with $?"
+        shown "$name.err"
+    fi
+    same "$name: error" "$(json "$name" '.jobs[0].error')" 0
+}
+empty() { blkzone reset $zns; }
+
+for scheduler in none mq-deadline; do
+    scheduler $zns $scheduler
+    say "scheduler $scheduler"
+    empty
+
+    # 14 writers, each on its own eight zones, one open at a time: 112 zones of 12 blocks.
+    run writers --rw=write --bs=128k --size=8z --offset_increment=8z --numjobs=14 --job_max_open_zones=1 --ioengine=psync
+    same "$scheduler: blocks of the writers" "$(json writers '.jobs[0].write.total_ios')" 1344
+    same "$scheduler: full" "$(zones_in $zns fu)" 112
+    same "$scheduler: no other was touched" "$(zones_in $zns em)" 400
+    empty
+
+    # What the readers need, then 32 of them, then one with depth.
+    run prepare --rw=write --bs=256k --size=128z --ioengine=io_uring --iodepth=4
+    same "$scheduler: blocks of the preparation" "$(json prepare '.jobs[0].write.total_ios')" 768
+    same "$scheduler: prepared" "$(zones_in $zns fu)" 128
+    read=$(sectors $zns read)
+    run readers --rw=randread --bs=4k --size=128z --ioengine=psync --numjobs=32 --time_based --runtime=1s
+    same "$scheduler: each read was one of the device" "$(($(sectors $zns read) - read))" \
+        "$(json readers '.jobs[0].read.total_ios * 8')"
+    read=$(sectors $zns read)
+    run deep --rw=randread --bs=4k --size=128z --ioengine=io_uring --iodepth=32 --time_based --runtime=1s
+    same "$scheduler: at depth 32 too" "$(($(sectors $zns read) - read))" "$(json deep '.jobs[0].read.total_ios * 8')"
+    same "$scheduler: reads change no zone" "$(zones_in $zns fu)" 128
+    empty
+
+    # 64 writers and 14 zones that may be open: all come to their end, and every block is there.
+    run crowd --rw=write --bs=64k --size=2z --offset_increment=2z --numjobs=64 --ioengine=psync
+    same "$scheduler: blocks of the crowd" "$(json crowd '.jobs[0].write.total_ios')" 3072
+    same "$scheduler: their zones" "$(zones_in $zns fu)" 128
+    empty
+    run shared --rw=randwrite --bs=16k --size=100z --numjobs=64 --number_ios=50 --max_open_zones=14 --ioengine=psync
+    same "$scheduler: blocks at random in shared zones" "$(json shared '.jobs[0].write.total_ios')" 3200
+    empty
+done
