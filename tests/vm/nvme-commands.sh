@@ -1,6 +1,6 @@
 # Commands to an NVMe namespace's character device: reads, writes, trims and flushes in every way of the rings
 # devices: nvme
-# limit: 60s
+# limit: 90s
 
 ng=/dev/fiord/nvme-ng
 disk=/dev/fiord/nvme

@@ -33,7 +33,8 @@ fiord_json large --name=large --filename=$ng --ioengine=io_uring_cmd --size=256M
     --write_mode=zeroes --deac=1
 same "16 of 16 MiB each" "$(json large '.jobs[0].write.total_ios')" 16
 
-# No buffer is touched, so none is there: 64 of 16 MiB do not fit into the memory of this machine otherwise.
-fiord_json deep --name=deep --filename=$ng --ioengine=io_uring_cmd --size=1G --bs=16M --rw=write --iodepth=64 \
-    --write_mode=zeroes
+# There are no buffers: 256 of 16 MiB would be twice the memory of this machine.
+fiord_json deep --name=deep --filename=$ng --ioengine=io_uring_cmd --size=1G --bs=16M --rw=write --iodepth=256 \
+    --write_mode=zeroes --time_based --runtime=1s
 same "no memory for data" "$(json deep '.jobs[0].error')" 0
+within "all of that depth" "$(json deep '.jobs[0].iodepth_level.">=64"')" 50 100
