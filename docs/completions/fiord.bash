@@ -440,6 +440,7 @@ _fiord() {
         --ss_interval=
         --group_reporting
         --core_bandwidth=
+        --spec=
         --new_group
         --stats=
         --per_job_logs=

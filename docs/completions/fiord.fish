@@ -275,6 +275,7 @@ complete -c fiord -l steadystate_check_interval -r -d 'How far apart the samples
 complete -c fiord -l ss_interval -r -d 'How far apart the samples of the window are: 10 ms at least, and a whole part of steadystate_duration'
 complete -c fiord -l group_reporting -d 'Reports the jobs of a group as one'
 complete -c fiord -l core_bandwidth -x -a '0 1' -d 'Reports the bandwidth of the job\'s group also divided by the processor cores that fiord may run on'
+complete -c fiord -l spec -r -d 'What the maker of the device states, by commas: a pattern (read, write, randread, randwrite, rw, randrw) and its I/Os or bytes a second'
 complete -c fiord -l new_group -d 'Opens a new reporting group with this job'
 complete -c fiord -l stats -x -a '0 1' -d 'Whether the job appears in the report'
 complete -c fiord -l per_job_logs -x -a '0 1' -d 'Gives each worker its own log files'

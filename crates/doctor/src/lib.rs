@@ -49,6 +49,8 @@ mod rate_missed;
 mod same_start_offset;
 mod scheduler;
 mod size_per_job;
+mod spec_exceeded;
+mod spec_missed;
 mod split_or_merged;
 mod target_in_use;
 mod thermal_throttle;

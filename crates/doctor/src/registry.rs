@@ -27,6 +27,8 @@ pub const CHECKS: &[&Check] = &[
     &crate::same_start_offset::CHECK,
     &crate::scheduler::CHECK,
     &crate::size_per_job::CHECK,
+    &crate::spec_exceeded::CHECK,
+    &crate::spec_missed::CHECK,
     &crate::split_or_merged::CHECK,
     &crate::target_in_use::CHECK,
     &crate::thermal_throttle::CHECK,
@@ -45,8 +47,6 @@ pub const LATER: &[&str] = &[
     "depth-not-reached",
     "generator-bound",
     "not-steady",
-    "spec-exceeded",
-    "spec-missed",
     "zone-limits",
 ];
 

@@ -38,6 +38,7 @@ mod resolve;
 mod scsi;
 mod seeds;
 mod sizes;
+mod specification;
 mod start;
 mod steady;
 mod survey;
@@ -49,6 +50,7 @@ pub use facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 pub use model::*;
 pub use resolve::{Resolved, Terms, resolve};
 pub use scsi::ScsiDisk;
+pub use specification::{Pattern, Stated};
 
 #[cfg(test)]
 mod tests;

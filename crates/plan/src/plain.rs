@@ -160,6 +160,7 @@ impl JobPlan {
                 kb_base: 1024,
                 unit_base: 0,
                 continue_on_error: [false; 3],
+                spec: Vec::new(),
                 ignore_findings: Vec::new(),
             },
         }

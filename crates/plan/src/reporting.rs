@@ -2,11 +2,13 @@
 
 use fiord_job::spec::Setting;
 
+use crate::messages::Messages;
 use crate::model::{Reporting, Unified};
 use crate::reading::{Reading, Word};
+use crate::specification;
 
 /// The reporting options of a job.
-pub(crate) fn reporting(job: Reading) -> Reporting {
+pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
     Reporting {
         group: job.flag("group_reporting"),
         unified: match job.plain_word("unified_rw_reporting") {
@@ -28,6 +30,7 @@ pub(crate) fn reporting(job: Reading) -> Reporting {
             "all" | "1" => [true; 3],
             _ => [false; 3],
         },
+        spec: specification::stated(job, messages),
         ignore_findings: names(job.words("ignore_findings")),
     }
 }

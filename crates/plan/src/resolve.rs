@@ -222,7 +222,7 @@ impl Run<'_> {
                 crc,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job),
-                reporting: reporting::reporting(job),
+                reporting: reporting::reporting(job, messages),
             },
         }
     }

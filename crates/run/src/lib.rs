@@ -16,6 +16,7 @@
 //! | where in a zone an I/O goes (`zonemode=zbd`) | [`zones`] |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
+//! | how does a result stand beside `spec` | `specification.rs` |
 //! | when are results steady (`steadystate`) | `steady.rs` |
 //! | what is told while it runs | [`events`] |
 
@@ -36,6 +37,7 @@ pub mod schedule;
 mod scratch;
 mod shared;
 mod space;
+mod specification;
 mod steady;
 mod thread;
 mod timebase;

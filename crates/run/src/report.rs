@@ -11,6 +11,7 @@ use fiord_sys::host;
 use crate::control::Snapshot;
 use crate::error;
 use crate::monitor::{Devices, Disks, Watch};
+use crate::specification;
 use crate::steady::Membership;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
@@ -166,6 +167,7 @@ pub(crate) fn report(
     let devices = devices.report(&jobs);
     let (jobs, groups) = assemble(jobs, &error::words);
     let per_core = per_core(frame.plan, &groups);
+    let spec = specification::against(frame.plan, &jobs);
     Report {
         schema: SCHEMA,
         version: frame.version.to_owned(),
@@ -175,7 +177,7 @@ pub(crate) fn report(
         jobs,
         groups,
         disks: disks.report(),
-        extras: Extras { clock: clock_report(frame), per_core, devices, ..Extras::default() },
+        extras: Extras { clock: clock_report(frame), per_core, spec, devices, ..Extras::default() },
     }
 }
 

@@ -40,6 +40,9 @@ pub struct Extras {
     /// The bandwidth of groups by core, where a job asks for it.
     #[serde(default)]
     pub per_core: Vec<CoreBandwidth>,
+    /// Results beside what makers state (`spec`).
+    #[serde(default)]
+    pub spec: Vec<SpecReport>,
     /// What the devices under the targets saw of it.
     #[serde(default)]
     pub devices: Vec<DeviceView>,
@@ -63,6 +66,28 @@ pub struct CoreBandwidth {
     pub bw: u64,
     /// Bytes a second and core.
     pub bw_per_core: f64,
+}
+
+/// A result beside what the maker of the device states.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpecReport {
+    /// The pattern, a word of `rw`.
+    pub pattern: String,
+    /// The target.
+    pub target: String,
+    /// What is stated, a second.
+    pub stated: f64,
+    /// What was measured, a second.
+    pub achieved: f64,
+    /// Bytes, not I/Os.
+    pub bytes: bool,
+}
+
+impl SpecReport {
+    /// What was measured in per cent of what is stated.
+    pub fn percent(&self) -> f64 {
+        if self.stated > 0.0 { self.achieved * 100.0 / self.stated } else { 0.0 }
+    }
 }
 
 /// The clock of a run.

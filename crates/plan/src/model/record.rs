@@ -1,5 +1,7 @@
 //! What is measured, and how it is reported.
 
+use crate::specification::Stated;
+
 /// What is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -67,6 +69,8 @@ pub struct Reporting {
     pub unit_base: u8,
     /// `continue_on_error` per kind: read, write, verify.
     pub continue_on_error: [bool; 3],
+    /// `spec`: what the maker of the device states.
+    pub spec: Vec<Stated>,
     /// `ignore_findings`: what is not told about this job.
     pub ignore_findings: Vec<String>,
 }

@@ -32,6 +32,7 @@ const SOURCES: &[&str] = &[
     include_str!("../scsi.rs"),
     include_str!("../seeds.rs"),
     include_str!("../sizes.rs"),
+    include_str!("../specification.rs"),
     include_str!("../start.rs"),
     include_str!("../steady.rs"),
     include_str!("../zones.rs"),

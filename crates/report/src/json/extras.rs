@@ -1,7 +1,7 @@
 //! What fiord adds, under one key.
 
 use fiord_stat::device::DeviceView;
-use fiord_stat::report::Extras;
+use fiord_stat::report::{Extras, SpecReport};
 
 use super::document::{Value, integer, number, text};
 
@@ -18,6 +18,9 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     }
     if !extras.per_core.is_empty() {
         keys.push(("per_core".into(), Value::Array(per_core(extras))));
+    }
+    if !extras.spec.is_empty() {
+        keys.push(("spec".into(), Value::Array(extras.spec.iter().map(spec).collect())));
     }
     if !extras.devices.is_empty() {
         keys.push(("devices".into(), Value::Array(extras.devices.iter().map(device).collect())));
@@ -49,6 +52,17 @@ fn per_core(extras: &Extras) -> Vec<Value> {
         ])
     };
     extras.per_core.iter().map(one).collect()
+}
+
+fn spec(spec: &SpecReport) -> Value {
+    Value::Object(vec![
+        ("pattern".into(), text(&spec.pattern)),
+        ("target".into(), text(&spec.target)),
+        ("unit".into(), text(if spec.bytes { "bytes/s" } else { "iops" })),
+        ("stated".into(), number(spec.stated)),
+        ("achieved".into(), number(spec.achieved)),
+        ("percent".into(), number(spec.percent())),
+    ])
 }
 
 /// A device's own view: what reached it, and under `issued` what was asked of it.

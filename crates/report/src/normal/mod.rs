@@ -5,6 +5,7 @@ mod distribution;
 pub(crate) mod findings;
 mod job;
 mod latency;
+mod spec;
 mod status;
 
 use std::io::{self, Write};
@@ -25,5 +26,6 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     status::cores(&report.extras.per_core, out)?;
     status::disks(&report.disks, out)?;
     device::write(&report.extras.devices, out)?;
+    spec::write(&report.extras.spec, out)?;
     findings::write(&report.extras.findings, &report.extras.unchecked, out)
 }

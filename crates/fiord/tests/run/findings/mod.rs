@@ -1,6 +1,7 @@
 //! Findings: for each a run that has the hazard, and a clean one beside it.
 
 mod check;
+mod devices;
 mod files;
 mod lint;
 mod options;

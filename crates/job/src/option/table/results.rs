@@ -31,6 +31,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     .default("0")
     .since("fiord"),
     option(
+        "spec",
+        Kind::Text,
+        "What the maker of the device states, by commas: a pattern (`read`, `write`, `randread`, \
+         `randwrite`, `rw`, `randrw`) and its I/Os or bytes a second. A job with that pattern is \
+         reported beside it in per cent; jobs that run side by side on the same target are added up. \
+         `k`, `M` and `G` are thousands, as in data sheets; `KiB/s`, `MiB/s` and `GiB/s` are binary.",
+        "spec=randread=780k,read=7000MB/s",
+    )
+    .since("fiord"),
+    option(
         "new_group",
         Kind::Switch,
         "Opens a new reporting group with this job.",

@@ -1,0 +1,74 @@
+//! `spec-exceeded`: the result is far above what the maker states.
+
+use fiord_stat::finding::Severity;
+
+use crate::{After, Check, Findings};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "spec-exceeded",
+    severity: Severity::Suspect,
+    title: "far above the specification",
+    about: "A device does not do far more than its maker says. Blocks that were never written are read \
+            without touching flash, caches answer in place of the device, and a job may move other \
+            data than it seems to.",
+    seen: "`spec=` states a number, and the result is over 120 % of it. Silent below, and where \
+           nothing is stated.",
+    effect: "Without bound: a file that was allocated and never written read about nine times as fast \
+             as the same file written.",
+    mend: "`fiord precondition DEVICE`, and `direct=1`.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+/// Per cent of what is stated.
+const FAR: f64 = 120.0;
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for spec in known.report.extras.spec.iter().filter(|spec| spec.percent() > FAR) {
+        let unit = if spec.bytes { "bytes" } else { "I/Os" };
+        findings.tell(
+            CHECK
+                .of_run(format!(
+                    "{} on {} is far above its specification",
+                    spec.pattern, spec.target
+                ))
+                .evidence(format!(
+                    "{:.0} {unit} a second of {:.0}: {:.0} %",
+                    spec.achieved,
+                    spec.stated,
+                    spec.percent()
+                ))
+                .mend(MEND),
+        );
+    }
+}
+
+const MEND: &str = "fiord precondition of the device, and direct=1";
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::report::SpecReport;
+
+    use super::*;
+    use crate::drives::{one_drive, told_after};
+
+    #[test]
+    fn far_from_it_and_near_it() {
+        let mut case = one_drive();
+        let spec = |achieved| SpecReport {
+            pattern: "randread".into(),
+            target: "/dev/nvme0n1".into(),
+            stated: 780e3,
+            achieved,
+            bytes: false,
+        };
+        for near in [700e3, 780e3, 850e3, 1e3] {
+            case.report.extras.spec = vec![spec(near)];
+            assert!(told_after(&CHECK, &case).is_empty(), "{near}");
+        }
+        case.report.extras.spec = vec![spec(1.56e6)];
+        assert_eq!(told_after(&CHECK, &case)[0].evidence, "1560000 I/Os a second of 780000: 200 %");
+    }
+}

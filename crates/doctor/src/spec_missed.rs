@@ -1,0 +1,75 @@
+//! `spec-missed`: the result is far below what the maker states.
+
+use fiord_stat::finding::Severity;
+
+use crate::{After, Check, Findings};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "spec-missed",
+    severity: Severity::Suspect,
+    title: "far below the specification",
+    about: "The device does far less than its maker says. Makers measure at great depth, with several \
+            jobs, on a fresh or well kept drive with all its lanes: a result far below has a reason, \
+            in the job, on the way, or in the device.",
+    seen: "`spec=` states a number, and the result is under 80 % of it. Silent above, and where \
+           nothing is stated.",
+    effect: "It is what the numbers say.",
+    mend: "A depth of 32 and more in several jobs (`iodepth=32`, `numjobs=4`), `direct=1`; then \
+           `fiord devices --tree` for the links, and the other findings of the run.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+/// Per cent of what is stated.
+const FAR: f64 = 80.0;
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for spec in known.report.extras.spec.iter().filter(|spec| spec.percent() < FAR) {
+        let unit = if spec.bytes { "bytes" } else { "I/Os" };
+        findings.tell(
+            CHECK
+                .of_run(format!(
+                    "{} on {} is far below its specification",
+                    spec.pattern, spec.target
+                ))
+                .evidence(format!(
+                    "{:.0} {unit} a second of {:.0}: {:.0} %",
+                    spec.achieved,
+                    spec.stated,
+                    spec.percent()
+                ))
+                .mend(MEND),
+        );
+    }
+}
+
+const MEND: &str =
+    "iodepth=32 and numjobs=4 or more, direct=1, and a look at `fiord devices --tree`";
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::report::SpecReport;
+
+    use super::*;
+    use crate::drives::{one_drive, told_after};
+
+    #[test]
+    fn far_from_it_and_near_it() {
+        let mut case = one_drive();
+        let spec = |achieved| SpecReport {
+            pattern: "randread".into(),
+            target: "/dev/nvme0n1".into(),
+            stated: 780e3,
+            achieved,
+            bytes: false,
+        };
+        for near in [700e3, 780e3, 850e3, 2e6] {
+            case.report.extras.spec = vec![spec(near)];
+            assert!(told_after(&CHECK, &case).is_empty(), "{near}");
+        }
+        case.report.extras.spec = vec![spec(390e3)];
+        assert_eq!(told_after(&CHECK, &case)[0].evidence, "390000 I/Os a second of 780000: 50 %");
+    }
+}

@@ -1,0 +1,175 @@
+//! Findings that need a block device, the device's own view, `spec`, `fiord devices` and
+//! `fiord precondition`. Loop devices need root: without it they say so and pass.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::findings::{finding, json, silent};
+use crate::fiord::Place;
+
+/// A loop device on a file of the place.
+struct Loop(PathBuf);
+
+impl Loop {
+    fn new(place: &Place, bytes: u64) -> Option<Loop> {
+        let image = place.path("image");
+        std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(image).output();
+        match made {
+            Ok(made) if made.status.success() => {
+                Some(Loop(String::from_utf8(made.stdout).unwrap().trim().into()))
+            }
+            _ => {
+                eprintln!("skipped: loop devices need root and losetup");
+                None
+            }
+        }
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    fn queue(&self, name: &str, value: &str) -> bool {
+        let disk = self.0.file_name().unwrap();
+        let path = Path::new("/sys/block").join(disk).join("queue").join(name);
+        std::fs::write(path, value).is_ok()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn large_writes_in_pieces_are_seen_at_the_device() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    if !device.queue("max_sectors_kb", "64") {
+        return eprintln!("skipped: max_sectors_kb cannot be set");
+    }
+    let job = format!("--name=a --filename={} --rw=write --direct=1", device.path());
+    let ran = json(&place, &format!("{job} --bs=1m"));
+    let document = ran.json();
+    let view = &document["fiord"]["devices"][0]["write"];
+    assert_eq!((view["issued_ios"].as_u64(), view["ios"].as_u64()), (Some(64), Some(1024)));
+    assert_eq!((view["mean_bytes"].as_f64(), view["splits"].as_u64()), (Some(65536.0), Some(960)));
+    let told = finding(&ran, "split-or-merged");
+    let evidence = told["evidence"].as_str().unwrap();
+    assert!(evidence.starts_with("64 of 1024.0 KiB were issued, 1024 of 64.0 KiB"), "{told}");
+    silent(&json(&place, &format!("{job} --bs=64k")), "split-or-merged");
+    let normal = place.run(&format!("{job} --bs=1m")).ok();
+    assert!(normal.out.contains("(issued 64 of 1MiB), merged=0, split off=960"), "{}", normal.out);
+}
+
+#[test]
+fn only_the_measured_time_counts_at_the_device() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 16 << 20) else { return };
+    let job = format!(
+        "--name=a --filename={} --rw=randread --bs=4k --direct=1 --ramp_time=1 --runtime=1 \
+         --time_based --rate_iops=200 --norandommap",
+        device.path()
+    );
+    let document = json(&place, &job).json();
+    let read = &document["fiord"]["devices"][0]["read"];
+    let (seen, issued) = (read["ios"].as_u64().unwrap(), read["issued_ios"].as_u64().unwrap());
+    assert!(seen.abs_diff(issued) <= 40, "{seen} of {issued}: the ramp is not in it");
+}
+
+#[test]
+fn a_device_with_a_mark_is_in_use() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 16 << 20) else { return };
+    let mut mark = vec![0u8; 4096];
+    mark[..4].copy_from_slice(b"XFSB");
+    std::fs::write(device.path(), &mark).unwrap();
+    let job = format!("--name=a --filename={} --bs=4k --direct=1 --offset=1m", device.path());
+    let ran = json(&place, &format!("{job} --rw=write"));
+    let told = finding(&ran, "target-in-use");
+    assert_eq!(told["evidence"], "it carries xfs");
+    silent(&json(&place, &format!("{job} --rw=read")), "target-in-use");
+    std::fs::write(device.path(), vec![0u8; 4096]).unwrap();
+    silent(&json(&place, &format!("{job} --rw=write")), "target-in-use");
+}
+
+#[test]
+fn somebody_else_on_the_device() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let job = format!(
+        "--name=a --filename={} --rw=randread --bs=4k --direct=1 --size=16m --rate_iops=200 \
+         --runtime=2 --time_based",
+        device.path()
+    );
+    silent(&json(&place, &job), "noisy-neighbour");
+    let path = device.path().to_owned();
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let to = ["of=/dev/null", "bs=1M", "iflag=direct"];
+        Command::new("dd").arg(format!("if={path}")).args(to).output().unwrap()
+    });
+    let ran = json(&place, &job);
+    assert!(other.join().unwrap().status.success());
+    assert!(finding(&ran, "noisy-neighbour")["evidence"].as_str().unwrap().contains("reads of"));
+}
+
+#[test]
+fn results_beside_a_specification() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=randread --bs=4k --size=4m \
+               --iodepth=1";
+    // One I/O in 100 µs: 10,000 IOPS.
+    let near = json(&place, &format!("{job} --spec=randread=10.5k,read=7000MB/s"));
+    let document = near.json();
+    let spec = document["fiord"]["spec"].as_array().unwrap();
+    assert_eq!(spec.len(), 1, "{spec:?}");
+    let percent = spec[0]["percent"].as_f64().unwrap();
+    assert!((percent - 95.2).abs() < 0.5, "{percent}");
+    silent(&near, "spec-missed");
+    silent(&near, "spec-exceeded");
+    finding(&json(&place, &format!("{job} --spec=randread=100k")), "spec-missed");
+    finding(&json(&place, &format!("{job} --spec=randread=1k")), "spec-exceeded");
+    let two = json(&place, &format!("{job} --numjobs=2 --filename=f --spec=randread=20k"));
+    let percent = two.json()["fiord"]["spec"][0]["percent"].as_f64().unwrap();
+    assert!((percent - 100.0).abs() < 1.0, "the jobs are added up: {percent}");
+    let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
+    assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
+    let wrong = place.run(&format!("{job} --spec=randread=fast"));
+    assert_eq!(wrong.status, Some(1));
+    assert!(wrong.err.contains("`fast` is no rate"), "{}", wrong.err);
+}
+
+#[test]
+fn devices_are_listed() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 16 << 20) else { return };
+    let name = device.path().strip_prefix("/dev/").unwrap();
+    let table = place.run("devices").ok();
+    assert!(table.out.lines().any(|line| line.starts_with(name)), "{}", table.out);
+    let ran = place.run(&format!("devices --format=json {}", device.path())).ok();
+    let document = ran.json();
+    assert_eq!(document["devices"][0]["capacity"], 16 << 20);
+    assert_eq!(document["devices"][0]["bus"], "loop");
+    let sheet = place.run(&format!("devices {}", device.path())).ok();
+    assert!(sheet.out.contains("16.8 MB (16777216 bytes)"), "{}", sheet.out);
+    let wrong = place.run("devices nvme99n1");
+    assert!(wrong.status == Some(1) && wrong.err.contains("nvme99n1"), "{}", wrong.err);
+}
+
+#[test]
+fn preconditioning_a_device() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, (16 << 20) + 512) else { return };
+    let state = format!("--state={}", place.path("state").display());
+    let asked = place.run(&format!("precondition {state} {}", device.path()));
+    assert_eq!(asked.status, Some(1));
+    assert!(asked.err.contains("there is no terminal to ask on"), "{}", asked.err);
+    let ran = place.run(&format!("precondition --yes {state} {}", device.path())).ok();
+    assert!(ran.out.contains("written in full: 16.8 MB"), "{}", ran.out);
+    let data = std::fs::read(device.path()).unwrap();
+    assert_eq!(data.len(), (16 << 20) + 512);
+    assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+}

@@ -1,0 +1,151 @@
+//! `spec`: what a maker states, to be set beside what is measured.
+
+use crate::messages::Messages;
+use crate::model::{Dir, Load};
+use crate::reading::Reading;
+
+/// One stated number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stated {
+    /// What it is about.
+    pub pattern: Pattern,
+    /// I/Os or bytes a second.
+    pub value: f64,
+    /// Bytes, not I/Os.
+    pub bytes: bool,
+}
+
+/// The kinds of load that makers state numbers of; the words of `rw`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    RandRead,
+    /// Random writes.
+    RandWrite,
+    /// Sequential, mixed: the sum.
+    Mixed,
+    /// Random, mixed: the sum.
+    RandMixed,
+}
+
+impl Pattern {
+    const ALL: [Pattern; 6] = [
+        Pattern::Read,
+        Pattern::Write,
+        Pattern::RandRead,
+        Pattern::RandWrite,
+        Pattern::Mixed,
+        Pattern::RandMixed,
+    ];
+
+    /// As it is written.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Pattern::Read => "read",
+            Pattern::Write => "write",
+            Pattern::RandRead => "randread",
+            Pattern::RandWrite => "randwrite",
+            Pattern::Mixed => "rw",
+            Pattern::RandMixed => "randrw",
+        }
+    }
+
+    /// Whether a load is of this kind.
+    pub fn fits(self, load: &Load) -> bool {
+        let (read, write) = (load.mix.has(Dir::Read), load.mix.has(Dir::Write));
+        let trim = load.mix.has(Dir::Trim);
+        let (random, wants) = match self {
+            Pattern::Read => (false, (true, false)),
+            Pattern::Write => (false, (false, true)),
+            Pattern::RandRead => (true, (true, false)),
+            Pattern::RandWrite => (true, (false, true)),
+            Pattern::Mixed => (false, (true, true)),
+            Pattern::RandMixed => (true, (true, true)),
+        };
+        !trim && random == load.random && wants == (read, write)
+    }
+}
+
+/// The stated numbers of a job.
+pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
+    let Some(text) = job.set_text("spec") else { return Vec::new() };
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match parse(part) {
+            Ok(stated) => all.push(stated),
+            Err(what) => messages.push(job.error("spec", what).help(
+                "write what the maker states, by commas: spec=randread=780k,read=7000MB/s; patterns \
+                 are read, write, randread, randwrite, rw and randrw",
+            )),
+        }
+    }
+    all
+}
+
+/// `randread=780k`, `read=7000MB/s`, `write=6.5GiB/s`.
+fn parse(text: &str) -> Result<Stated, String> {
+    let (word, number) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` has no number after `=`"))?;
+    let pattern = Pattern::ALL.into_iter().find(|pattern| pattern.word() == word.trim());
+    let pattern = pattern.ok_or_else(|| format!("`{}` is no pattern", word.trim()))?;
+    let (value, bytes) =
+        figure(number.trim()).ok_or_else(|| format!("`{}` is no rate", number.trim()))?;
+    Ok(Stated { pattern, value, bytes })
+}
+
+/// I/Os or bytes a second. Makers count in thousands: so do `k`, `M` and `G` here, whatever
+/// `kb_base` is; `KiB`, `MiB` and `GiB` are binary.
+fn figure(text: &str) -> Option<(f64, bool)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0)?;
+    let unit = text[end..].trim().to_ascii_lowercase();
+    let (unit, bytes) = match unit.strip_suffix("b/s").or_else(|| unit.strip_suffix("bps")) {
+        Some(unit) => (unit, true),
+        None => (unit.strip_suffix("iops").unwrap_or(&unit).trim(), false),
+    };
+    let scale = match (unit, bytes) {
+        ("", _) => 1.0,
+        ("k", _) => 1e3,
+        ("m", _) => 1e6,
+        ("g", _) => 1e9,
+        ("ki", true) => 1024.0,
+        ("mi", true) => 1024.0 * 1024.0,
+        ("gi", true) => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some((number * scale, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_as_data_sheets_have_them() {
+        assert_eq!(figure("780k"), Some((780_000.0, false)));
+        assert_eq!(figure("1.5M IOPS"), Some((1_500_000.0, false)));
+        assert_eq!(figure("7000MB/s"), Some((7e9, true)));
+        assert_eq!(figure("7 GB/s"), Some((7e9, true)));
+        assert_eq!(figure("512MiB/s"), Some((536_870_912.0, true)));
+        for bad in ["", "k", "0", "-1", "1x", "7000MB", "1..2", "5 KiIOPS"] {
+            assert_eq!(figure(bad), None, "{bad}");
+        }
+        assert_eq!(parse("randread=780k").unwrap().pattern, Pattern::RandRead);
+        assert!(parse("780k").unwrap_err().contains("no number"));
+        assert!(parse("trim=1").unwrap_err().contains("`trim` is no pattern"));
+    }
+
+    #[test]
+    fn loads_and_their_patterns() {
+        let mut job = crate::JobPlan::plain(crate::EnginePlan::Null, 1 << 20);
+        assert!(Pattern::Read.fits(&job.load) && !Pattern::RandRead.fits(&job.load));
+        job.load.random = true;
+        assert!(Pattern::RandRead.fits(&job.load) && !Pattern::Read.fits(&job.load));
+        job.load.mix = crate::Mix::ReadWrite { read_percent: 70 };
+        assert!(Pattern::RandMixed.fits(&job.load) && !Pattern::RandRead.fits(&job.load));
+    }
+}

@@ -1,0 +1,56 @@
+//! What was measured beside what a maker states (`spec`).
+
+use fiord_plan::{JobPlan, Plan, Stated};
+use fiord_stat::report::{DirKind, JobReport, SpecReport};
+
+/// Every stated number that jobs of the plan are measured against. Jobs that ran side by side on the
+/// same target are added up.
+pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
+    let mut found: Vec<(SpecReport, &JobPlan)> = Vec::new();
+    let mut plans = plan.jobs.iter().filter(|job| job.reporting.stats);
+    for report in reports {
+        let members: Vec<&JobPlan> = plans.by_ref().take(report.members.max(1) as usize).collect();
+        let Some(job) = members.first() else { break };
+        for stated in job.reporting.spec.iter().filter(|stated| stated.pattern.fits(&job.load)) {
+            let achieved = achieved(report, stated);
+            let same = |(spec, other): &&mut (SpecReport, &JobPlan)| {
+                spec.pattern == stated.pattern.word()
+                    && spec.bytes == stated.bytes
+                    && spec.stated == stated.value
+                    && other.identity.stonewall_group == job.identity.stonewall_group
+                    && other.target.files == job.target.files
+            };
+            match found.iter_mut().find(same) {
+                Some((spec, _)) => spec.achieved += achieved,
+                None => found.push((first(stated, achieved, job), job)),
+            }
+        }
+    }
+    found.into_iter().map(|(spec, _)| spec).collect()
+}
+
+fn first(stated: &Stated, achieved: f64, job: &JobPlan) -> SpecReport {
+    let target = match job.target.files.as_slice() {
+        [one] => one.path.display().to_string(),
+        files => format!("{} targets", files.len()),
+    };
+    SpecReport {
+        pattern: stated.pattern.word().into(),
+        target,
+        stated: stated.value,
+        achieved,
+        bytes: stated.bytes,
+    }
+}
+
+fn achieved(report: &JobReport, stated: &Stated) -> f64 {
+    // With `unified_rw_reporting=both` the sum is there beside its parts.
+    let parts = report.dirs.iter().filter(|dir| dir.kind != DirKind::Mixed);
+    let sum = |dirs: &mut dyn Iterator<Item = &fiord_stat::report::DirReport>| -> f64 {
+        dirs.map(|dir| if stated.bytes { dir.bw_bytes as f64 } else { dir.iops }).sum()
+    };
+    match parts.clone().next() {
+        Some(_) => sum(&mut parts.into_iter()),
+        None => sum(&mut report.dirs.iter()),
+    }
+}
