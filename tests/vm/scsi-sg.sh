@@ -1,6 +1,6 @@
 # ioengine=sg on a generic and on a block device: reads, writes, trims, flushes, every sg_write_mode, refusals
 # devices: sd
-# limit: 60s
+# limit: 120s
 
 SG=/dev/fiord/sd-sg
 SD=/dev/fiord/sd
@@ -47,9 +47,9 @@ refused "another engine on the character device" "takes commands" --name=x --ioe
 head -c 1048576 /dev/zero >plain
 refused "a file" "sends SCSI commands to a disk" --name=x --ioengine=sg --filename=plain --rw=read --bs=4k --size=1m
 refused "read-only runs" "readonly" --readonly --name=x --ioengine=sg --filename=$SG --rw=trim --bs=4k --size=1m
-mkdir -p mnt
-mkfs.ext2 $SD >/dev/null 2>&1 || mke2fs $SD >/dev/null 2>&1
-if mount $SD mnt 2>/dev/null; then
-    refused "a mounted disk by its generic device" "mounted" --name=x --ioengine=sg --filename=$SG --rw=write --bs=4k --size=1m
-    umount mnt
-fi
+check "a swap space" mkswap $SD
+check "in use" swapon $SD
+refused "a disk in use, by its generic device" "swap space" --name=x --ioengine=sg --filename=$SG --rw=write --bs=4k --size=1m
+refused "a disk in use, by itself" "swap space" --name=x --ioengine=sg --filename=$SD --rw=trim --bs=4k --size=1m
+sg reading --filename=$SG --rw=read --bs=4k --size=64k
+check "no longer in use" swapoff $SD
