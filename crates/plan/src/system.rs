@@ -132,15 +132,18 @@ impl Facts for Machine {
     fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
         let found = file::facts(device).ok()?;
         // A character device's numbers are not those of block devices.
-        if found.kind == Kind::Char {
-            return self.mounted_at(&self.block_sibling(device)?);
-        }
-        let listed = mount::uses(found.node?).ok().and_then(|all| all.into_iter().next());
+        let (path, number) = if found.kind == Kind::Char {
+            let (name, number) = nvme::device::block_sibling(found.node?)?;
+            (Path::new("/dev").join(name), number)
+        } else {
+            (device.to_path_buf(), found.node?)
+        };
+        let listed = mount::uses(number).ok().and_then(|all| all.into_iter().next());
         match listed {
             Some(mount::Use::Mounted { point, .. }) => Some(point),
             Some(mount::Use::Swap { device }) => Some(format!("swap space {device}").into()),
             // ZFS, RAID, an external journal: in use, though no list shows it.
-            None if mount::is_claimed(device) == Ok(true) => {
+            None if mount::is_claimed(&path) == Ok(true) => {
                 Some("what holds it exclusively (RAID, ZFS, a program)".into())
             }
             None => None,
