@@ -1,8 +1,9 @@
 //! The metadata of each op: where it lies while it travels, and the protection information in it.
 
-use fiord_plan::{MetadataPlan, NvmeTarget};
+use fiord_plan::{MetadataPlan, NvmeTarget, WriteForm};
 
 use super::command::NvmeCommand;
+use super::protection::dwords::{CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE, PRACT};
 use super::protection::{Dwords, Mismatch, Protection};
 use crate::Slot;
 
@@ -83,6 +84,28 @@ impl Metadata {
         command.cdw12 |= dwords.cdw12;
         command.cdw14 |= dwords.cdw14;
         command.cdw15 |= dwords.cdw15;
+    }
+
+    /// The same for commands without data: zeroes are protected by the controller, since nothing is
+    /// sent that could be; a Verify checks what `pi_chk` says, and there is nothing to be made (NVM
+    /// 3.2.5, 3.2.8).
+    pub fn mark_without_data(
+        &mut self,
+        form: WriteForm,
+        file: u32,
+        blocks: Blocks,
+        command: &mut NvmeCommand,
+    ) {
+        if self.of(file).and_then(|file| file.plan.protection).is_none() {
+            return;
+        }
+        self.mark(file, blocks, command);
+        if form == WriteForm::Zeroes {
+            command.cdw12 &= !(CHECK_GUARD | CHECK_APPLICATION | CHECK_REFERENCE);
+            command.cdw12 |= PRACT;
+        } else {
+            command.cdw12 &= !PRACT;
+        }
     }
 
     /// Gives a command the part of the slot's buffer that its metadata take.
@@ -210,6 +233,20 @@ mod tests {
             data[3] ^= 1;
             assert_eq!(metadata.check(1, read, &data).unwrap_err().lba, 9);
             assert!(metadata.expected(1).is_none());
+        }
+    }
+
+    #[test]
+    fn commands_without_data() {
+        for by_controller in [true, false] {
+            let mut metadata = Metadata::new(&[target(false, 8, by_controller)], 1, 4096).unwrap();
+            let mut with = |form| {
+                let mut command = NvmeCommand::default();
+                metadata.mark_without_data(form, 0, BLOCKS, &mut command);
+                (command.cdw12 >> 26, command.cdw14)
+            };
+            assert_eq!(with(WriteForm::Zeroes), (0b1000, 100));
+            assert_eq!(with(WriteForm::Verify), (0b0111, 100));
         }
     }
 

@@ -138,9 +138,11 @@ impl IoUringCmd {
         let Some(metadata) = &mut self.metadata else { return };
         let (first, count) = space.blocks(op.offset, op.len);
         let blocks = Blocks { first, count, before: space.blocks(op.at.into(), 0).0 as u32 };
-        metadata.mark(op.file, blocks, command);
         if command.data_len > 0 {
+            metadata.mark(op.file, blocks, command);
             metadata.point(slot, op.file, blocks, command);
+        } else {
+            metadata.mark_without_data(op.tag.form, op.file, blocks, command);
         }
     }
 

@@ -5,21 +5,20 @@
 //! |---|---|
 //! | which options, which namespace | here |
 //! | block sizes, transfer limits, optional commands | `limits.rs` |
+//! | metadata and protection information | `protection.rs` |
 
 mod limits;
+mod protection;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use fiord_sys::nvme::{self, CommandSet, Device};
+use fiord_sys::nvme::{CommandSet, Device};
 
 use crate::checks;
 use crate::facts::{Found, FoundKind, Passthrough};
 use crate::messages::Messages;
-use crate::model::{
-    Checks, Commands, EnginePlan, FilePlan, Guard, Load, Memory, MetadataPlan, NvmePlan,
-    NvmeTarget, ProtectionPlan, ProtectionType,
-};
+use crate::model::{Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget};
 use crate::reading::Reading;
 use crate::survey::Survey;
 
@@ -54,8 +53,10 @@ pub(crate) fn without_effect(
                 );
             }
         }
+        protection::of_commands_only(job, messages);
         return;
     };
+    protection::values(job, messages);
     if plan.ring.nowait {
         messages.push(
             job.error("nowait", "commands have no flag by which they fail rather than wait")
@@ -215,35 +216,7 @@ pub(crate) fn bytes(job: Reading, device: &Device) -> u64 {
 
 /// Bytes that a block takes in the job's buffers.
 fn block(job: Reading, device: &Device) -> u32 {
-    metadata(job, device).map_or(device.namespace.format.data, |m| m.stride())
-}
-
-/// What becomes of the metadata of a namespace's blocks.
-fn metadata(_job: Reading, device: &Device) -> Option<MetadataPlan> {
-    let namespace = &device.namespace;
-    (namespace.format.metadata > 0).then(|| MetadataPlan {
-        block_bytes: namespace.format.data,
-        metadata_bytes: namespace.format.metadata,
-        extended: namespace.extended,
-        protection: namespace.protection.map(|found| ProtectionPlan {
-            guard: match found.guard {
-                nvme::Guard::Crc16 => Guard::Crc16,
-                nvme::Guard::Crc32 => Guard::Crc32,
-                nvme::Guard::Crc64 => Guard::Crc64,
-            },
-            kind: match found.kind {
-                1 => ProtectionType::One,
-                2 => ProtectionType::Two,
-                _ => ProtectionType::Three,
-            },
-            first: found.first,
-            storage_tag_bits: found.storage_tag_bits,
-            by_controller: true,
-            check: Checks::default(),
-            application_tag: 0x1234,
-            application_mask: u16::MAX,
-        }),
-    })
+    protection::metadata(job, device).map_or(device.namespace.format.data, |m| m.stride())
 }
 
 /// Finds the namespace of each file and sees whether it can do what the job wants.
@@ -261,7 +234,7 @@ pub(crate) fn targets(
     for file in files {
         let Some(device) = device(job, &file.path, survey, messages) else { continue };
         let mut target = NvmeTarget {
-            metadata: metadata(job, &device),
+            metadata: protection::metadata(job, &device),
             block: block(job, &device),
             device,
             split: None,
@@ -269,6 +242,8 @@ pub(crate) fn targets(
         let page = survey.facts.page_size();
         let limits = limits::Limits { job, load, file, memory, page, deallocate: nvme.deallocate };
         limits.check(&target, plan.ring.hipri, messages);
+        protection::buffer(job, load, &target, messages);
+        protection::without_effect(job, &target, messages);
         if job.flag("nvme_split") {
             target.split = limits.split(&target);
         }

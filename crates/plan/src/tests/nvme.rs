@@ -156,6 +156,49 @@ fn metadata_apart_do_not_count() {
     assert_eq!((target.block, target.metadata.map(|m| m.separate_bytes(4096))), (512, Some(64)));
 }
 
+/// A namespace with protection information of this type in 8 bytes beside each block.
+fn protected(kind: u8) -> Device {
+    let mut device = device(512, 8);
+    device.namespace.protection =
+        Some(Protection { kind, first: false, guard: Guard::Crc16, storage_tag_bits: 0 });
+    device
+}
+
+fn protection(device: Device, line: &str) -> ProtectionPlan {
+    nvme(&plan(device, line)).targets[0].metadata.unwrap().protection.unwrap()
+}
+
+#[test]
+fn protection_information_is_the_controllers_unless_told_otherwise() {
+    let plain = protection(protected(1), "--bs=4k");
+    assert!(plain.by_controller && plain.check == Checks::default());
+    assert_eq!((plain.application_tag, plain.application_mask), (0x1234, 0xffff));
+    let line = "--bs=4k --pi_act=0 --md_per_io_size=64 --pi_chk=GUARD,apptag --apptag=0xbeef \
+                --apptag_mask=0xff00";
+    let ours = protection(protected(1), line);
+    assert!(!ours.by_controller);
+    assert_eq!(ours.check, Checks { guard: true, reference: false, application: true });
+    assert_eq!((ours.application_tag, ours.application_mask), (0xbeef, 0xff00));
+    // A buffer of the size that is needed comes without being asked for.
+    protection(protected(1), "--bs=4k --pi_act=0");
+}
+
+#[test]
+fn protection_that_makes_no_sense() {
+    for (line, why) in [
+        ("--pi_chk=GUARD,CRC", "`CRC` is no part"),
+        ("--apptag=0x12345", "`apptag` has 16 bits"),
+        ("--pi_act=0 --md_per_io_size=63", "have 64 bytes of metadata beside their data"),
+        ("--pi_act=0 --md_per_io_size=64 --bsrange=4k-8k", "have 128 bytes of metadata"),
+    ] {
+        let message = refused(protected(1), &format!("--bs=4k {line}"));
+        assert!(message.contains(why), "{line}: {message}");
+    }
+    let block = Fake::empty().disk("/dev/nvme0n1", 1 << 30);
+    let line = "--name=a --ioengine=io_uring --filename=/dev/nvme0n1 --bs=4k --pi_act=0";
+    assert!(error(&block, line).contains("`pi_act` is for commands"));
+}
+
 /// What a line comes to on a plain namespace, in a part of the message.
 #[test]
 fn what_a_namespace_cannot_do() {

@@ -20,6 +20,7 @@ const SOURCES: &[&str] = &[
     include_str!("../memory.rs"),
     include_str!("../nvme/limits.rs"),
     include_str!("../nvme/mod.rs"),
+    include_str!("../nvme/protection.rs"),
     include_str!("../open.rs"),
     include_str!("../pace.rs"),
     include_str!("../placement.rs"),

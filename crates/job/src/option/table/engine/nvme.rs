@@ -110,34 +110,34 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "md_per_io_size",
         Kind::BYTES,
-        "The size of the separate metadata buffer of each I/O.",
+        "The size of the buffer for metadata that each I/O has beside its data, on namespaces whose \
+         metadata are transferred apart. Without it the buffer is as large as the largest block needs \
+         it.",
         "md_per_io_size=64",
     )
     .of(METADATA)
     .default("0")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "pi_act",
         Kind::Bool,
-        "Has the controller make and check protection information. With 0 it is made and checked \
-         here.",
+        "Has the controller make protection information on writes and take it away on reads. With 0 \
+         it travels with the data: it is made here for writes, and what `pi_chk` names is checked \
+         here on reads, too.",
         "pi_act=0",
     )
     .of(METADATA)
     .default("1")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "pi_chk",
         Kind::Text,
         "Which parts of the protection information are checked: `GUARD`, `REFTAG`, `APPTAG`, by \
-         commas.",
+         commas. Without it none is.",
         "pi_chk=GUARD,REFTAG",
     )
     .of(METADATA)
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "apptag",
         Kind::COUNT,
@@ -146,8 +146,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     )
     .of(METADATA)
     .default("0x1234")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "apptag_mask",
         Kind::COUNT,
@@ -156,8 +155,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     )
     .of(METADATA)
     .default("0xffff")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "deac",
         Kind::Bool,

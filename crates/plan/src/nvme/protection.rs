@@ -1,0 +1,157 @@
+//! Metadata and protection information: what a job wants of a namespace's.
+
+use fiord_sys::nvme::{self, Device};
+
+use crate::messages::Messages;
+use crate::model::{
+    Checks, Dir, Guard, Load, MetadataPlan, NvmeTarget, ProtectionPlan, ProtectionType,
+};
+use crate::reading::Reading;
+
+/// Options of protection information, besides `md_per_io_size`.
+const OPTIONS: [&str; 4] = ["pi_act", "pi_chk", "apptag", "apptag_mask"];
+/// The application tag of a job that names none.
+const TAG: u16 = 0x1234;
+/// The one that has a controller check nothing (NVM Command Set Specification 1.0, 5.2.3).
+const UNCHECKED: u16 = 0xffff;
+
+/// These options with an engine that sends no commands.
+pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
+    for name in OPTIONS.into_iter().chain(["md_per_io_size"]).filter(|name| job.is_set(name)) {
+        messages.push(
+            job.error(
+                name,
+                format!(
+                    "`{name}` is for commands that are passed through: reads and writes of a block \
+                     device carry no metadata yet"
+                ),
+            )
+            .help(format!("use `ioengine=io_uring_cmd`, or leave out `{name}`")),
+        );
+    }
+}
+
+/// What becomes of the metadata of a namespace's blocks.
+pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
+    let namespace = &device.namespace;
+    (namespace.format.metadata > 0).then(|| MetadataPlan {
+        block_bytes: namespace.format.data,
+        metadata_bytes: namespace.format.metadata,
+        extended: namespace.extended,
+        protection: namespace.protection.map(|found| ProtectionPlan {
+            guard: match found.guard {
+                nvme::Guard::Crc16 => Guard::Crc16,
+                nvme::Guard::Crc32 => Guard::Crc32,
+                nvme::Guard::Crc64 => Guard::Crc64,
+            },
+            kind: match found.kind {
+                1 => ProtectionType::One,
+                2 => ProtectionType::Two,
+                _ => ProtectionType::Three,
+            },
+            first: found.first,
+            storage_tag_bits: found.storage_tag_bits,
+            by_controller: !job.is_set("pi_act") || job.flag("pi_act"),
+            check: checks(job).unwrap_or_default(),
+            application_tag: tag(job, "apptag").unwrap_or(TAG),
+            application_mask: tag(job, "apptag_mask").unwrap_or(u16::MAX),
+        }),
+    })
+}
+
+/// `pi_chk`.
+///
+/// # Errors
+/// The word that names no part.
+fn checks(job: Reading) -> Result<Checks, String> {
+    let mut checks = Checks::default();
+    let text = job.set_text("pi_chk").unwrap_or_default();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        match word.to_ascii_uppercase().as_str() {
+            "GUARD" => checks.guard = true,
+            "REFTAG" => checks.reference = true,
+            "APPTAG" => checks.application = true,
+            _ => return Err(word.to_owned()),
+        }
+    }
+    Ok(checks)
+}
+
+/// A tag or mask of 16 bits, where it is set and is one.
+fn tag(job: Reading, name: &str) -> Option<u16> {
+    job.set_count32(name).and_then(|value| u16::try_from(value).ok())
+}
+
+/// Values that mean nothing.
+pub(super) fn values(job: Reading, messages: &mut Messages) {
+    if let Err(word) = checks(job) {
+        messages.push(
+            job.error("pi_chk", format!("`{word}` is no part of the protection information"))
+                .help("write some of `GUARD,REFTAG,APPTAG`"),
+        );
+    }
+    for name in ["apptag", "apptag_mask"] {
+        if job.is_set(name) && tag(job, name).is_none() {
+            messages.push(
+                job.error(name, format!("`{name}` has 16 bits"))
+                    .help(format!("write a value from 0 to 0xffff, such as `{name}=0x1234`")),
+            );
+        }
+    }
+}
+
+/// Metadata that go beside the data have buffers as large as the job's blocks need them; one whose
+/// size is set holds at least that.
+pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &mut Messages) {
+    let (Some(size), Some(metadata)) = (job.set_count32("md_per_io_size"), &target.metadata) else {
+        return;
+    };
+    let moved = [(Dir::Read, load.mix.has(Dir::Read)), (Dir::Write, load.writes_data())];
+    let sizes = moved.into_iter().filter(|(_, moves)| *moves);
+    let largest = sizes.map(|(dir, _)| load.blocks[dir as usize].max()).max().unwrap_or(0);
+    let needed = metadata.separate_bytes(largest);
+    if size > 0 && needed > u64::from(size) {
+        messages.push(
+            job.error(
+                "md_per_io_size",
+                format!(
+                    "I/Os of {largest} bytes have {needed} bytes of metadata beside their data, {} a \
+                     block: the buffer of {size} bytes is too small",
+                    metadata.metadata_bytes
+                ),
+            )
+            .help(format!("write `md_per_io_size={needed}`, or leave it out")),
+        );
+    }
+}
+
+/// Options that have nothing to work on with a namespace.
+pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
+    let Some(protection) = target.metadata.as_ref().and_then(|m| m.protection.as_ref()) else {
+        for name in OPTIONS.into_iter().filter(|name| job.is_set(name)) {
+            messages.push(job.warning(
+                name,
+                format!("`{name}` has no effect: the namespace has no protection information"),
+            ));
+        }
+        if target.metadata.is_none() && job.is_set("md_per_io_size") {
+            messages.push(job.warning(
+                "md_per_io_size",
+                "`md_per_io_size` has no effect: the namespace has no metadata",
+            ));
+        }
+        return;
+    };
+    if protection.check.reference && protection.kind == ProtectionType::Three {
+        messages.push(job.warning(
+            "pi_chk",
+            "reference tags are not checked: those of protection type 3 have no meaning",
+        ));
+    }
+    if protection.application_tag == UNCHECKED && protection.check != Checks::default() {
+        messages.push(
+            job.warning("apptag", "blocks with the application tag 0xffff are not checked at all")
+                .help("write another `apptag`"),
+        );
+    }
+}
