@@ -15,8 +15,9 @@ run() {
     same "$name: blocks" "$(json "$name" '.jobs[0].write.total_ios + .jobs[0].read.total_ios')" 512
     same "$name: sectors written" "$(($(sectors /dev/fiord/nvme written) - written))" \
         "$(json "$name" '.jobs[0].write.total_ios * 32')"
-    same "$name: sectors read" "$(($(sectors /dev/fiord/nvme read) - read))" \
-        "$(json "$name" '.jobs[0].read.total_ios * 32')"
+    # Before the job fiord reads a little of a device: what lies on it, and whether it was ever written.
+    reads=$(json "$name" '.jobs[0].read.total_ios * 32')
+    within "$name: sectors read" "$(($(sectors /dev/fiord/nvme read) - read))" "$reads" "$((reads + 2048))"
 }
 
 run sync sync
