@@ -58,7 +58,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         if entry.jobs.iter().any(|job| reads(job)) {
             claimed += read;
         }
-        if entry.jobs.iter().any(|job| buffered(&job)) {
+        if entry.jobs.iter().any(buffered) {
             claimed_buffered += read;
         }
     }

@@ -6,19 +6,23 @@ use crate::Check;
 pub const CHECKS: &[&Check] = &[
     &crate::buffered_not_synced::CHECK,
     &crate::cache_hits::CHECK,
+    &crate::cache_under_direct::CHECK,
     &crate::cached_working_set::CHECK,
     &crate::clock_source::CHECK,
     &crate::compressible_data::CHECK,
     &crate::depth_ignored::CHECK,
+    &crate::depth_not_reached::CHECK,
     &crate::device_errors::CHECK,
     &crate::direct_not_direct::CHECK,
     &crate::drive_letter::CHECK,
+    &crate::generator_bound::CHECK,
     &crate::governor::CHECK,
     &crate::hidden_stalls::CHECK,
     &crate::link_degraded::CHECK,
     &crate::misaligned::CHECK,
     &crate::noisy_neighbour::CHECK,
     &crate::not_preconditioned::CHECK,
+    &crate::not_steady::CHECK,
     &crate::numa::CHECK,
     &crate::overlapping_writers::CHECK,
     &crate::oversubscribed_path::CHECK,
@@ -41,14 +45,7 @@ pub const CHECKS: &[&Check] = &[
 ];
 
 /// Findings that are known and not told yet.
-pub const LATER: &[&str] = &[
-    "cache-under-direct",
-    "contents-cost",
-    "depth-not-reached",
-    "generator-bound",
-    "not-steady",
-    "zone-limits",
-];
+pub const LATER: &[&str] = &["contents-cost", "zone-limits"];
 
 /// The finding with this id.
 pub fn find(id: &str) -> Option<&'static Check> {

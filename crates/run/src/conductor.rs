@@ -160,7 +160,7 @@ impl<'a> Conductor<'a> {
                 Ok(Done::Complete) => {}
                 Ok(Done::Cancelled) => return,
                 Err(error) => {
-                    let finished = Finished { worker: None, error: Some(error) };
+                    let finished = Finished { error: Some(error), ..Finished::default() };
                     self.job_ended(index, Box::new(finished));
                 }
             }

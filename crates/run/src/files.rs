@@ -22,6 +22,7 @@ pub struct FileSet<'p> {
     ready: bool,
     made: Vec<bool>,
     locks: Vec<Arc<FileLock>>,
+    cached: Vec<(usize, Option<u64>)>,
     owners: Option<&'p Owners>,
 }
 
@@ -35,6 +36,7 @@ impl<'p> FileSet<'p> {
             ready: false,
             made: vec![true; count],
             locks: Vec::new(),
+            cached: Vec::new(),
             owners: None,
         }
     }
@@ -138,6 +140,27 @@ impl<'p> FileSet<'p> {
         Ok(())
     }
 
+    /// Of each file that went around the page cache (`direct=1`): its index, and how many pages of
+    /// what the job uses were in it all the same; `None` where the kernel does not say.
+    pub fn cached_under_direct(self) -> Vec<(usize, Option<u64>)> {
+        self.cached
+    }
+
+    /// Counts the cached pages of a file that is about to be closed, once, at the end of the job.
+    fn count_cached(&mut self, index: usize) {
+        let target = &self.job.target;
+        let all_open = target.open_files as usize >= self.open.len();
+        if !target.open.direct || !all_open || target.unlink_each_loop {
+            return;
+        }
+        let (plan, fd) = (&target.files[index], self.open[index].as_ref());
+        let stored = matches!(plan.kind, FileKind::Regular | FileKind::Block);
+        if let Some(fd) = fd.filter(|_| stored) {
+            let pages = file::cached_pages(fd.as_fd(), plan.offset, plan.len);
+            self.cached.push((index, pages.ok().map(|pages| pages.cached)));
+        }
+    }
+
     fn invalidate(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
         let target = &self.job.target;
         if !target.open.invalidate || target.layout.pre_read || plan.kind == FileKind::Virtual {
@@ -186,6 +209,7 @@ impl Files for FileSet<'_> {
 
     fn close(&mut self, index: u32) -> Result<(), JobError> {
         self.plan(index)?;
+        self.count_cached(index as usize);
         // Close errors of ordinary files were reported by the I/O or the flush before.
         self.open[index as usize] = None;
         Ok(())

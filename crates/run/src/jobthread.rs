@@ -68,7 +68,9 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     let mut finished = Finished::default();
     match before(run, index, &ended.sender) {
         Ok((_settings, clock)) if !shared.control.stopped() && !job.target.layout.only => {
-            finished.worker = Some(work(run, index, clock, &ended.sender));
+            let (worker, cached) = work(run, index, clock, &ended.sender);
+            finished.worker = Some(worker);
+            finished.cached = cached;
             finished.error = after(run, index, &ended.sender).err();
         }
         Ok(_) => {}
@@ -78,14 +80,21 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     ended.result = Some(Box::new(finished));
 }
 
-/// The I/O itself.
-fn work(run: &Run, index: usize, clock: MachineClock, sender: &Sender<Message>) -> WorkerResult {
+/// The I/O itself; and what the page cache has of files that went around it.
+fn work(
+    run: &Run,
+    index: usize,
+    clock: MachineClock,
+    sender: &Sender<Message>,
+) -> (WorkerResult, Vec<(usize, Option<u64>)>) {
     let Shared { control, live, .. } = &run.jobs[index];
     let job = &run.plan.jobs[index];
     let shortened = layout::shortened(job);
     let job = shortened.as_ref().unwrap_or(job);
     let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
-    worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready))
+    let worker =
+        worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready));
+    (worker, files.cached_under_direct())
 }
 
 /// What comes before the worker: what the thread's settings keep alive, and the job's clock.

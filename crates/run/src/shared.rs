@@ -104,6 +104,9 @@ pub(crate) struct Finished {
     pub worker: Option<WorkerResult>,
     /// What went wrong before or after it.
     pub error: Option<JobError>,
+    /// Of each file that was open with `direct=1` at the end: its index, and its pages in the page
+    /// cache where the kernel says.
+    pub cached: Vec<(usize, Option<u64>)>,
 }
 
 impl Finished {

@@ -6,6 +6,7 @@
 //! [`assemble`](job::assemble) merges, summarises and groups them into the parts of a
 //! [`Report`](report::Report). Nothing here prints.
 pub mod buckets;
+pub mod course;
 pub mod device;
 pub mod finding;
 pub mod histogram;

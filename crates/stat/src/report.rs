@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::course::Course;
 use crate::device::DeviceView;
 use crate::finding::{Finding, Unchecked};
 
@@ -51,8 +52,25 @@ pub struct Extras {
     /// Findings that could not be looked for.
     #[serde(default)]
     pub unchecked: Vec<Unchecked>,
+    /// How each job of the plan went, in its order; of jobs on a clock of their own nothing.
+    #[serde(default)]
+    pub courses: Vec<Course>,
+    /// Pages in the page cache of what jobs with `direct=1` held open when they were done.
+    #[serde(default)]
+    pub cached: Vec<CachedUnderDirect>,
     /// The reports that `--status-interval` or a signal asked for, in order.
     pub intervals: Vec<Report>,
+}
+
+/// Pages in the page cache of a file or device that a job used with `direct=1`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedUnderDirect {
+    /// Index of the job in the plan.
+    pub job: usize,
+    /// The file's index among those of the job.
+    pub file: usize,
+    /// Pages in memory; `None` where the kernel does not say.
+    pub pages: Option<u64>,
 }
 
 /// The bandwidth of a group, all directions together, beside the cores that it had.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fiord_plan::{Dir, FileKind, Plan};
@@ -64,7 +64,7 @@ fn files(
     real.map(|file| (&file.path, file.kind, file.offset, file.len))
 }
 
-fn zeros(path: &PathBuf, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
+fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
     let fd = Open::read_only().open(path).map_err(|e| Gap::of(&e))?;
     // Without read-ahead: a block costs one read of the device.
     let _ = file::advise(&fd, from, len, Advice::Random);

@@ -18,7 +18,10 @@ impl Conductor<'_> {
         let elapsed = clock::monotonic().saturating_sub(self.began);
         for index in self.schedule.start(elapsed) {
             if let Err(error) = jobthread::spawn(&self.run, index, &self.sender) {
-                self.job_ended(index, Box::new(Finished { worker: None, error: Some(error) }));
+                self.job_ended(
+                    index,
+                    Box::new(Finished { error: Some(error), ..Finished::default() }),
+                );
             } else if self.run.plan.jobs[index].start.prerun.is_some() {
                 self.loners.push(index);
             } else {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fiord_stat::report::CachedUnderDirect;
 use fiord_sys::clock;
 
 use super::{Book, Conductor, RunResult};
@@ -68,6 +69,17 @@ impl Conductor<'_> {
         self.observer.event(&Event::Status(&report));
     }
 
+    /// What the page cache has of files that jobs went around it for.
+    fn cached(&self) -> Vec<CachedUnderDirect> {
+        let books = self.books.iter().enumerate();
+        let finished = books.filter_map(|(job, book)| Some((job, book.finished.as_deref()?)));
+        let one = |(job, finished): (usize, &Finished)| {
+            let pages = finished.cached.clone().into_iter();
+            pages.map(move |(file, pages)| CachedUnderDirect { job, file, pages })
+        };
+        finished.flat_map(one).collect()
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             plan: &self.run.plan,
@@ -115,7 +127,9 @@ impl Conductor<'_> {
             let worker = finished.and_then(|f| f.worker.as_ref());
             jobs.push(report::ended(&frame, index, &self.facts(index), worker));
         }
-        let report = report::report(&frame, jobs, &self.disks, &self.devices);
+        let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
+        report.extras.courses = self.books.iter().map(|book| book.watch.course()).collect();
+        report.extras.cached = self.cached();
         RunResult { report, errors, signal: self.signal, stuck }
     }
 }

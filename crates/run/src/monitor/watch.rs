@@ -1,6 +1,7 @@
 //! One running job as the monitor sees it: rates over windows, and when its time is over.
 
 use fiord_plan::{EnginePlan, JobPlan};
+use fiord_stat::course::{Course, CourseMaker};
 use fiord_stat::live::Live;
 use fiord_stat::windows::Windows;
 
@@ -9,6 +10,9 @@ use crate::control::{JobControl, Phase, StopReason};
 /// How much later than its run time a job is told to end: its own clock, which begins when its
 /// thread was woken, is to come first.
 const GRACE: u64 = 50_000_000;
+
+/// A window of a job's course, at first.
+const COURSE: u64 = 100_000_000;
 
 /// Follows one job.
 #[derive(Debug, Default)]
@@ -19,8 +23,11 @@ pub(crate) struct Watch {
     pub measured: Option<u64>,
     bandwidth: Windows,
     iops: Windows,
+    course: Option<CourseMaker>,
     /// The engine has a clock of its own: this machine's says nothing about it.
     other_clock: bool,
+    /// That clock goes as fast as this one.
+    real_time: bool,
     wanted: bool,
 }
 
@@ -31,6 +38,7 @@ impl Watch {
             bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
             iops: Windows::new(job.record.iops_window.max(1_000_000), 0),
             other_clock: matches!(job.engine, EnginePlan::Sim(_)),
+            real_time: real_time(&job.engine),
             wanted: job.record.bandwidth,
             ..Watch::default()
         }
@@ -49,13 +57,19 @@ impl Watch {
             self.measured = Some(began);
             self.bandwidth.reset(began);
             self.iops.reset(began);
+            self.course = Some(CourseMaker::new(COURSE, began));
         }
         let Some(measured) = self.measured else { return };
+        let totals = live.totals();
+        if let Some(course) = &mut self.course
+            && (!self.other_clock || self.real_time)
+        {
+            course.look(now, totals.ios.iter().sum());
+        }
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
         }
         if self.wanted {
-            let totals = live.totals();
             self.bandwidth.sample(now, totals);
             self.iops.sample(now, totals);
         }
@@ -76,10 +90,26 @@ impl Watch {
         [end, window].into_iter().flatten().min()
     }
 
+    /// How it went.
+    pub fn course(&self) -> Course {
+        self.course.as_ref().map(|maker| maker.course().clone()).unwrap_or_default()
+    }
+
     /// The samples: bandwidth from its windows, IOPS from theirs.
     pub fn windows(&self) -> Windows {
         let mut windows = self.bandwidth.clone();
         windows.iops = self.iops.iops;
         windows
+    }
+}
+
+/// Whether a simulated device takes its time in real life (`sim_real_time`).
+fn real_time(engine: &EnginePlan) -> bool {
+    match engine {
+        EnginePlan::Sim(sim) => {
+            let mut options = sim.options.iter();
+            options.any(|(name, value)| name == "sim_real_time" && value == "1")
+        }
+        _ => false,
     }
 }

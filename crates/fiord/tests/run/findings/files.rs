@@ -148,3 +148,49 @@ fn direct_not_direct() {
         assert!(found(&sound).iter().all(|(id, _)| id != "direct-not-direct"), "{sound:?}");
     }
 }
+
+/// Whether the file system takes direct I/O and counts cached pages; else there is nothing to see.
+fn goes_around_the_cache(place: &Place) -> bool {
+    let line = "--name=p --rw=write --size=64k --bs=4k --filename=probe --direct=1";
+    let ran = place.run(&format!("--output-format=json {line}"));
+    ran.status == Some(0) && !ran.out.contains("\"not_checked\"")
+}
+
+#[test]
+fn cache_under_direct() {
+    let place = Place::new();
+    if !goes_around_the_cache(&place) {
+        return;
+    }
+    place.run("--name=w --rw=write --size=4m --bs=1m --filename=f --end_fsync=1").ok();
+    let direct =
+        "--name=d --rw=randwrite --bs=4k --size=4m --filename=f --direct=1 --number_ios=50";
+    // What is there before stays when the job says so.
+    let cached = "--name=c --rw=read --bs=64k --size=4m --filename=f";
+    let ran = json(&place, &format!("{cached} {direct} --invalidate=0 --stonewall"));
+    let told = finding(&ran, "cache-under-direct");
+    assert_eq!(told["severity"], "suspect");
+    silent(&json(&place, &format!("{cached} {direct} --stonewall")), "cache-under-direct");
+}
+
+#[test]
+fn depth_not_reached() {
+    let place = Place::new();
+    if !goes_around_the_cache(&place) {
+        return;
+    }
+    // A file that grows: file systems take one direct writer at a time. Whether it is seen depends
+    // on the device's counters, which not every machine has.
+    let job = "--name=a --ioengine=libaio --rw=write --bs=4k --direct=1 --iodepth=16 --size=512m \
+               --filename=g --fallocate=none --runtime=1";
+    let ran = json(&place, job);
+    let document = ran.json();
+    let depth = document["fiord"]["devices"][0]["depth"].as_f64();
+    let busy = document["jobs"][0]["usr_cpu"].as_f64().unwrap()
+        + document["jobs"][0]["sys_cpu"].as_f64().unwrap();
+    if depth.is_some_and(|depth| depth < 2.0) && busy < 80.0 {
+        let told = finding(&ran, "depth-not-reached");
+        assert!(told["what"].as_str().unwrap().contains("asks for 16"), "{told}");
+    }
+    silent(&json(&place, &format!("{job} --rate_iops=10")), "depth-not-reached");
+}

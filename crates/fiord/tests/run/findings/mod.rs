@@ -6,6 +6,7 @@ mod files;
 mod lint;
 mod options;
 mod results;
+mod sound;
 
 use serde_json::Value;
 

@@ -35,3 +35,16 @@ fn too_short() {
     assert!(told["evidence"].as_str().unwrap().starts_with("500 I/Os: 5.0 lie behind p99"));
     silent(&json(&place, DEVICE), "too-short");
 }
+
+#[test]
+fn not_steady() {
+    let place = Place::new();
+    // In real time: what is judged is the course by the machine's clock.
+    let job = "--name=a --ioengine=sim --sim_latency=constant:5ms --rw=randread --bs=4k --size=1g \
+               --time_based --runtime=4";
+    let stalled = json(&place, &format!("{job} --sim_real_time=1 --sim_stall=3s:800ms"));
+    let told = finding(&stalled, "not-steady");
+    assert!(told["what"].as_str().unwrap().contains("had not settled"), "{told}");
+    // A busy machine makes any run in real time unsteady: the clean one is on a clock of its own.
+    silent(&json(&place, job), "not-steady");
+}

@@ -1,0 +1,81 @@
+//! `generator-bound`: the CPUs that make the I/Os are busy all the time and the device is not.
+
+use fiord_stat::finding::Severity;
+
+use crate::amount::percent;
+use crate::occupied::{Occupied, occupied};
+use crate::{After, Check, Findings, Told};
+
+/// Share of the CPUs' time from which on they are the limit.
+const BUSY: f64 = 0.9;
+/// The device's queue is short below this share of what was asked for.
+const SHORT: f64 = 0.5;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "generator-bound",
+    severity: Severity::Suspect,
+    title: "the CPUs that make the I/Os are the limit, not the device",
+    about: "When the threads that make the I/Os compute all the time and the device's queue is short, \
+            a faster device would give the same number. What is measured is the CPU and the kernel's \
+            path.",
+    seen: "User and system time of the jobs come to 90 % or more of the CPUs that they can use, and \
+           the device's mean queue over the measured time is below half of what they ask for. Only \
+           for jobs with `direct=1` that nothing else holds back and that have the device to \
+           themselves.",
+    effect: "By how much the device is underrated cannot be told from such a run; `fiord sweep` over \
+             `numjobs` shows it.",
+    mend: "More jobs on more CPUs (`numjobs`, `cpus_allowed_policy=split`), a cheaper engine \
+           (`io_uring` with `fixedbufs`, `registerfiles`, `hipri`), larger blocks, or fewer \
+           measurements (`gtod_reduce=1`).",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    occupied(known).iter().for_each(|occupied| findings.tell_if(finding(occupied)));
+}
+
+fn finding(occupied: &Occupied<'_>) -> Option<Told> {
+    let Occupied { entry, device, asked, busy, cores } = occupied;
+    if *busy < cores * BUSY || device.depth >= asked * SHORT || *asked < 2.0 {
+        return None;
+    }
+    let name = &entry.report.name;
+    let told = CHECK
+        .of_job(entry.jobs[0], format!("job {name} is limited by its CPUs, not by {}", device.name))
+        .evidence(format!(
+            "CPUs busy for {} of the time, {:.1} of {asked:.0} I/Os at the device",
+            percent(busy / cores),
+            device.depth
+        ))
+        .mend("more numjobs on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
+        .option("numjobs");
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::{EnginePlan, JobPlan};
+    use fiord_stat::device::DeviceView;
+    use fiord_stat::report::JobReport;
+
+    use super::*;
+    use crate::check::Entry;
+
+    fn told(busy: f64, depth: f64) -> bool {
+        let job = JobPlan::plain(EnginePlan::Psync, 1 << 20);
+        let report = JobReport::default();
+        let device = DeviceView { depth, ..DeviceView::default() };
+        let entry = Entry { report: &report, jobs: vec![&job] };
+        finding(&Occupied { entry, device: &device, asked: 32.0, busy, cores: 1.0 }).is_some()
+    }
+
+    #[test]
+    fn told_of_busy_cpus_and_a_short_queue() {
+        assert!(told(0.97, 3.0));
+        assert!(!told(0.97, 30.0));
+        assert!(!told(0.5, 3.0));
+    }
+}

@@ -1,0 +1,74 @@
+//! How many I/Os were in flight, and how busy the CPUs of a run's jobs were.
+
+use fiord_plan::{EnginePlan, FileKind, JobPlan};
+use fiord_stat::device::DeviceView;
+
+use crate::After;
+use crate::check::Entry;
+use crate::depth_ignored::synchronous;
+
+/// A printed job that had one device to itself: what was asked of it and what the device saw.
+#[derive(Debug)]
+pub(crate) struct Occupied<'a> {
+    pub entry: Entry<'a>,
+    pub device: &'a DeviceView,
+    /// I/Os in flight that its jobs ask for.
+    pub asked: f64,
+    /// Its CPUs: busy ones, and those that its jobs could use.
+    pub busy: f64,
+    pub cores: f64,
+}
+
+/// The printed jobs whose depth can be judged: direct I/O as fast as it goes, on one device that no
+/// other job of the run uses.
+pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
+    let devices = &known.report.extras.devices;
+    let mut found = Vec::new();
+    for entry in known.entries() {
+        let judged = entry.report.error == 0 && entry.jobs.iter().all(|job| unhindered(job));
+        let mut on = entry.jobs.iter().flat_map(|job| known.before.devices.of(job));
+        let name = on.next().map(|disk| disk.name.clone());
+        let alone = on.all(|disk| Some(&disk.name) == name.as_ref());
+        let device = devices.iter().find(|device| Some(&device.name) == name.as_ref());
+        let (true, true, Some(device), Some(name)) = (judged, alone, device, name) else {
+            continue;
+        };
+        let others =
+            known.plan.jobs.iter().filter(|job| {
+                !entry.jobs.iter().any(|mine| mine.identity.index == job.identity.index)
+            });
+        let shared =
+            others.flat_map(|job| known.before.devices.of(job)).any(|disk| disk.name == name);
+        if shared || device.seconds < 0.5 {
+            continue;
+        }
+        let asked = entry.jobs.iter().map(|job| asked(job)).sum();
+        // The report's percentages are of the jobs' times together.
+        let busy = (entry.report.usr_cpu + entry.report.sys_cpu) / 100.0 * entry.jobs.len() as f64;
+        let cores = (fiord_sys::cpu::allowed().map_or(1, |cpus| cpus.len()) as f64)
+            .min(entry.jobs.len() as f64);
+        found.push(Occupied { entry, device, asked, busy, cores });
+    }
+    found
+}
+
+fn asked(job: &JobPlan) -> f64 {
+    match synchronous(&job.engine) {
+        Some(_) if !job.pace.offload => 1.0,
+        _ => f64::from(job.depth.depth),
+    }
+}
+
+/// Nothing but the device and the depth decides how many I/Os are in flight.
+fn unhindered(job: &JobPlan) -> bool {
+    let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
+    let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
+    let load = &job.load;
+    let flushes = load.fsync > 0 || load.fdatasync > 0 || load.sync_file_range.is_some();
+    real && job.pace.is_free()
+        && job.target.open.direct
+        && !flushes
+        && job.depth.low.is_none()
+        && job.depth.complete_min.is_none_or(|min| min <= 1)
+        && job.target.files.iter().all(|file| stored(file.kind))
+}
