@@ -1,0 +1,68 @@
+# The suites for zoned devices: what they run, what they show, what they refuse, and that they go on where they stopped
+# devices: zns nullzoned brd
+# limit: 120s
+
+zns=/dev/fiord/zns mixed=/dev/fiord/nullzoned
+short="--runtime=300ms --ramp-time=100ms"
+
+# suite NAME ARGUMENTS…: a suite whose results are in NAME.json and NAME.dir.
+suite() {
+    name=$1
+    shift
+    if fiord suite "$@" --dir="$name.dir" --format=json --yes </dev/null >"$name.json" 2>"$name.err"; then passed; else
+        failed "fiord suite $*: ended with $?"
+        sed 's/^/   /' "$name.err"
+    fi
+}
+
+# The list, the job files, and everything that is refused.
+fiord suite >list
+for name in write seqwrite seqread randread mixed; do has "zbd/$name is listed" list "^zbd/$name\$"; done
+fiord suite zbd/seqwrite $zns --dry-run --set jobs=14,16 --set bs=64k >dry
+has "14 writers of 9 zones" dry '^offset_increment=9z$'
+has "16 are more than may be open" dry 'left out: jobs=16'
+refused "an unknown suite" 'there are zbd/write' suite zbd/none $zns
+refused "an unknown axis" 'it has jobs and bs' suite zbd/seqwrite $zns --set depth=1
+refused "no zones" 'has no zones' suite zbd/write /dev/fiord/brd
+refused "read only" 'permits no suite' suite zbd/write $zns --readonly --yes
+dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
+if fiord suite zbd/seqwrite $zns --set jobs=1 --set bs=4k $short </dev/null >out 2>err; then failed "not asked"; else passed; fi
+has "what would be lost" err '512 sequential zones is lost: now 192 KiB in 1 zone'
+has "and what to say" err '\-\-yes'
+same "nothing was done" "$(zone_pointers $zns 0 1)" 384
+
+# Writes: a row a point, zones reset before each, no more zones open than the device lets be.
+suite seqwrite zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short
+same "rows" "$(json seqwrite '.rows | length')" 4
+same "complete" "$(json seqwrite .complete)" true
+same "in their order" "$(json seqwrite '.rows[1].settings | "\(.jobs) \(.bs)"')" "1 64k"
+same "all measured" "$(json seqwrite '[.rows[] | select(.iops > 0 and .clat_ns.mean > 0)] | length')" 4
+check "a run's own JSON is kept" test -s "seqwrite.dir/$(json seqwrite '.rows[3].file')"
+same "as well as its job file" "$(ls seqwrite.dir/*.fio | wc -l)" 4
+suite again zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short --restart
+fiord suite zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short --dir=again.dir >table 2>err
+has "nothing is left to run" err '4 runs, 0 left'
+has "the table" table '^jobs +bs +IOPS +BW +mean +p50 +p99 +p99.9 +CPU$'
+
+# Passes over a device with conventional zones: every sequential zone is full afterwards.
+suite write zbd/write $mixed --set pass=1,2 --set bs=128k
+same "rows" "$(json write '.rows | length')" 2
+same "full zones" "$(zones_in $mixed fu)" 56
+same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} jq '.jobs[0].write.io_bytes' write.dir/{})" 117440512
+
+# Reads after a preparation, which is not run again for what is left.
+suite randread zbd/randread $mixed --set iodepth=1,8 --set bs=4k $short
+same "rows" "$(json randread '.rows | length')" 2
+same "reads only" "$(json randread '.rows[1].file' | xargs -I{} jq '.jobs[0].write.total_ios' randread.dir/{})" 0
+fiord suite zbd/randread $mixed --set iodepth=1,8 --set bs=4k,16k $short --dir=randread.dir --yes >table 2>err
+has "only what is new" err '5 runs, 2 left'
+suite seqread zbd/seqread $mixed --set jobs=2 --set bs=64k $short
+same "rows" "$(json seqread '.rows | length')" 1
+
+# A rate that is missed voids the latency; one that is reached, or none, does not.
+suite mixed zbd/mixed $mixed --set rate=0,2m,900g $short
+same "rows" "$(json mixed '.rows | length')" 3
+same "alone" "$(json mixed '.rows[0].clat_ns.mean > 0')" true
+same "a latency where the rate was reached, and only there" \
+    "$(json mixed '[.rows[1:][] | .write_rate.reached == (.clat_ns != null)] | all')" true
+same "beside what no device writes" "$(json mixed '.rows[2] | "\(.write_rate.reached) \(.clat_ns)"')" "false null"
