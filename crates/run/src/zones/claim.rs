@@ -90,26 +90,30 @@ struct Claiming<'a> {
     owner: &'a Owner,
     book: &'a mut Book,
     side: &'a mut Side,
+    /// The write is a zone append.
+    append: bool,
 }
 
 impl Owner {
     /// Places a write of a job that would go to `at`.
-    pub(super) fn claim_write(&self, side: &mut Side, at: u64, len: u32) -> Claim {
+    pub(super) fn claim_write(&self, side: &mut Side, at: u64, len: u32, append: bool) -> Claim {
         let mut book = self.lock();
-        let mut claiming = Claiming { owner: self, book: &mut book, side };
+        let mut claiming = Claiming { owner: self, book: &mut book, side, append };
+        let before = claiming.side.closing.take();
         let claim = claiming.write(at, len);
-        claiming.settle(&claim);
+        claiming.settle(before, &claim);
         claim
     }
 
     /// Marks a zone as being reset by a trim. `None`: its I/Os must end first.
     pub(super) fn claim_reset(&self, side: &mut Side, zone: u32) -> Result<(), u64> {
         let mut book = self.lock();
-        let mut claiming = Claiming { owner: self, book: &mut book, side };
+        let mut claiming = Claiming { owner: self, book: &mut book, side, append: false };
+        let before = claiming.side.closing.take();
         let idle = claiming.page(zone).writes.is_empty();
         let mine = claiming.is_free(zone);
         let claim = if idle && mine { claiming.reset(zone) } else { claiming.busy() };
-        claiming.settle(&claim);
+        claiming.settle(before, &claim);
         match claim {
             Claim::First(..) => Ok(()),
             _ => Err(book.news),
@@ -155,6 +159,12 @@ impl Owner {
             let mut book = self.lock();
             let page = &mut book.pages[zone as usize];
             page.writes.retain(|other| *other != offset);
+            if page.appending && !page.writes.is_empty() {
+                // The others take its place.
+                page.pointer -= u64::from(len);
+                self.tell(&mut book);
+                return Ok((offset, offset));
+            }
             page.working = true;
         }
         let found = self.ask(zone);
@@ -236,22 +246,28 @@ impl Claiming<'_> {
         !page.working && page.closing.is_none_or(|other| other == id)
     }
 
-    /// Puts right what the job was waiting for and is not any more.
-    fn settle(&mut self, claim: &Claim) {
+    /// Whether a zone takes this write beside those in flight: if its pointer is made believe, or if
+    /// the device finds the place of all of them.
+    fn takes_many(&self, zone: u32) -> bool {
+        let page = &self.book.pages[zone as usize];
+        self.owner.device.is_none() || self.append && page.appending
+    }
+
+    /// Puts right what the job was waiting for before this claim and is not any more. Whoever keeps
+    /// a zone shut waits for nothing but its readers.
+    fn settle(&mut self, before: Option<u32>, claim: &Claim) {
         let id = self.side.id;
-        if !matches!(claim, Claim::Busy(_))
-            && let Some(zone) = self.side.closing
-            && !matches!(claim, Claim::First(of, Action::Reset) if *of == zone)
+        if let Some(zone) = before
+            && self.side.closing != Some(zone)
+            && self.page(zone).closing == Some(id)
+            && !self.page(zone).working
         {
-            self.side.closing = None;
-            if self.page(zone).closing == Some(id) && !self.page(zone).working {
-                self.page(zone).closing = None;
-                self.owner.reopen(zone);
-                self.owner.tell(self.book);
-            }
+            self.page(zone).closing = None;
+            self.owner.reopen(zone);
+            self.owner.tell(self.book);
         }
         match claim {
-            Claim::Write { .. } | Claim::Anywhere { .. } => {
+            Claim::Write { .. } | Claim::Anywhere { .. } | Claim::Nothing => {
                 (self.side.counted, self.side.queued) = (false, None);
                 self.book.queue.retain(|other| *other != id);
             }
@@ -271,7 +287,9 @@ impl Claiming<'_> {
             let room = u32::try_from(cell.limit - at).unwrap_or(u32::MAX);
             return Claim::Anywhere { offset: at, len: len.min(room) };
         }
-        let zone = if self.page(zone).open {
+        let id = self.side.id;
+        let (open, mine) = (self.page(zone).open, self.page(zone).holder == Some(id));
+        let zone = if open && (mine || !self.at_own_limit()) {
             zone
         } else {
             match self.place_for(zone, at) {
@@ -288,15 +306,19 @@ impl Claiming<'_> {
         self.count(zone);
         let (start, limit) = (self.owner.cell(zone).start, self.owner.cell(zone).limit);
         let (pointer, idle) = (self.page(zone).pointer, self.page(zone).writes.is_empty());
+        let beside = self.takes_many(zone);
         let fits = self.side.fit(len, limit - pointer);
         let Some(len) = fits.filter(|_| !self.side.reset_due || pointer == start) else {
             return if idle { self.reset(zone) } else { self.busy() };
         };
-        if !idle && self.owner.device.is_some() {
+        if !idle && !beside {
             return self.busy();
         }
         self.side.reset_due = false;
+        let append = self.append;
         let page = self.page(zone);
+        page.appending = append;
+        page.holder.get_or_insert(id);
         page.writes.push(pointer);
         page.pointer = pointer + u64::from(len);
         Claim::Write { zone, offset: pointer, len }
@@ -341,13 +363,17 @@ impl Claiming<'_> {
         Some((found, self.owner.cell(found).start))
     }
 
+    /// Whether the job holds as many places as it may itself.
+    fn at_own_limit(&self) -> bool {
+        let Some(most) = self.side.own_limit else { return false };
+        let mine = |zone: &&u32| self.book.pages[**zone as usize].holder == Some(self.side.id);
+        self.book.open.iter().filter(mine).count() >= most as usize
+    }
+
     /// A place for a zone that has none.
     fn place_for(&mut self, zone: u32, at: u64) -> Grant {
         let id = self.side.id;
-        let held = self.book.open.iter().filter(|open| {
-            self.side.own_limit.is_some() && self.book.pages[**open as usize].holder == Some(id)
-        });
-        let at_own_limit = self.side.own_limit.is_some_and(|most| held.count() >= most as usize);
+        let at_own_limit = self.at_own_limit();
         let ahead = self.book.queue.iter().position(|other| *other == id);
         let ahead = ahead.unwrap_or(self.book.queue.len());
         let free = self
@@ -410,8 +436,8 @@ impl Claiming<'_> {
         };
         let found: Vec<u32> = book.open.iter().copied().filter(mine).collect();
         let first = (at / u64::from(side.min.max(1)) % found.len().max(1) as u64) as usize;
-        let several = self.owner.device.is_none();
-        let ready = |zone: &&u32| several || book.pages[**zone as usize].writes.is_empty();
+        let ready =
+            |zone: &&u32| book.pages[**zone as usize].writes.is_empty() || self.takes_many(**zone);
         let (before, after) = found.split_at(first.min(found.len()));
         match after.iter().chain(before).find(ready) {
             Some(&zone) => {
@@ -442,7 +468,8 @@ impl Claiming<'_> {
         }
         let lives = |zone: &u32| {
             let page = &book.pages[*zone as usize];
-            page.holder.is_some() || page.working
+            let idle = page.writes.is_empty() && !page.working && page.closing.is_none();
+            page.holder.is_some() || !idle
         };
         if !book.open.iter().any(lives) {
             return Grant::Fail(format!(

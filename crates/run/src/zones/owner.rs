@@ -45,6 +45,8 @@ pub(super) struct Page {
     pub pointer: u64,
     /// Where the writes in flight begin.
     pub writes: Vec<u64>,
+    /// They are zone appends, whose places the device finds: there can be many.
+    pub appending: bool,
     /// A thread resets, finishes or closes it, or asks the device about it, just now.
     pub working: bool,
     /// The job that waits to reset it.
@@ -168,6 +170,7 @@ impl Owner {
         let page = |zone: &Zone| Page {
             pointer: zone.write_pointer,
             writes: Vec::new(),
+            appending: false,
             working: false,
             closing: None,
             open: false,
@@ -362,7 +365,7 @@ impl Owner {
 }
 
 /// What to do about the errors that zoned devices are known for.
-fn advice(errno: i32) -> &'static str {
+pub(super) fn advice(errno: i32) -> &'static str {
     /// `ETOOMANYREFS` and `EOVERFLOW` of `errno.h`: what the block layer makes of too many open and
     /// too many active zones.
     const TOO_MANY: [i32; 2] = [109, 75];

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fiord_load::{Dir, Io};
-use fiord_plan::{FilePlan, JobPlan, Mix};
+use fiord_plan::{FilePlan, JobPlan, Mix, WriteForm};
 use fiord_sys::zone::Action;
 
 use super::claim::{Claim, Side};
-use super::owner::{CLOSED, Filling, Owner, Use};
+use super::owner::{CLOSED, Filling, Owner, Use, advice};
 use crate::error::JobError;
 
 /// What a job did to zones.
@@ -176,7 +176,8 @@ impl Placer {
     fn place_write(&mut self, io: &Io) -> Place {
         loop {
             let file = &mut self.files[io.file as usize];
-            match file.owner.claim_write(&mut file.side, io.offset, io.len) {
+            let append = io.tag.form == WriteForm::Append;
+            match file.owner.claim_write(&mut file.side, io.offset, io.len, append) {
                 Claim::Write { zone, offset, len } => {
                     let flight = Flight::Write { file: io.file, zone, offset, len };
                     return self.go(Io { offset, len, ..*io }, flight);
@@ -418,7 +419,7 @@ impl Placer {
                     }
                     Err(error) => Err(error),
                 };
-                (result, owner.describe(zone))
+                (result, format!("{}{}", owner.describe(zone), advice(errno)))
             }
         }
     }

@@ -1,1 +1,323 @@
-//! The owner and its jobs on devices made up for it.
+//! Many jobs on a device that refuses what a real one refuses: no write away from a pointer, no
+//! zone open too many, nobody waits for ever.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use fiord_load::{Dir, Io, Tag};
+use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, Zoned, Zones};
+use fiord_sys::zone::fake::Fake;
+use fiord_sys::zone::{Action, Facts, Zone, ZonedDevice};
+use proptest::prelude::*;
+
+use super::{Owner, Place, Placer};
+
+const ZONE: u64 = 64 << 10;
+const CAPACITY: u64 = 48 << 10;
+const BLOCK: u32 = 4096;
+
+/// The fake, seen by the owner and by those who write.
+#[derive(Debug, Clone)]
+struct Shared(Arc<Fake>);
+
+impl ZonedDevice for Shared {
+    fn facts(&self) -> fiord_sys::Result<Facts> {
+        self.0.facts()
+    }
+    fn report(&self, from: u64, limit: usize) -> fiord_sys::Result<Vec<Zone>> {
+        self.0.report(from, limit)
+    }
+    fn manage(&self, action: Action, start: u64, len: u64) -> fiord_sys::Result<()> {
+        self.0.manage(action, start, len)
+    }
+}
+
+fn device(zones: u64, open: u32) -> (Arc<Fake>, Arc<Owner>) {
+    let fake = Arc::new(Fake::new(zones, 0, ZONE, CAPACITY).limited(open, open));
+    let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))));
+    (fake, Arc::new(owner.unwrap()))
+}
+
+const PLAIN: Zoned = Zoned {
+    max_open: None,
+    job_max_open: None,
+    ignore_limits: false,
+    read_beyond: false,
+    resets: None,
+    recover: false,
+    remainders: false,
+};
+
+fn job(index: usize, zones: std::ops::Range<u64>, random: bool, zoned: Zoned) -> JobPlan {
+    let mut job = JobPlan::plain(EnginePlan::Null, ZONE);
+    job.identity.index = index;
+    job.depth.depth = 8;
+    job.load.random = random;
+    job.load.mix = Mix::Write;
+    job.load.zoned = Some(zoned);
+    let file = &mut job.target.files[0];
+    (file.offset, file.len) = (zones.start * ZONE, (zones.end - zones.start) * ZONE);
+    file.zones = Some(Zones { size: ZONE, emulated: None });
+    job
+}
+
+fn placer(job: &JobPlan, owner: &Arc<Owner>) -> Placer {
+    Placer::new(job, vec![Arc::clone(owner)]).unwrap().unwrap()
+}
+
+fn io(dir: Dir, offset: u64) -> Io {
+    Io { dir, file: 0, offset, len: BLOCK, tag: Tag::PLAIN }
+}
+
+/// A number that looks random.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+/// How one job of a property goes about it.
+#[derive(Debug, Clone)]
+struct Way {
+    random: bool,
+    depth: usize,
+    reads: bool,
+    errors: bool,
+    seed: u64,
+}
+
+/// Makes `ios` I/Os with so many in flight. Panics on what a device would not take.
+fn drive(
+    fake: &Fake,
+    owner: &Arc<Owner>,
+    job: &JobPlan,
+    way: &Way,
+    ios: u64,
+    until: Instant,
+) -> u64 {
+    let mut placer = placer(job, owner);
+    let file = &job.target.files[0];
+    let (mut seed, mut at, mut made) = (way.seed, file.offset, 0);
+    let mut flights: VecDeque<(u32, Io)> = VecDeque::new();
+    let mut free: Vec<u32> = (0..way.depth as u32).collect();
+    let mut drawn: Option<Io> = None;
+    while made < ios || !flights.is_empty() {
+        assert!(Instant::now() < until, "a job waits for ever: {made} of {ios}");
+        let io = drawn.take().or_else(|| {
+            (made + (flights.len() as u64) < ios && !free.is_empty()).then(|| {
+                let dir =
+                    if way.reads && next(&mut seed) & 3 == 0 { Dir::Read } else { Dir::Write };
+                let blocks = file.len / u64::from(BLOCK);
+                let random = file.offset + next(&mut seed) % blocks * u64::from(BLOCK);
+                io(dir, if way.random { random } else { at })
+            })
+        });
+        if let Some(io) = io {
+            match placer.place(&io) {
+                Place::Go(io) => {
+                    let slot = free.pop().unwrap();
+                    placer.taken(slot);
+                    if io.dir == Dir::Write {
+                        at = io.offset + u64::from(io.len);
+                    }
+                    flights.push_back((slot, io));
+                    continue;
+                }
+                Place::Busy if flights.is_empty() => {
+                    drawn = Some(io);
+                    placer.wait();
+                    continue;
+                }
+                Place::Busy => drawn = Some(io),
+                Place::Displaced => at = file.offset,
+                Place::NoData => {}
+                Place::Reset(_) => unreachable!("no trims here"),
+                Place::Failed(error) => panic!("{error}"),
+            }
+        }
+        // One comes back, not always the oldest.
+        let Some(index) = (next(&mut seed) as usize).checked_rem(flights.len()) else { continue };
+        let (slot, io) = flights.remove(index).unwrap();
+        free.push(slot);
+        made += 1;
+        if io.dir == Dir::Read {
+            placer.ended(slot).unwrap();
+        } else if way.errors && next(&mut seed) % 16 == 0 {
+            let arrived = next(&mut seed) & 1;
+            let error = fake.torn_write(io.offset, arrived * u64::from(io.len) / 2);
+            let (result, zone) = placer.failed(slot, error.errno);
+            result.unwrap();
+            assert!(zone.contains("write pointer"), "{zone}");
+        } else {
+            let written = fake.write(io.offset, u64::from(io.len));
+            assert!(written.is_ok(), "{io:?}: {written:?} {:?}", fake.zone(io.offset));
+            placer.ended(slot).unwrap();
+        }
+    }
+    made
+}
+
+/// All jobs at once, on threads.
+fn drive_all(fake: &Fake, owner: &Arc<Owner>, jobs: &[JobPlan], ways: &[Way], ios: u64) -> u64 {
+    let until = Instant::now() + Duration::from_secs(20);
+    let sum = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for (job, way) in jobs.iter().zip(ways) {
+            let sum = &sum;
+            scope.spawn(move || {
+                sum.fetch_add(drive(fake, owner, job, way, ios, until), Ordering::Relaxed);
+            });
+        }
+    });
+    sum.into_inner()
+}
+
+fn way(random: bool, depth: usize, seed: u64) -> Way {
+    Way { random, depth, reads: false, errors: false, seed }
+}
+
+#[test]
+fn sixty_four_jobs_on_fourteen_places() {
+    let (fake, owner) = device(256, 14);
+    let job = |i: usize| job(i, 4 * i as u64..4 * i as u64 + 4, i % 2 == 0, PLAIN);
+    let jobs: Vec<JobPlan> = (0..64).map(job).collect();
+    let ways: Vec<Way> = (0..64).map(|i| way(i % 2 == 0, 4, i)).collect();
+    assert_eq!(drive_all(&fake, &owner, &jobs, &ways, 60), 64 * 60);
+    let (open, active) = fake.most();
+    assert!(open <= 14 && active <= 14, "{open} open, {active} active");
+}
+
+#[test]
+fn a_sequential_job_fills_zone_after_zone() {
+    let (fake, owner) = device(8, 3);
+    let job = job(0, 2..6, false, PLAIN);
+    let until = Instant::now() + Duration::from_secs(20);
+    drive(&fake, &owner, &job, &way(false, 1, 1), 4 * 12, until);
+    let pointers: Vec<u64> =
+        fake.zones().unwrap().iter().map(|z| z.write_pointer - z.start).collect();
+    assert_eq!(pointers, [0, 0, CAPACITY, CAPACITY, CAPACITY, CAPACITY, 0, 0]);
+    assert_eq!(fake.resets(), 0);
+}
+
+#[test]
+fn zones_left_partly_written_do_not_stop_a_sequential_job() {
+    let (fake, owner) = {
+        let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(2, 2));
+        fake.write(3 * ZONE, 4096).unwrap();
+        fake.write(5 * ZONE, 4096).unwrap();
+        let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))));
+        (fake, Arc::new(owner.unwrap()))
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    drive(&fake, &owner, &job(0, 0..8, false, PLAIN), &way(false, 1, 1), 8 * 12 - 1, until);
+    assert!(fake.zones().unwrap().iter().all(|z| z.write_pointer == z.start + CAPACITY));
+    assert_eq!(fake.finishes(), 1, "one place was enough; the other zone was written on");
+}
+
+#[test]
+fn places_taken_out_of_reach_are_an_error() {
+    let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, 1));
+    fake.write(0, 4096).unwrap();
+    let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake)))).unwrap();
+    let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(owner));
+    match placer.place(&io(Dir::Write, 4 * ZONE)) {
+        Place::Failed(error) => assert!(error.to_string().contains("outside of the job's range")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn one_write_a_zone_at_a_time_and_many_where_zones_are_emulated() {
+    let (_, owner) = device(4, 4);
+    let mut first = placer(&job(0, 0..4, true, PLAIN), &owner);
+    assert!(matches!(first.place(&io(Dir::Write, 0)), Place::Go(_)));
+    first.taken(0);
+    assert!(matches!(first.place(&io(Dir::Write, 4096)), Place::Busy));
+    assert!(matches!(first.place(&io(Dir::Write, ZONE)), Place::Go(_)), "another zone");
+    let emulated = Arc::new(Owner::emulated(Path::new("f"), ZONE, CAPACITY, 4));
+    let mut many = placer(&job(0, 0..4, true, PLAIN), &emulated);
+    for slot in 0..8u32 {
+        match many.place(&io(Dir::Write, 0)) {
+            Place::Go(io) => assert_eq!(io.offset, u64::from(slot * BLOCK)),
+            other => panic!("{other:?}"),
+        }
+        many.taken(slot);
+    }
+    // What has ended behind a write in flight is not data yet.
+    many.ended(1).unwrap();
+    assert_eq!(emulated.cell(0).valid.load(Ordering::Acquire), 0);
+    many.ended(0).unwrap();
+    assert_eq!(emulated.cell(0).valid.load(Ordering::Acquire), 2 * u64::from(BLOCK));
+}
+
+#[test]
+fn a_zone_is_not_reset_while_it_is_read() {
+    let (fake, owner) = device(2, 2);
+    let until = Instant::now() + Duration::from_secs(20);
+    let writes = job(0, 0..1, true, PLAIN);
+    drive(&fake, &owner, &writes, &way(true, 1, 1), 12, until);
+    let mut reads = job(1, 0..1, true, PLAIN);
+    reads.load.mix = Mix::Read;
+    let mut reader = placer(&reads, &owner);
+    assert!(matches!(reader.place(&io(Dir::Read, 4096)), Place::Go(_)));
+    reader.taken(0);
+    let mut writer = placer(&writes, &owner);
+    assert!(matches!(writer.place(&io(Dir::Write, 0)), Place::Busy), "it is read");
+    assert!(matches!(reader.place(&io(Dir::Read, 0)), Place::Busy), "it is to be reset");
+    reader.ended(0).unwrap();
+    assert!(matches!(writer.place(&io(Dir::Write, 0)), Place::Go(io) if io.offset == 0));
+    assert_eq!((fake.resets(), writer.counts().resets), (1, 1));
+}
+
+#[test]
+fn without_recovery_a_torn_write_ends_the_job() {
+    let (fake, owner) = device(2, 2);
+    let mut placer = placer(&job(0, 0..2, true, PLAIN), &owner);
+    assert!(matches!(placer.place(&io(Dir::Write, 0)), Place::Go(_)));
+    placer.taken(0);
+    fake.torn_write(0, 2048);
+    let (result, _) = placer.failed(0, 5);
+    let told = result.unwrap_err().to_string();
+    assert!(told.contains("write pointer is at 2048") && told.contains("zone 0 of 2"), "{told}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn many_jobs_keep_to_the_rules(
+        ways in prop::collection::vec(
+            (any::<bool>(), 1usize..8, any::<bool>(), any::<bool>(), any::<u64>(), 0u64..12),
+            1..12,
+        ),
+        open in 1u32..6,
+        most in 0u32..6,
+        own in 0u32..3,
+        resets in any::<bool>(),
+    ) {
+        let (fake, owner) = device(16, open);
+        let zoned = Zoned {
+            max_open: (most > 0).then_some(most),
+            job_max_open: (own > 0).then_some(own),
+            resets: resets.then_some(Resets { threshold: 0.3, every: 7 }),
+            recover: true,
+            ..PLAIN
+        };
+        let mut jobs = Vec::new();
+        let mut list = Vec::new();
+        for (index, (random, depth, reads, errors, seed, first)) in ways.into_iter().enumerate() {
+            let mut job = job(index, first..first + 4, random, zoned);
+            if reads {
+                job.load.mix = Mix::ReadWrite { read_percent: 25 };
+            }
+            jobs.push(job);
+            list.push(Way { random, depth, reads, errors, seed });
+        }
+        let sum = drive_all(&fake, &owner, &jobs, &list, 100);
+        prop_assert_eq!(sum, 100 * jobs.len() as u64);
+        let limit = if most > 0 { open.min(most) } else { open };
+        prop_assert!(fake.most().1 <= limit as usize, "{:?} active of {limit}", fake.most());
+    }
+}
