@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::fiord::{Place, Ran, work};
 
 /// What the variables in the examples stand for; files that a test makes stand for the devices.
-const VARIABLES: [(&str, &str); 7] = [
+const VARIABLES: [(&str, &str); 8] = [
+    ("ZONED", "a.dat"),
     ("DEVICE_A", "a.dat"),
     ("DEVICE_B", "b.dat"),
     ("DRIVE_A", "a.dat"),
@@ -50,6 +51,20 @@ fn shortened(text: &str, direct: bool) -> String {
     text.lines().map(|line| short(line) + "\n").collect()
 }
 
+/// The same with zones that a file is made believe to have, small ones, where the job has zones.
+fn emulated(text: &str) -> String {
+    let zones = |line: &str| match line.split_once('=') {
+        Some(("zonemode", _)) => "zonemode=zbd\nzonesize=1m".to_string(),
+        Some(("zonesize" | "offset", _)) => String::new(),
+        Some(("offset_increment", _)) => String::new(),
+        _ => line.to_string(),
+    };
+    if !text.contains("zonemode=zbd") {
+        return text.to_string();
+    }
+    text.lines().map(|line| zones(line) + "\n").collect()
+}
+
 /// Whether the file system under the tests does direct I/O.
 fn does_direct(path: &Path) -> bool {
     const O_DIRECT: i32 = if cfg!(target_arch = "aarch64") { 0o200_000 } else { 0o40_000 };
@@ -84,7 +99,7 @@ fn every_example_runs_shortened() {
     let direct = does_direct(&place.path("a.dat"));
     // Commands need a drive that takes them: `tests/vm/nvme-*` has one.
     for (name, text) in examples().into_iter().filter(|(name, _)| !name.starts_with("nvme-")) {
-        place.write(&name, shortened(&text, direct));
+        place.write(&name, emulated(&shortened(&text, direct)));
         let ran = run(&place, &format!("--output-format=json {name}"));
         assert_eq!(ran.status, Some(0), "{name}: {ran:?}");
         let jobs = work(&ran.json());

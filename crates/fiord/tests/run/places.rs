@@ -108,3 +108,52 @@ fn skew_shows_shares_of_a_distribution_and_of_a_job_file() {
         assert!(!ran.err.is_empty());
     }
 }
+
+/// Zones that a file is made believe to have: blocks and resets as fio 3.42 counts them.
+#[test]
+fn emulated_zones_are_written_in_order_and_reset_when_full() {
+    let place = Place::new();
+    for (words, reads, writes, resets) in [
+        ("--rw=write --size=16m --zonecapacity=768k", 0, 192, Some(0)),
+        ("--rw=write --size=16m --zonecapacity=768k --io_size=32m", 0, 512, Some(27)),
+        ("--rw=randwrite --size=8z --offset=2z", 0, 128, Some(0)),
+        ("--rw=randwrite --size=16m --io_size=32m", 0, 512, Some(16)),
+        ("--rw=write --size=4m --bs=100k", 0, 40, Some(0)),
+        ("--rw=write --size=4m --bs=100k --write_zone_remainder=1", 0, 44, Some(0)),
+        (
+            "--rw=write --size=16m --zone_reset_threshold=0.5 --zone_reset_frequency=0.1",
+            0,
+            256,
+            Some(12),
+        ),
+        ("--rw=read --size=16m --read_beyond_wp=1", 256, 0, None),
+        ("--rw=write --size=4m --io_size=8m --ioengine=libaio --iodepth=8", 0, 128, Some(4)),
+        ("--rw=randwrite --size=8m --io_size=16m --ioengine=io_uring --iodepth=8", 0, 256, Some(8)),
+    ] {
+        let ran = place.run(&format!(
+            "--output-format=json --name=a --filename=f --zonemode=zbd --zonesize=1m --bs=64k {words}"
+        ));
+        let report = ran.json();
+        let job = &report["jobs"][0];
+        assert_eq!(job["read"]["total_ios"], reads, "{words}: {ran:?}");
+        assert_eq!(job["write"]["total_ios"], writes, "{words}: {ran:?}");
+        assert_eq!(job["zone_resets"].as_u64(), resets, "{words}");
+    }
+}
+
+#[test]
+fn jobs_share_the_zones_of_a_file() {
+    let place = Place::new();
+    let zones = "--filename=f --zonemode=zbd --zonesize=1m --bs=64k --size=4m";
+    let ran = place.run(&format!(
+        "--output-format=json {zones} --name=w --rw=write --io_size=1280k \
+         --name=r --stonewall --rw=read --name=t --stonewall --rw=randtrim --bs=1m"
+    ));
+    let report = ran.json();
+    let ios = |job: usize, dir: &str| report["jobs"][job][dir]["total_ios"].as_u64().unwrap();
+    assert_eq!((ios(0, "write"), ios(1, "read")), (20, 20), "what was written is read: {ran:?}");
+    assert_eq!(report["jobs"][2]["zone_resets"], 2, "two zones held data");
+    let nothing = place.run(&format!("{zones} --name=r --rw=randread"));
+    assert_ne!(nothing.status, Some(0));
+    assert!(nothing.err.contains("holds data to read"), "{nothing:?}");
+}

@@ -1,0 +1,86 @@
+# zonemode=zbd: readers beside a writer by flow, trims, remainders, thresholds, conventional zones, the generic device
+# devices: zns nullzoned
+# limit: 120s
+
+zns=/dev/fiord/zns
+Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k"
+
+# Write-prepare, then random reads at depth 32 over 32 zones beside a writer 256 zones on: 3 writes to 7 reads.
+cat >flow.fio <<END
+[global]
+filename=$zns
+direct=1
+zonemode=zbd
+[prepare]
+rw=write
+bs=512k
+size=32z
+ioengine=psync
+[readers]
+stonewall
+rw=randread
+bs=4k
+size=32z
+ioengine=io_uring
+iodepth=32
+flow=7
+time_based
+runtime=2
+[writer]
+rw=randwrite
+bs=64k
+offset=256z
+size=8z
+ioengine=psync
+flow=3
+time_based
+runtime=2
+END
+for elevator in none mq-deadline; do
+    scheduler $zns $elevator
+    blkzone reset $zns
+    fiord_json flow flow.fio
+    same "$elevator: prepared" "$(json flow '.jobs[0].write.total_ios')" 96
+    reads=$(json flow '.jobs[1].read.total_ios')
+    writes=$(json flow '.jobs[2].write.total_ios')
+    resets=$(json flow '.jobs[2].zone_resets')
+    check "$elevator: both did something" test $((reads * writes)) -gt 0
+    within "$elevator: 7 reads to 3 writes" $((reads * 30 / writes)) 60 80
+    # A zone is reset when a write finds it full: all fills but those of the zones as they are now.
+    within "$elevator: zones reset" "$resets" $((writes / 24 - 8)) $((writes / 24))
+    same "$elevator: readers were told of no zone resets" "$(json flow '.jobs[1].zone_resets')" null
+done
+
+# Trims reset zones; those that hold nothing are not counted.
+blkzone reset $zns
+fiord_json fill $Z --name=w --rw=write --ioengine=psync --size=4z
+fiord_json trim $Z --name=t --rw=randtrim --bs=2m --ioengine=psync --size=8z --number_ios=4
+same "four trims" "$(json trim '.jobs[0].trim.total_ios')" 4
+same "of four zones" "$(json trim '.jobs[0].zone_resets')" 4
+same "all is empty" "$(zones_in $zns em)" 512
+
+# What is left of a zone: finished, or written.
+fiord_json finish $Z --name=w --rw=write --bs=100k --ioengine=psync --size=4z
+same "15 blocks a zone" "$(json finish '.jobs[0].write.total_ios')" 60
+same "zones with remainders are finished" "$(zones_in $zns fu)" 4
+blkzone reset $zns
+fiord_json rest $Z --name=w --rw=write --bs=100k --ioengine=psync --size=4z --write_zone_remainder=1
+same "remainders are written" "$(json rest '.jobs[0].write.io_bytes')" $((4 * 1536 * 1024))
+
+# Conventional zones are written anywhere, the others at their pointers.
+null=/dev/fiord/nullzoned
+fiord_json both --filename=$null --direct=1 --zonemode=zbd --bs=64k --name=w --rw=randwrite --ioengine=io_uring --iodepth=8 --size=16z
+same "all blocks of 16 zones" "$(json both '.jobs[0].write.total_ios')" 512
+same "eight zones are full" "$(zones_in $null fu)" 8
+fiord_json read --filename=$null --direct=1 --zonemode=zbd --bs=64k --name=r --rw=read --ioengine=io_uring --iodepth=8 --size=32z
+same "they and the conventional ones are read" "$(json read '.jobs[0].read.total_ios')" 512
+
+# The generic device of the namespace: commands, appends, resets.
+blkzone reset $zns
+G="--filename=/dev/fiord/zns-ng --ioengine=io_uring_cmd --zonemode=zbd --bs=64k --group_reporting"
+fiord_json commands $G --name=w --rw=write --size=4z --offset_increment=4z --numjobs=4
+same "commands write 16 zones" "$(json commands '.jobs[0].write.total_ios')" 384
+same "they are full" "$(zones_in $zns fu)" 16
+fiord_json append $G --name=w --rw=write --iodepth=8 --size=8z --write_mode=zone_append
+same "appends write 8 zones" "$(json append '.jobs[0].write.total_ios')" 192
+same "which were full, and were reset" "$(json append '.jobs[0].zone_resets')" 8
