@@ -1,6 +1,6 @@
 # zonemode=zbd: readers beside a writer by flow, trims, remainders, thresholds, conventional zones, the generic device
 # devices: zns nullzoned
-# limit: 120s
+# limit: 240s
 
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k"
@@ -25,7 +25,7 @@ ioengine=io_uring
 iodepth=32
 flow=7
 time_based
-runtime=2
+runtime=1
 [writer]
 rw=randwrite
 bs=64k
@@ -34,7 +34,7 @@ size=8z
 ioengine=psync
 flow=3
 time_based
-runtime=2
+runtime=1
 END
 for elevator in none mq-deadline; do
     scheduler $zns $elevator

@@ -51,6 +51,7 @@ mod oversubscribed_path;
 mod places;
 mod rate_and_rwmix;
 mod rate_missed;
+mod reads_beyond_pointer;
 mod same_start_offset;
 mod scheduler;
 mod size_per_job;

@@ -33,7 +33,9 @@ pub(crate) const CHECK: Check = Check {
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     let writes = |job: &JobPlan| {
         let mix = job.load.mix;
-        (mix.has(Dir::Write) || mix.has(Dir::Trim)) && job.target.lock == LockFile::None
+        // Jobs on the zones of a device do not overwrite each other: its owner places their writes.
+        let apart = job.target.lock != LockFile::None || job.load.zoned.is_some();
+        (mix.has(Dir::Write) || mix.has(Dir::Trim)) && !apart
     };
     overlaps(known.plan, writes).iter().for_each(|overlap| findings.tell(finding(overlap)));
 }

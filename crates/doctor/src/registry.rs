@@ -28,6 +28,7 @@ pub const CHECKS: &[&Check] = &[
     &crate::oversubscribed_path::CHECK,
     &crate::rate_and_rwmix::CHECK,
     &crate::rate_missed::CHECK,
+    &crate::reads_beyond_pointer::CHECK,
     &crate::same_start_offset::CHECK,
     &crate::scheduler::CHECK,
     &crate::size_per_job::CHECK,

@@ -31,6 +31,7 @@ pub const NAMES: &[Word] = &[
     Word::new("oversubscribed-path", "targets that share too narrow a path"),
     Word::new("rate-and-rwmix", "a rate for each direction beside a mix"),
     Word::new("rate-missed", "a rate that was not reached"),
+    Word::new("reads-beyond-pointer", "reads that may go beyond the write pointers of zones"),
     Word::new("same-start-offset", "jobs that read the same range"),
     Word::new("scheduler", "an I/O scheduler in the way"),
     Word::new("size-per-job", "a size that counts for each job"),
