@@ -144,7 +144,7 @@ fn drive(
         made += 1;
         if io.dir == Dir::Read {
             placer.ended(slot).unwrap();
-        } else if way.errors && next(&mut seed) % 16 == 0 {
+        } else if way.errors && next(&mut seed).is_multiple_of(16) {
             let arrived = next(&mut seed) & 1;
             let error = fake.torn_write(io.offset, arrived * u64::from(io.len) / 2);
             let (result, zone) = placer.failed(slot, error.errno);
@@ -181,9 +181,9 @@ fn way(random: bool, depth: usize, seed: u64) -> Way {
 #[test]
 fn sixty_four_jobs_on_fourteen_places() {
     let (fake, owner) = device(256, 14);
-    let job = |i: usize| job(i, 4 * i as u64..4 * i as u64 + 4, i % 2 == 0, PLAIN);
+    let job = |i: usize| job(i, 4 * i as u64..4 * i as u64 + 4, i.is_multiple_of(2), PLAIN);
     let jobs: Vec<JobPlan> = (0..64).map(job).collect();
-    let ways: Vec<Way> = (0..64).map(|i| way(i % 2 == 0, 4, i)).collect();
+    let ways: Vec<Way> = (0..64).map(|i| way(i.is_multiple_of(2), 4, i)).collect();
     assert_eq!(drive_all(&fake, &owner, &jobs, &ways, 60), 64 * 60);
     let (open, active) = fake.most();
     assert!(open <= 14 && active <= 14, "{open} open, {active} active");
