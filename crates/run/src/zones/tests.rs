@@ -183,7 +183,7 @@ fn sixty_four_jobs_on_fourteen_places() {
     let (fake, owner) = device(256, 14);
     let job = |i: usize| job(i, 4 * i as u64..4 * i as u64 + 4, i.is_multiple_of(2), PLAIN);
     let jobs: Vec<JobPlan> = (0..64).map(job).collect();
-    let ways: Vec<Way> = (0..64).map(|i| way(i.is_multiple_of(2), 4, i)).collect();
+    let ways: Vec<Way> = (0..64u64).map(|i| way(i.is_multiple_of(2), 4, i)).collect();
     assert_eq!(drive_all(&fake, &owner, &jobs, &ways, 60), 64 * 60);
     let (open, active) = fake.most();
     assert!(open <= 14 && active <= 14, "{open} open, {active} active");
