@@ -132,6 +132,9 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     let mut surveyor = Surveyor::new(&plan, &mut console, wanted);
     let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut surveyor, &mut interrupts);
     let before = surveyor.before();
+    if general.ceiling && result.signal.is_none() {
+        fiord_run::ceiling::measure(&plan, &options, &mut result.report);
+    }
     findings::put(&plan, &invocation.jobs, before.as_ref(), &mut result.report);
     let exit = judge(&result, general.findings);
     ended(console.finish(result.report), exit)

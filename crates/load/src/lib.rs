@@ -8,6 +8,7 @@
 //! |---|---|
 //! | which source does a job get | [`source`] |
 //! | one file, one direction, one block size | `source/plain.rs` |
+//! | random reads and writes of one file | `source/mixed.rs` |
 //! | everything else | `source/general.rs` |
 //! | which direction, size, file is next | `source/directions.rs`, `sizes.rs`, `files.rs` |
 //! | sequential, `:N`, `percentage_random`, the end of a file | `source/place.rs` |

@@ -17,9 +17,11 @@
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
 //! | how does a result stand beside `spec` | `specification.rs` |
+//! | what would the jobs reach on storage that takes no time (`--ceiling`) | [`ceiling`] |
 //! | when are results steady (`steadystate`) | `steady.rs` |
 //! | what is told while it runs | [`events`] |
 
+pub mod ceiling;
 mod command;
 pub mod conductor;
 mod content;

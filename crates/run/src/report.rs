@@ -1,10 +1,12 @@
 //! From what workers counted to the report.
 
-use fiord_plan::{Dir, IoPrio, JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
-    self, ClockReport, CoreBandwidth, Extras, GroupReport, NumberStyle, Report, SCHEMA,
+    self, ClockReport, CoreBandwidth, Extras, GeneratorReport, GroupReport, JobShares, NumberStyle,
+    Report, SCHEMA,
 };
+use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::Source;
 use fiord_sys::host;
 
@@ -53,6 +55,7 @@ pub(crate) fn ended(
     let mut data = blank(frame, index, facts);
     if let Some(worker) = worker {
         data.recorder = worker.recorder.clone();
+        data.shares = worker.shares;
         data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
         data.user_ns = worker.usage.user_ns;
         data.system_ns = worker.usage.system_ns;
@@ -165,6 +168,7 @@ pub(crate) fn report(
     devices: &Devices,
 ) -> Report {
     let devices = devices.report(&jobs);
+    let generator = generator(frame.plan, &jobs);
     let (jobs, groups) = assemble(jobs, &error::words);
     let per_core = per_core(frame.plan, &groups);
     let spec = specification::against(frame.plan, &jobs);
@@ -177,8 +181,49 @@ pub(crate) fn report(
         jobs,
         groups,
         disks: disks.report(),
-        extras: Extras { clock: clock_report(frame), per_core, spec, devices, ..Extras::default() },
+        extras: Extras {
+            clock: clock_report(frame),
+            generator,
+            per_core,
+            spec,
+            devices,
+            ..Extras::default()
+        },
     }
+}
+
+/// What the threads' time went to: all together, and by group and name. `None` while nothing is
+/// known of it.
+fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
+    if plan.jobs.iter().all(|job| matches!(job.engine, EnginePlan::Sim(_))) {
+        let why_none = Some("the time of ioengine=sim is not the processor's".into());
+        return Some(GeneratorReport { why_none, ..GeneratorReport::default() });
+    }
+    let mut parts: Vec<Namesakes> = Vec::new();
+    for job in jobs {
+        let Some(shares) = job.shares else { continue };
+        let (group_id, name) = (job.settings.group_id, job.settings.name.as_str());
+        let weighed = (shares, job.runtime_ms);
+        match parts.iter_mut().find(|part| part.group_id == group_id && part.name == name) {
+            Some(part) => part.shares.push(weighed),
+            None => parts.push(Namesakes { group_id, name, shares: vec![weighed] }),
+        }
+    }
+    let all: Vec<_> = parts.iter().flat_map(|part| part.shares.iter().copied()).collect();
+    let one = |part: &Namesakes| {
+        let shares = TimeShares::weighed(&part.shares)?;
+        Some(JobShares { group_id: part.group_id, name: part.name.to_owned(), shares })
+    };
+    let shares = Some(TimeShares::weighed(&all)?);
+    let jobs = parts.iter().filter_map(one).collect();
+    Some(GeneratorReport { shares, jobs, ..GeneratorReport::default() })
+}
+
+/// The jobs of one name in a group, with what was sampled of each and its run time, ms.
+struct Namesakes<'a> {
+    group_id: u32,
+    name: &'a str,
+    shares: Vec<(TimeShares, u64)>,
 }
 
 /// The groups of which some job wants it, divided by the cores that the run may use.

@@ -82,9 +82,14 @@ impl LatencyBuckets {
     /// Counts one completion.
     #[inline]
     pub fn record(&mut self, ns: u64) {
+        self.record_n(ns, 1);
+    }
+    /// Counts `n` completions that took as long.
+    #[inline]
+    pub fn record_n(&mut self, ns: u64, n: u64) {
         let octave = &OCTAVES[(ns | 1).ilog2() as usize];
         let index = octave.base + usize::from(ns > octave.first) + usize::from(ns > octave.second);
-        self.0[index & 31] += 1;
+        self.0[index & 31] += n;
     }
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Self) {

@@ -74,11 +74,11 @@ pub struct Splits([u64; 31]);
 impl Splits {
     #[cold]
     #[inline(never)]
-    fn record(&mut self, ns: u64) {
+    fn record(&mut self, ns: u64, n: u64) {
         // The nearest bound at or below the value; it counts only where it shares the bucket.
         let below = LATENCY_BOUNDS.partition_point(|bound| *bound <= ns);
         if below > 0 && bucket_of(LATENCY_BOUNDS[below - 1]) == bucket_of(ns) {
-            self.0[below - 1] += 1;
+            self.0[below - 1] += n;
         }
     }
     /// Adds another's counts.
@@ -125,32 +125,32 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.record_bucket(unclamped(ns));
+        self.record_n(ns, 1);
     }
     #[inline]
-    fn record_bucket(&mut self, bucket: usize) {
+    fn record_bucket(&mut self, bucket: usize, n: u64) {
         // The bounds check is also the test for memory not taken yet and for what is beyond the
         // last bucket: no other is needed.
         match self.buckets.get_mut(bucket) {
-            Some(count) => *count += 1,
-            None => self.record_outside(bucket, 1),
+            Some(count) => *count += n,
+            None => self.record_outside(bucket, n),
         }
     }
-    /// Counts one value and, where a bound of the coarse latency buckets runs through its bucket,
+    /// Counts one value `n` times and, where a bound of the coarse latency buckets runs through its bucket,
     /// on which side of it the value lies: with that the coarse buckets follow exactly (see
     /// [`Splits::coarse`]), and nothing else is counted for them.
     #[inline]
-    pub fn record_splitting(&mut self, ns: u64, splits: &mut Splits) {
+    pub fn record_splitting(&mut self, ns: u64, n: u64, splits: &mut Splits) {
         let bucket = unclamped(ns);
-        self.record_bucket(bucket);
+        self.record_bucket(bucket, n);
         if is_split(bucket) {
-            splits.record(ns);
+            splits.record(ns, n);
         }
     }
     /// Counts one value `n` times.
     #[inline]
     pub fn record_n(&mut self, ns: u64, n: u64) {
-        self.record_outside(unclamped(ns), n);
+        self.record_bucket(unclamped(ns), n);
     }
     #[cold]
     #[inline(never)]

@@ -43,7 +43,7 @@ fn latency() -> impl Strategy<Value = u64> {
 
 fn filled(values: &[u64]) -> (Histogram, Splits) {
     let (mut histogram, mut splits) = (Histogram::new(), Splits::default());
-    values.iter().for_each(|ns| histogram.record_splitting(*ns, &mut splits));
+    values.iter().for_each(|ns| histogram.record_splitting(*ns, 1, &mut splits));
     (histogram, splits)
 }
 

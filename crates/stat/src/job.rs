@@ -3,6 +3,7 @@
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
+use crate::shares::TimeShares;
 use crate::windows::Windows;
 
 /// What the report needs to know of a job beside what was recorded.
@@ -123,6 +124,8 @@ pub struct JobData {
     pub steady_state: Option<SteadyState>,
     /// Zones reset.
     pub zone_resets: Option<u64>,
+    /// What its thread's time went to, as far as samples tell.
+    pub shares: Option<TimeShares>,
 }
 
 impl JobData {
@@ -150,6 +153,9 @@ impl JobData {
         for (mine, theirs) in self.dir_runtime_ms.iter_mut().zip(other.dir_runtime_ms) {
             *mine = (*mine).max(theirs);
         }
+        let shares = [(self.shares, self.runtime_ms), (other.shares, other.runtime_ms)];
+        let known: Vec<_> = shares.iter().filter_map(|(s, ms)| Some(((*s)?, *ms))).collect();
+        self.shares = TimeShares::weighed(&known);
         self.runtime_ms += other.runtime_ms;
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;

@@ -16,6 +16,7 @@ pub mod priority;
 pub mod progress;
 pub mod recorder;
 pub mod report;
+pub mod shares;
 pub mod steady;
 pub mod summary;
 pub mod windows;

@@ -178,30 +178,37 @@ impl Recorder {
     /// Counts one completed I/O. `A` is a set of [`axes`].
     #[inline(always)]
     pub fn complete<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times) {
+        self.complete_n::<A>(dir, bytes, times, 1);
+    }
+
+    /// Counts `n` I/Os of as many bytes each that began, were issued and completed together: those
+    /// of a batch share their stamps, so that what one of them took all of them took.
+    #[inline(always)]
+    pub fn complete_n<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times, n: u64) {
         let taken = if A & axes::DYNAMIC != 0 { self.axes } else { A };
         let d = &mut self.dirs[dir as usize];
-        d.ios += 1;
-        d.bytes += bytes;
+        d.ios += n;
+        d.bytes += bytes * n;
         if taken & axes::SLAT != 0 {
-            d.slat.record(times.slat);
+            d.slat.record_n(times.slat, n);
         }
         if taken & axes::CLAT != 0 {
-            d.clat.record(times.clat);
+            d.clat.record_n(times.clat, n);
         }
         if taken & axes::LAT != 0 {
-            d.lat.record(times.lat);
+            d.lat.record_n(times.lat, n);
         }
         if taken & axes::SLAT_HIST != 0 {
-            d.slat_hist.record(times.slat);
+            d.slat_hist.record_n(times.slat, n);
         }
         match (taken & axes::CLAT_HIST != 0, taken & axes::BUCKETS != 0) {
-            (true, true) => d.clat_hist.record_splitting(times.clat, &mut self.splits),
-            (true, false) => d.clat_hist.record(times.clat),
-            (false, true) => self.latency.record(times.clat),
+            (true, true) => d.clat_hist.record_splitting(times.clat, n, &mut self.splits),
+            (true, false) => d.clat_hist.record_n(times.clat, n),
+            (false, true) => self.latency.record_n(times.clat, n),
             (false, false) => {}
         }
         if taken & axes::LAT_HIST != 0 {
-            d.lat_hist.record(times.lat);
+            d.lat_hist.record_n(times.lat, n);
         }
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::course::Course;
 use crate::device::DeviceView;
 use crate::finding::{Finding, Unchecked};
+use crate::shares::TimeShares;
 
 /// The version of this data model; grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -38,6 +39,9 @@ pub struct Report {
 pub struct Extras {
     /// The clock that the latencies were taken with.
     pub clock: Option<ClockReport>,
+    /// What the generator itself takes.
+    #[serde(default)]
+    pub generator: Option<GeneratorReport>,
     /// The bandwidth of groups by core, where a job asks for it.
     #[serde(default)]
     pub per_core: Vec<CoreBandwidth>,
@@ -71,6 +75,41 @@ pub struct CachedUnderDirect {
     pub file: usize,
     /// Pages in memory; `None` where the kernel does not say.
     pub pages: Option<u64>,
+}
+
+/// What the generator itself takes of the time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorReport {
+    /// Shares of all threads' time; `None` where they could not be sampled.
+    pub shares: Option<TimeShares>,
+    /// Why there are none, in words.
+    pub why_none: Option<String>,
+    /// The same by group and job name, in the order of the run.
+    pub jobs: Vec<JobShares>,
+    /// What each group would reach if storage took no time (`--ceiling`).
+    pub ceilings: Vec<Ceiling>,
+}
+
+/// What the time of the threads of one name went to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobShares {
+    /// The group.
+    pub group_id: u32,
+    /// The jobs' name.
+    pub name: String,
+    /// Shares of their time.
+    pub shares: TimeShares,
+}
+
+/// What a group of jobs reaches on `ioengine=null`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// The group.
+    pub group_id: u32,
+    /// I/Os a second, all its jobs together.
+    pub iops: f64,
+    /// What they reached in the run itself.
+    pub reached: f64,
 }
 
 /// The bandwidth of a group, all directions together, beside the cores that it had.

@@ -52,7 +52,9 @@ impl Summary {
         if n == 0 {
             return;
         }
-        self.widen(value, value);
+        if value.wrapping_sub(self.min) > self.span {
+            self.widen(value, value);
+        }
         self.n += n;
         self.sum = self.sum.wrapping_add(value.wrapping_mul(n));
         let square = u128::from(value) * u128::from(value);

@@ -91,6 +91,8 @@ pub struct GeneralOptions {
     pub warnings_fatal: bool,
     /// `--findings`.
     pub findings: Findings,
+    /// `--ceiling`.
+    pub ceiling: bool,
     /// `--aux-path`.
     pub aux_path: Option<String>,
     /// `--debug`, without repeats; `all` is written out, `job:N` kept as it is.
@@ -117,6 +119,7 @@ impl Default for GeneralOptions {
             max_jobs: None,
             warnings_fatal: false,
             findings: Findings::On,
+            ceiling: false,
             aux_path: None,
             debug: Vec::new(),
             sections: Vec::new(),
@@ -150,6 +153,7 @@ impl GeneralOptions {
             "max-jobs" => self.max_jobs = Some(count(value)?),
             "warnings-fatal" => self.warnings_fatal = true,
             "findings" => self.findings = findings(value)?,
+            "ceiling" => self.ceiling = true,
             "aux-path" => self.aux_path = Some(value.to_string()),
             "debug" => self.debug = debug(value)?,
             "section" => self.sections.push(value.to_string()),

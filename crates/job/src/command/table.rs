@@ -91,6 +91,11 @@ pub static COMMANDS: &[CommandDef] = &[
         "Say why results may not be worth believing: `on` (default), `off`, or `fatal`, status 3 when \
          one is invalid",
     ),
+    built(
+        "ceiling",
+        NoValue,
+        "After the run, measure for a moment what each group of jobs would reach on ioengine=null",
+    ),
     built("max-jobs", Required("N"), "Refuse to start more than N jobs"),
     later("server", Optional("ADDRESS"), "Wait for clients and run their jobs"),
     later("daemonize", Required("PIDFILE"), "Run the server in the background"),

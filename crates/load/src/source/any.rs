@@ -3,6 +3,7 @@
 use fiord_plan::{Dir, TrimRange};
 
 use super::general::General;
+use super::mixed::Mixed;
 use super::plain::{Permuted, Sequential, Uneven, Uniform};
 use crate::{Io, Next, Source};
 
@@ -18,6 +19,8 @@ pub enum AnySource {
     Uneven(Uneven),
     /// Every block once, in random order.
     Permuted(Permuted),
+    /// Reads and writes at random.
+    Mixed(Box<Mixed>),
     /// Everything else.
     General(Box<General>),
 }
@@ -30,6 +33,7 @@ impl Source for AnySource {
             AnySource::Uniform(source) => source.next(),
             AnySource::Uneven(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
+            AnySource::Mixed(source) => source.next(),
             AnySource::General(source) => source.next(),
         }
     }
@@ -37,6 +41,7 @@ impl Source for AnySource {
     #[inline]
     fn next_of(&mut self, dir: Dir) -> Next {
         match self {
+            AnySource::Mixed(source) => source.next_of(dir),
             AnySource::General(source) => source.next_of(dir),
             plain => plain.next(),
         }
@@ -67,6 +72,7 @@ impl Source for AnySource {
             AnySource::Uniform(source) => source.restart(),
             AnySource::Uneven(source) => source.restart(),
             AnySource::Permuted(source) => source.restart(),
+            AnySource::Mixed(source) => source.restart(),
             AnySource::General(source) => source.restart(),
         }
     }

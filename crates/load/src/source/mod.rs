@@ -10,6 +10,7 @@ mod forms;
 mod general;
 pub(crate) mod laws;
 mod limits;
+mod mixed;
 mod permute;
 mod place;
 mod plain;
@@ -23,10 +24,11 @@ mod tags;
 mod tests;
 
 pub use any::AnySource;
-use fiord_plan::{BlockSize, Dir, Distribution, FilePlan, JobPlan, Mix, Step};
+use fiord_plan::{BlockSize, Dir, Distribution, FilePlan, JobPlan, Load, Mix, Step};
 use flushes::Flushes;
 use general::General;
 use limits::Asked;
+use mixed::Mixed;
 use plain::{Permuted, Region, Sequential, Uneven, Uniform};
 use spread::Skewed;
 
@@ -49,19 +51,25 @@ pub trait SourceVisitor {
 /// With `time_based` and a `runtime` there is no end: the caller stops asking. Runtime and ramps are
 /// the caller's.
 ///
-/// The visitor is instantiated for four plain sources and a general one.
+/// The visitor is instantiated for five plain sources and a general one.
 pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out, LoadError> {
     Ok(match any_source(job)? {
         AnySource::Sequential(source) => visitor.visit(source),
         AnySource::Uniform(source) => visitor.visit(source),
         AnySource::Uneven(source) => visitor.visit(source),
         AnySource::Permuted(source) => visitor.visit(source),
+        AnySource::Mixed(source) => visitor.visit(*source),
         AnySource::General(source) => visitor.visit(*source),
     })
 }
 
 /// Makes the source of a job, as [`with_source`], for a loop that is compiled once for all.
 pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
+    if !is_special(&job.load)
+        && let Some(mixed) = Mixed::new(job)
+    {
+        return Ok(AnySource::Mixed(Box::new(mixed)));
+    }
     let Some(region) = plain_region(job) else {
         return Ok(AnySource::General(Box::new(General::new(job)?)));
     };
@@ -82,6 +90,16 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
     })
 }
 
+/// Whether a load has what only the general source knows.
+fn is_special(load: &Load) -> bool {
+    load.zoned.is_some()
+        || load.strided.is_some()
+        || load.trim_ranges > 1
+        || load.step != Step::None
+        || Flushes::any(load)
+        || tags::any(load)
+}
+
 /// The region of a plain source when one will do for this job.
 fn plain_region(job: &JobPlan) -> Option<Region> {
     let load = &job.load;
@@ -97,15 +115,7 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     let random =
         load.random_percent[dir as usize] == 100 && load.align[dir as usize] == u64::from(block);
     let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
-    if load.zoned.is_some()
-        || load.strided.is_some()
-        || !spread
-        || tags::any(load)
-        || load.trim_ranges > 1
-    {
-        return None;
-    }
-    if load.step != Step::None || Flushes::any(load) || (load.random && !random) {
+    if is_special(load) || !spread || (load.random && !random) {
         return None;
     }
     let ios = plain_ios(job, file, blocks, block)?;

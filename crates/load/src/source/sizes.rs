@@ -68,6 +68,16 @@ impl Sizes {
         matches!(self.kind, Kind::Fixed)
     }
 
+    /// Sizes with the sums of their shares up to and with each, and the sum of all; `None` where
+    /// sizes are drawn from a range.
+    pub fn shares(&self) -> Option<(Vec<(u64, u32)>, u64)> {
+        match &self.kind {
+            Kind::Fixed => Some((vec![(1, self.min)], 1)),
+            Kind::Range { .. } => None,
+            Kind::Split { upto, total } => Some((upto.to_vec(), *total)),
+        }
+    }
+
     /// The next size.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u32 {

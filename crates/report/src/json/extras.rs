@@ -1,9 +1,13 @@
 //! What fiord adds, under one key.
 
 use fiord_stat::device::DeviceView;
-use fiord_stat::report::{Extras, SpecReport};
+use fiord_stat::report::{Ceiling, Extras, GeneratorReport, JobShares, SpecReport};
+use fiord_stat::shares::{Part, TimeShares};
 
 use super::document::{Value, integer, number, text};
+
+/// Names and values of an object.
+type Keys = Vec<(String, Value)>;
 
 /// The object, or nothing when there is nothing to say.
 pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
@@ -15,6 +19,9 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
             ("resolution_ns".into(), number(clock.resolution_ns)),
         ];
         keys.push(("clock".into(), Value::Object(object)));
+    }
+    if let Some(generator) = &extras.generator {
+        keys.push(("generator".into(), self::generator(generator)));
     }
     if !extras.per_core.is_empty() {
         keys.push(("per_core".into(), Value::Array(per_core(extras))));
@@ -40,6 +47,45 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     }
     keys.insert(0, ("schema".into(), integer(fiord_stat::report::SCHEMA)));
     Some(Value::Object(keys))
+}
+
+/// Shares of the threads' time, 0 to 1, and what could be reached.
+fn generator(report: &GeneratorReport) -> Value {
+    let mut keys: Keys = Vec::new();
+    if let Some(all) = &report.shares {
+        keys.push(("time_shares".into(), Value::Object(shares(all))));
+    }
+    if let Some(why) = &report.why_none {
+        keys.push(("no_time_shares".into(), text(why)));
+    }
+    let job = |job: &JobShares| {
+        let mut keys: Keys =
+            vec![("groupid".into(), integer(job.group_id)), ("jobname".into(), text(&job.name))];
+        keys.extend(shares(&job.shares));
+        Value::Object(keys)
+    };
+    if !report.jobs.is_empty() {
+        keys.push(("jobs".into(), Value::Array(report.jobs.iter().map(job).collect())));
+    }
+    let ceiling = |ceiling: &Ceiling| {
+        Value::Object(vec![
+            ("groupid".into(), integer(ceiling.group_id)),
+            ("iops".into(), number(ceiling.iops)),
+            ("reached_iops".into(), number(ceiling.reached)),
+        ])
+    };
+    if !report.ceilings.is_empty() {
+        keys.push(("ceiling".into(), Value::Array(report.ceilings.iter().map(ceiling).collect())));
+    }
+    Value::Object(keys)
+}
+
+fn shares(shares: &TimeShares) -> Keys {
+    let one = |part: Part| (part.word().into(), number(shares.share(part)));
+    let mut keys: Keys = Part::ALL.into_iter().map(one).collect();
+    keys.push(("sampled_ios".into(), integer(shares.ios)));
+    keys.push(("sampled_rounds".into(), integer(shares.rounds)));
+    keys
 }
 
 fn per_core(extras: &Extras) -> Vec<Value> {

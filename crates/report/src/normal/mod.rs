@@ -3,6 +3,7 @@
 mod device;
 mod distribution;
 pub(crate) mod findings;
+mod generator;
 mod job;
 mod latency;
 mod spec;
@@ -27,5 +28,6 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     status::disks(&report.disks, out)?;
     device::write(&report.extras.devices, out)?;
     spec::write(&report.extras.spec, out)?;
+    generator::write(&report.extras, out)?;
     findings::write(&report.extras.findings, &report.extras.unchecked, out)
 }

@@ -3,9 +3,11 @@
 use fiord_engine::{Engine, Op, Outcome, Queued, Time};
 use fiord_load::{Dir, Io, Next, Source};
 use fiord_stat::recorder::{Times, axes};
+use fiord_stat::shares::Part;
 
 use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use super::shares::SAMPLED;
 use super::zoned::{Placed, ZONED};
 use crate::error::JobError;
 
@@ -13,71 +15,13 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Runs to the end of the work, the run time or the first error. `A` is a set of [`axes`].
     pub fn run_direct<const A: u32>(&mut self) {
         let mut now = self.clock.now();
-        loop {
-            let next = if A & PACED != 0 {
-                match self.next_in_time(&mut now) {
-                    Some(next) => next,
+        while self.step::<A>(&mut now) {
+            if self.due(now) {
+                // By value: a variable whose address is given away is not kept in a register.
+                match self.look_direct::<A>(now) {
+                    Some(later) => now = later,
                     None => break,
                 }
-            } else {
-                self.source.next()
-            };
-            let placed = if A & ZONED != 0 {
-                self.place_now(next, &mut now)
-            } else {
-                match next {
-                    Next::Io(io) => Placed::Here(io),
-                    aside => Placed::Aside(aside),
-                }
-            };
-            let io = match placed {
-                Placed::Here(io) => io,
-                Placed::Aside(aside) => {
-                    if !self.aside(aside) {
-                        break;
-                    }
-                    now = self.clock.now();
-                    continue;
-                }
-                Placed::Nowhere => continue,
-                Placed::Stop => break,
-            };
-            self.drawn += 1;
-            if C::WRITES
-                && io.dir == Dir::Write
-                && self.content.fill(&mut self.engine.buffer(0)[..io.len as usize], &io)
-            {
-                now = self.stamp::<A>(now);
-            }
-            let op = op_of(&io);
-            if A & PACED != 0 {
-                self.pacing.issued(0, &op);
-            }
-            let outcome = self.carry_out::<A>(&op);
-            let start = now;
-            let end = self.stamp::<A>(now);
-            if outcome == complete(&io) {
-                let lat = end.wrapping_sub(now);
-                let times = Times { slat: 0, clat: lat, lat };
-                self.recorder.complete::<A>(recorded(io.dir), u64::from(io.len), times);
-                now = end;
-                if A & ZONED != 0 {
-                    self.zone_done(0);
-                }
-            } else {
-                match self.unusual::<A>(op, outcome, now) {
-                    Some(end) => now = end,
-                    None => break,
-                }
-            }
-            if A & PACED != 0 {
-                self.ended_in_time(0, &op, now.wrapping_sub(start), now);
-                if self.error.is_some() {
-                    break;
-                }
-            }
-            if self.due(now) && !self.look(now) {
-                break;
             }
         }
         // One at a time, so what was issued is what completed or failed.
@@ -85,6 +29,105 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             let issued = self.recorder.totals()[dir as usize].1 + self.failed[dir as usize];
             self.recorder.issued_one_by_one(recorded(dir), issued);
         }
+    }
+
+    /// One I/O, which begins now: what is next, its bytes, the call, what it took. False at the end
+    /// of the job.
+    #[inline(always)]
+    fn step<const A: u32>(&mut self, now: &mut u64) -> bool {
+        let next = if A & PACED != 0 {
+            match self.next_in_time(now) {
+                Some(next) => next,
+                None => return false,
+            }
+        } else {
+            self.source.next()
+        };
+        let placed = if A & ZONED != 0 {
+            self.place_now(next, now)
+        } else {
+            match next {
+                Next::Io(io) => Placed::Here(io),
+                aside => Placed::Aside(aside),
+            }
+        };
+        let io = match placed {
+            Placed::Here(io) => io,
+            Placed::Aside(aside) => {
+                let more = self.aside(aside);
+                *now = self.clock.now();
+                return more;
+            }
+            Placed::Nowhere => return true,
+            Placed::Stop => return false,
+        };
+        self.drawn += 1;
+        self.lap::<A>(if A & PACED != 0 { Part::Waiting } else { Part::Rest });
+        if C::WRITES
+            && io.dir == Dir::Write
+            && self.content.fill(&mut self.engine.buffer(0)[..io.len as usize], &io)
+        {
+            *now = self.stamp::<A>(*now);
+            self.lap::<A>(Part::Contents);
+        }
+        let op = op_of(&io);
+        if A & PACED != 0 {
+            self.pacing.issued(0, &op);
+        }
+        if A & SAMPLED != 0 {
+            *now = self.shares.mark();
+        }
+        let start = *now;
+        let outcome = self.carry_out::<A>(&op);
+        *now = self.stamp::<A>(start);
+        self.lap::<A>(Part::Waiting);
+        if outcome == complete(&io) {
+            let lat = now.wrapping_sub(start);
+            let times = Times { slat: 0, clat: lat, lat };
+            self.recorder.complete::<A>(recorded(io.dir), u64::from(io.len), times);
+            if A & ZONED != 0 {
+                self.zone_done(0);
+            }
+        } else {
+            match self.unusual::<A>(op, outcome, start) {
+                Some(end) => *now = end,
+                None => return false,
+            }
+        }
+        if A & PACED != 0 {
+            self.ended_in_time(0, &op, now.wrapping_sub(start), *now);
+        }
+        self.lap::<A>(Part::Completion);
+        A & PACED == 0 || self.error.is_none()
+    }
+
+    /// Looks around, then takes a burst of samples. The time after that; `None` when the job is to
+    /// issue no more.
+    #[cold]
+    #[inline(never)]
+    fn look_direct<const A: u32>(&mut self, mut now: u64) -> Option<u64> {
+        if !self.look(now) {
+            return None;
+        }
+        if !self.shares.begin(now) {
+            return Some(now);
+        }
+        let mut more = true;
+        while more && !self.hurried(now) {
+            self.shares.start(self.clock.now());
+            let goes_on = if const { A & ZONED != 0 } {
+                self.step::<{ axes::DYNAMIC | PACED | ZONED | SAMPLED }>(&mut now)
+            } else if const { A & PACED != 0 } {
+                self.step::<{ axes::DYNAMIC | PACED | SAMPLED }>(&mut now)
+            } else {
+                self.step::<{ axes::DYNAMIC | SAMPLED }>(&mut now)
+            };
+            if !goes_on {
+                return None;
+            }
+            more = self.shares.end(1, self.clock.now());
+        }
+        Some(self.clock.now())
     }
 
     /// The time: exact when latencies are measured.

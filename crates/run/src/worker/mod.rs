@@ -9,6 +9,8 @@
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | waiting for what is due: rates, pauses, flows, limits on latency | `pacing.rs` |
 //! | I/Os that zones decide the place of | `zoned.rs` |
+//! | which slots are free, which ops are in flight | `slots.rs` |
+//! | what the thread's time goes to | `shares.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
 //!
 //! [`run`] picks the engine, the source and the measuring axes once; the loop is compiled for each
@@ -21,6 +23,8 @@ mod pacing;
 mod queued;
 mod session;
 mod setup;
+mod shares;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod zoned;
@@ -30,12 +34,14 @@ use std::sync::Arc;
 
 use fiord_engine::Target;
 use fiord_stat::recorder::Recorder;
+use fiord_stat::shares::TimeShares;
 use fiord_sys::usage::Usage;
 
 use crate::error::JobError;
 use crate::lock::FileLock;
 use crate::zones::{Counts, Owner};
 
+pub(crate) use setup::keeps_many;
 pub use setup::run;
 
 /// The files of a job as the worker needs them: opened once and held, unless the job has fewer
@@ -80,6 +86,8 @@ pub struct WorkerResult {
     pub runtime_ns: u64,
     /// What the thread used in that time.
     pub usage: Usage,
+    /// What the thread's time went to, as far as samples tell.
+    pub shares: Option<TimeShares>,
     /// The depth that `latency_target` came to.
     pub depth_found: Option<u32>,
     /// What it did to zones (`zonemode=zbd`).

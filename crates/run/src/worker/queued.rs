@@ -5,98 +5,18 @@
 //! `iodepth_low` is honoured to the letter: I/Os are then submitted in groups of that size, and
 //! queueing resumes only when few enough are left.
 
-use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Slot, Tag, Time, Want};
+use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
 use fiord_load::{Dir, Next, Source};
 use fiord_stat::recorder::{Times, axes};
+use fiord_stat::shares::Part;
 
 use super::direct::direction;
 use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use super::shares::SAMPLED;
+use super::slots::{Batching, InFlight, Run, Slots};
 use super::zoned::{Step, ZONED};
 use crate::error::JobError;
-
-/// An op that was queued.
-#[derive(Debug, Clone, Copy)]
-struct InFlight {
-    /// What is left of it.
-    op: Op,
-    /// When it was ready to be issued.
-    start: u64,
-    /// When it was issued.
-    issue: u64,
-    /// It moved less than it should before.
-    short: bool,
-}
-
-/// The slots of a job and what is in them.
-struct Slots {
-    /// Slots without an op: the last is taken first, so the same few buffers stay in the cache.
-    free: Vec<Slot>,
-    flights: Vec<InFlight>,
-    /// Slots queued since the last submission, for the issue stamp.
-    fresh: Vec<Slot>,
-    /// How many of those move or drop data.
-    fresh_data: u64,
-    done: Completions,
-}
-
-impl Slots {
-    fn new(depth: u32) -> Self {
-        let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
-        let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
-        Slots {
-            free: (0..depth).rev().collect(),
-            flights: vec![idle; depth as usize],
-            fresh: Vec::with_capacity(depth as usize),
-            fresh_data: 0,
-            done: Completions::with_capacity(depth),
-        }
-    }
-
-    #[inline(always)]
-    fn in_flight(&self) -> u32 {
-        (self.flights.len() - self.free.len()) as u32
-    }
-
-    /// Whether an op touches a byte of one in flight (`serialize_overlap`).
-    fn overlaps(&self, op: &Op) -> bool {
-        let end = op.offset + u64::from(op.len);
-        (0..self.flights.len() as u32).filter(|slot| !self.free.contains(slot)).any(|slot| {
-            let other = &self.flights[slot as usize].op;
-            let moves = matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
-            let other_start = other.offset - u64::from(other.at);
-            let other_end = other.offset + u64::from(other.len);
-            moves && other.file == op.file && op.offset < other_end && other_start < end
-        })
-    }
-}
-
-/// What the user asked of submission and reaping.
-struct Batching {
-    /// Ops per submission.
-    submit: u32,
-    /// Submissions are separate from the wait.
-    explicit: bool,
-    /// Completions to wait for; 0: poll.
-    min: u32,
-    /// Completions to take at once.
-    max: u32,
-    /// Reaping goes on until no more than this are in flight.
-    low: u32,
-}
-
-impl Batching {
-    fn of(depth: &fiord_plan::Depth) -> Self {
-        let all = depth.depth.max(1);
-        Batching {
-            submit: depth.batch.map_or(all, |n| if n == 0 { all } else { n.min(all) }),
-            explicit: depth.batch.is_some(),
-            min: depth.complete_min.unwrap_or(1).min(all),
-            max: depth.complete_max.map_or(all, |n| n.clamp(1, all)),
-            low: depth.low.map_or(all, |n| n.min(all)),
-        }
-    }
-}
 
 /// How filling ended.
 #[derive(PartialEq, Eq)]
@@ -109,51 +29,103 @@ enum Filled {
     Stop,
 }
 
+/// Where the loop is.
+struct Course {
+    slots: Slots,
+    batching: Batching,
+    /// What the source said and could not be done yet.
+    held: Option<Next>,
+    now: u64,
+    /// Nothing more is issued; what is in flight is waited for.
+    ended: bool,
+}
+
 impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Runs to the end of the work, the run time or the first error. `A` is a set of [`axes`].
     pub fn run_queued<const A: u32>(&mut self) {
-        let mut slots = Slots::new(self.job.depth.depth.max(1));
-        let batching = Batching::of(&self.job.depth);
-        let mut held = None;
-        let mut now = self.clock.now();
-        let mut ended = false;
-        loop {
-            if !ended {
-                ended = self.fill::<A>(&mut slots, &batching, &mut held, now) != Filled::Wait;
+        let mut course = Course {
+            slots: Slots::new(self.job.depth.depth.max(1)),
+            batching: Batching::of(&self.job.depth),
+            held: None,
+            now: self.clock.now(),
+            ended: false,
+        };
+        while self.round::<A>(&mut course) {
+            course.ended |= self.error.is_some()
+                || (self.due(course.now) && !self.look_queued::<A>(&mut course));
+        }
+    }
+
+    /// Fills the free slots, hands them over, waits, takes back. False when the job is over.
+    #[inline(always)]
+    fn round<const A: u32>(&mut self, course: &mut Course) -> bool {
+        let Course { slots, batching, held, now, ended } = course;
+        if !*ended {
+            *ended = self.fill::<A>(slots, batching, held, *now) != Filled::Wait;
+        }
+        let pending = slots.in_flight();
+        if pending == 0 {
+            if !*ended && A & ZONED != 0 && std::mem::take(&mut self.blocked) {
+                *ended = !self.wait_for_zone(now);
+            } else if A & PACED != 0 && !*ended && !self.wait(now) {
+                *ended = true;
             }
-            let pending = slots.in_flight();
-            if pending == 0 {
-                if ended {
-                    break;
-                }
-                if A & ZONED != 0 && std::mem::take(&mut self.blocked) {
-                    ended = !self.wait_for_zone(&mut now);
-                } else if A & PACED != 0 && !self.wait(&mut now) {
-                    ended = true;
-                }
-                continue;
-            }
-            let all = ended || self.must_drain(held.as_ref());
-            // One at a time when all must come back: what has completed is not to wait for the rest.
-            let min = if all { 1 } else { batching.min.min(pending) };
-            let want = Want { min, max: batching.max, timeout: None };
-            let mut bounded = want;
-            if A & PACED != 0 && !ended && !self.bound(&mut bounded) {
-                now = self.clock.now();
-                continue;
-            }
-            if !self.turn::<A>(&mut slots, bounded, &mut now) {
-                break;
-            }
-            while slots.in_flight() > batching.low && !all {
-                if !self.turn::<A>(&mut slots, want, &mut now) {
-                    return;
-                }
-            }
-            if self.error.is_some() || (self.due(now) && !self.look(now)) {
-                ended = true;
+            self.lap::<A>(Part::Waiting);
+            return !*ended;
+        }
+        let all = *ended || self.must_drain(held.as_ref());
+        // One at a time when all must come back: what has completed is not to wait for the rest.
+        let min = if all { 1 } else { batching.min.min(pending) };
+        let want = Want { min, max: batching.max, timeout: None };
+        let mut bounded = want;
+        if A & PACED != 0 && !*ended && !self.bound(&mut bounded) {
+            *now = self.clock.now();
+            return true;
+        }
+        if !self.turn::<A>(slots, bounded, now) {
+            return false;
+        }
+        while slots.in_flight() > batching.low && !all {
+            if !self.turn::<A>(slots, want, now) {
+                return false;
             }
         }
+        true
+    }
+
+    /// Looks around, then takes a burst of samples. False when the job is to issue no more.
+    #[cold]
+    #[inline(never)]
+    fn look_queued<const A: u32>(&mut self, course: &mut Course) -> bool {
+        if !self.look(course.now) {
+            return false;
+        }
+        if course.ended || !self.shares.begin(course.now) {
+            return true;
+        }
+        let mut more = true;
+        while more && !course.ended && !self.hurried(course.now) {
+            course.now = self.clock.now();
+            self.shares.start(course.now);
+            let before = self.completed();
+            let goes_on = if const { A & ZONED != 0 } {
+                self.round::<{ axes::DYNAMIC | PACED | ZONED | SAMPLED }>(course)
+            } else if const { A & PACED != 0 } {
+                self.round::<{ axes::DYNAMIC | PACED | SAMPLED }>(course)
+            } else {
+                self.round::<{ axes::DYNAMIC | SAMPLED }>(course)
+            };
+            if !goes_on || self.error.is_some() {
+                return false;
+            }
+            more = self.shares.end(self.completed() - before, self.clock.now());
+        }
+        true
+    }
+
+    /// I/Os that have completed.
+    fn completed(&self) -> u64 {
+        self.recorder.totals().iter().map(|t| t.1).sum()
     }
 
     /// Whether what is next must wait until nothing is in flight.
@@ -217,11 +189,17 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                         *held = Some(next);
                         return Filled::Wait;
                     }
+                    self.lap::<A>(Part::Rest);
                     if C::WRITES
                         && io.dir == Dir::Write
                         && self.content.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
                     {
-                        now = self.stamp_queued::<A>(now);
+                        if A & PACED != 0 {
+                            now = self.stamp_queued::<A>(now);
+                        } else {
+                            slots.filled = true;
+                        }
+                        self.lap::<A>(Part::Contents);
                     }
                     op
                 }
@@ -245,6 +223,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             } else {
                 self.engine.queue(slot, &op)
             };
+            self.lap::<A>(Part::Submission);
             match queued {
                 Queued::Pending => {
                     slots.free.pop();
@@ -262,7 +241,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     }
                     self.recorder.depth.record_n(slots.in_flight(), data);
                     let end = self.stamp_queued::<A>(now);
-                    self.complete_one::<A>(slots, slot, outcome, end);
+                    let mut run = Run::EMPTY;
+                    self.complete_one::<A>(slots, (slot, outcome), end, &mut run);
+                    self.record::<A>(&run, end);
                     self.recorder.submit.record(1);
                     self.recorder.complete.record(1);
                     now = end;
@@ -312,11 +293,18 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     }
 
     /// Stamps everything queued since the last submission: it is being issued now, all of it at the
-    /// depth that the device is about to see.
+    /// depth that the device is about to see. Where bytes were made, all of it was ready just now:
+    /// what that took is in no latency.
     #[inline(always)]
     fn stamp_issue<const A: u32>(&mut self, slots: &mut Slots) {
         self.recorder.depth.record_n(slots.in_flight(), std::mem::take(&mut slots.fresh_data));
         if A != axes::BARE && !slots.fresh.is_empty() {
+            if C::WRITES && std::mem::take(&mut slots.filled) {
+                let ready = self.clock.now();
+                for &slot in &slots.fresh {
+                    slots.flights[slot as usize].start = ready;
+                }
+            }
             let issue = self.clock.now();
             for &slot in &slots.fresh {
                 slots.flights[slot as usize].issue = issue;
@@ -328,12 +316,14 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Submits what was queued, in a call of its own.
     fn submit<const A: u32>(&mut self, slots: &mut Slots, now: u64) -> u64 {
         self.stamp_issue::<A>(slots);
+        self.lap::<A>(Part::Rest);
         match self.engine.flush() {
             Ok(count) => self.recorder.submit.record(count),
             Err(e) => {
                 self.error.get_or_insert(JobError::new("submission", e.errno, e.to_string()));
             }
         }
+        self.lap::<A>(Part::Submission);
         self.stamp_queued::<A>(now)
     }
 
@@ -346,11 +336,18 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             self.recorder.submit.record(submitted);
         }
         slots.done.clear();
+        self.lap::<A>(Part::Rest);
+        if A & SAMPLED != 0 {
+            // In a call of its own, to tell it from the wait. If it fails, so does the wait.
+            let _ = self.engine.flush();
+            self.lap::<A>(Part::Submission);
+        }
         if let Err(e) = self.engine.reap(want, &mut slots.done) {
             self.error.get_or_insert(JobError::new("reaping", e.errno, e.to_string()));
             return false;
         }
         *now = self.stamp_queued::<A>(*now);
+        self.lap::<A>(Part::Waiting);
         let count = slots.done.len();
         if A & PACED != 0 {
             self.bounded(*now, count == 0);
@@ -358,46 +355,65 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if A & PACED == 0 || count > 0 {
             self.recorder.complete.record(count as u32);
         }
+        let mut run = Run::EMPTY;
         for i in 0..count {
             let (slot, outcome) = slots.done.as_slice()[i];
-            self.complete_one::<A>(slots, slot, outcome, *now);
+            self.complete_one::<A>(slots, (slot, outcome), *now, &mut run);
         }
+        self.record::<A>(&run, *now);
+        self.lap::<A>(Part::Completion);
         true
     }
 
-    /// Records one completion and frees its slot.
+    /// Frees the slot of one completion, and records it: at once, or with those that are like it.
     #[inline(always)]
     fn complete_one<const A: u32>(
         &mut self,
         slots: &mut Slots,
-        slot: Slot,
-        outcome: Outcome,
+        (slot, outcome): (Slot, Outcome),
         now: u64,
+        run: &mut Run,
     ) {
-        let flight = slots.flights[slot as usize];
-        let whole = if flight.op.kind == OpKind::Trim { 0 } else { flight.op.len };
-        let moves = matches!(flight.op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
-        if moves && outcome == Outcome::ok(whole) {
-            let times = Times {
-                slat: flight.issue.wrapping_sub(flight.start),
-                clat: now.wrapping_sub(flight.issue),
-                lat: now.wrapping_sub(flight.start),
-            };
-            let bytes = u64::from(flight.op.len) + u64::from(flight.op.at);
-            self.recorder.complete::<A>(recorded(direction(&flight.op)), bytes, times);
-            if A & axes::DYNAMIC != 0 && self.recorder.axes & axes::PRIORITIES != 0 {
-                let dir = recorded(direction(&flight.op));
-                self.recorder.prioritized(dir, flight.op.tag.priority, times);
-            }
-            slots.free.push(slot);
-            if A & ZONED != 0 {
-                self.zone_done(slot);
-            }
-            if A & PACED != 0 {
-                self.ended_in_time(slot, &flight.op, times.lat, now);
-            }
+        let flight = &slots.flights[slot as usize];
+        let op = &flight.op;
+        let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
+        let moves = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+        if !moves || outcome != Outcome::ok(whole) {
+            return self.unusual_completion(slots, slot, outcome, now);
+        }
+        let dir = recorded(direction(op));
+        let bytes = u64::from(op.len) + u64::from(op.at);
+        let (start, issue) = (flight.start, flight.issue);
+        let alike =
+            run.dir == dir && run.bytes == bytes && run.start == start && run.issue == issue;
+        if alike {
+            run.count += 1;
         } else {
-            self.unusual_completion(slots, slot, outcome, now);
+            self.record::<A>(run, now);
+            *run = Run { dir, bytes, start, issue, count: 1 };
+        }
+        if A & axes::DYNAMIC != 0 && self.recorder.axes & axes::PRIORITIES != 0 {
+            let times = times(start, issue, now);
+            self.recorder.prioritized(dir, op.tag.priority, times);
+        }
+        if A & ZONED != 0 {
+            self.zone_done(slot);
+        }
+        if A & PACED != 0 {
+            let op = *op;
+            self.ended_in_time(slot, &op, now.wrapping_sub(start), now);
+        }
+        slots.free.push(slot);
+    }
+
+    /// Records I/Os that completed together.
+    #[inline(always)]
+    fn record<const A: u32>(&mut self, run: &Run, now: u64) {
+        let times = times(run.start, run.issue, now);
+        match run.count {
+            0 => {}
+            1 => self.recorder.complete::<A>(run.dir, run.bytes, times),
+            n => self.recorder.complete_n::<A>(run.dir, run.bytes, times, n),
         }
     }
 
@@ -491,6 +507,16 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Closing waits for the file's I/Os; the end of a loop only where files are made anew.
     fn end_needs_idle(&self, next: &Next) -> bool {
         matches!(next, Next::Close(_)) || self.job.target.unlink_each_loop
+    }
+}
+
+/// The latencies of an I/O that has just completed.
+#[inline(always)]
+fn times(start: u64, issue: u64, now: u64) -> Times {
+    Times {
+        slat: issue.wrapping_sub(start),
+        clat: now.wrapping_sub(issue),
+        lat: now.wrapping_sub(start),
     }
 }
 

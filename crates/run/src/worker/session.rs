@@ -5,9 +5,11 @@ use fiord_load::{Dir, Flush, Io, Source};
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder};
+use fiord_stat::shares::Part;
 use fiord_sys::usage::Usage;
 
 use super::pacing::Pacing;
+use super::shares::{SAMPLED, Shares};
 use super::{Files, WorkerResult};
 use crate::control::{JobControl, Phase, Snapshot, StopReason};
 use crate::error::JobError;
@@ -45,6 +47,8 @@ pub struct Session<'a, E: Engine, S, C> {
     pub placer: Option<Placer>,
     /// What is next waits for a zone.
     pub blocked: bool,
+    /// What the time goes to.
+    pub shares: Shares,
     live: &'a Live,
     /// When [`Session::look`] is due.
     tick: u64,
@@ -99,6 +103,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             pacing: Pacing::new(job, seat, cycle_hertz, now),
             placer,
             blocked: false,
+            shares: Shares::new(matches!(job.engine, EnginePlan::Sim(_))),
             engine,
             source,
             content,
@@ -162,6 +167,19 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         good && now < self.deadline
     }
 
+    /// A part of a round has ended, where this round is sampled.
+    #[inline(always)]
+    pub fn lap<const A: u32>(&mut self, part: Part) {
+        if A & SAMPLED != 0 {
+            self.shares.lap(part, self.clock.now());
+        }
+    }
+
+    /// Whether a burst of samples is to end at once.
+    pub fn hurried(&self, now: u64) -> bool {
+        self.control.attention() || now >= self.deadline
+    }
+
     fn set_tick(&mut self, now: u64) {
         self.tick = self.until(now).min(now + TICK);
     }
@@ -189,6 +207,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
     /// Forgets everything that was measured so far.
     pub fn measure_anew(&mut self, now: u64) {
         self.recorder.reset();
+        self.shares.forget();
         self.failed = [0; 3];
         self.begin = now;
         self.usage = used();
@@ -347,6 +366,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.publish();
         self.control.set_phase(Phase::Ended);
         WorkerResult {
+            shares: self.shares.result(),
             depth_found: self.pacing.depth(),
             zones: self.zone_counts(),
             usage: used().since(&self.usage),

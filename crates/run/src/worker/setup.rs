@@ -130,7 +130,7 @@ fn with_locks(config: &EngineConfig, around: Surroundings) -> WorkerResult {
 }
 
 /// Whether an engine can have more than one op in flight.
-fn keeps_many(engine: &EnginePlan) -> bool {
+pub(crate) fn keeps_many(engine: &EnginePlan) -> bool {
     match engine {
         EnginePlan::Psync
         | EnginePlan::Sync
@@ -155,6 +155,7 @@ fn failed(error: JobError) -> WorkerResult {
         started: false,
         runtime_ns: 0,
         usage: Usage::default(),
+        shares: None,
         depth_found: None,
         zones: None,
     }
@@ -178,8 +179,10 @@ fn with_engine<E: Engine, const LOOPS: u8>(
         fiord_load::any_source(job).map(|s| with_content::<E, _, ZONED_LOOP>(engine, s, around))
     } else if const { LOOPS == PACED_LOOP } || is_paced(job) {
         fiord_load::any_source(job).map(|s| with_content::<E, _, PACED_LOOP>(engine, s, around))
-    } else {
+    } else if const { LOOPS == HOT_LOOPS } {
         fiord_load::with_source(job, WithEngine::<E, LOOPS> { engine, around })
+    } else {
+        fiord_load::any_source(job).map(|s| with_content::<E, _, LOOPS>(engine, s, around))
     };
     match result {
         Ok(result) => result,
@@ -329,11 +332,12 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
         (recorder, hertz),
         placer,
     );
-    if E::ASYNC && !at_once {
+    // Constants, so that no loop is compiled that the engine never runs.
+    if const { E::ASYNC } && !at_once {
         let dynamic = job.load.serialize_overlap || job.load.trim_ranges > 1;
         let wanted = if dynamic { axes::DYNAMIC } else { wanted };
         run_queued::<LOOPS, _, _, _>(&mut session, wanted);
-    } else if !E::ASYNC || E::SOMETIMES_AT_ONCE {
+    } else if const { !E::ASYNC || E::SOMETIMES_AT_ONCE } {
         run_direct::<LOOPS, _, _, _>(&mut session, if same { axes::SYNC } else { wanted });
     }
     session.finish();
@@ -385,15 +389,15 @@ fn run_queued<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
 }
 
 /// What the job's options ask to be measured. Engines that complete at once have no submission
-/// latency.
+/// latency. Completion latencies always go into a histogram: from it come the coarse buckets too,
+/// so that a job without percentiles (`clat_percentiles=0`) runs the same loop as one with them.
 fn wanted_axes(record: &Record, at_once: bool) -> u32 {
     let slat = record.slat && !at_once;
     [
         (slat, axes::SLAT),
-        (record.clat, axes::CLAT | axes::BUCKETS),
+        (record.clat, axes::CLAT | axes::BUCKETS | axes::CLAT_HIST),
         (record.lat, axes::LAT),
         (slat && record.slat_percentiles, axes::SLAT_HIST),
-        (record.clat && record.clat_percentiles, axes::CLAT_HIST),
         (record.lat && record.lat_percentiles, axes::LAT_HIST),
     ]
     .into_iter()

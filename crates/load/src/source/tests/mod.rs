@@ -1,5 +1,6 @@
 //! Whole sources, driven as a worker drives them.
 
+mod mixed;
 mod promises;
 mod spread;
 mod strided;

@@ -1,0 +1,204 @@
+//! Random reads and writes of one file, of few block sizes: the mixes that most benchmarks have.
+//!
+//! One draw decides the direction (its low 32 bits) and the size (its high 32 bits), each by
+//! comparisons of integers without a jump that a processor would have to guess; another one the
+//! place. Shares are kept to one part in 2^32. What a pass and a loop are is the same as for any
+//! other load: see [`super::limits`].
+
+use fiord_plan::{BlockSize, Dir, Distribution, JobPlan, Mix};
+
+use super::limits::Limits;
+use super::permute::Permutation;
+use super::sizes::Sizes;
+use crate::rng::{Purpose, Rng};
+use crate::{Io, Next, Source, Tag};
+
+/// How many sizes a direction can have here.
+const SIZES: usize = 8;
+
+/// What both directions have in common, and what each has for itself (reads, then writes).
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    start: u64,
+    len: u64,
+    /// Reads when the draw is below this, of 2^32.
+    reads: u64,
+    ways: [Way; 2],
+    order: Option<Order>,
+    limits: Limits,
+    offset_rng: Rng,
+    pick_rng: Rng,
+    seed: u64,
+    repeat: bool,
+}
+
+/// One direction.
+#[derive(Debug, Clone)]
+struct Way {
+    dir: Dir,
+    /// Where each size but the first begins, of 2^32.
+    from: [u64; SIZES - 1],
+    sizes: [u32; SIZES],
+    min: u32,
+    align: u64,
+    /// How many offsets there are.
+    places: u64,
+}
+
+impl Way {
+    /// `None` where there are too many sizes, or none fits.
+    fn new(job: &JobPlan, dir: Dir, len: u64) -> Option<Self> {
+        let load = &job.load;
+        let drawn = Sizes::new(&load.blocks[dir as usize], load.unaligned);
+        let (shares, total) = drawn.shares()?;
+        if shares.len() > SIZES || drawn.min() == 0 || u64::from(drawn.max()) > len {
+            return None;
+        }
+        let (mut from, mut sizes) = ([u64::MAX; SIZES - 1], [0; SIZES]);
+        for (i, (upto, size)) in shares.iter().enumerate() {
+            sizes[i] = *size;
+            if i + 1 < shares.len() {
+                from[i] = ((u128::from(*upto) << 32) / u128::from(total)) as u64;
+            }
+        }
+        let align = load.align[dir as usize].max(1);
+        let places = (len - u64::from(drawn.min())) / align + 1;
+        Some(Way { dir, from, sizes, min: drawn.min(), align, places })
+    }
+
+    /// The size for a draw of 32 bits.
+    #[inline(always)]
+    fn size(&self, draw: u64) -> u32 {
+        let index: usize = self.from.iter().map(|&from| usize::from(draw >= from)).sum();
+        self.sizes[index]
+    }
+}
+
+/// Each block once, whichever way.
+#[derive(Debug, Clone)]
+struct Order {
+    order: Permutation,
+    blocks: u64,
+    left: u64,
+    block: u64,
+    /// Tells the orders of passes apart.
+    pass: u64,
+}
+
+impl Order {
+    fn new(blocks: u64, block: u32, seed: u64) -> Self {
+        let order = Permutation::new(blocks, &mut Rng::new(seed, Purpose::Offset, 0));
+        Order { order, blocks, left: blocks, block: block.into(), pass: 0 }
+    }
+
+    /// Every block is before us again. `again`: in the same order.
+    #[cold]
+    fn begin(&mut self, seed: u64, again: bool) {
+        if !again {
+            self.pass += 1;
+        }
+        self.order = Permutation::new(self.blocks, &mut Rng::new(seed, Purpose::Offset, self.pass));
+        self.left = self.blocks;
+    }
+}
+
+impl Mixed {
+    /// Of a job without anything that only the general source knows; `None` where it has more sizes,
+    /// places or maps than this one has.
+    pub fn new(job: &JobPlan) -> Option<Self> {
+        let load = &job.load;
+        let Mix::ReadWrite { read_percent: percent @ 1..100 } = load.mix else { return None };
+        let [file] = &job.target.files[..] else { return None };
+        if !load.random || load.distribution != Distribution::Even {
+            return None;
+        }
+        let whole = |dir: Dir| load.random_percent[dir as usize] == 100;
+        if !whole(Dir::Read) || !whole(Dir::Write) {
+            return None;
+        }
+        let ways = [Way::new(job, Dir::Read, file.len)?, Way::new(job, Dir::Write, file.len)?];
+        let order = match (&load.blocks[0], &load.blocks[1]) {
+            _ if load.no_map => None,
+            (BlockSize::Fixed(a), BlockSize::Fixed(b))
+                if a == b && ways.iter().all(|way| way.align == u64::from(*a)) =>
+            {
+                Some(Order::new(file.len / u64::from(*a), *a, load.seed))
+            }
+            _ => return None,
+        };
+        let smallest = ways.iter().map(|way| way.min).min()?;
+        let largest = ways.iter().flat_map(|way| way.sizes).max()?;
+        Some(Mixed {
+            start: file.offset,
+            len: file.len,
+            reads: (u64::from(percent) << 32) / 100,
+            ways,
+            order,
+            limits: Limits::new(job, smallest, largest),
+            offset_rng: Rng::new(load.seed, Purpose::Offset, 0),
+            pick_rng: Rng::new(load.seed, Purpose::Direction, 0),
+            seed: load.seed,
+            repeat: load.repeat,
+        })
+    }
+
+    /// All blocks were visited. False when the work of this loop is done.
+    #[cold]
+    #[inline(never)]
+    fn another_pass(&mut self) -> bool {
+        // Where only the clock ends the work the map is emptied, and the order is another one.
+        let again = !self.limits.timed();
+        if again && !self.limits.another_pass() {
+            return false;
+        }
+        if let Some(order) = &mut self.order {
+            order.begin(self.seed, again && self.repeat);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn next_in(&mut self, asked: Option<Dir>) -> Next {
+        let used_up = self.order.as_ref().is_some_and(|order| order.left == 0);
+        if self.limits.reached() || (used_up && !self.another_pass()) {
+            return Next::End;
+        }
+        let draw = self.pick_rng.draw();
+        let way = match asked {
+            None => usize::from(draw & 0xffff_ffff >= self.reads),
+            Some(dir) => usize::from(dir != Dir::Read),
+        };
+        let way = &self.ways[way];
+        let (at, len) = match &mut self.order {
+            None => {
+                let at = self.offset_rng.below(way.places) * way.align;
+                // A block that would cross the end is as small as one can be.
+                let wanted = way.size(draw >> 32);
+                let fits = u64::from(wanted) <= self.len - at;
+                (at, if fits { wanted } else { way.min })
+            }
+            Some(order) => {
+                order.left -= 1;
+                (order.order.draw() * order.block, way.min)
+            }
+        };
+        self.limits.count(way.dir, len);
+        Next::Io(Io { dir: way.dir, file: 0, offset: self.start + at, len, tag: Tag::PLAIN })
+    }
+}
+
+impl Source for Mixed {
+    #[inline]
+    fn next(&mut self) -> Next {
+        self.next_in(None)
+    }
+
+    #[inline]
+    fn next_of(&mut self, dir: Dir) -> Next {
+        self.next_in(Some(dir))
+    }
+
+    fn restart(&mut self) {
+        self.limits.restart();
+    }
+}

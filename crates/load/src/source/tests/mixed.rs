@@ -1,0 +1,86 @@
+//! The plain source of mixed loads.
+
+use std::collections::BTreeMap;
+
+use fiord_plan::{BlockSize, Dir};
+
+use super::job;
+use crate::source::{AnySource, any_source};
+use crate::{Io, Next, Source};
+
+fn is_plain(words: &str) -> bool {
+    matches!(any_source(&job(words)).unwrap(), AnySource::Mixed(_))
+}
+
+fn draw(source: &mut AnySource) -> Io {
+    match source.next() {
+        Next::Io(io) => io,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn it_serves_what_it_knows_and_leaves_the_rest() {
+    assert!(is_plain("rw=randrw size=1m"));
+    assert!(is_plain("rw=randrw size=1m norandommap"));
+    assert!(is_plain("rw=randrw size=1m bs=4k,8k norandommap"));
+    // A map of two sizes, one file of several, in sequence, one direction: not here.
+    assert!(!is_plain("rw=randrw size=1m bs=4k,8k"));
+    assert!(!is_plain("rw=randrw size=1m nrfiles=2"));
+    assert!(!is_plain("rw=rw size=1m"));
+    assert!(!is_plain("rw=randrw size=1m rwmixread=100"));
+    assert!(!is_plain("rw=randrw size=1m fsync=8"));
+}
+
+#[test]
+fn directions_and_sizes_keep_their_shares_whatever_the_other_is() {
+    let mut job = job("rw=randrw size=1g rwmixread=70 norandommap io_size=1t");
+    let split = BlockSize::Split(vec![(4096, 60), (8192, 30), (65536, 10)]);
+    job.load.blocks = std::array::from_fn(|_| split.clone());
+    job.load.align = [4096; 3];
+    let mut source = any_source(&job).unwrap();
+    assert!(matches!(source, AnySource::Mixed(_)));
+    let n = 200_000;
+    let mut seen: BTreeMap<(usize, u32), u64> = BTreeMap::new();
+    for _ in 0..n {
+        let io = draw(&mut source);
+        assert!(io.offset.is_multiple_of(4096) && io.offset + u64::from(io.len) <= 1 << 30);
+        *seen.entry((io.dir as usize, io.len)).or_default() += 1;
+    }
+    let ways = [(Dir::Read, 0.7), (Dir::Write, 0.3)];
+    for (dir, way) in ways {
+        for (len, size) in [(4096, 0.6), (8192, 0.3), (65536, 0.1)] {
+            let share: f64 = way * size;
+            let expected = share * f64::from(n);
+            // Five standard deviations; blocks that would cross the end are a few in ten thousand.
+            let most = 5.0 * (expected * (1.0 - share)).sqrt() + 1e-4 * f64::from(n);
+            let found = seen[&(dir as usize, len)] as f64;
+            assert!((found - expected).abs() < most, "{dir:?} {len}: {found} of {expected}");
+        }
+    }
+}
+
+#[test]
+fn with_a_map_each_block_comes_once_a_pass_in_another_order_when_time_ends_the_work() {
+    let mut job = job("rw=randrw size=1m rwmixread=50");
+    job.end.time_based = true;
+    job.end.runtime = Some(1);
+    let mut source = any_source(&job).unwrap();
+    let mut passes: Vec<Vec<u64>> = Vec::new();
+    for _ in 0..2 {
+        let order: Vec<u64> = (0..256).map(|_| draw(&mut source).offset).collect();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted.iter().enumerate().all(|(i, &at)| at == i as u64 * 4096));
+        passes.push(order);
+    }
+    assert_ne!(passes[0], passes[1]);
+}
+
+#[test]
+fn a_direction_that_is_asked_for_is_given() {
+    let mut source = any_source(&job("rw=randrw size=1m")).unwrap();
+    for dir in [Dir::Write, Dir::Read, Dir::Read, Dir::Write] {
+        assert!(matches!(source.next_of(dir), Next::Io(io) if io.dir == dir));
+    }
+}

@@ -1,0 +1,111 @@
+//! The slots of a job with many I/Os in flight, and how it hands over and takes back.
+
+use fiord_engine::{Completions, Op, OpKind, Slot, Tag};
+use fiord_stat::recorder;
+
+/// An op that was queued.
+#[derive(Debug, Clone, Copy)]
+pub struct InFlight {
+    /// What is left of it.
+    pub op: Op,
+    /// When it was ready to be issued: its bytes were made, and those of all that went with it.
+    pub start: u64,
+    /// When it was issued.
+    pub issue: u64,
+    /// It moved less than it should before.
+    pub short: bool,
+}
+
+/// The slots of a job and what is in them.
+pub struct Slots {
+    /// Slots without an op: the last is taken first, so the same few buffers stay in the cache.
+    pub free: Vec<Slot>,
+    /// What is, or was last, in each slot.
+    pub flights: Vec<InFlight>,
+    /// Slots queued since the last submission, for the issue stamp.
+    pub fresh: Vec<Slot>,
+    /// How many of those move or drop data.
+    pub fresh_data: u64,
+    /// Bytes were made for some of them: that time is not theirs.
+    pub filled: bool,
+    /// What came back last.
+    pub done: Completions,
+}
+
+impl Slots {
+    /// All free.
+    pub fn new(depth: u32) -> Self {
+        let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+        let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
+        Slots {
+            free: (0..depth).rev().collect(),
+            flights: vec![idle; depth as usize],
+            fresh: Vec::with_capacity(depth as usize),
+            fresh_data: 0,
+            filled: false,
+            done: Completions::with_capacity(depth),
+        }
+    }
+
+    /// Ops in flight.
+    #[inline(always)]
+    pub fn in_flight(&self) -> u32 {
+        (self.flights.len() - self.free.len()) as u32
+    }
+
+    /// Whether an op touches a byte of one in flight (`serialize_overlap`).
+    pub fn overlaps(&self, op: &Op) -> bool {
+        let end = op.offset + u64::from(op.len);
+        (0..self.flights.len() as u32).filter(|slot| !self.free.contains(slot)).any(|slot| {
+            let other = &self.flights[slot as usize].op;
+            let moves = matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+            let other_start = other.offset - u64::from(other.at);
+            let other_end = other.offset + u64::from(other.len);
+            moves && other.file == op.file && op.offset < other_end && other_start < end
+        })
+    }
+}
+
+/// What the user asked of submission and reaping.
+pub struct Batching {
+    /// Ops per submission.
+    pub submit: u32,
+    /// Submissions are separate from the wait.
+    pub explicit: bool,
+    /// Completions to wait for; 0: poll.
+    pub min: u32,
+    /// Completions to take at once.
+    pub max: u32,
+    /// Reaping goes on until no more than this are in flight.
+    pub low: u32,
+}
+
+impl Batching {
+    /// Of a job.
+    pub fn of(depth: &fiord_plan::Depth) -> Self {
+        let all = depth.depth.max(1);
+        Batching {
+            submit: depth.batch.map_or(all, |n| if n == 0 { all } else { n.min(all) }),
+            explicit: depth.batch.is_some(),
+            min: depth.complete_min.unwrap_or(1).min(all),
+            max: depth.complete_max.map_or(all, |n| n.clamp(1, all)),
+            low: depth.low.map_or(all, |n| n.min(all)),
+        }
+    }
+}
+
+/// I/Os of one reap that are alike in all that is counted of them: one entry in the books.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    pub dir: recorder::Dir,
+    pub bytes: u64,
+    pub start: u64,
+    pub issue: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Run {
+    /// None yet.
+    pub const EMPTY: Run = Run { dir: recorder::Dir::Read, bytes: 0, start: 0, issue: 0, count: 0 };
+}
