@@ -49,12 +49,16 @@ static PAGE: AtomicUsize = AtomicUsize::new(4096);
 /// there is lost, so its result is dropped.
 ///
 /// The range must belong to one mapping that only this thread uses: another thread would find the
-/// anonymous page there without being told. Guards do not nest.
+/// anonymous page there without being told. Guards do not nest. [`install`] must have worked before:
+/// without the handler a fault ends the process.
 ///
 /// # Errors
-/// The outer error: the handler could not be installed.
-pub fn guarded<T>(range: Range<*const u8>, body: impl FnOnce() -> T) -> Result<Result<T, Fault>> {
-    install()?;
+/// The fault.
+#[inline(always)]
+pub fn guarded<T>(
+    range: Range<*const u8>,
+    body: impl FnOnce() -> T,
+) -> std::result::Result<T, Fault> {
     let start = range.start as usize;
     GUARD.with(|guard| {
         guard.fault.store(NOWHERE, Ordering::Relaxed);
@@ -73,13 +77,17 @@ pub fn guarded<T>(range: Range<*const u8>, body: impl FnOnce() -> T) -> Result<R
         let value = body();
         drop(disarm);
         match guard.fault.load(Ordering::Relaxed) {
-            NOWHERE => Ok(Ok(value)),
-            address => Ok(Err(Fault { offset: address.saturating_sub(start) })),
+            NOWHERE => Ok(value),
+            address => Err(Fault { offset: address.saturating_sub(start) }),
         }
     })
 }
 
-fn install() -> Result<()> {
+/// Installs the handler, once a process.
+///
+/// # Errors
+/// That of `sigaction(2)`.
+pub fn install() -> Result<()> {
     static INSTALLED: OnceLock<Result<()>> = OnceLock::new();
     INSTALLED.get_or_init(install_once).clone()
 }

@@ -57,6 +57,7 @@ impl Mapping {
     /// open for it ([`Access::Write`] needs reading and writing); `ENODEV` for what cannot be
     /// mapped (pipes, some devices).
     pub fn new(file: impl AsFd, access: Access, offset: u64, len: usize) -> Result<Mapping> {
+        bus::install()?;
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
         let base = map(&file, access, offset, len, std::ptr::null_mut())?;
@@ -75,6 +76,7 @@ impl Mapping {
     }
 
     /// Whether `len` bytes of the file at `offset` lie inside.
+    #[inline(always)]
     pub fn covers(&self, offset: u64, len: usize) -> bool {
         offset >= self.offset
             && (offset - self.offset)
@@ -87,6 +89,7 @@ impl Mapping {
     /// # Errors
     /// `EINVAL` outside the mapping; `ENODATA` where the file has become shorter; `EIO` where the
     /// device failed.
+    #[inline]
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<()> {
         let from = self.place("mmap read", offset, into.len())?;
         let range = self.guarded_range();
@@ -94,7 +97,7 @@ impl Mapping {
             // SAFETY: `place` has checked that the source lies inside the mapping, which `into`
             // cannot overlap as it is a borrowed slice of other memory.
             unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
-        })?;
+        });
         outcome.map_err(|fault| self.recover("mmap read", fault))
     }
 
@@ -104,6 +107,7 @@ impl Mapping {
     /// # Errors
     /// As for [`Mapping::read`], `ENOSPC` where the file system has no room for a hole that is
     /// filled, and `EBADF` if it is mapped for reading.
+    #[inline]
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
         if self.access != Access::Write {
             return Err(Error::new("mmap write", libc::EBADF));
@@ -113,7 +117,7 @@ impl Mapping {
         let outcome = bus::guarded(range, || {
             // SAFETY: as in `read`; the mapping is writable.
             unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
-        })?;
+        });
         outcome.map_err(|fault| self.recover("mmap write", fault))
     }
 
@@ -139,6 +143,7 @@ impl Mapping {
         check("madvise", unsafe { libc::madvise(start.cast(), len, advice) }).map(drop)
     }
 
+    #[inline(always)]
     fn place(&self, op: &'static str, offset: u64, len: usize) -> Result<*mut u8> {
         if !self.covers(offset, len) {
             return Err(Error::new(op, libc::EINVAL));
@@ -155,12 +160,15 @@ impl Mapping {
         Ok((unsafe { start.sub(lead) }, len + lead))
     }
 
+    #[inline(always)]
     fn guarded_range(&self) -> std::ops::Range<*const u8> {
         let start = self.base.as_ptr().cast_const();
         start..start.wrapping_add(self.len)
     }
 
     /// Maps the file anew over what the handler left, and finds out what was wrong.
+    #[cold]
+    #[inline(never)]
     fn recover(&mut self, op: &'static str, fault: bus::Fault) -> Error {
         let at = self.base.as_ptr();
         if let Err(error) = map(&self.file, self.access, self.offset, self.len, at) {

@@ -85,6 +85,32 @@ pub fn bare(
     rate(&run("the bare loop", command)?, terms.per_cpu)
 }
 
+/// Runs `t/io_uring`, which runs for whole seconds, and gives the best second's I/Os.
+pub fn tool(program: Option<&Path>, settings: &[&str], place: &Place, terms: Terms) -> Result<f64> {
+    let Some(program) = program else {
+        return Err(NotHere("not there: name it with --t-io-uring".into()).into());
+    };
+    if terms.per_cpu {
+        return Err(NotHere("does not tell its CPU time".into()).into());
+    }
+    let mut command = Command::new("taskset");
+    command.args(["-c", &terms.cpu.to_string()]).arg(program).args(settings);
+    command.arg(format!("-r{}", terms.seconds.round().max(1.0))).arg(place.file());
+    best_second(&run("t/io_uring", command)?)
+}
+
+/// The figure in `Maximum IOPS=1.5M`.
+fn best_second(text: &str) -> Result<f64> {
+    let figure = text.lines().find_map(|line| line.trim().strip_prefix("Maximum IOPS="));
+    let figure = figure.with_context(|| format!("t/io_uring printed:\n{text}"))?.trim();
+    let (number, scale) = match figure.chars().last() {
+        Some('K') => (&figure[..figure.len() - 1], 1e3),
+        Some('M') => (&figure[..figure.len() - 1], 1e6),
+        _ => (figure, 1.0),
+    };
+    Ok(number.parse::<f64>().with_context(|| figure.to_string())? * scale)
+}
+
 /// `dd` writing as much as is laid out, and waiting for the device as a layout does.
 pub fn dd(place: &Place, terms: Terms) -> Result<f64> {
     let mut command = Command::new("dd");
@@ -269,6 +295,15 @@ mod tests {
         assert_eq!(rate(text, true).expect("they are there"), 202.0);
         assert!(rate(r#"{"jobs":[]}"#, false).is_err());
         assert!(rate("fio: failed", false).is_err());
+    }
+
+    #[test]
+    fn the_best_second_of_t_io_uring() {
+        let rate = |text| best_second(text).expect("it is there");
+        assert_eq!(rate("IOPS=2K\nMaximum IOPS=79488\n"), 79488.0);
+        assert_eq!(rate("Maximum IOPS=1.75M\n"), 1_750_000.0);
+        assert_eq!(rate("Maximum IOPS=812K\n"), 812_000.0);
+        assert!(best_second("nothing").is_err());
     }
 
     #[test]

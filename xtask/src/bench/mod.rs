@@ -40,6 +40,7 @@ cargo xtask bench [OPTION…]
   --fio PATH        the fio to compare with (fio from PATH)
   --plain-fio PATH  a fio that is not built for the native CPU: valgrind can run it
                     (/usr/bin/fio if there is one, else the other)
+  --t-io-uring PATH fio's t/io_uring (io_uring beside the fio that was named, if there is one)
   --fiord PATH      the fiord to measure (built in release mode)
   --bare PATH       the bare loop (built in release mode)
   --cpu N           the CPU that everything is pinned to (0); two jobs have the next one too
@@ -56,6 +57,7 @@ struct Options {
     rounds: usize,
     fio: Option<PathBuf>,
     plain_fio: Option<PathBuf>,
+    tool: Option<PathBuf>,
     fiord: Option<PathBuf>,
     bare: Option<PathBuf>,
     dir: Option<PathBuf>,
@@ -69,6 +71,7 @@ struct Contenders {
     fiord: Contender,
     fio: Contender,
     plain_fio: Contender,
+    tool: Option<PathBuf>,
     bare: PathBuf,
 }
 
@@ -89,12 +92,15 @@ impl Contenders {
             None if distributed.exists() => distributed.into(),
             None => fio.clone(),
         };
+        let beside = || options.fio.as_ref().map(|fio| fio.with_file_name("io_uring"));
+        let tool = options.tool.clone().or_else(beside).filter(|path| path.exists());
         let missing = "there is nothing to compare with: install fio (apt-get install fio) or name \
                        one with --fio";
         Ok(Contenders {
             fiord: Contender::new("fiord", &fiord)?,
             fio: Contender::new("fio", &fio).context(missing)?,
             plain_fio: Contender::new("fio", &plain_fio)?,
+            tool: tool.map(|path| path.canonicalize()).transpose()?,
             bare,
         })
     }
@@ -104,6 +110,7 @@ impl Contenders {
         match than {
             Than::Fio => measure::figure(&self.fio, row.what, row.job, place, terms),
             Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, terms),
+            Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, terms),
             Than::Itself(_, job) => measure::figure(&self.fiord, row.what, job, place, terms),
             Than::Bare(settings) => measure::bare(&self.bare, settings, row.job, place, terms),
             Than::Dd => measure::dd(place, terms),
@@ -213,6 +220,7 @@ fn parse(args: &[String]) -> Result<Options> {
         rounds: 5,
         fio: None,
         plain_fio: None,
+        tool: None,
         fiord: None,
         bare: None,
         dir: None,
@@ -228,6 +236,7 @@ fn parse(args: &[String]) -> Result<Options> {
             "--seconds" => options.terms.seconds = value()?.parse().context("--seconds")?,
             "--fio" => options.fio = Some(value()?.into()),
             "--plain-fio" => options.plain_fio = Some(value()?.into()),
+            "--t-io-uring" => options.tool = Some(value()?.into()),
             "--fiord" => options.fiord = Some(value()?.into()),
             "--bare" => options.bare = Some(value()?.into()),
             "--cpu" => options.terms.cpu = value()?.parse().context("--cpu")?,

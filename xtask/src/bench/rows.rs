@@ -58,6 +58,8 @@ pub enum Than {
     PlainFio,
     /// The bare loop: its engine and settings.
     Bare(&'static [&'static str]),
+    /// fio's `t/io_uring`: its options.
+    Tool(&'static [&'static str]),
     /// Another job by fiord itself, and what it is called.
     Itself(&'static str, &'static [&'static str]),
     /// `dd bs=1M`.
@@ -70,7 +72,9 @@ impl Than {
         match self {
             Than::Fio => "fio",
             Than::PlainFio => "plain fio",
+            Than::Bare(settings) if settings.contains(&"fixed=1") => "bare, fixed",
             Than::Bare(_) => "bare loop",
+            Than::Tool(_) => "t/io_uring",
             Than::Itself(name, _) => name,
             Than::Dd => "dd",
         }
@@ -100,7 +104,7 @@ impl Bound {
 }
 
 use Bound::{Any, AtLeast, AtMost};
-use Than::{Bare, Dd, Fio, Itself, PlainFio};
+use Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
 use What::{Exit, FirstIo, Instructions, Layout, OwnMemory, Rate, Resident};
 
 const READ_4K: &[&str] = &["--ioengine=psync", "--rw=randread", "--bs=4k", "FILE"];
@@ -138,7 +142,14 @@ pub const ROWS: &[Row] = &[
         name: "io_uring depth 32 random read 512 B",
         what: Rate,
         job: &["--ioengine=io_uring", "--iodepth=32", "--rw=randread", "--bs=512", "FILE"],
-        than: &[(Fio, AtLeast(2.2)), (Bare(&["io_uring", "depth=32", "bs=512"]), AtLeast(0.9))],
+        than: &[
+            (Fio, AtLeast(2.2)),
+            (Bare(&["io_uring", "depth=32", "bs=512"]), AtLeast(0.9)),
+            (Bare(&["io_uring", "depth=32", "bs=512", "fixed=1"]), Any),
+            // Buffered, and otherwise as it is by default: registered buffers and files, batches of
+            // 32.
+            (Tool(&["-d32", "-s32", "-c32", "-b512", "-p0", "-O0"]), AtLeast(0.9)),
+        ],
     },
     Row {
         name: "io_uring depth 32, batches of 16, fixed, 512 B",
@@ -301,6 +312,19 @@ pub const ROWS: &[Row] = &[
             "--gtod_reduce=1",
         ],
         than: &[(Itself("with latencies", NULL_READ), Any), (Fio, Any)],
+    },
+    Row {
+        name: "null without percentiles (clat_percentiles=0)",
+        what: Rate,
+        job: &[
+            "--ioengine=null",
+            "--rw=randread",
+            "--bs=4k",
+            "--norandommap",
+            "--size=256m",
+            "--clat_percentiles=0",
+        ],
+        than: &[(Itself("with percentiles", NULL_READ), AtLeast(0.97))],
     },
     // Two jobs.
     Row {
