@@ -181,14 +181,14 @@ impl Recorder {
         self.complete_n::<A>(dir, bytes, times, 1);
     }
 
-    /// Counts `n` I/Os of as many bytes each that began, were issued and completed together: those
-    /// of a batch share their stamps, so that what one of them took all of them took.
+    /// Counts `n` I/Os of so many bytes together that began, were issued and completed together:
+    /// those of a batch share their stamps, so that what one of them took all of them took.
     #[inline(always)]
     pub fn complete_n<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times, n: u64) {
         let taken = if A & axes::DYNAMIC != 0 { self.axes } else { A };
         let d = &mut self.dirs[dir as usize];
         d.ios += n;
-        d.bytes += bytes * n;
+        d.bytes += bytes;
         if taken & axes::SLAT != 0 {
             d.slat.record_n(times.slat, n);
         }

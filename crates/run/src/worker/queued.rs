@@ -7,14 +7,14 @@
 
 use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
 use fiord_load::{Dir, Next, Source};
-use fiord_stat::recorder::{Times, axes};
+use fiord_stat::recorder::{self, Times, axes};
 use fiord_stat::shares::Part;
 
 use super::direct::direction;
 use super::pacing::PACED;
 use super::session::{Fill, Session, op_of, op_of_flush, recorded};
 use super::shares::SAMPLED;
-use super::slots::{Batching, InFlight, Run, Slots};
+use super::slots::{Batching, InFlight, NO_RUNS, Run, Runs, Slots};
 use super::zoned::{Step, ZONED};
 use crate::error::JobError;
 
@@ -241,9 +241,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     }
                     self.recorder.depth.record_n(slots.in_flight(), data);
                     let end = self.stamp_queued::<A>(now);
-                    let mut run = Run::EMPTY;
-                    self.complete_one::<A>(slots, (slot, outcome), end, &mut run);
-                    self.record::<A>(&run, end);
+                    let mut runs = NO_RUNS;
+                    self.complete_one::<A>(slots, (slot, outcome), end, &mut runs);
+                    self.record_all::<A>(&runs, end);
                     self.recorder.submit.record(1);
                     self.recorder.complete.record(1);
                     now = end;
@@ -355,12 +355,12 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if A & PACED == 0 || count > 0 {
             self.recorder.complete.record(count as u32);
         }
-        let mut run = Run::EMPTY;
+        let mut runs = NO_RUNS;
         for i in 0..count {
             let (slot, outcome) = slots.done.as_slice()[i];
-            self.complete_one::<A>(slots, (slot, outcome), *now, &mut run);
+            self.complete_one::<A>(slots, (slot, outcome), *now, &mut runs);
         }
-        self.record::<A>(&run, *now);
+        self.record_all::<A>(&runs, *now);
         self.lap::<A>(Part::Completion);
         true
     }
@@ -372,7 +372,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         slots: &mut Slots,
         (slot, outcome): (Slot, Outcome),
         now: u64,
-        run: &mut Run,
+        runs: &mut Runs,
     ) {
         let flight = &slots.flights[slot as usize];
         let op = &flight.op;
@@ -384,13 +384,13 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let dir = recorded(direction(op));
         let bytes = u64::from(op.len) + u64::from(op.at);
         let (start, issue) = (flight.start, flight.issue);
-        let alike =
-            run.dir == dir && run.bytes == bytes && run.start == start && run.issue == issue;
-        if alike {
+        let run = &mut runs[dir as usize];
+        if run.start == start && run.issue == issue {
             run.count += 1;
+            run.bytes += bytes;
         } else {
-            self.record::<A>(run, now);
-            *run = Run { dir, bytes, start, issue, count: 1 };
+            let ended = std::mem::replace(run, Run { bytes, start, issue, count: 1 });
+            self.record::<A>(dir, &ended, now);
         }
         if A & axes::DYNAMIC != 0 && self.recorder.axes & axes::PRIORITIES != 0 {
             let times = times(start, issue, now);
@@ -406,14 +406,20 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         slots.free.push(slot);
     }
 
-    /// Records I/Os that completed together.
+    /// Records what completed together.
     #[inline(always)]
-    fn record<const A: u32>(&mut self, run: &Run, now: u64) {
-        let times = times(run.start, run.issue, now);
-        match run.count {
-            0 => {}
-            1 => self.recorder.complete::<A>(run.dir, run.bytes, times),
-            n => self.recorder.complete_n::<A>(run.dir, run.bytes, times, n),
+    fn record_all<const A: u32>(&mut self, runs: &Runs, now: u64) {
+        for (dir, run) in recorder::Dir::ALL.into_iter().zip(runs) {
+            self.record::<A>(dir, run, now);
+        }
+    }
+
+    /// Records I/Os of one direction that took the same time.
+    #[inline(always)]
+    fn record<const A: u32>(&mut self, dir: recorder::Dir, run: &Run, now: u64) {
+        if run.count > 0 {
+            let times = times(run.start, run.issue, now);
+            self.recorder.complete_n::<A>(dir, run.bytes, times, run.count);
         }
     }
 

@@ -73,7 +73,7 @@ pub fn run(
         EnginePlan::Vsync => with_engine::<_, ONE_LOOP>(Vsync::new(&config), around),
         EnginePlan::Pvsync => with_engine::<_, ONE_LOOP>(Pvsync::new(&config), around),
         EnginePlan::Pvsync2 { .. } => with_engine::<_, ONE_LOOP>(Pvsync2::new(&config), around),
-        EnginePlan::Sim(_) => with_engine::<_, ONE_LOOP>(Sim::new(&config), around),
+        EnginePlan::Sim(_) => with_engine::<_, SIM_LOOPS>(Sim::new(&config), around),
     }
 }
 
@@ -199,6 +199,9 @@ const HOT_LOOPS: u8 = 0;
 /// One loop that decides at run time, for engines that are rarely used in a hurry: builds are
 /// shorter for it.
 const ONE_LOOP: u8 = 1;
+/// Those of the simulated device: in tests the ones that are compiled for real engines, so that their
+/// latencies can be compared with the truth.
+const SIM_LOOPS: u8 = if cfg!(test) { HOT_LOOPS } else { ONE_LOOP };
 /// One loop that also waits for what is due.
 const PACED_LOOP: u8 = 2;
 /// The same, which also places each I/O in a zone.

@@ -1,7 +1,6 @@
 //! The slots of a job with many I/Os in flight, and how it hands over and takes back.
 
 use fiord_engine::{Completions, Op, OpKind, Slot, Tag};
-use fiord_stat::recorder;
 
 /// An op that was queued.
 #[derive(Debug, Clone, Copy)]
@@ -94,10 +93,10 @@ impl Batching {
     }
 }
 
-/// I/Os of one reap that are alike in all that is counted of them: one entry in the books.
+/// I/Os of one reap and direction that began and were issued together: they took the same time, and
+/// are one entry in the books.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    pub dir: recorder::Dir,
     pub bytes: u64,
     pub start: u64,
     pub issue: u64,
@@ -105,7 +104,8 @@ pub struct Run {
     pub count: u64,
 }
 
-impl Run {
-    /// None yet.
-    pub const EMPTY: Run = Run { dir: recorder::Dir::Read, bytes: 0, start: 0, issue: 0, count: 0 };
-}
+/// One for each direction, so that a mix does not end it with each change of direction.
+pub type Runs = [Run; 3];
+
+/// None yet.
+pub const NO_RUNS: Runs = [Run { bytes: 0, start: 0, issue: 0, count: 0 }; 3];

@@ -421,6 +421,36 @@ fn latencies_are_the_devices_own_to_the_nanosecond() {
     }
 }
 
+/// All at once or in halves, by the loop that is compiled for the default measurements or the one
+/// that decides at run time, for reads and writes: all I/Os take what the device takes.
+#[test]
+fn latencies_of_batches_are_the_devices_own_to_the_nanosecond() {
+    for (batch, dynamic) in [(None, false), (None, true), (Some(16), false), (Some(16), true)] {
+        for mix in [Mix::Read, Mix::Write, Mix::ReadWrite { read_percent: 70 }] {
+            let mut job = on_sim(&[("sim_latency", "constant:100us"), ("sim_channels", "32")]);
+            job.depth.depth = 32;
+            (job.depth.batch, job.depth.complete_min) = (batch, batch);
+            job.load.mix = mix;
+            job.load.random = true;
+            job.load.serialize_overlap = dynamic;
+            job.end.ios = Some(3200);
+            let result = run_plain(&job);
+            assert_eq!(result.error, None);
+            let busy = result.recorder.dirs.iter().filter(|dir| dir.ios > 0);
+            assert_eq!(busy.clone().map(|dir| dir.ios).sum::<u64>(), 3200);
+            for dir in busy {
+                assert_eq!((dir.clat.min(), dir.clat.max()), (100_000, 100_000));
+                assert_eq!((dir.lat.min(), dir.lat.max()), (100_000, 100_000));
+                assert_eq!((dir.slat.max(), dir.clat.n(), dir.lat.n()), (0, dir.ios, dir.ios));
+                assert_eq!(dir.clat_hist.count(), dir.ios);
+                assert_eq!(dir.bytes, dir.ios * 4096);
+            }
+            assert_eq!(result.runtime_ns, 100 * 100_000);
+            assert_eq!(result.shares, None, "its time is not the processor's");
+        }
+    }
+}
+
 #[test]
 fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
     let began = std::time::Instant::now();
