@@ -189,6 +189,7 @@ _fiord() {
         --alloc-size=
         --warnings-fatal
         --findings=
+        --ceiling
         --max-jobs=
         --server=
         --daemonize=

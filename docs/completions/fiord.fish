@@ -24,6 +24,7 @@ complete -c fiord -l section -r -d 'Run only this section of the job files; may 
 complete -c fiord -l alloc-size -r -d 'Accepted and checked; nothing needs it here'
 complete -c fiord -l warnings-fatal -d 'Treat warnings about jobs as errors'
 complete -c fiord -l findings -r -d 'Say why results may not be worth believing: `on` (default), `off`, or `fatal`, status 3 when one is invalid'
+complete -c fiord -l ceiling -d 'After the run, measure for a moment what each group of jobs would reach on ioengine=null'
 complete -c fiord -l max-jobs -r -d 'Refuse to start more than N jobs'
 complete -c fiord -l server -r -d 'Wait for clients and run their jobs'
 complete -c fiord -l daemonize -r -d 'Run the server in the background'
