@@ -1,5 +1,6 @@
 //! Plans, machines and reports for the tests of findings about devices.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, FileKind, JobPlan, Mix, Plan};
@@ -52,7 +53,7 @@ pub(crate) fn with_disks(tree: &Tree) -> Case {
         ..plain.clone()
     };
     job.target.files = disks.iter().map(file).collect();
-    let under: Vec<(PathBuf, Vec<String>)> =
+    let under: HashMap<PathBuf, Vec<String>> =
         disks.iter().map(|disk| (disk.node(), vec![disk.name.clone()])).collect();
     let machine =
         Machine { devices: Devices { disks, under, signatures: Vec::new() }, ..Machine::default() };

@@ -1,6 +1,6 @@
 //! What is known of the disks under the targets.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use fiord_plan::{FileKind, JobPlan, Plan};
@@ -18,7 +18,7 @@ pub struct Devices {
     /// Each once: those that hold the targets, and those that these are made of.
     pub disks: Vec<Disk>,
     /// Names of the disks under each path of the plan.
-    pub under: Vec<(PathBuf, Vec<String>)>,
+    pub under: HashMap<PathBuf, Vec<String>>,
     /// What lies on each block device that a job writes to.
     pub signatures: Vec<(PathBuf, Evidence<Vec<String>>)>,
 }
@@ -28,19 +28,28 @@ impl Devices {
     pub(super) fn survey(plan: &Plan) -> Devices {
         let mut devices = Devices::default();
         let mut seen: HashSet<&Path> = HashSet::new();
+        let mut known: HashMap<&Path, Vec<String>> = HashMap::new();
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
         let files = plan.jobs.iter().flat_map(|job| &job.target.files);
         for file in files.filter(|file| real(file.kind)) {
             if !seen.insert(&file.path) {
                 continue;
             }
-            let mut names = Vec::new();
-            for stack in diskstats::disks_of(&file.path).unwrap_or_default() {
-                flatten(&stack, &mut names);
-            }
-            devices.under.push((file.path.clone(), names));
+            // Files of one directory are on the same disks.
+            let place = match (file.kind, file.path.parent()) {
+                (FileKind::Regular, Some(directory)) => directory,
+                _ => file.path.as_path(),
+            };
+            let names = known.entry(place).or_insert_with(|| {
+                let mut names = Vec::new();
+                for stack in diskstats::disks_of(&file.path).unwrap_or_default() {
+                    flatten(&stack, &mut names);
+                }
+                names
+            });
+            devices.under.insert(file.path.clone(), names.clone());
         }
-        let mut names: Vec<&String> = devices.under.iter().flat_map(|(_, names)| names).collect();
+        let mut names: Vec<&String> = devices.under.values().flatten().collect();
         names.sort_unstable();
         names.dedup();
         if !names.is_empty() {
@@ -53,8 +62,7 @@ impl Devices {
 
     /// The disks under a path of the plan.
     pub fn under(&self, path: &Path) -> impl Iterator<Item = &Disk> {
-        let names = self.under.iter().find(|(known, _)| known == path);
-        let names = names.map(|(_, names)| names.as_slice()).unwrap_or_default();
+        let names = self.under.get(path).map(Vec::as_slice).unwrap_or_default();
         self.disks.iter().filter(|disk| names.contains(&disk.name))
     }
 
