@@ -130,7 +130,8 @@ fn io_uring_reads_and_writes() {
     let deep = ["--ioengine=io_uring", "--iodepth=32"];
     check("io_uring-read", &[&deep[..], &["--rw=randread"]].concat(), 1.0 / 8.0);
     check("io_uring-write", &[&deep[..], &["--rw=randwrite"]].concat(), 1.0);
-    check("io_uring-one", &["--ioengine=io_uring", "--rw=randread"], 1.0);
+    // One call an I/O, but for the rounds that are sampled: those hand over in a call of their own.
+    check("io_uring-one", &["--ioengine=io_uring", "--rw=randread"], 1.02);
 }
 
 #[test]
