@@ -289,6 +289,8 @@ pub trait Engine {
     const ASYNC: bool;
     /// Whether [`completes_at_once`](Self::completes_at_once) may be true though `ASYNC` is too.
     const SOMETIMES_AT_ONCE: bool = false;
+    /// Whether its calls move the file's position: two such engines must not share an open file.
+    const POSITIONED: bool = false;
     /// Its time.
     type Clock: Time;
 

@@ -5,11 +5,14 @@
 //! buffer, or out on its thread, where its call is made: it is handed over with the op and comes
 //! back with the outcome, so nothing is shared.
 
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, Op, Outcome, Queued, Slot, Target, Want,
+    Completions, Engine, EngineConfig, EngineError, FileKind, Op, Outcome, Queued, Slot, Target,
+    Want,
 };
 
 /// Stack of a thread that makes one call at a time.
@@ -112,6 +115,9 @@ impl<E: Engine> Unit<E> {
         for (file, target) in &changes[self.known.min(changes.len())..] {
             self.known += 1;
             let result = match target {
+                Some(target) if E::POSITIONED => {
+                    with_own_position(target).and_then(|own| engine.attach(*file, &own))
+                }
                 Some(target) => engine.attach(*file, target),
                 None => engine.detach(*file),
             };
@@ -122,6 +128,20 @@ impl<E: Engine> Unit<E> {
         }
         Ok(())
     }
+}
+
+/// The same file, opened for one slot: the calls of several would move each other's position.
+fn with_own_position(target: &Target) -> Result<Target, EngineError> {
+    let fd = match &target.fd {
+        Some(fd) if matches!(target.kind, FileKind::Regular | FileKind::Block) => fd,
+        _ => return Ok(target.clone()),
+    };
+    let own = fiord_sys::file::reopen(fd.as_fd()).map_err(|error| EngineError {
+        what: format!("io_submit_mode=offload opens the file for each I/O in flight: {error}"),
+        help: Some("use an engine without a file position: psync, pvsync, pvsync2".into()),
+        errno: error.errno,
+    })?;
+    Ok(Target { fd: Some(Arc::new(own)), ..target.clone() })
 }
 
 /// Starts the thread of a slot.

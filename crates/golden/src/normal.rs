@@ -78,7 +78,7 @@ fn masked(text: &str) -> Vec<(usize, String)> {
 /// The text without what fiord found out, which stands behind everything that fio prints: what
 /// stands behind it is not looked at, and what fio prints there would be missing.
 fn before_findings(text: &str) -> &str {
-    let ours = ["\n\nFindings (", "\n\nNot checked: "];
+    let ours = ["\n\nGenerator: ", "\n\nFindings (", "\n\nNot checked: "];
     let end = ours.iter().filter_map(|begin| text.find(begin)).min();
     end.map_or(text, |end| &text[..end + 1])
 }

@@ -20,7 +20,7 @@ pub use facts::{
 pub use hint::{Lifetime, rwf, set_lifetime};
 pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits};
 pub use lock::{Lock, LockKind};
-pub use open::{Open, open_directory};
+pub use open::{Open, open_directory, reopen};
 pub use remove::{make_directories, remove};
 pub use sync::{RangeSync, fdatasync, fsync, sync_file_system, sync_range};
 

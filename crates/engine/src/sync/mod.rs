@@ -36,6 +36,9 @@ pub use vsync::Vsync;
 ///
 /// Reads and writes return what the kernel does: a count, or a negative errno.
 pub trait Transfer: Sized {
+    /// See [`Engine::POSITIONED`].
+    const POSITIONED: bool = false;
+
     /// From the configuration; fails when the kernel or the options rule it out.
     fn new(config: &EngineConfig) -> Result<Self, EngineError>;
 
@@ -114,6 +117,7 @@ impl<T: Transfer> SyncEngine<T> {
 
 impl<T: Transfer> Engine for SyncEngine<T> {
     const ASYNC: bool = false;
+    const POSITIONED: bool = T::POSITIONED;
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {

@@ -143,6 +143,7 @@ impl Vsync {
 
 impl Engine for Vsync {
     const ASYNC: bool = true;
+    const POSITIONED: bool = true;
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {

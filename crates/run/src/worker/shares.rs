@@ -96,9 +96,12 @@ impl Shares {
         cold || (self.left > 0 && self.mark < self.until)
     }
 
-    /// What was measured is not to count: it was before the measured part of the run.
+    /// What was measured is not to count: it was before the measured part of the run. A burst under
+    /// way goes on, and its round is left out as a first one is.
     pub fn forget(&mut self) {
-        *self = Shares::new(self.off);
+        (self.sums, self.empty) = (Laps::default(), (0, 0));
+        (self.rounds, self.ios) = (0, 0);
+        self.left = ROUNDS;
     }
 
     /// What it came to. `None` where nothing was sampled.
@@ -141,6 +144,23 @@ mod tests {
         assert_eq!(result.share(Part::Waiting), 0.5);
         assert_eq!(result.share(Part::Rest), 0.2);
         assert_eq!((result.rounds, result.ios), (1, 1));
+    }
+
+    #[test]
+    fn measuring_can_begin_within_a_round() {
+        let mut shares = Shares::new(false);
+        shares.begin(0);
+        shares.left = 2;
+        shares.start(1_000);
+        shares.lap(Part::Rest, 1_100);
+        shares.forget();
+        shares.lap(Part::Waiting, 1_200);
+        assert!(shares.end(1, 1_210), "it counts as the first of its burst");
+        assert_eq!(shares.result(), None);
+        // Outside a burst as well.
+        let mut shares = Shares::new(false);
+        shares.forget();
+        assert!(shares.begin(5) && shares.end(1, 6));
     }
 
     #[test]

@@ -1,10 +1,22 @@
 //! Opening files.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use crate::Result;
 use crate::error::{c_path, retry};
+use crate::{Error, Result};
+
+/// Opens what a descriptor stands for once more, with the same access and flags: it has a position of
+/// its own then, as a `dup(2)` has not.
+pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
+    // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags < 0 {
+        return Err(Error::last("fcntl"));
+    }
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Open { flags: flags | libc::O_CLOEXEC, noatime: false, mode: 0 }.open(path.as_ref())
+}
 
 /// How to open a file. `O_CLOEXEC` is always set, so that a child (`exec_prerun`) inherits nothing.
 ///

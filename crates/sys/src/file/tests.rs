@@ -51,6 +51,18 @@ fn sizes() {
 }
 
 #[test]
+fn what_is_reopened_has_a_position_of_its_own() {
+    use std::io::{Read, Write};
+    let scratch = Scratch::new("reopen");
+    let first = scratch.open();
+    let mut second = std::fs::File::from(reopen(first.as_fd()).unwrap());
+    std::fs::File::from(first).write_all(b"abc").unwrap();
+    let mut text = String::new();
+    second.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "abc");
+}
+
+#[test]
 fn allocation_by_each_word() {
     let scratch = Scratch::new("allocate");
     let fd = scratch.open();
