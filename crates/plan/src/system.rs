@@ -89,9 +89,7 @@ impl Facts for Machine {
     }
 
     fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
-        let node = node(device)?;
-        let nvme = nvme::device::block_sibling(node);
-        let (name, _) = nvme.or_else(|| scsi::generic::block_sibling(node))?;
+        let (name, _) = block::beside_generic(node(device)?)?;
         Some(Path::new("/dev").join(name))
     }
 
@@ -133,7 +131,7 @@ impl Facts for Machine {
         let found = file::facts(device).ok()?;
         // A character device's numbers are not those of block devices.
         let (path, number) = if found.kind == Kind::Char {
-            let (name, number) = nvme::device::block_sibling(found.node?)?;
+            let (name, number) = block::beside_generic(found.node?)?;
             (Path::new("/dev").join(name), number)
         } else {
             (device.to_path_buf(), found.node?)

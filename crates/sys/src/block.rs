@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::check;
 use crate::file::Device;
+use crate::root::Root;
+use crate::scsi::generic;
 use crate::{Error, Result};
 
 // Request numbers of <linux/fs.h>. `_IO` requests have no size in them and are the same on every
@@ -118,14 +120,21 @@ pub fn char_size(device: Device) -> Option<u64> {
     None
 }
 
-/// The block device of the namespace that an NVMe generic character device (`/dev/ng0n1`) stands
-/// for: its name and number. `None` for other devices.
+/// The block device of the storage that a generic character device stands for, an NVMe namespace's
+/// (`/dev/ng0n1`) or a SCSI disk's (`/dev/sg0`, `/dev/bsg/...`): its name and number. `None` for
+/// other devices. It is what may be mounted or held: nobody mounts a character device.
 pub fn beside_generic(device: Device) -> Option<(String, Device)> {
-    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
-    let rest = path.file_name()?.to_str()?.strip_prefix("ng")?;
-    let name = format!("nvme{rest}");
-    let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
-    Some((name, Device::parse(&number)?))
+    beside_generic_in(&Root::machine(), device)
+}
+
+fn beside_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
+    let path = std::fs::canonicalize(root.path(format!("/sys/dev/char/{device}"))).ok()?;
+    let nvme = path.file_name()?.to_str()?.strip_prefix("ng").and_then(|rest| {
+        let name = format!("nvme{rest}");
+        let number = root.text(format!("/sys/class/block/{name}/dev"))?;
+        Some((name, Device::parse(&number)?))
+    });
+    nvme.or_else(|| generic::block_sibling_in(root, device))
 }
 
 fn read_number(path: &Path) -> Option<u64> {
@@ -191,6 +200,46 @@ mod tests {
         assert_eq!(parsed.available, ["none", "mq-deadline", "kyber"]);
         assert_eq!(parse_scheduler("none\n").current, "none");
         assert_eq!(parse_scheduler("").current, "");
+    }
+
+    #[test]
+    fn generic_devices_stand_for_block_devices() {
+        let place = std::env::temp_dir().join(format!("fiord-beside-{}", std::process::id()));
+        let make = |path: &str| std::fs::create_dir_all(place.join(path)).unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, place.join(at)).unwrap();
+        let number = |block: &str, number: &str| {
+            make(&format!("sys/class/block/{block}"));
+            std::fs::write(place.join(format!("sys/class/block/{block}/dev")), number).unwrap();
+        };
+        make("sys/dev/char");
+        make("sys/class/scsi_generic");
+        make("sys/class/nvme-generic");
+        // An SCSI disk, one without a block device (an enclosure), and a namespace.
+        make("sys/devices/0:0:0:0/scsi_generic/sg3");
+        make("sys/devices/0:0:0:0/block/sdb");
+        make("sys/devices/0:0:1:0/scsi_generic/sg4");
+        make("sys/devices/nvme0/ng0n1");
+        for (at, class) in [
+            ("0:0:0:0/scsi_generic/sg3", "../../../../class/scsi_generic"),
+            ("0:0:1:0/scsi_generic/sg4", "../../../../class/scsi_generic"),
+            ("nvme0/ng0n1", "../../../class/nvme-generic"),
+        ] {
+            link(class, &format!("sys/devices/{at}/subsystem"));
+        }
+        link("../..", "sys/devices/0:0:0:0/scsi_generic/sg3/device");
+        link("../..", "sys/devices/0:0:1:0/scsi_generic/sg4/device");
+        link("../../devices/0:0:0:0/scsi_generic/sg3", "sys/dev/char/21:3");
+        link("../../devices/0:0:1:0/scsi_generic/sg4", "sys/dev/char/21:4");
+        link("../../devices/nvme0/ng0n1", "sys/dev/char/240:0");
+        number("sdb", "8:16\n");
+        number("nvme0n1", "259:0\n");
+        let root = Root::at(&place);
+        let beside = |major, minor| beside_generic_in(&root, Device { major, minor });
+        assert_eq!(beside(21, 3), Some(("sdb".into(), Device { major: 8, minor: 16 })));
+        assert_eq!(beside(21, 4), None);
+        assert_eq!(beside(240, 0), Some(("nvme0n1".into(), Device { major: 259, minor: 0 })));
+        assert_eq!(beside(1, 3), None);
+        std::fs::remove_dir_all(place).unwrap();
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::file::Device;
 use crate::{Error, Result, block, file};
@@ -246,11 +248,20 @@ pub fn is_claimed(path: &Path) -> Result<bool> {
     if file::facts(path)?.kind != file::Kind::Block {
         return Ok(false);
     }
-    match file::Open::read_only().exclusive(true).nonblocking(true).open(path) {
-        Ok(_) => Ok(false),
-        Err(error) if error.errno == libc::EBUSY => Ok(true),
-        Err(error) => Err(error),
+    // One question at a time: asking holds the device for a moment, and the jobs of a process must
+    // not take each other's questions for holders. Those of other processes are over soon.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    for _ in 0..3 {
+        match file::Open::read_only().exclusive(true).nonblocking(true).open(path) {
+            Ok(_) => return Ok(false),
+            Err(error) if error.errno == libc::EBUSY => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error),
+        }
     }
+    Ok(true)
 }
 
 /// The device, its partitions, and everything built on any of them.

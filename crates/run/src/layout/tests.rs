@@ -1,4 +1,5 @@
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, Mix};
 
@@ -132,4 +133,50 @@ fn a_full_device_is_an_error_that_says_what_to_do() {
     let error = error.unwrap_err();
     assert_eq!((error.errno, error.offset), (ENOSPC, Some(0)));
     assert!(error.to_string().contains("1 MiB are missing"), "{error}");
+}
+
+/// A loop device on a file, as long as it lives.
+struct Loop(PathBuf);
+
+impl Loop {
+    fn new(dir: &Scratch) -> Option<Loop> {
+        let backing = dir.path().join("backing");
+        std::fs::File::create(&backing).ok()?.set_len(1 << 20).ok()?;
+        let line = ["--find", "--show"];
+        let made = std::process::Command::new("losetup").args(line).arg(backing).output().ok()?;
+        let path = String::from_utf8(made.stdout).ok()?;
+        made.status.success().then(|| Loop(path.trim().into()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").arg("--detach").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
+    let dir = Scratch::new();
+    let Some(device) = Loop::new(&dir) else {
+        return eprintln!("skipped: loop devices need root and losetup");
+    };
+    let mut job = job(&dir, 1 << 20);
+    job.load.mix = Mix::Write;
+    job.target.files[0] = FilePlan {
+        path: device.0.clone(),
+        kind: FileKind::Block,
+        size_needed: None,
+        ..job.target.files[0].clone()
+    };
+    refuse_mounted(&job).unwrap();
+    let holder = Open::read_only().exclusive(true).open(&device.0).unwrap();
+    let refused = refuse_mounted(&job).unwrap_err().to_string();
+    assert!(refused.contains("held by the kernel or a program"), "{refused}");
+    job.target.open.allow_mounted_write = true;
+    refuse_mounted(&job).unwrap();
+    job.target.open.allow_mounted_write = false;
+    job.load.mix = Mix::Read;
+    refuse_mounted(&job).unwrap();
+    drop(holder);
 }

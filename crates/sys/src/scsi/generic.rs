@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::cdb::Cdb;
 use super::sense::{self, Sense};
 use crate::file::Device;
+use crate::root::Root;
 use crate::{Error, errno};
 
 /// `SG_IO`.
@@ -252,14 +253,19 @@ pub fn name(device: Device) -> Option<String> {
 /// The block device of the logical unit behind a SCSI generic or block SCSI generic character
 /// device: its name and number. What is no disk has none.
 pub fn block_sibling(device: Device) -> Option<(String, Device)> {
-    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    block_sibling_in(&Root::machine(), device)
+}
+
+/// The same below another root.
+pub(crate) fn block_sibling_in(root: &Root, device: Device) -> Option<(String, Device)> {
+    let path = std::fs::canonicalize(root.path(format!("/sys/dev/char/{device}"))).ok()?;
     let class = std::fs::canonicalize(path.join("subsystem")).ok()?;
     if !["scsi_generic", "bsg"].iter().any(|known| class.file_name() == Some(known.as_ref())) {
         return None;
     }
     let beside: PathBuf = path.join("device/block");
     let name = std::fs::read_dir(beside).ok()?.next()?.ok()?.file_name().into_string().ok()?;
-    let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
+    let number = root.text(format!("/sys/class/block/{name}/dev"))?;
     Some((name, Device::parse(&number)?))
 }
 
