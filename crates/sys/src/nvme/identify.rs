@@ -28,9 +28,12 @@ fn text(bytes: &[u8]) -> String {
 /// computed from it, comes beside it in [`super::DriverLimits`].
 pub const LEAST_PAGE: u32 = 4096;
 
-/// A limit as the Identify data have it: 2^n pages, 0 for none. In bytes.
+/// A limit as the Identify data have it: 2^n pages, 0 for none. In bytes; one beyond 64 bits is the
+/// largest number.
 fn in_pages(exponent: u8, page: u32) -> Option<u64> {
-    (exponent != 0).then(|| u64::from(page).checked_shl(exponent.into()).unwrap_or(u64::MAX))
+    let pages = 1u64.checked_shl(exponent.into());
+    let bytes = pages.and_then(|pages| pages.checked_mul(page.into()));
+    (exponent != 0).then(|| bytes.unwrap_or(u64::MAX))
 }
 
 /// What a command set is good for (CSI, Base figure "Command Set Identifiers").

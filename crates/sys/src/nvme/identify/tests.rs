@@ -46,7 +46,15 @@ fn a_controller() {
 #[test]
 fn a_transfer_without_limit() {
     assert_eq!(Controller::parse(&with(&[])).max_transfer, None);
-    assert_eq!(Controller::parse(&with(&[(77, &[255])])).max_transfer, Some(u64::MAX));
+    // 2^51 pages of 4 KiB are 2^63 bytes; what is beyond 64 bits is no limit, and never one of 0.
+    assert_eq!(Controller::parse(&with(&[(77, &[51])])).max_transfer, Some(1 << 63));
+    for exponent in 52..=255 {
+        assert_eq!(
+            Controller::parse(&with(&[(77, &[exponent])])).max_transfer,
+            Some(u64::MAX),
+            "2^{exponent} pages"
+        );
+    }
 }
 
 #[test]
