@@ -8,7 +8,9 @@ use fiord_sys::nvme::CommandSet;
 use crate::checks::destructive;
 use crate::forms;
 use crate::messages::Messages;
-use crate::model::{BlockSize, Dir, FilePlan, Load, Memory, NvmeTarget, Step, WriteForm};
+use crate::model::{
+    BlockSize, Dir, FilePlan, Load, Memory, NvmeTarget, ProtectionType, Step, WriteForm,
+};
 use crate::reading::Reading;
 
 /// Blocks of one command: the count has 16 bits, counted from 0 (NVM Command Set Specification 1.0,
@@ -190,6 +192,19 @@ impl Limits<'_> {
             messages.push(
                 self.error("write_mode", "has no zones that could be appended to")
                     .help("name a zoned namespace, or leave out `zone_append`"),
+            );
+        }
+        let protection = target.metadata.as_ref().and_then(|metadata| metadata.protection.as_ref());
+        if appends && protection.is_some_and(|found| found.kind != ProtectionType::Three) {
+            // The controller would have to be told to make the reference tags those of the blocks
+            // that it chose (PIREMAP, ZNS 1.1, 3.4.1).
+            messages.push(
+                self.error(
+                    "write_mode",
+                    "has protection information with reference tags: they name the block, and \
+                     where a Zone Append writes is known when it is done",
+                )
+                .help("use `write_mode=write`, or a namespace formatted without protection"),
             );
         }
         if appends && self.job.plain_word("zonemode") != "zbd" {

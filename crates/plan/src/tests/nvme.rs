@@ -281,18 +281,38 @@ fn larger_ones_are_split_where_that_is_asked_for() {
     refused(device(512, 0), "--bs=64m --rw=write --write_mode=zeroes --nvme_split=1");
 }
 
+fn make_zoned(device: &mut Device) {
+    device.command_set = CommandSet::Zoned;
+    device.zoned = Some(Zoned {
+        zone_blocks: 2048,
+        max_active: None,
+        max_open: None,
+        read_across_zones: false,
+        max_append: Some(64 << 10),
+    });
+}
+
+#[test]
+fn appends_carry_no_reference_tags() {
+    for (kind, taken) in [(1, false), (2, false), (3, true)] {
+        let mut zoned = protected(kind);
+        make_zoned(&mut zoned);
+        let machine = Fake::empty().zoned_namespace("/dev/ng0n1", zoned);
+        let line = format!("{LINE} --zonemode=zbd --rw=write --bs=4k");
+        job(&machine, &line);
+        let line = format!("{line} --write_mode=zone_append");
+        if taken {
+            assert_eq!(job(&machine, &line).load.forms, [(WriteForm::Append, 100)]);
+        } else {
+            let message = error(&machine, &line);
+            assert!(message.contains("protection information with reference tags"), "{message}");
+        }
+    }
+}
+
 #[test]
 fn zones_are_appended_to() {
-    let zoned = with(|device| {
-        device.command_set = CommandSet::Zoned;
-        device.zoned = Some(Zoned {
-            zone_blocks: 2048,
-            max_active: None,
-            max_open: None,
-            read_across_zones: false,
-            max_append: Some(64 << 10),
-        });
-    });
+    let zoned = with(make_zoned);
     let message = refused(zoned.clone(), "--rw=write --write_mode=zone_append");
     assert!(message.contains("requires zonemode=zbd"), "{message}");
     let machine = Fake::empty().zoned_namespace("/dev/ng0n1", zoned);
