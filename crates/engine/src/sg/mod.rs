@@ -235,7 +235,7 @@ impl Engine for Sg {
             return Err(EngineError::plain("hipri=1: SG_IO on a block device is not polled for")
                 .help("name its generic device, /dev/sgN, or drop hipri=1"));
         }
-        let (stream, opened) = stream(&fd, self.plan.write)?;
+        let (stream, opened) = stream(&fd, self.plan.write, target.read_only)?;
         let Some(place) = self.devices.get_mut(file as usize) else {
             return Err(EngineError::plain(format!("there is no place for file {file}")));
         };
@@ -417,9 +417,15 @@ fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The stream of a job's writes, and whether it was opened for it.
-fn stream(fd: &OwnedFd, write: SgWrite) -> Result<(u16, Option<u16>), EngineError> {
+/// The stream of a job's writes, and whether it was opened for it. Opening one changes the device: a
+/// job that writes nothing has none.
+fn stream(
+    fd: &OwnedFd,
+    write: SgWrite,
+    read_only: bool,
+) -> Result<(u16, Option<u16>), EngineError> {
     match write {
+        SgWrite::Stream(0) if read_only => return Ok((0, None)),
         SgWrite::Stream(0) => {}
         SgWrite::Stream(stream) => return Ok((stream, None)),
         _ => return Ok((0, None)),

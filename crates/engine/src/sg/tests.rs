@@ -32,3 +32,14 @@ fn sense_data_travel_in_an_outcome() {
     assert_eq!(Outcome::err(libc::EIO).device_status(), None);
     assert!(Outcome::nvme(0x281).device_status() != Outcome::scsi(sense).device_status());
 }
+
+#[test]
+fn a_stream_is_opened_only_for_a_job_that_writes() {
+    let null: OwnedFd = std::fs::File::open("/dev/null").unwrap().into();
+    // The command is sent: no device, no stream.
+    let error = stream(&null, SgWrite::Stream(0), false).unwrap_err();
+    assert!(error.to_string().contains("STREAM CONTROL (open)"), "{error}");
+    assert_eq!(stream(&null, SgWrite::Stream(0), true).unwrap(), (0, None));
+    // One that the user opened is named in writes alone.
+    assert_eq!(stream(&null, SgWrite::Stream(7), false).unwrap(), (7, None));
+}
