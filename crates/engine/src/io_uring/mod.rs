@@ -349,7 +349,10 @@ impl Drop for IoUring {
         while self.in_flight > 0 {
             match self.ring.enter(1, true, None) {
                 Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
-                Err(_) => return self.buffers.leak(),
+                Err(_) => {
+                    std::mem::forget(std::mem::take(&mut self.vectors));
+                    return self.buffers.leak();
+                }
             }
             self.in_flight -= self.ring.take(u32::MAX, |_| {});
         }

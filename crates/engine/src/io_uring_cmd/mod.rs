@@ -247,6 +247,15 @@ impl IoUringCmd {
         Queued::Pending
     }
 
+    /// Never gives back any memory that a command in flight points to: data, metadata, range lists and
+    /// vectors. What used it next would be what the device reads, or overwrites.
+    fn leak(&mut self) {
+        self.buffers.leak();
+        self.ranges.leak();
+        std::mem::forget(self.metadata.take());
+        std::mem::forget(std::mem::take(&mut self.vectors));
+    }
+
     #[inline(always)]
     fn began(&mut self, slot: Slot, commands: u32) {
         self.buffers.begin(slot);
@@ -381,7 +390,7 @@ impl Drop for IoUringCmd {
         while self.commands > 0 {
             match self.ring.enter(1, true, None) {
                 Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
-                Err(_) => return self.buffers.leak(),
+                Err(_) => return self.leak(),
             }
             self.commands -= self.ring.take(u32::MAX, |_| {});
         }

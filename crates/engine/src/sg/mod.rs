@@ -353,6 +353,8 @@ impl Drop for Sg {
             done.clear();
             let want = Want { min: 1, max: self.places.len() as u32, timeout: None };
             if self.reap(want, &mut done).is_err() {
+                // Commands in flight have their lists and sense data in the places.
+                std::mem::forget(std::mem::take(&mut self.places));
                 return self.buffers.leak();
             }
         }
