@@ -27,6 +27,7 @@ mod cache_under_direct;
 mod cached_working_set;
 mod clock_source;
 mod compressible_data;
+mod contents_cost;
 mod depth_ignored;
 mod depth_not_reached;
 mod device_errors;
@@ -66,6 +67,7 @@ mod unit_surprise;
 mod unwritten_data;
 mod volatile_cache;
 mod zero_data;
+mod zone_limits;
 
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;

@@ -57,7 +57,7 @@ fn first<'a>(path: &'a Path, mut users: Vec<(u64, u64, &'a JobPlan)>) -> Option<
 }
 
 /// Whether two jobs can run at the same time.
-fn together(a: &JobPlan, b: &JobPlan) -> bool {
+pub(crate) fn together(a: &JobPlan, b: &JobPlan) -> bool {
     let waits = |one: &JobPlan, other: &JobPlan| one.start.wait_for.contains(&other.identity.index);
     a.identity.stonewall_group == b.identity.stonewall_group && !waits(a, b) && !waits(b, a)
 }

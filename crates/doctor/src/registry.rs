@@ -10,6 +10,7 @@ pub const CHECKS: &[&Check] = &[
     &crate::cached_working_set::CHECK,
     &crate::clock_source::CHECK,
     &crate::compressible_data::CHECK,
+    &crate::contents_cost::CHECK,
     &crate::depth_ignored::CHECK,
     &crate::depth_not_reached::CHECK,
     &crate::device_errors::CHECK,
@@ -43,10 +44,11 @@ pub const CHECKS: &[&Check] = &[
     &crate::unwritten_data::CHECK,
     &crate::volatile_cache::CHECK,
     &crate::zero_data::CHECK,
+    &crate::zone_limits::CHECK,
 ];
 
 /// Findings that are known and not told yet.
-pub const LATER: &[&str] = &["contents-cost", "zone-limits"];
+pub const LATER: &[&str] = &[];
 
 /// The finding with this id.
 pub fn find(id: &str) -> Option<&'static Check> {

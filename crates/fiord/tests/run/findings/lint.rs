@@ -92,3 +92,16 @@ fn compressible_data() {
     let left = zstd::bulk::compress(&written, 1).unwrap().len() as f64 / written.len() as f64;
     assert!((0.47..0.53).contains(&left), "{left} of the bytes are left");
 }
+
+#[test]
+fn zone_limits() {
+    let place = Place::new();
+    let job = "--name=a --filename=z --zonemode=zbd --zonesize=1m --max_open_zones=2 --rw=write \
+               --bs=64k --size=2m --offset_increment=2m --end_fsync=1";
+    let told = finding(&json(&place, &format!("{job} --numjobs=4")), "zone-limits");
+    assert_eq!(told["what"], "4 jobs write to z at once, and 2 zones may be open");
+    silent(&json(&place, &format!("{job} --numjobs=2")), "zone-limits");
+    let odd = format!("--output-format=json {job} --size=2560k");
+    let told = finding(&place.run(&odd).ok(), "zone-limits");
+    assert_eq!((&told["severity"], &told["mend"]), (&"note".into(), &"size=3z".into()));
+}

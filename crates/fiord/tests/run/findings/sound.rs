@@ -47,14 +47,13 @@ fn jobs() -> Vec<String> {
 
 /// Whether the machine, and not the job, is what a finding is about, or the short time of a test.
 fn of_this_machine(id: &str) -> bool {
-    const MACHINE: [&str; 9] = [
+    const MACHINE: [&str; 8] = [
         "clock-source",
         "governor",
         "noisy-neighbour",
         "numa",
         "scheduler",
         "throttled-by-cgroup",
-        "volatile-cache",
         "depth-not-reached",
         "generator-bound",
     ];

@@ -1,0 +1,185 @@
+//! `contents-cost`: making the bytes of writes takes a good part of the time.
+
+use fiord_plan::{Content, Dir, EnginePlan, JobPlan};
+use fiord_stat::finding::Severity;
+use fiord_stat::shares::{Part, TimeShares};
+
+use crate::amount::percent;
+use crate::check::Entry;
+use crate::depth_ignored::synchronous;
+use crate::{After, Check, Findings, Told};
+
+/// Share of the threads' time from which on it is told of, and from which on it is suspect.
+const TOLD: f64 = 0.1;
+const SUSPECT: f64 = 1.0 / 3.0;
+/// The same where the contents are the default: nobody chose them, and nothing costs less.
+const TOLD_OF_DEFAULT: f64 = 0.25;
+/// Fewer sampled rounds than these say nothing.
+const ROUNDS: u64 = 64;
+/// From here on the default contents are a mark in each sector; below they are new bytes as those
+/// of `refill_buffers` are (`docs/contents.md`).
+const MARKED: u32 = 128 << 10;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "contents-cost",
+    severity: Severity::Suspect,
+    title: "filling the buffers takes a good part of the time",
+    about: "The thread that makes the I/Os also makes the bytes that are written. While it does, it \
+            submits nothing: a synchronous job is slower by just that, and one that queues is \
+            limited by it as soon as the thread has no time left. What is measured is then the \
+            generator.",
+    seen: "fiord samples what its threads spend their time on (`generator` in the report). It is \
+           told when 10 % or more of a job's time went into contents (25 % for the default ones), as \
+           suspect from a third on. Where I/Os queue behind each other, or a rate or think time \
+           paces the job, the time is spare as long as the thread mostly waits: then it is told \
+           only when contents take more than waiting. It is silent on `null` and `sim`, on which \
+           nothing but the generator is measured, and where less than 64 rounds of the job were \
+           sampled.",
+    effect: "The smaller the latency of the storage, the larger. `psync` writes of 256 KiB to a file \
+             in memory (tmpfs) spent 1.1 % of their time on the default contents, 10 % on \
+             `refill_buffers`, 13 % on `buffer_compress_percentage=50` and 18 % on \
+             `dedupe_percentage=50`; of 4 KiB, 2.0, 4.7, 7.4 and 9.3 % (by fiord's own samples, one \
+             run of a second each).",
+    mend: "In place of `refill_buffers` the default contents with blocks of 128 KiB and more: random \
+           too, they neither compress nor repeat, and only a mark in each sector is made anew. \
+           Smaller blocks get new bytes either way, `buffer_compress_percentage` and \
+           `dedupe_percentage` always: there share the work between more jobs on more CPUs \
+           (`numjobs`), or leave the latter out where the storage saves nothing. `zero_buffers` is \
+           free and measures something else: see `compressible-data`.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    let Some(generator) = &known.report.extras.generator else { return };
+    for entry in known.entries() {
+        let report = entry.report;
+        let of_entry = generator
+            .jobs
+            .iter()
+            .find(|job| job.group_id == report.group_id && job.name == report.name);
+        if let Some(job) = of_entry {
+            findings.tell_if(finding(&entry, &job.shares));
+        }
+    }
+}
+
+fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<Told> {
+    let real = |job: &JobPlan| !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
+    let job = *entry.jobs.iter().find(|job| real(job) && job.load.writes_data())?;
+    let (contents, waiting) = (shares.share(Part::Contents), shares.share(Part::Waiting));
+    let spare = entry.jobs.iter().any(|job| overlaps(job)) && contents < waiting;
+    let told_from = if job.content == Content::Scramble { TOLD_OF_DEFAULT } else { TOLD };
+    if contents < told_from || spare || shares.rounds < ROUNDS {
+        return None;
+    }
+    let (option, mend) = cause(job)?;
+    let name = &entry.report.name;
+    let told = CHECK
+        .of_job(job, format!("job {name} spends {} of its time on contents", percent(contents)))
+        .evidence(format!(
+            "{option} makes the bytes of each write: {} of the time, {} waiting for I/O",
+            percent(contents),
+            percent(waiting)
+        ))
+        .mend(mend)
+        .option(option);
+    Some(if contents >= SUSPECT { told } else { told.only(Severity::Note) })
+}
+
+/// Whether contents can be made while I/Os are under way, or while the job pauses.
+fn overlaps(job: &JobPlan) -> bool {
+    let queues = synchronous(&job.engine).is_none() && job.depth.depth > 1;
+    queues || job.pace.offload || !job.pace.is_free()
+}
+
+/// The option that the time goes to, and what costs less without lesser data being written.
+fn cause(job: &JobPlan) -> Option<(&'static str, &'static str)> {
+    const DEFAULT: &str = "the default contents: as random, only a mark in each sector made anew";
+    const MORE: &str = "more numjobs on more CPUs";
+    const SHAPED: &str =
+        "more numjobs on more CPUs, or the default contents if the storage saves nothing";
+    if job.crc {
+        return Some(("buffer_crc", MORE));
+    }
+    match &job.content {
+        Content::Refill => {
+            let marked = job.load.blocks[Dir::Write as usize].min() >= MARKED;
+            Some(("refill_buffers", if marked { DEFAULT } else { MORE }))
+        }
+        Content::Shaped(shape) if shape.compress.is_some() => {
+            Some(("buffer_compress_percentage", SHAPED))
+        }
+        Content::Shaped(_) => Some(("dedupe_percentage", SHAPED)),
+        Content::Scramble => Some(("scramble_buffers", MORE)),
+        Content::Pattern(_) => Some(("buffer_pattern", "a pattern without an offset in it")),
+        Content::Fixed | Content::Zero => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::finding::Finding;
+    use fiord_stat::report::{GeneratorReport, JobReport, JobShares, Report};
+
+    use super::*;
+    use crate::Machine;
+    use crate::fixture::{plan, told_after};
+
+    /// What is told when contents, submission, waiting, completion and the rest take so much.
+    fn told(options: &str, ns: [u64; 5]) -> Vec<Finding> {
+        let (plan, _) =
+            plan(&format!("--name=a --filename=f --size=1m --bs=256k --rw=write {options}"));
+        let shares = TimeShares::of(ns, 1000, 1000).expect("some time");
+        let jobs = vec![JobShares { group_id: 0, name: "a".into(), shares }];
+        let mut report = Report {
+            jobs: vec![JobReport { name: "a".into(), members: 1, ..JobReport::default() }],
+            ..Report::default()
+        };
+        let machine = Machine::default();
+        let ask = |report: &Report| {
+            let known = After { plan: &plan, before: &machine, after: &machine, report };
+            told_after(&CHECK, &known)
+        };
+        assert!(ask(&report).is_empty(), "nothing was sampled");
+        report.extras.generator = Some(GeneratorReport { jobs, ..GeneratorReport::default() });
+        ask(&report)
+    }
+
+    #[test]
+    fn told_of_the_option_that_the_time_goes_to() {
+        let found = told("--refill_buffers=1", [50, 0, 45, 0, 5]);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
+        assert_eq!(found[0].what, "job a spends 50 % of its time on contents");
+        assert!(found[0].evidence.starts_with("refill_buffers makes"), "{found:?}");
+        assert!(found[0].mend.starts_with("the default contents"), "{found:?}");
+        let compress = told("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);
+        assert_eq!(compress[0].severity, Severity::Note);
+        assert!(compress[0].evidence.starts_with("buffer_compress_percentage"), "{compress:?}");
+        let dedupe = told("--dedupe_percentage=50", [20, 0, 75, 0, 5]);
+        assert!(dedupe[0].evidence.starts_with("dedupe_percentage"), "{dedupe:?}");
+        assert!(told("", [30, 0, 65, 0, 5])[0].evidence.starts_with("scramble_buffers"));
+        assert!(told("", [20, 0, 75, 0, 5]).is_empty(), "nothing costs less");
+        assert!(told("--refill_buffers=1", [9, 0, 86, 0, 5]).is_empty());
+        // Small blocks are made anew by default as well.
+        let small = told("--refill_buffers=1 --bs=4k", [50, 0, 45, 0, 5]);
+        assert!(small[0].mend.starts_with("more numjobs"), "{small:?}");
+    }
+
+    #[test]
+    fn time_that_is_spare_costs_nothing() {
+        let queued = "--refill_buffers=1 --ioengine=io_uring --iodepth=8";
+        assert!(told(queued, [30, 10, 55, 2, 3]).is_empty(), "the storage is the limit");
+        assert_eq!(told(queued, [60, 30, 5, 2, 3]).len(), 1, "the thread is");
+        let paced = "--refill_buffers=1 --rate_iops=100";
+        assert!(told(paced, [30, 0, 65, 0, 5]).is_empty());
+    }
+
+    #[test]
+    fn nothing_but_the_generator_is_measured_without_storage() {
+        assert!(told("--refill_buffers=1 --ioengine=null", [90, 0, 5, 0, 5]).is_empty());
+        assert!(told("--rw=read --refill_buffers=1", [90, 0, 5, 0, 5]).is_empty());
+    }
+}
