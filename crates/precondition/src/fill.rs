@@ -170,8 +170,8 @@ impl Filler<'_> {
 
     /// What the jobs have in common.
     fn line(&self, name: &str, rw: &str, block: u64) -> Vec<String> {
-        // A colon separates file names.
-        let path = self.target.path.display().to_string().replace('\\', "\\\\").replace(':', "\\:");
+        // A colon separates file names; a backslash means itself unless one follows.
+        let path = self.target.path.display().to_string().replace(':', "\\:");
         let depth = if rw == "write" { 16 } else { 32 };
         vec![
             format!("--name={name}"),

@@ -33,7 +33,7 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
         let target = one(path)?;
-        if targets.iter().any(|known| known.key == target.key) {
+        if targets.iter().any(|known| known.key == target.key || known.name == target.name) {
             return Err(format!("{} is named twice", path.display()));
         }
         targets.push(target);
@@ -70,6 +70,7 @@ fn device(path: &Path) -> Result<Target, String> {
         .ok_or_else(|| format!("the kernel has no disk {} ({number})", path.display()))?;
     let whole = fiord_sys::block::whole_disk_path(number);
     let whole = whole.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let sequence = whole.as_deref().and_then(|whole| sequence(&Root::machine(), whole));
     let disk = whole.and_then(|whole| Survey::new(Root::machine(), Depth::Health).disk(&whole));
     if let Some(disk) = &disk {
         let managed = |zones: &fiord_sys::survey::Zones| zones.model == Model::HostManaged;
@@ -91,7 +92,7 @@ fn device(path: &Path) -> Result<Target, String> {
     let marks = signature::on_device(path, logical as usize).map_err(failed)?;
     Ok(Target {
         path: path.into(),
-        key: key(&name, disk.as_ref(), size),
+        key: key(&name, disk.as_ref(), size, sequence.as_deref()),
         name,
         size,
         marks: marks.into_iter().map(str::to_owned).collect(),
@@ -118,14 +119,31 @@ fn unused(path: &Path, number: file::Device) -> Result<(), String> {
     Ok(())
 }
 
-/// By what it is, not by its name, which may be another's after the next start.
-fn key(name: &str, disk: Option<&Disk>, size: u64) -> String {
+/// By what it is, not by its name, which may be another's after the next start. What says nothing of
+/// itself (a loop device, many a virtual disk) is known for as long as it is there: the kernel numbers
+/// disks as they come (`diskseq`, Linux 5.14), anew after each start, which has an identifier.
+/// Without that it is never met again.
+fn key(name: &str, disk: Option<&Disk>, size: u64, sequence: Option<&str>) -> String {
     let id = disk.map(|disk| &disk.identity);
     let known = id.and_then(|id| id.wwid.clone().or_else(|| id.serial.clone()));
-    match known {
-        Some(known) => format!("{known} {name} {size}"),
-        None => format!("{name} {size}"),
+    match (known, sequence) {
+        (Some(known), _) => format!("{known} {name} {size}"),
+        (None, Some(sequence)) => format!("{sequence} {name} {size}"),
+        (None, None) => format!("{} {name} {size}", once()),
     }
+}
+
+/// Which of all disks since the machine's start one is, in one word with the start.
+fn sequence(root: &Root, disk: &str) -> Option<String> {
+    let start = root.text("/proc/sys/kernel/random/boot_id")?;
+    let number = root.number(format!("/sys/class/block/{disk}/diskseq"))?;
+    Some(format!("{start}/{number}"))
+}
+
+/// A word that no other call says.
+fn once() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("once/{}/{}", std::process::id(), now.map_or(0, |since| since.as_nanos()))
 }
 
 impl Target {
@@ -171,4 +189,36 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
     let digits = if unit == 0 || value >= 99.95 { 0 } else { 1 };
     format!("{value:.digits$} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_without_an_identity_is_known_while_it_is_there() {
+        let place = std::env::temp_dir().join(format!("fiord-diskseq-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = place.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let root = Root::at(&place);
+        let now = || sequence(&root, "vda").map(|word| key("vda", None, 4096, Some(&word)));
+        assert_eq!(now(), None);
+        write("proc/sys/kernel/random/boot_id", "b-1\n");
+        write("sys/class/block/vda/diskseq", "9\n");
+        let first = now().unwrap();
+        assert_eq!(first, "b-1/9 vda 4096");
+        assert_eq!(now().unwrap(), first);
+        // Another disk that got the same name, and the same number after another start.
+        write("sys/class/block/vda/diskseq", "10\n");
+        assert_ne!(now().unwrap(), first);
+        write("sys/class/block/vda/diskseq", "9\n");
+        write("proc/sys/kernel/random/boot_id", "b-2\n");
+        assert_ne!(now().unwrap(), first);
+        // Where the kernel does not number them nothing is picked up.
+        assert_ne!(key("vda", None, 4096, None), key("vda", None, 4096, None));
+        std::fs::remove_dir_all(place).unwrap();
+    }
 }
