@@ -56,8 +56,9 @@ impl Zoned {
 
     /// What every job file of a suite begins with: the device and its zones.
     pub fn head(&self) -> String {
-        let mut text =
-            format!("[global]\nfilename={}\ndirect=1\nzonemode=zbd\n", self.path.display());
+        // A colon separates file names, and names below /dev/disk/by-path have colons.
+        let path = self.path.display().to_string().replace(':', "\\:");
+        let mut text = format!("[global]\nfilename={path}\ndirect=1\nzonemode=zbd\n");
         if self.region.start > 0 {
             text += &format!("offset={}z\n", self.region.start);
         }

@@ -7,6 +7,8 @@ use std::time::Instant;
 
 use fiord_job::diagnostic;
 use fiord_job::load::Loader;
+use fiord_plan::Terms;
+use fiord_plan::system::Machine;
 use fiord_sweep::axis::{self, Axis};
 use fiord_sweep::child::{self, Ended};
 use fiord_sweep::drive::{End, clock};
@@ -215,18 +217,12 @@ impl Run<'_> {
         self.dir.join(file_name(index, &self.steps.steps[index]))
     }
 
-    /// Writes the job files, and has each read: what is wrong is said before anything is lost.
+    /// Writes the job files, and has each checked: what is wrong is said before anything is lost.
     fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), String> {
         for (i, step) in self.steps.steps.iter().enumerate() {
             let path = self.path(i);
             fs::write(&path, &step.job).map_err(|e| format!("{}: {e}", path.display()))?;
-            let arguments = [path.display().to_string()];
-            let read = fiord_job::invocation(&arguments, loader)
-                .map_err(|e| diagnostic::render(&e, false))?;
-            let unsupported: Vec<_> = read.jobs.iter().flat_map(fiord_job::unsupported).collect();
-            if !unsupported.is_empty() {
-                return Err(diagnostic::render(&unsupported, false));
-            }
+            check(&path.display().to_string(), loader)?;
         }
         Ok(())
     }
@@ -353,6 +349,21 @@ impl Run<'_> {
         }
         Ok(rows)
     }
+}
+
+/// Whether a job file can be run on this machine: that it can be read, that everything in it is
+/// supported, and that the device takes it (block sizes, limits of a command, being in use).
+///
+/// # Errors
+/// What is wrong, for people.
+pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), String> {
+    let render = |errors: Vec<diagnostic::Diagnostic>| diagnostic::render(&errors, false);
+    let read = fiord_job::invocation(&[file.to_owned()], loader).map_err(render)?;
+    let unsupported: Vec<_> = read.jobs.iter().flat_map(fiord_job::unsupported).collect();
+    if !unsupported.is_empty() {
+        return Err(render(unsupported));
+    }
+    fiord_plan::resolve(&read.jobs, Terms::of(&read), &Machine).map_err(render).map(drop)
 }
 
 /// A run in a few words.

@@ -6,6 +6,7 @@ use fiord_sys::zone::fake::Fake;
 
 use crate::definition::{self, Definition, Kind, Request, Steps};
 use crate::device::Zoned;
+use crate::drive;
 use crate::row;
 use crate::table::{self, Results};
 
@@ -146,4 +147,25 @@ fn a_missed_rate_voids_the_latency() {
     assert!(
         row::read(&all.steps[3], "", &MIXED.replacen("\"error\":0", "\"error\":5", 1)).is_err()
     );
+}
+
+#[test]
+fn a_device_may_have_any_name() {
+    let path = "/dev/disk/by-path/pci-0000:00:04.0-nvme\\1";
+    let device = Zoned { path: path.into(), ..device() };
+    let mut memory = Memory::job(&steps("zbd/seqwrite", &device, &[]).unwrap().steps[0].job);
+    let error = drive::check("job.fio", &mut memory).unwrap_err();
+    assert!(error.contains("pci-0000:00:04.0-nvme\\1"), "one file, not three: {error}");
+    assert!(!error.contains("`/dev/disk/by-path/pci-0000`"), "{error}");
+}
+
+#[test]
+fn what_the_device_does_not_take_is_said_before_a_reset() {
+    // Read and supported, and yet impossible: only the machine shows it.
+    let text = steps("zbd/seqwrite", &device(), &[]).unwrap().steps[0].job.clone();
+    let text = text.replace("/dev/z\n", "/dev/null\n");
+    let mut memory = Memory::job(&text);
+    let read = fiord_job::invocation(&["job.fio".into()], &mut memory).unwrap();
+    assert!(read.jobs.iter().all(|job| fiord_job::unsupported(job).is_empty()));
+    drive::check("job.fio", &mut memory).unwrap_err();
 }
