@@ -70,10 +70,21 @@ pub struct Step {
     pub kind: Kind,
     /// Every zone is reset before it.
     pub reset: bool,
+    /// It means something only where the steps before it, from the last reset on, left zones written.
+    pub finds: Option<Filled>,
     /// Bytes a second that its writers are to reach together; missing them voids the latencies.
     pub target: Option<u64>,
     /// The job file.
     pub job: String,
+}
+
+/// Zones that are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filled {
+    /// So many, from the first that the suite uses on.
+    pub zones: u32,
+    /// At least so many bytes in each.
+    pub bytes: u64,
 }
 
 /// What kind of step it is.
@@ -90,12 +101,12 @@ pub enum Kind {
 impl Step {
     /// A measured step.
     pub fn measure(settings: Settings, job: String) -> Self {
-        Step { settings, kind: Kind::Measure, reset: false, target: None, job }
+        Step { settings, kind: Kind::Measure, reset: false, finds: None, target: None, job }
     }
 
     /// A preparing step, on a device whose zones are all reset.
     pub fn prepare(job: String) -> Self {
         let settings = vec![("prepare".into(), "device".into())];
-        Step { settings, kind: Kind::Prepare, reset: true, target: None, job }
+        Step { settings, kind: Kind::Prepare, reset: true, finds: None, target: None, job }
     }
 }

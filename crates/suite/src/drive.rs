@@ -14,14 +14,14 @@ use fiord_sweep::child::{self, Ended};
 use fiord_sweep::drive::{End, clock};
 use fiord_sweep::manifest::Store;
 use fiord_sys::signal::{self, Signals};
-use fiord_sys::zone::{Action, Device, ZonedDevice};
+use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 use fiord_zones::change::Change;
 use fiord_zones::consent::{self, Ask};
-use fiord_zones::summary::Summary;
+use fiord_zones::summary::{Summary, written};
 use fiord_zones::{in_use, size};
 
 use crate::args::{Args, Format};
-use crate::definition::{self, Definition, Kind, Request, Step, Steps};
+use crate::definition::{self, Definition, Filled, Kind, Request, Step, Steps};
 use crate::device::Zoned;
 use crate::row::{self, Row};
 use crate::table::{self, Results};
@@ -231,22 +231,11 @@ impl Run<'_> {
         self.store.find(&step.settings).is_some()
     }
 
-    /// The steps that are left: what is not done, and the preparation where something after it is
-    /// left and the device does not hold it any more.
+    /// The steps that are left.
     fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, String> {
-        let steps = &self.steps.steps;
-        let measured = |i: &usize| steps[*i].kind != Kind::Prepare && !self.is_done(&steps[*i]);
-        if !(0..steps.len()).any(|i| measured(&i)) {
-            return Ok(Vec::new());
-        }
         let zones = device.zones().map_err(|e| e.to_string())?;
-        let sums = Summary::of(&zones[self.zoned.region.clone()]);
-        let holds = sums.written >= sums.capacity / 2;
-        let left = |i: &usize| match steps[*i].kind {
-            Kind::Prepare => !(holds && self.is_done(&steps[*i])),
-            _ => measured(i),
-        };
-        Ok((0..steps.len()).filter(left).collect())
+        let region = &zones[self.zoned.region.clone()];
+        Ok(left(&self.steps.steps, region, |step| self.is_done(step)))
     }
 
     fn run(&mut self, args: &Args, device: &Device, session: &mut Session) -> Result<End, String> {
@@ -298,6 +287,7 @@ impl Run<'_> {
         let _ = write!(err, "{words} … ");
         let _ = err.flush();
         if step.reset {
+            self.forget_after(index)?;
             self.reset()?;
         }
         let began = Instant::now();
@@ -329,6 +319,15 @@ impl Run<'_> {
         Ok(true)
     }
 
+    /// Forgets what was measured on the zones that are about to be reset: what follows finds others.
+    fn forget_after(&mut self, index: usize) -> Result<(), String> {
+        let after = self.steps.steps[index + 1..].iter().take_while(|step| !step.reset);
+        for step in after.filter(|step| step.finds.is_some()) {
+            self.store.forget(&step.settings)?;
+        }
+        Ok(())
+    }
+
     /// Resets every sequential zone that holds something.
     fn reset(&self) -> Result<(), String> {
         let path = &self.zoned.path;
@@ -349,6 +348,41 @@ impl Run<'_> {
         }
         Ok(rows)
     }
+}
+
+/// The steps that are left: what is not done, the preparation where something after it is left and
+/// the device does not hold it any more, and steps that lead to what one that is left must find. For
+/// passes that were broken off in the middle that is the whole series, from its reset on.
+pub(crate) fn left(steps: &[Step], zones: &[Zone], is_done: impl Fn(&Step) -> bool) -> Vec<usize> {
+    let measured = |step: &Step| step.kind != Kind::Prepare && !is_done(step);
+    if !steps.iter().any(measured) {
+        return Vec::new();
+    }
+    let sums = Summary::of(zones);
+    let holds = sums.written >= sums.capacity / 2;
+    let is_left = |step: &Step| match step.kind {
+        Kind::Prepare => !(holds && is_done(step)),
+        _ => measured(step),
+    };
+    let mut all: Vec<usize> = Vec::new();
+    let mut at = 0;
+    for series in steps.chunk_by(|_, next| !next.reset) {
+        let own: Vec<usize> = (at..at + series.len()).filter(|i| is_left(&steps[*i])).collect();
+        let finds = own.first().and_then(|first| steps[*first].finds);
+        // Whatever runs before it leaves something else behind.
+        if finds.is_some_and(|filled| !all.is_empty() || !is_filled(zones, filled)) {
+            all.extend(at..at + series.len());
+        } else {
+            all.extend(own);
+        }
+        at += series.len();
+    }
+    all
+}
+
+fn is_filled(zones: &[Zone], filled: Filled) -> bool {
+    let count = filled.zones as usize;
+    zones.len() >= count && zones[..count].iter().all(|zone| written(zone) >= filled.bytes)
 }
 
 /// Whether a job file can be run on this machine: that it can be read, that everything in it is

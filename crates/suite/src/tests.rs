@@ -2,9 +2,10 @@ use std::path::Path;
 
 use fiord_job::load::Memory;
 use fiord_sweep::axis::Axis;
+use fiord_sys::zone::ZonedDevice;
 use fiord_sys::zone::fake::Fake;
 
-use crate::definition::{self, Definition, Kind, Request, Steps};
+use crate::definition::{self, Definition, Kind, Request, Step, Steps};
 use crate::device::Zoned;
 use crate::drive;
 use crate::row;
@@ -168,4 +169,33 @@ fn what_the_device_does_not_take_is_said_before_a_reset() {
     let read = fiord_job::invocation(&["job.fio".into()], &mut memory).unwrap();
     assert!(read.jobs.iter().all(|job| fiord_job::unsupported(job).is_empty()));
     drive::check("job.fio", &mut memory).unwrap_err();
+}
+
+#[test]
+fn a_series_of_passes_that_was_broken_off_begins_anew() {
+    let fake = Fake::new(8, 0, 2 * MIB, MIB).limited(4, 4);
+    let device = Zoned::new(Path::new("/dev/z"), &fake).unwrap();
+    let all = steps("zbd/write", &device, &[("bs", "64k,128k"), ("pass", "1,2,3")]).unwrap().steps;
+    let zones = |pointer: u64| {
+        let mut zones = fake.zones().unwrap();
+        zones.iter_mut().for_each(|zone| zone.write_pointer = zone.start + pointer);
+        zones
+    };
+    let done = |count: usize| move |step: &Step| all_before(count, step);
+    fn all_before(count: usize, step: &Step) -> bool {
+        let bs = usize::from(step.settings[0].1 == "128k");
+        bs * 3 + step.settings[1].1.parse::<usize>().unwrap() <= count
+    }
+    let mut broken = zones(MIB);
+    assert_eq!(drive::left(&all, &broken, done(1)), [1, 2, 3, 4, 5], "all are full");
+    broken[7].write_pointer -= 65536;
+    assert_eq!(drive::left(&all, &broken, done(1)), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(drive::left(&all, &zones(0), done(3)), [3, 4, 5], "it begins with a reset");
+    assert_eq!(drive::left(&all, &zones(0), done(5)), [3, 4, 5]);
+    assert_eq!(drive::left(&all, &zones(MIB), done(5)), [5]);
+    assert_eq!(drive::left(&all, &zones(0), done(6)), [0; 0]);
+    // What is run before it would leave other zones behind.
+    let gap = |step: &Step| done(1)(step) || step.settings[0].1 == "128k" && done(5)(step);
+    assert_eq!(drive::left(&all, &zones(MIB), gap), [1, 2, 3, 4, 5]);
+    assert!(steps("zbd/write", &device, &[("pass", "2,3")]).is_err());
 }

@@ -110,6 +110,16 @@ impl Store {
         self.write()
     }
 
+    /// Forgets a point: it is to be run again.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn forget(&mut self, settings: &Settings) -> Result<(), String> {
+        let before = self.manifest.points.len();
+        self.manifest.points.retain(|p| !same(&p.settings, settings));
+        if self.manifest.points.len() < before { self.write() } else { Ok(()) }
+    }
+
     /// Writes the list: wholly or not at all.
     fn write(&self) -> Result<(), String> {
         let path = self.dir.join(NAME);

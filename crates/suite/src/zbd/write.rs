@@ -1,6 +1,6 @@
 //! `zbd/write`: what a device writes when it is filled over and over.
 
-use crate::definition::{Definition, Request, Step, Steps};
+use crate::definition::{Definition, Filled, Request, Step, Steps};
 use crate::zbd::{WRITERS, blocks, bytes, counts, shares};
 
 /// The suite.
@@ -19,6 +19,9 @@ fn steps(request: &Request) -> Result<Steps, String> {
     let device = request.device;
     let (jobs, zones) = shares(device, WRITERS);
     let passes = counts(request, "pass", (u32::MAX, ""), &mut all.left_out)?;
+    if !passes.iter().copied().eq(1..=passes.len() as u32) {
+        return Err("a pass is what it is by those before it: `pass` is 1,2,3 and so on".into());
+    }
     for bs in blocks(request, &mut all.left_out)? {
         for pass in &passes {
             // Each job writes whole blocks: what is left of a zone's capacity stays unwritten.
@@ -31,8 +34,9 @@ fn steps(request: &Request) -> Result<Steps, String> {
                 device.one_by_one()
             );
             let settings = vec![("bs".into(), bs.into()), ("pass".into(), pass.to_string())];
-            let first = *pass == passes[0];
-            all.steps.push(Step { reset: first, ..Step::measure(settings, job) });
+            let first = *pass == 1;
+            let finds = (!first).then_some(Filled { zones: jobs * zones, bytes: whole });
+            all.steps.push(Step { reset: first, finds, ..Step::measure(settings, job) });
         }
     }
     Ok(all)
