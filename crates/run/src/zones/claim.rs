@@ -125,7 +125,7 @@ impl Owner {
         let mut book = self.lock();
         let limit = self.cell(zone).limit;
         let page = &mut book.pages[zone as usize];
-        page.writes.retain(|other| *other != offset);
+        page.end_write(offset);
         let pointer = page.pointer;
         let valid = page.writes.iter().copied().min().unwrap_or(pointer);
         let idle = page.writes.is_empty();
@@ -158,7 +158,7 @@ impl Owner {
         {
             let mut book = self.lock();
             let page = &mut book.pages[zone as usize];
-            page.writes.retain(|other| *other != offset);
+            page.end_write(offset);
             if page.appending && !page.writes.is_empty() {
                 // The others take its place.
                 page.pointer -= u64::from(len);
@@ -194,7 +194,7 @@ impl Owner {
     pub(super) fn unclaimed(&self, zone: u32, offset: u64) {
         let mut book = self.lock();
         let page = &mut book.pages[zone as usize];
-        page.writes.retain(|other| *other != offset);
+        page.end_write(offset);
         if page.writes.is_empty() {
             page.pointer = page.pointer.min(offset);
         }

@@ -59,6 +59,16 @@ pub(super) struct Page {
     pub foreign: bool,
 }
 
+impl Page {
+    /// A write that began at `offset` is no longer in flight. One and not more: behind a failed
+    /// append the next one is placed where another is in flight, as the device moves those up.
+    pub fn end_write(&mut self, offset: u64) {
+        if let Some(index) = self.writes.iter().position(|other| *other == offset) {
+            self.writes.swap_remove(index);
+        }
+    }
+}
+
 /// The written bytes of a range of zones, for `zone_reset_threshold`.
 #[derive(Debug)]
 pub(super) struct Filling {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fiord_load::{Dir, Io, Tag};
-use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, Zoned, Zones};
+use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteForm, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, Zone, ZonedDevice};
 use proptest::prelude::*;
@@ -281,6 +281,37 @@ fn without_recovery_a_torn_write_ends_the_job() {
     let (result, _) = placer.failed(0, 5);
     let told = result.unwrap_err().to_string();
     assert!(told.contains("write pointer is at 2048") && told.contains("zone 0 of 2"), "{told}");
+}
+
+/// Places an I/O that must have a place.
+fn placed(placer: &mut Placer, io: &Io, slot: u32) -> Io {
+    match placer.place(io) {
+        Place::Go(io) => {
+            placer.taken(slot);
+            io
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_append_behind_a_failed_one_is_counted_by_itself() {
+    let (fake, owner) = device(2, 2);
+    let mut placer = placer(&job(0, 0..1, true, PLAIN), &owner);
+    let append = Io { tag: Tag { form: WriteForm::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
+    assert_eq!(placed(&mut placer, &append, 0).offset, 0);
+    let second = placed(&mut placer, &append, 1).offset;
+    let (result, _) = placer.failed(0, 5);
+    result.unwrap();
+    assert_eq!(placed(&mut placer, &append, 2).offset, second, "the device moves them up");
+    fake.write(0, 4096).unwrap();
+    placer.ended(1).unwrap();
+    assert_eq!(owner.lock().pages[0].writes, [second], "one of the two is in flight");
+    fake.write(4096, 4096).unwrap();
+    placer.ended(2).unwrap();
+    let book = owner.lock();
+    assert_eq!((book.pages[0].pointer, book.pages[0].writes.len()), (8192, 0));
+    assert_eq!(owner.cell(0).valid.load(Ordering::Relaxed), 8192);
 }
 
 proptest! {
