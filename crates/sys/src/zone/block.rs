@@ -127,7 +127,7 @@ pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone
             // SAFETY: the buffer has room for the header and the zones that it asks for.
             unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
         })?;
-        let found = parse(&buffer);
+        let found = parse(&buffer)?;
         let Some(last) = found.last().filter(|last| last.end() / SECTOR > sector) else { break };
         sector = last.end() / SECTOR;
         let fewer = found.len() < asked;
@@ -140,14 +140,17 @@ pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone
 }
 
 /// The zones in an answer, which is in the machine's byte order.
-pub(super) fn parse(answer: &[u8]) -> Vec<Zone> {
+///
+/// # Errors
+/// `EBADMSG`: one of them makes no sense.
+pub(super) fn parse(answer: &[u8]) -> Result<Vec<Zone>> {
     let u32_at = |at: usize| u32::from_ne_bytes(super::array(answer, at));
     let (count, flags) = (u32_at(8) as usize, u32_at(12));
     let zones = answer.get(HEADER..).unwrap_or_default().as_chunks::<ZONE>().0;
     zones
         .iter()
         .take(count)
-        .filter_map(|zone| parse_zone(zone, flags & HAS_CAPACITY != 0))
+        .map(|zone| parse_zone(zone, flags & HAS_CAPACITY != 0).ok_or_else(super::not_understood))
         .collect()
 }
 

@@ -218,9 +218,21 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     /// zones is done zone by zone: when it fails, zones before the failed one are done.
     fn manage(&self, action: Action, start: u64, len: u64) -> Result<()>;
 
-    /// All zones.
+    /// All zones, each at its number: the zone of byte `at` is number `at / zone_size`.
+    ///
+    /// # Errors
+    /// As [`ZonedDevice::report`]; `EBADMSG` when a zone is left out or not where it must be.
     fn zones(&self) -> Result<Vec<Zone>> {
-        self.report(0, usize::MAX)
+        let zones = self.report(0, usize::MAX)?;
+        let facts = self.facts()?;
+        let mut starts = zones.iter().zip(0..).map(|(zone, number)| (zone.start, number));
+        let placed =
+            starts.all(|(start, number)| facts.zone_size.checked_mul(number) == Some(start));
+        if placed && zones.len() as u64 == facts.count {
+            Ok(zones)
+        } else {
+            Err(Error::new("zone report (zones left out or not in their places)", libc::EBADMSG))
+        }
     }
     /// The zone that holds a byte.
     fn zone(&self, at: u64) -> Result<Zone> {
@@ -327,6 +339,15 @@ pub fn model(path: &Path) -> Model {
         (FileKind::Char, Some(node)) => block::generic_model(node),
         _ => Model::NotZoned,
     }
+}
+
+/// A zone in a report is of a type or in a state that nothing here knows, or lies outside of the
+/// device. It must not be left out: those behind it would be taken for their neighbours.
+fn not_understood() -> Error {
+    Error::new(
+        "zone report (a zone's type, state or place is not one of the standard)",
+        libc::EBADMSG,
+    )
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

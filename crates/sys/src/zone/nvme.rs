@@ -124,7 +124,7 @@ impl Namespace {
                 }
                 done => done?,
             }
-            let found = parse_report(&data, &self.facts);
+            let found = parse_report(&data, &self.facts)?;
             let Some(last) = found.last().filter(|last| last.end() > at) else { break };
             at = last.end();
             zones.extend(found);
@@ -236,7 +236,10 @@ pub(super) fn parse_identify(namespace: &[u8], zoned: &[u8]) -> Option<Facts> {
 /// The zones in an answer to Zone Management Receive: the number of zones in the first 8 bytes of
 /// the header, then descriptors: type in bits 3:0 of byte 0, state in bits 7:4 of byte 1, capacity,
 /// start and write pointer in blocks at 8, 16 and 24.
-pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Vec<Zone> {
+///
+/// # Errors
+/// `EBADMSG`: one of them makes no sense.
+pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
     let count = usize::try_from(u64_at(answer, 0)).unwrap_or(usize::MAX);
     let descriptors = answer.get(DESCRIPTOR..).unwrap_or_default().as_chunks::<DESCRIPTOR>().0;
     let bytes = |raw: &[u8; DESCRIPTOR], at| u64_at(raw, at).checked_mul(u64::from(facts.block));
@@ -253,5 +256,6 @@ pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Vec<Zone> {
         };
         Some(zone.normal())
     };
-    descriptors.iter().take(count).filter_map(zone).collect()
+    let zone = |raw| zone(raw).ok_or_else(super::not_understood);
+    descriptors.iter().take(count).map(zone).collect()
 }

@@ -34,7 +34,7 @@ fn block_reports() {
             blk_zone(131072, 32768, 7, 2, 0xd, 24576),
         ],
     );
-    let zones = block::parse(&raw);
+    let zones = block::parse(&raw).unwrap();
     assert_eq!(zones.len(), 5);
     assert_eq!((zones[0].kind, zones[0].state), (Kind::Conventional, State::NoWritePointer));
     assert_eq!(zones[0].write_pointer, 0);
@@ -47,19 +47,26 @@ fn block_reports() {
 
 #[test]
 fn kernels_without_capacities_report_whole_zones() {
-    let zones = block::parse(&blk_report(0, &[blk_zone(0, 32768, 0, 2, 1, 0)]));
+    let zones = block::parse(&blk_report(0, &[blk_zone(0, 32768, 0, 2, 1, 0)])).unwrap();
     assert_eq!(zones[0].capacity, 16 * MIB);
 }
 
 #[test]
-fn broken_block_reports_are_no_zones() {
-    assert!(block::parse(&[]).is_empty());
-    assert!(block::parse(&blk_report(1, &[blk_zone(0, 0, 0, 2, 1, 0)])).is_empty());
-    assert!(block::parse(&blk_report(1, &[blk_zone(0, 8, 0, 9, 1, 8)])).is_empty());
-    assert!(block::parse(&blk_report(1, &[blk_zone(u64::MAX, 8, 0, 2, 1, 8)])).is_empty());
-    let mut cut = blk_report(1, &[blk_zone(0, 8, 0, 2, 1, 8)]);
+fn zones_that_are_not_understood_are_errors_and_not_left_out() {
+    assert_eq!(block::parse(&[]), Ok(Vec::new()));
+    let good = blk_zone(0, 8, 0, 2, 1, 8);
+    for bad in [
+        blk_zone(8, 0, 8, 2, 1, 0),
+        blk_zone(8, 8, 8, 9, 1, 8),
+        blk_zone(8, 8, 8, 2, 7, 8),
+        blk_zone(u64::MAX, 8, 0, 2, 1, 8),
+    ] {
+        let report = blk_report(1, &[good, bad, good]);
+        assert_eq!(block::parse(&report).unwrap_err().errno, libc::EBADMSG);
+    }
+    let mut cut = blk_report(1, &[good]);
     cut.truncate(50);
-    assert!(block::parse(&cut).is_empty());
+    assert_eq!(block::parse(&cut), Ok(Vec::new()));
 }
 
 fn facts() -> Facts {
@@ -111,11 +118,44 @@ fn nvme_reports() {
     raw.extend(descriptor(4, 3072, 4096, 4097));
     raw.extend(descriptor(0xe, 3072, 8192, u64::MAX));
     raw.extend(descriptor(1, 3072, 12288, 12288));
-    let zones = nvme::parse_report(&raw, &facts());
+    let zones = nvme::parse_report(&raw, &facts()).unwrap();
     assert_eq!(zones.len(), 3, "the header counts");
     assert_eq!((zones[0].state, zones[0].capacity), (State::Empty, 12 * MIB));
     assert_eq!((zones[1].state, zones[1].write_pointer), (State::Closed, 16 * MIB + 4096));
     assert_eq!((zones[2].state, zones[2].write_pointer), (State::Full, 44 * MIB));
+    // The second one: of another type, in no known state, behind the end of the device.
+    for (at, byte) in [(0, 3), (1, 0x70), (20, 1)] {
+        let mut raw = raw.clone();
+        raw[128 + at] = byte;
+        assert_eq!(nvme::parse_report(&raw, &facts()).unwrap_err().errno, libc::EBADMSG);
+    }
+}
+
+/// A report without one of its zones.
+#[derive(Debug)]
+struct Gap(Fake, usize);
+
+impl ZonedDevice for Gap {
+    fn facts(&self) -> Result<Facts> {
+        self.0.facts()
+    }
+    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>> {
+        let mut zones = self.0.report(from, limit)?;
+        zones.remove(self.1);
+        Ok(zones)
+    }
+    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()> {
+        self.0.manage(action, start, len)
+    }
+}
+
+#[test]
+fn a_list_of_zones_has_all_of_them() {
+    for left_out in [0, 2, 3] {
+        let gap = Gap(Fake::new(4, 1, 16 * MIB, 12 * MIB), left_out);
+        assert_eq!(gap.zones().unwrap_err().errno, libc::EBADMSG, "{left_out}");
+        assert_eq!(gap.report(0, 9).unwrap().len(), 3);
+    }
 }
 
 #[test]
