@@ -333,7 +333,9 @@ impl Run<'_> {
         let path = &self.zoned.path;
         let device = Device::open(path, true).map_err(|e| e.to_string())?;
         let zones = device.zones().map_err(|e| e.to_string())?;
-        Change::new(Action::Reset, &zones, self.zoned.region.clone()).carry_out(&device, &zones)
+        let change = Change::new(Action::Reset, &zones, self.zoned.region.clone());
+        // Hours have passed since it was asked for: somebody may use it now.
+        change.carry_out(&device, &zones, &|| in_use::nobody(path))
     }
 
     /// What is known of the measured steps.

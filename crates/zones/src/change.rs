@@ -94,12 +94,18 @@ impl Change {
         text
     }
 
-    /// Does it, run by run.
+    /// Does it, run by run; `free` says before each of them whether the device may still be changed.
     ///
     /// # Errors
-    /// The zones at which it failed, and why; those before are done.
-    pub fn carry_out(&self, device: &dyn ZonedDevice, zones: &[Zone]) -> Result<(), String> {
+    /// The zones at which it failed, and why; those before are done. What `free` says.
+    pub fn carry_out(
+        &self,
+        device: &dyn ZonedDevice,
+        zones: &[Zone],
+        free: &dyn Fn() -> Result<(), String>,
+    ) -> Result<(), String> {
         for run in &self.runs {
+            free()?;
             let (first, last) = (&zones[run.start], &zones[run.end - 1]);
             let len = last.end() - first.start;
             device.manage(self.action, first.start, len).map_err(|error| {

@@ -41,5 +41,20 @@ pub fn by_whom(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
+/// Asks [`by_whom`]; to be repeated right before a change, as a question may wait for its answer, and
+/// somebody mounts the device meanwhile.
+///
+/// # Errors
+/// The device is in use, or it cannot be told.
+pub fn nobody(path: &Path) -> Result<(), String> {
+    match by_whom(path)? {
+        None => Ok(()),
+        Some(who) => Err(format!(
+            "{} is in use: {who}; its zones are left alone whatever is asked for",
+            path.display()
+        )),
+    }
+}
+
 /// `errno(3)`.
 const ENOENT: i32 = 2;

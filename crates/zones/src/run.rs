@@ -38,7 +38,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<(), String> {
     match action {
         None => show(args, &device, session),
         Some((action, range)) => {
-            let change = change(args, (action, range), &device, session)?;
+            let free = || in_use::nobody(&args.device);
+            let change = change(args, (action, range), (&device, &free), session)?;
             renew(&args.device, &change)
         }
     }
@@ -56,7 +57,7 @@ fn renew(path: &Path, change: &Change) -> Result<(), String> {
     let again = || -> Result<(), String> {
         let device = Device::open(&block, true).map_err(|e| e.to_string())?;
         let zones = device.zones().map_err(|e| e.to_string())?;
-        change.carry_out(&device, &zones)
+        change.carry_out(&device, &zones, &|| in_use::nobody(&block))
     };
     again().map_err(|e| {
         let block = block.display();
@@ -73,12 +74,7 @@ fn may_change(args: &Args) -> Result<(), String> {
     if args.readonly {
         return Err(format!("{device}: --readonly permits no change of zones"));
     }
-    match in_use::by_whom(&args.device)? {
-        None => Ok(()),
-        Some(who) => Err(format!(
-            "{device} is in use: {who}; its zones are left alone whatever is asked for"
-        )),
-    }
+    in_use::nobody(&args.device)
 }
 
 /// What an error of opening a zoned device means, in words.
@@ -134,7 +130,7 @@ pub(crate) fn show(
 pub(crate) fn change(
     args: &Args,
     (action, range): (Action, &str),
-    device: &dyn ZonedDevice,
+    (device, free): (&dyn ZonedDevice, &dyn Fn() -> Result<(), String>),
     session: &mut Session,
 ) -> Result<Change, String> {
     let (facts, zones) = read(device)?;
@@ -149,7 +145,7 @@ pub(crate) fn change(
         let _ = writeln!(session.err, "{}", change.sentence(&name));
         consent::obtain(args.yes, session.ask)?;
     }
-    change.carry_out(device, &zones)?;
+    change.carry_out(device, &zones, free)?;
     let _ = writeln!(session.err, "{}", change.done(&name));
     Ok(change)
 }

@@ -109,7 +109,8 @@ fn changed(
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Says(answer, 0);
     let mut session = Session { out: &mut out, err: &mut err, colours: false, ask: &mut ask };
-    let result = change(&Args { yes, ..args() }, (action, range), device, &mut session);
+    let free: &dyn Fn() -> Result<(), String> = &|| Ok(());
+    let result = change(&Args { yes, ..args() }, (action, range), (device, free), &mut session);
     assert!(out.is_empty());
     (result.map(drop), String::from_utf8(err).unwrap(), ask.1)
 }
@@ -149,6 +150,29 @@ fn yes_answers_and_open_and_close_lose_nothing() {
     assert!(said.contains("1 zone will be finished; 12 MiB not yet written"), "{said}");
     let (result, ..) = changed(&device, (Action::Reset, "0-1"), (true, Answer::No));
     assert!(result.unwrap_err().contains("no zone in this range has a write pointer"));
+}
+
+#[test]
+fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
+    let device = device();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut ask = Says(Answer::Yes, 0);
+    let mut session = Session { out: &mut out, err: &mut err, colours: false, ask: &mut ask };
+    let mounted = || Err("it is mounted".into());
+    let result = change(&args(), (Action::Reset, "all"), (&device, &mounted), &mut session);
+    assert_eq!((result.unwrap_err().as_str(), device.resets()), ("it is mounted", 0));
+    // Between two runs of zones as well.
+    let asked = std::cell::Cell::new(0);
+    let later = || match asked.replace(asked.get() + 1) {
+        0 => Ok(()),
+        _ => Err("it is mounted".into()),
+    };
+    device.manage(Action::Finish, 64 * MIB, 16 * MIB).unwrap();
+    let zones = device.zones().unwrap();
+    let change = Change::new(Action::Finish, &zones, 2..8);
+    assert_eq!(change.runs, [3..4, 5..8]);
+    assert!(change.carry_out(&device, &zones, &later).is_err());
+    assert_eq!((device.finishes(), asked.get()), (2, 2));
 }
 
 #[test]
