@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use fiord_sys::zone::Action;
+use fiord_sys::zone::{Action, State, Zone};
 
 use super::owner::{Book, Owner, Page, Use};
 use crate::error::JobError;
@@ -148,30 +148,41 @@ impl Owner {
     }
 
     /// A write has failed. Where the pointer is now, and where it was to be: asks the device, which
-    /// alone knows how far it came.
+    /// alone knows how far it came, and whether the zone still is one.
     pub(super) fn unwritten(
         &self,
         zone: u32,
-        offset: u64,
-        len: u32,
+        (offset, len): (u64, u32),
+        errno: i32,
     ) -> Result<(u64, u64), JobError> {
-        {
+        let beside = {
             let mut book = self.lock();
             let page = &mut book.pages[zone as usize];
             page.end_write(offset);
-            if page.appending && !page.writes.is_empty() {
+            let beside = page.appending && !page.writes.is_empty();
+            if beside {
                 // The others take its place.
                 page.pointer -= u64::from(len);
                 self.tell(&mut book);
-                return Ok((offset, offset));
+            } else {
+                page.working = true;
             }
-            page.working = true;
-        }
+            beside
+        };
         let found = self.ask(zone);
         let mut book = self.lock();
         let limit = self.cell(zone).limit;
         let page = &mut book.pages[zone as usize];
-        page.working = false;
+        page.working &= beside;
+        if let Ok(Some(Zone { state: state @ (State::ReadOnly | State::Offline), .. })) = found {
+            self.bury(&mut book, zone);
+            drop(book);
+            let what = format!("the device has made the zone {}", state.word());
+            return Err(self.error("write", zone, errno, what));
+        }
+        if beside {
+            return found.map(|_| (offset, offset));
+        }
         match &found {
             Ok(Some(zone)) => page.pointer = zone.write_pointer,
             // Nobody wrote behind it: it can be tried again.
@@ -280,9 +291,9 @@ impl Claiming<'_> {
 
     fn write(&mut self, at: u64, len: u32) -> Claim {
         let target = if self.side.sequential { self.onward(at) } else { self.around(at, len) };
-        let Some((zone, at)) = target else { return Claim::Nothing };
+        let Some((zone, at)) = target else { return self.nowhere() };
         let cell = self.owner.cell(zone);
-        if cell.usage == Use::Conventional {
+        if cell.usage() == Use::Conventional {
             let at = at.min(cell.limit.saturating_sub(u64::from(len))).max(cell.start);
             let room = u32::try_from(cell.limit - at).unwrap_or(u32::MAX);
             return Claim::Anywhere { offset: at, len: len.min(room) };
@@ -324,6 +335,15 @@ impl Claiming<'_> {
         Claim::Write { zone, offset: pointer, len }
     }
 
+    /// No zone from here on takes a write.
+    fn nowhere(&self) -> Claim {
+        let dead = |zone| self.owner.cell(zone).usage() == Use::Dead;
+        if (self.side.first..self.side.end).all(dead) {
+            return Claim::Fail("all zones of the job's range are read-only or offline".into());
+        }
+        Claim::Nothing
+    }
+
     /// Where sequential writing goes on that has come to `at`: in this zone, or at the start of the
     /// next one that takes anything.
     fn onward(&mut self, mut at: u64) -> Option<(u32, u64)> {
@@ -335,7 +355,7 @@ impl Claiming<'_> {
             let cell = self.owner.cell(zone);
             let pointer = self.page(zone).pointer;
             let full = self.side.fit(self.side.min, cell.limit.saturating_sub(pointer)).is_none();
-            let takes = match cell.usage {
+            let takes = match cell.usage() {
                 Use::Dead => false,
                 Use::Conventional => at + u64::from(self.side.min) <= cell.limit,
                 // A zone that is full when writing comes to it is written anew; one that has become
@@ -355,7 +375,7 @@ impl Claiming<'_> {
         let last = self.owner.zone_of(at + u64::from(len.max(1)) - 1);
         let zone = last.min(self.side.end - 1);
         let at = at.max(self.owner.cell(zone).start);
-        let takes = |zone: &u32| self.owner.cell(*zone).usage != Use::Dead;
+        let takes = |zone: &u32| self.owner.cell(*zone).usage() != Use::Dead;
         if takes(&zone) {
             return Some((zone, at));
         }
@@ -483,7 +503,8 @@ impl Claiming<'_> {
         if since.elapsed() > STALLED {
             return Grant::Fail(format!(
                 "all {} zones that may be open at a time are held by jobs that wrote nothing for {} \
-                 seconds: permit more (max_open_zones), use fewer jobs, or one flow less",
+                 seconds: permit more (max_open_zones), use fewer jobs, one flow less, or one device \
+                 for each job",
                 self.book.open.len(),
                 STALLED.as_secs()
             ));

@@ -9,7 +9,8 @@
 //! | which owner does a file have | `owners.rs` |
 //! | what is known of a zone, and the changes that take an ioctl | `owner.rs` |
 //! | which zone does a write go to, who gets a place to open one | `claim.rs` |
-//! | where does a read or a trim go; what a job does with all this | `placer.rs` |
+//! | what a job does with all this; where does a trim go | `placer.rs` |
+//! | where does a read go | `placer/reads.rs` |
 //!
 //! # What is exact
 //!
@@ -44,7 +45,9 @@
 //!    closed, or finished where closing does not help.
 //!
 //! What is left is a job that holds a place and does not write: it waits for a job of its `flow` that
-//! waits for a place, or pauses for long. When no write ended for two minutes, whoever waits for a
+//! waits for a place, or pauses for long; or it has files on several devices, holds a place on one
+//! and waits for one on another, whose holders may wait for its own: the third rule knows one device
+//! only. When no write ended for two minutes, whoever waits for a
 //! place ends with an error that says so.
 //!
 //! A wait is a look at `Book::news`, then a sleep until there is other news, 50 ms at most: run time

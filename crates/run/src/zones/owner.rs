@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,12 +30,24 @@ pub(super) struct Cell {
     pub start: u64,
     /// Behind what can be written.
     pub limit: u64,
-    pub usage: Use,
+    usage: Use,
+    /// The device has given it up during the run.
+    dead: AtomicBool,
     /// Behind what was written and may be read. Sinks only while `pins` is [`CLOSED`] and nothing
     /// else.
     pub valid: AtomicU64,
     /// Reads in flight, and [`CLOSED`].
     pub pins: AtomicU32,
+}
+
+impl Cell {
+    /// How it can be used now.
+    #[inline]
+    pub fn usage(&self) -> Use {
+        // Relaxed: it is set under the lock that those who write hold; a read that comes too late to
+        // see it fails by itself.
+        if self.dead.load(Ordering::Relaxed) { Use::Dead } else { self.usage }
+    }
 }
 
 /// What the lock guards of a zone.
@@ -118,10 +130,6 @@ impl Owner {
             |e: fiord_sys::Error| JobError::new("zone report", e.errno, e.op.to_string()).at(path);
         let facts = device.facts().map_err(failed)?;
         let zones = device.zones().map_err(failed)?;
-        if zones.len() as u64 != facts.count {
-            let what = format!("{} zones reported of {}", zones.len(), facts.count);
-            return Err(JobError::new("zone report", 0, what).at(path));
-        }
         let limit = facts.max_open.into_iter().chain(facts.max_active).min();
         let counts = |state: State| match facts.max_active {
             Some(_) => state.is_active(),
@@ -173,6 +181,7 @@ impl Owner {
                 start: zone.start,
                 limit,
                 usage,
+                dead: AtomicBool::new(false),
                 valid: AtomicU64::new(valid),
                 pins: AtomicU32::new(0),
             }
@@ -297,6 +306,13 @@ impl Owner {
             book.open.retain(|other| *other != zone);
             book.progress = Instant::now();
         }
+    }
+
+    /// The device has made a zone read-only or offline: nobody goes there any more.
+    pub(super) fn bury(&self, book: &mut Book, zone: u32) {
+        self.cell(zone).dead.store(true, Ordering::Relaxed);
+        self.vacate(book, zone);
+        self.tell(book);
     }
 
     /// Does something to a zone that was marked as being worked on, and lets go of it. A reset zone

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fiord_load::{Dir, Io, Tag};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteForm, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
-use fiord_sys::zone::{Action, Facts, Zone, ZonedDevice};
+use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
 use proptest::prelude::*;
 
 use super::{Owner, Place, Placer};
@@ -281,6 +281,43 @@ fn without_recovery_a_torn_write_ends_the_job() {
     let (result, _) = placer.failed(0, 5);
     let told = result.unwrap_err().to_string();
     assert!(told.contains("write pointer is at 2048") && told.contains("zone 0 of 2"), "{told}");
+}
+
+#[test]
+fn a_zone_that_the_device_gives_up_is_left() {
+    for state in [State::ReadOnly, State::Offline] {
+        let (fake, owner) = device(3, 1);
+        let zoned = Zoned { recover: true, ..PLAIN };
+        let mut placer = placer(&job(0, 0..2, true, zoned), &owner);
+        assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, 0);
+        fake.give_up(0, state);
+        assert!(fake.write(0, 4096).is_err());
+        let (result, _) = placer.failed(0, 30);
+        let told = result.unwrap_err().to_string();
+        assert!(told.contains(&format!("made the zone {}", state.word())), "{told}");
+        // Its place is free, and nobody is sent there: neither this job nor one that fills zones.
+        assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, ZONE);
+        fake.write(ZONE, 4096).unwrap();
+        placer.ended(0).unwrap();
+        fake.give_up(ZONE, state);
+        assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, ZONE + 4096);
+        assert!(placer.failed(0, 30).0.is_err());
+        let Place::Failed(error) = placer.place(&io(Dir::Write, 0)) else { panic!("no zone left") };
+        assert!(error.to_string().contains("are read-only or offline"), "{error}");
+    }
+}
+
+#[test]
+fn appends_to_a_zone_that_is_given_up_do_not_go_on_for_each_other() {
+    let (fake, owner) = device(2, 2);
+    let mut placer = placer(&job(0, 0..2, true, PLAIN), &owner);
+    let append = Io { tag: Tag { form: WriteForm::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
+    placed(&mut placer, &append, 0);
+    placed(&mut placer, &append, 1);
+    fake.give_up(0, State::Offline);
+    assert!(placer.failed(0, 5).0.is_err(), "though another one is in flight");
+    assert!(placed(&mut placer, &append, 0).offset >= ZONE);
+    assert!(placer.failed(1, 5).0.is_err());
 }
 
 /// Places an I/O that must have a place.

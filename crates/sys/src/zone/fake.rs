@@ -114,6 +114,14 @@ impl Fake {
         Error::new("write", libc::EIO)
     }
 
+    /// The device gives a zone up: it becomes read-only or offline, and no pointer is told.
+    pub fn give_up(&self, offset: u64, state: State) {
+        if let Ok(index) = self.index(offset) {
+            let zone = &mut self.lock().zones[index];
+            (zone.state, zone.write_pointer) = (state, zone.start);
+        }
+    }
+
     fn index(&self, offset: u64) -> Result<usize> {
         let index = offset / self.facts.zone_size;
         if index < self.facts.count { Ok(index as usize) } else { Err(out_of_range()) }
