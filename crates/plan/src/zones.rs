@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use fiord_job::option::value::Amount;
+use fiord_sys::nvme::CommandSet;
 
-use crate::facts::ZoneFacts;
+use crate::facts::{Passthrough, ZoneFacts};
+use crate::forms;
 use crate::messages::Messages;
-use crate::model::{BlockSize, Dir, EnginePlan, FileKind, Load, Mix, Resets, Step, Zoned, Zones};
+use crate::model::{
+    BlockSize, Dir, EnginePlan, FileKind, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned, Zones,
+};
 use crate::reading::Reading;
 use crate::sizes::Region;
 use crate::survey::Survey;
@@ -133,6 +137,32 @@ pub(crate) fn combinations(
         let what = "a mapping writes its pages back in no order that zones could follow";
         refuse("ioengine", what, "use `ioengine=psync`");
     }
+    if load.mix.has(Dir::Write)
+        && let Some((name, word)) = moves_no_pointer(job, load, engine)
+    {
+        let what = format!(
+            "`{name}={word}` does not write at the pointer of a zone and move it on: after it nobody \
+             would know where the pointer is"
+        );
+        refuse(name, &what, "leave it out, or leave out `zonemode=zbd`");
+    }
+}
+
+/// The option and its word by which writes become commands that do not, or not surely, write at the
+/// write pointer and move it on. Write and Zone Append do, and Write Zeroes (Linux counts it as a
+/// zoned write, `bdev_op_is_zoned_write` of `linux/blkdev.h`); of SCSI WRITE, WRITE AND VERIFY.
+fn moves_no_pointer(
+    job: Reading,
+    load: &Load,
+    engine: &EnginePlan,
+) -> Option<(&'static str, String)> {
+    if let EnginePlan::Sg(plan) = engine {
+        let writes = matches!(plan.write, SgWrite::Write | SgWrite::WriteAndVerify);
+        return (!writes).then(|| ("sg_write_mode", job.plain_word("sg_write_mode").to_owned()));
+    }
+    let moves = |form| matches!(form, WriteForm::Data | WriteForm::Append | WriteForm::Zeroes);
+    let (form, _) = load.forms.iter().find(|(form, _)| !moves(*form))?;
+    Some(("write_mode", forms::word(*form).to_owned()))
 }
 
 /// The zones of a file. `None`: it has none, or (with a message) none that can be used.
@@ -141,13 +171,24 @@ pub(crate) fn of_file(
     path: &Path,
     kind: FileKind,
     load: (&Load, bool),
-    survey: &Survey,
+    survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<Zones> {
     let (load, direct) = load;
-    let real = match kind {
-        FileKind::Block | FileKind::Char => survey.facts.zones(path),
-        _ => None,
+    let real = match real(path, kind, survey) {
+        Real::Zoned(facts) => Some(facts),
+        Real::Plain => None,
+        Real::Unknown(_) if load.zoned.is_none() => None,
+        Real::Unknown(why) => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!("the zones of `{}` cannot be told: {why}", path.display()),
+                )
+                .help("name its block device, or leave out `zonemode=zbd`"),
+            );
+            return None;
+        }
     };
     let writes = load.mix.has(Dir::Write);
     let Some(zoned) = load.zoned else {
@@ -185,6 +226,56 @@ pub(crate) fn of_file(
     }
     blocks(job, load, zones, messages);
     Some(zones)
+}
+
+/// What is known of the zones of a target itself.
+enum Real {
+    Zoned(ZoneFacts),
+    /// It has none.
+    Plain,
+    /// It takes commands that go past the block layer, and whether it has zones nobody says: made
+    /// believe zones would write over the real ones.
+    Unknown(String),
+}
+
+fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
+    if !matches!(kind, FileKind::Block | FileKind::Char) {
+        return Real::Plain;
+    }
+    if let Some(facts) = survey.facts.zones(path) {
+        return Real::Zoned(facts);
+    }
+    match survey.facts.passthrough(path).filter(|_| kind == FileKind::Char) {
+        None => Real::Plain,
+        Some(Passthrough::Nvme) => of_namespace(path, survey),
+        Some(Passthrough::Scsi) => match survey.facts.block_sibling(path) {
+            Some(block) if survey.facts.zones(&block).is_none() => Real::Plain,
+            Some(_) => Real::Unknown("a SCSI generic device has no zone reports here".into()),
+            None => Real::Unknown("it has no block device that would tell".into()),
+        },
+    }
+}
+
+/// A namespace without a block device (the kernel cannot use it as one) or without sysfs says itself
+/// what it is.
+fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
+    let device = match survey.namespace(path) {
+        Ok(device) => device,
+        Err(why) => return Real::Unknown(why),
+    };
+    let block = u64::from(device.namespace.format.data);
+    match (device.command_set, device.zoned) {
+        (_, Some(zoned)) => match zoned.zone_blocks.checked_mul(block).filter(|size| *size > 0) {
+            Some(zone_size) => Real::Zoned(ZoneFacts {
+                zone_size,
+                max_open: zoned.max_open,
+                max_active: zoned.max_active,
+            }),
+            None => Real::Unknown("it says that its zones have no size".into()),
+        },
+        (CommandSet::Zoned, None) => Real::Unknown("it does not say how large they are".into()),
+        _ => Real::Plain,
+    }
 }
 
 fn device(

@@ -285,7 +285,7 @@ fn make_zoned(device: &mut Device) {
     device.command_set = CommandSet::Zoned;
     device.zoned = Some(Zoned {
         zone_blocks: 2048,
-        max_active: None,
+        max_active: Some(9),
         max_open: None,
         read_across_zones: false,
         max_append: Some(64 << 10),
@@ -311,6 +311,25 @@ fn appends_carry_no_reference_tags() {
 }
 
 #[test]
+fn zones_of_a_namespace_without_block_device_are_never_made_believe() {
+    let line = format!("{LINE} --zonemode=zbd --rw=write");
+    let zoned = || with(make_zoned);
+    let job = |device: Device, line: &str| super::job(&machine(device), line);
+    let zones = job(zoned(), &line).target.files[0].zones;
+    assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: None }));
+    let message = error(&machine(zoned()), &format!("{line} --zonesize=2m"));
+    assert!(message.contains("is not the size of the zones"), "{message}");
+    let message = error(&machine(zoned()), &format!("{line} --max_open_zones=10"));
+    assert!(message.contains("more than the 9 zones"), "{message}");
+    let silent = Device { zoned: None, ..zoned() };
+    let message = error(&machine(silent), &format!("{line} --zonesize=2m"));
+    assert!(message.contains("cannot be told"), "{message}");
+    // One of the NVM command set has none, so emulating them hides nothing.
+    let zones = job(device(512, 0), &format!("{line} --zonesize=2m")).target.files[0].zones;
+    assert_eq!(zones, Some(Zones { size: 2 << 20, emulated: Some(2 << 20) }));
+}
+
+#[test]
 fn zones_are_appended_to() {
     let zoned = with(make_zoned);
     let message = refused(zoned.clone(), "--rw=write --write_mode=zone_append");
@@ -318,6 +337,11 @@ fn zones_are_appended_to() {
     let machine = Fake::empty().zoned_namespace("/dev/ng0n1", zoned);
     let line = format!("{LINE} --zonemode=zbd --rw=write --write_mode=zone_append");
     assert_eq!(job(&machine, &line).load.forms, [(WriteForm::Append, 100)]);
+    for (modes, word) in [("verify", "verify"), ("write/50:uncor/50", "uncor")] {
+        let line = format!("{LINE} --zonemode=zbd --rw=write --write_mode={modes}");
+        let message = error(&machine, &line);
+        assert!(message.contains(&format!("`write_mode={word}` does not write at")), "{message}");
+    }
     let message = error(&machine, &format!("{line} --bs=128k"));
     assert!(message.contains("65536 bytes in a Zone Append command (ZASL)"), "{message}");
     // Parts of an append could change places.

@@ -82,3 +82,19 @@ fn what_cannot_take_the_commands_is_refused() {
         assert!(warnings.iter().any(|w| w.what.contains(what)), "{rest}: {warnings:?}");
     }
 }
+
+#[test]
+fn zones_of_disks_are_never_made_believe() {
+    let line = |rest: &str| line(&format!("--rw=write --zonemode=zbd --zonesize=1m {rest}"));
+    // Nothing says whether the disk of sg0 has zones.
+    let message = error(&machine(), &line(""));
+    assert!(message.contains("the zones of `/dev/sg0` cannot be told"), "{message}");
+    let zones = job(&machine(), &line("--filename=/dev/sda")).target.files[0].zones;
+    assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: Some(1 << 20) }));
+    for word in ["verify_bytchk_00", "verify_bytchk_11", "write_same", "write_stream"] {
+        let line = line(&format!("--filename=/dev/sda --sg_write_mode={word}"));
+        let message = error(&machine(), &line);
+        assert!(message.contains(&format!("`sg_write_mode={word}` does not write")), "{message}");
+    }
+    job(&machine(), &line("--filename=/dev/sda --sg_write_mode=write_and_verify"));
+}
