@@ -202,12 +202,15 @@ impl Owner {
     }
 
     /// A write that was placed was never made.
-    pub(super) fn unclaimed(&self, zone: u32, offset: u64) {
+    pub(super) fn unclaimed(&self, zone: u32, offset: u64, len: u32) {
         let mut book = self.lock();
         let page = &mut book.pages[zone as usize];
         page.end_write(offset);
         if page.writes.is_empty() {
             page.pointer = page.pointer.min(offset);
+        } else if page.appending {
+            // The others take its place.
+            page.pointer -= u64::from(len);
         }
         self.tell(&mut book);
     }

@@ -323,7 +323,9 @@ impl Drop for Placer {
                 Flight::Write { file, zone, offset, len } if made => {
                     let _ = owner(file).unwritten(zone, (offset, len), 0);
                 }
-                Flight::Write { file, zone, offset, .. } => owner(file).unclaimed(zone, offset),
+                Flight::Write { file, zone, offset, len } => {
+                    owner(file).unclaimed(zone, offset, len);
+                }
                 Flight::Reset { file, zone, .. } => owner(file).spare(zone),
             }
         }

@@ -284,6 +284,20 @@ fn without_recovery_a_torn_write_ends_the_job() {
 }
 
 #[test]
+fn an_append_that_was_never_made_leaves_no_gap() {
+    let (fake, owner) = device(2, 2);
+    let append = Io { tag: Tag { form: WriteForm::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
+    let mut first = placer(&job(0, 0..1, true, PLAIN), &owner);
+    placed(&mut first, &append, 0);
+    let mut second = placer(&job(1, 0..1, true, PLAIN), &owner);
+    assert!(matches!(second.place(&append), Place::Go(_)));
+    drop(second);
+    fake.write(0, 4096).unwrap();
+    first.ended(0).unwrap();
+    assert_eq!(owner.lock().pages[0].pointer, fake.zone(0).unwrap().write_pointer);
+}
+
+#[test]
 fn a_zone_that_the_device_gives_up_is_left() {
     for state in [State::ReadOnly, State::Offline] {
         let (fake, owner) = device(3, 1);
