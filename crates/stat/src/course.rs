@@ -32,19 +32,18 @@ impl CourseMaker {
     /// Takes the total at `now_ns`. What came since the last look counts for the window that has
     /// just ended; windows that passed without a look share it.
     pub fn look(&mut self, now_ns: u64, total: u64) {
-        let elapsed = now_ns.saturating_sub(self.began_ns) / self.course.window_ns;
-        let passed = elapsed.saturating_sub(self.course.ios.len() as u64);
-        if passed == 0 {
-            return;
+        let mut left = total.saturating_sub(self.counted);
+        loop {
+            // Windows may just have become longer, so this is reckoned for each.
+            let elapsed = now_ns.saturating_sub(self.began_ns) / self.course.window_ns;
+            let passed = elapsed.saturating_sub(self.course.ios.len() as u64);
+            if passed == 0 {
+                break;
+            }
+            self.push(left / passed);
+            left -= left / passed;
+            self.counted = total - left;
         }
-        let new = total.saturating_sub(self.counted);
-        let share = new / passed;
-        // Nobody looks later than a few windows; a suspended machine does.
-        for _ in 1..passed.min(4 * MOST as u64) {
-            self.push(share);
-        }
-        self.push(new - share * (passed - 1));
-        self.counted = total;
     }
 
     fn push(&mut self, ios: u64) {
@@ -78,7 +77,17 @@ mod tests {
             maker.look(1000 + i * 100, i * 10);
         }
         let course = maker.course();
-        assert!(course.ios.len() < MOST && course.window_ns == 800, "{course:?}");
-        assert!(course.ios.iter().all(|ios| *ios == 80), "{course:?}");
+        assert!(course.ios.len() < MOST && course.window_ns == 400, "{course:?}");
+        assert!(course.ios.iter().all(|ios| *ios == 40), "{course:?}");
+    }
+
+    #[test]
+    fn a_look_after_a_long_sleep_keeps_windows_equal() {
+        let mut maker = CourseMaker::new(100, 0);
+        maker.look(1_000_000_000, 1_000_000);
+        let course = maker.course();
+        let covered = course.ios.len() as u64 * course.window_ns;
+        assert!(course.ios.len() < MOST && covered <= 1_000_000_000, "{course:?}");
+        assert_eq!(course.ios.iter().sum::<u64>(), 1_000_000);
     }
 }
