@@ -1,6 +1,6 @@
 # fiord devices asks NVMe drives themselves; not-preconditioned and misaligned, with a silent run beside each
 # devices: nvme nvme-ext
-# limit: 240s
+# limit: 180s
 
 disk=/dev/fiord/nvme
 

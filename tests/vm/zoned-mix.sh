@@ -1,6 +1,6 @@
 # zonemode=zbd: readers beside a writer by flow, trims, remainders, thresholds, conventional zones, the generic device
 # devices: zns nullzoned
-# limit: 240s
+# limit: 180s
 
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k"

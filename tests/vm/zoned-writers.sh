@@ -1,6 +1,6 @@
 # zonemode=zbd: writers, the state that they leave, resets, readers; counts to the block, with and without a scheduler
 # devices: zns
-# limit: 240s
+# limit: 180s
 
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k --group_reporting"
