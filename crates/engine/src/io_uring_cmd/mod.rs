@@ -2,11 +2,11 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what does a command look like | [`command`] |
-//! | which blocks are these bytes | [`space`] |
-//! | where are the ranges of a deallocation | [`deallocate`] |
-//! | how is a large op made of several commands | [`parts`] |
-//! | where is the metadata of an op | [`metadata`] |
+//! | what does a command look like | `command` |
+//! | which blocks are these bytes | `space` |
+//! | where are the ranges of a deallocation | `deallocate` |
+//! | how is a large op made of several commands | `parts` |
+//! | where is the metadata of an op | `metadata` |
 //! | what is protection information | [`protection`] |
 //! | what is registered, what to say when the kernel refuses | [`setup`](self) (`setup.rs`) |
 //!

@@ -34,9 +34,9 @@ impl Interrupts for Undisturbed {
 /// How to run, beside what the plan says.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Time between two [`Event::Progress`], ns; `None`: there are none.
+    /// Time between two [`Event::Progress`](crate::events::Event::Progress), ns; `None`: there are none.
     pub progress: Option<u64>,
-    /// Time between two [`Event::Status`] (`--status-interval`), ns.
+    /// Time between two [`Event::Status`](crate::events::Event::Status) (`--status-interval`), ns.
     pub status: Option<u64>,
     /// Where files that the run itself makes go (`--aux-path`).
     pub aux_path: PathBuf,

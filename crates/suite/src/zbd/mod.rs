@@ -4,7 +4,7 @@
 //!
 //! | ZBDBench | here |
 //! |---|---|
-//! | `fio_zone_write` | [`write`] |
+//! | `fio_zone_write` | [`mod@write`] |
 //! | `fio_zone_throughput_avg_lat`, sequential | [`parallel`] |
 //! | `fio_zone_throughput_avg_lat`, random reads | [`randread`] |
 //! | `fio_zone_mixed` | [`mixed`] |

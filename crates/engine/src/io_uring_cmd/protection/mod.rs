@@ -6,7 +6,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which bytes of the metadata are which field | [`tuple`] |
+//! | which bytes of the metadata are which field | [`mod@tuple`] |
 //! | what is the checksum of a block | [`guard`] |
 //! | what does a command say of protection information | [`dwords`] |
 //! | how is a wrong block reported | [`mismatch`] |
