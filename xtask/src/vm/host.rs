@@ -105,7 +105,9 @@ impl Debian {
         {
             let path = Path::new("/etc/apt/sources.list.d").join(format!("{suite}.list"));
             eprintln!("adding {}", path.display());
-            std::fs::write(&path, format!("deb http://deb.debian.org/debian {suite} main\n"))
+            let mirror = mirror(&codename)
+                .with_context(|| format!("apt has no source of {codename} to add {suite} to"))?;
+            std::fs::write(&path, format!("deb {mirror} {suite} main\n"))
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         debian.apt(&["update", "-qq"])?;
@@ -137,6 +139,21 @@ fn os_release(key: &str) -> Option<String> {
 }
 
 fn has_source(suite: &str) -> bool {
-    let output = Command::new("apt-get").args(["indextargets", "--format", "$(CODENAME)"]).output();
-    output.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).lines().any(|line| line == suite))
+    sources().iter().any(|(codename, _)| codename == suite)
+}
+
+/// Where this machine has a release from.
+fn mirror(release: &str) -> Option<String> {
+    sources().into_iter().find(|(codename, _)| codename == release).map(|(_, uri)| uri)
+}
+
+/// Every suite that apt knows, and where from.
+fn sources() -> Vec<(String, String)> {
+    let format = "$(CODENAME) $(REPO_URI)";
+    let output = Command::new("apt-get").args(["indextargets", "--format", format]).output();
+    let text = output.map_or(String::new(), |o| String::from_utf8_lossy(&o.stdout).into_owned());
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(codename, uri)| (codename.to_owned(), uri.to_owned()))
+        .collect()
 }
