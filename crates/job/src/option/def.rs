@@ -5,6 +5,22 @@
 
 use super::value::{Value, ValueError};
 
+/// Gives a module `option(name, kind, doc, example)`, an [`OptionDef::new`] of the one category to
+/// which all its options belong.
+macro_rules! options_of {
+    ($category:expr) => {
+        const fn option(
+            name: &'static str,
+            kind: $crate::option::def::Kind,
+            doc: &'static str,
+            example: &'static str,
+        ) -> $crate::option::def::OptionDef {
+            $crate::option::def::OptionDef::new(name, kind, $category, doc, example)
+        }
+    };
+}
+pub(crate) use options_of;
+
 /// One option of a job file or of the command line's job part.
 ///
 /// Declare it with [`OptionDef::new`], then name what differs from a plain, supported job option:

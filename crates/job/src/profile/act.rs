@@ -5,7 +5,7 @@
 
 use super::{Description, Given, ProfileDef};
 use crate::diagnostic::Diagnostic;
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::def::{Category, Kind, OptionDef, options_of};
 
 pub(super) const PROFILE: ProfileDef = ProfileDef {
     name: "act",
@@ -21,14 +21,7 @@ const READS: u64 = 2000;
 /// Records a second and device that are written at load 1.
 const RECORDS: u64 = 1000;
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Profile, doc, example)
-}
+options_of!(Category::Profile);
 
 const OPTIONS: &[OptionDef] = &[
     option(

@@ -4,7 +4,7 @@
 
 use super::{Description, Given, ProfileDef};
 use crate::diagnostic::Diagnostic;
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::def::{Category, Kind, OptionDef, options_of};
 
 pub(super) const PROFILE: ProfileDef = ProfileDef {
     name: "vioperf",
@@ -15,14 +15,7 @@ pub(super) const PROFILE: ProfileDef = ProfileDef {
     describe,
 };
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Profile, doc, example)
-}
+options_of!(Category::Profile);
 
 const OPTIONS: &[OptionDef] = &[
     option(

@@ -1,19 +1,11 @@
 //! How large an I/O is.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit};
+use crate::option::def::{Category, Kind, OptionDef, Unit, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::BlockSize;
 const SIZES: Kind = Kind::Ints { min: 1, max: u32::MAX as u64, unit: Unit::Bytes };
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::BlockSize);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

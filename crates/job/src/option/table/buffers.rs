@@ -1,18 +1,9 @@
 //! What the bytes are, and the memory they lie in.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::Buffers;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Buffers);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

@@ -1,17 +1,8 @@
 //! How many I/Os are in flight, and how they are batched.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 
-const CATEGORY: Category = Category::Depth;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Depth);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

@@ -1,17 +1,8 @@
 //! What happens when an I/O fails.
 
-use crate::option::def::{Category, Kind, OptionDef, Word};
+use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
-const CATEGORY: Category = Category::Errors;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Errors);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

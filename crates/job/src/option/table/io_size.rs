@@ -1,18 +1,9 @@
 //! How much I/O, and where in the files.
 
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::def::{Category, Kind, OptionDef, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::IoSize;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::IoSize);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

@@ -1,18 +1,9 @@
 //! What kind of I/O a job does: direction, order, randomness, flushing.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::IoType;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::IoType);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

@@ -1,18 +1,9 @@
 //! The thread around a job, its place in the order of jobs, and the CPUs and groups it belongs to.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::Process;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Process);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

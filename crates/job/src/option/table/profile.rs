@@ -1,17 +1,8 @@
 //! Whole loads that are known by a name.
 
-use crate::option::def::{Category, Kind, OptionDef, Word};
+use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
-const CATEGORY: Category = Category::Profile;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Profile);
 
 pub(super) const OPTIONS: &[OptionDef] = &[option(
     "profile",

@@ -1,17 +1,8 @@
 //! Rates, think times and latency goals.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 
-const CATEGORY: Category = Category::Rate;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Rate);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

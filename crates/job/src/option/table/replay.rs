@@ -1,18 +1,9 @@
 //! Recording I/Os and replaying them.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::Replay;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Replay);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

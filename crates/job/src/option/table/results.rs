@@ -1,18 +1,9 @@
 //! What is measured, logged and reported.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::Results;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Results);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

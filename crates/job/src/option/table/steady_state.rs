@@ -1,17 +1,8 @@
 //! Ending a job when its results no longer change.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Word, options_of};
 
-const CATEGORY: Category = Category::SteadyState;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::SteadyState);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

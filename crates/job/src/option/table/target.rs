@@ -1,20 +1,12 @@
 //! What is read and written: files, directories, devices and their zones.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::Target;
 const PATHS: Kind = Kind::Custom { name: "paths separated by colons", read: read::paths };
 const RATIO: Kind = Kind::Floats { min: 0.0, max: 1.0, max_len: 1 };
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Target);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

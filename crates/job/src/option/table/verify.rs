@@ -1,18 +1,9 @@
 //! Checking that what was written can be read back.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 use crate::option::read;
 
-const CATEGORY: Category = Category::Verify;
-
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, CATEGORY, doc, example)
-}
+options_of!(Category::Verify);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

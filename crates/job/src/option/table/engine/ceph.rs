@@ -1,17 +1,10 @@
 //! Options of `rados` and `rbd`.
 
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::def::{Category, Kind, OptionDef, options_of};
 
 const CEPH: &[&str] = &["rados", "rbd"];
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option("clustername", Kind::Text, "Which Ceph cluster to talk to.", "clustername=ceph")

@@ -1,15 +1,8 @@
 //! Options of the engines that work on files as a whole, on CPUs or on programs.
 
-use crate::option::def::{Category, Kind, OptionDef, Word};
+use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(

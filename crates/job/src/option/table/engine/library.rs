@@ -1,16 +1,9 @@
 //! Options of engines that need another project's library, which fio has only where it was built
 //! with that library: the documentation is the source here.
 
-use crate::option::def::{Category, Kind, OptionDef, Word};
+use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option("namenode", Kind::Text, "The host of the Hadoop name node.", "namenode=hdfs1")

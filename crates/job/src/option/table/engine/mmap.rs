@@ -1,15 +1,8 @@
 //! Options of `mmap`.
 
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::def::{Category, Kind, OptionDef, options_of};
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[option(
     "thp",

@@ -1,7 +1,7 @@
 //! The choice of the engine, and the options that only some engines have: one module a family.
 
 use super::engines;
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word, options_of};
 
 mod ceph;
 mod file_operations;
@@ -36,14 +36,7 @@ pub(super) const TABLES: [&[OptionDef]; 14] = [
     library::OPTIONS,
 ];
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
     option(

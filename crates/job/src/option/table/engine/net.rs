@@ -1,17 +1,10 @@
 //! Options of the network engines.
 
-use crate::option::def::{Category, Kind, OptionDef, Word};
+use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
 const NET: &[&str] = &["net", "netsplice"];
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(

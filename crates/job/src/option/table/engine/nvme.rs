@@ -1,18 +1,11 @@
 //! Commands of NVMe and SCSI devices through `io_uring_cmd`.
 
-use crate::option::def::{Category, Kind, OptionDef, Word};
+use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
 const BOTH: &[&str] = &["io_uring", "io_uring_cmd"];
 const METADATA: &[&str] = &["io_uring", "io_uring_cmd", "xnvme"];
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(

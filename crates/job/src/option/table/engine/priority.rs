@@ -1,17 +1,10 @@
 //! I/O priorities for single I/Os.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit};
+use crate::option::def::{Category, Kind, OptionDef, Unit, options_of};
 
 const ENGINES: &[&str] = &["libaio", "io_uring", "io_uring_cmd"];
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(

@@ -1,17 +1,10 @@
 //! Options of the engines for GlusterFS, iSCSI, NBD and NFS.
 
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::def::{Category, Kind, OptionDef, options_of};
 
 const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option("volume", Kind::Text, "The name of the GlusterFS volume.", "volume=bench")

@@ -1,6 +1,6 @@
 //! Options of `sim`, the simulated device.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Word};
+use crate::option::def::{Category, Kind, OptionDef, Suffix, Word, options_of};
 
 const SIM: &[&str] = &["sim"];
 const SHARE: Kind = Kind::Floats { min: 0.0, max: 100.0, max_len: 1 };
@@ -17,14 +17,7 @@ const LATENCIES: Kind = Kind::Words {
     suffix: Suffix::Text,
 };
 
-const fn option(
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-    example: &'static str,
-) -> OptionDef {
-    OptionDef::new(name, kind, Category::Engine, doc, example)
-}
+options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
