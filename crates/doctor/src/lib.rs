@@ -12,6 +12,7 @@
 //! | what is known of the machine | [`machine`] |
 //! | what do the pages in `docs/findings/` say | [`pages`] |
 //! | which jobs use the same bytes at the same time | `places.rs` |
+//! | how is a result held against `spec=` | `spec.rs` |
 //! | how does a finding write a number | `amount.rs` |
 //! | how is `unwritten-data` told | `unwritten_data.rs`, and so on |
 
@@ -56,6 +57,7 @@ mod reads_beyond_pointer;
 mod same_start_offset;
 mod scheduler;
 mod size_per_job;
+mod spec;
 mod spec_exceeded;
 mod spec_missed;
 mod split_or_merged;

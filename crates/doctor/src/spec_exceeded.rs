@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 
-use crate::{After, Check, Findings};
+use crate::{After, Check, Findings, spec};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -26,49 +26,23 @@ pub(crate) const CHECK: Check = Check {
 const FAR: f64 = 120.0;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    for spec in known.report.extras.spec.iter().filter(|spec| spec.percent() > FAR) {
-        let unit = if spec.bytes { "bytes" } else { "I/Os" };
-        findings.tell(
-            CHECK
-                .of_run(format!(
-                    "{} on {} is far above its specification",
-                    spec.pattern, spec.target
-                ))
-                .evidence(format!(
-                    "{:.0} {unit} a second of {:.0}: {:.0} %",
-                    spec.achieved,
-                    spec.stated,
-                    spec.percent()
-                ))
-                .mend(MEND),
-        );
-    }
+    spec::tell(&CHECK, ("above", |percent| percent > FAR), MEND, known, findings);
 }
 
 const MEND: &str = "fiord precondition of the device, and direct=1";
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::report::SpecReport;
-
     use super::*;
-    use crate::drives::{one_drive, told_after};
 
     #[test]
     fn far_from_it_and_near_it() {
-        let mut case = one_drive();
-        let spec = |achieved| SpecReport {
-            pattern: "randread".into(),
-            target: "/dev/nvme0n1".into(),
-            stated: 780e3,
-            achieved,
-            bytes: false,
-        };
         for near in [700e3, 780e3, 850e3, 1e3] {
-            case.report.extras.spec = vec![spec(near)];
-            assert!(told_after(&CHECK, &case).is_empty(), "{near}");
+            assert!(spec::told(&CHECK, near).is_empty(), "{near}");
         }
-        case.report.extras.spec = vec![spec(1.56e6)];
-        assert_eq!(told_after(&CHECK, &case)[0].evidence, "1560000 I/Os a second of 780000: 200 %");
+        assert_eq!(
+            spec::told(&CHECK, 1.56e6)[0].evidence,
+            "1560000 I/Os a second of 780000: 200 %"
+        );
     }
 }

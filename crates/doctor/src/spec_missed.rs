@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 
-use crate::{After, Check, Findings};
+use crate::{After, Check, Findings, spec};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -26,23 +26,7 @@ pub(crate) const CHECK: Check = Check {
 const FAR: f64 = 80.0;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    for spec in known.report.extras.spec.iter().filter(|spec| spec.percent() < FAR) {
-        let unit = if spec.bytes { "bytes" } else { "I/Os" };
-        findings.tell(
-            CHECK
-                .of_run(format!(
-                    "{} on {} is far below its specification",
-                    spec.pattern, spec.target
-                ))
-                .evidence(format!(
-                    "{:.0} {unit} a second of {:.0}: {:.0} %",
-                    spec.achieved,
-                    spec.stated,
-                    spec.percent()
-                ))
-                .mend(MEND),
-        );
-    }
+    spec::tell(&CHECK, ("below", |percent| percent < FAR), MEND, known, findings);
 }
 
 const MEND: &str =
@@ -50,26 +34,13 @@ const MEND: &str =
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::report::SpecReport;
-
     use super::*;
-    use crate::drives::{one_drive, told_after};
 
     #[test]
     fn far_from_it_and_near_it() {
-        let mut case = one_drive();
-        let spec = |achieved| SpecReport {
-            pattern: "randread".into(),
-            target: "/dev/nvme0n1".into(),
-            stated: 780e3,
-            achieved,
-            bytes: false,
-        };
         for near in [700e3, 780e3, 850e3, 2e6] {
-            case.report.extras.spec = vec![spec(near)];
-            assert!(told_after(&CHECK, &case).is_empty(), "{near}");
+            assert!(spec::told(&CHECK, near).is_empty(), "{near}");
         }
-        case.report.extras.spec = vec![spec(390e3)];
-        assert_eq!(told_after(&CHECK, &case)[0].evidence, "390000 I/Os a second of 780000: 50 %");
+        assert_eq!(spec::told(&CHECK, 390e3)[0].evidence, "390000 I/Os a second of 780000: 50 %");
     }
 }
