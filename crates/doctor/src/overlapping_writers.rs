@@ -1,6 +1,6 @@
 //! `overlapping-writers`: jobs that write the same bytes of the same file at the same time.
 
-use fiord_plan::{Dir, JobPlan, LockFile};
+use fiord_plan::{JobPlan, LockFile};
 use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
@@ -35,7 +35,7 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         let mix = job.load.mix;
         // Jobs on the zones of a device do not overwrite each other: its owner places their writes.
         let apart = job.target.lock != LockFile::None || job.load.zoned.is_some();
-        (mix.has(Dir::Write) || mix.has(Dir::Trim)) && !apart
+        mix.changes_data() && !apart
     };
     overlaps(known.plan, writes).iter().for_each(|overlap| findings.tell(finding(overlap)));
 }

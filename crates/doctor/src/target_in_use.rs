@@ -1,6 +1,6 @@
 //! `target-in-use`: a job writes to a device that holds somebody's data.
 
-use fiord_plan::{Dir, FileKind, FilePlan, JobPlan};
+use fiord_plan::{FileKind, FilePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
@@ -29,18 +29,13 @@ pub(crate) const CHECK: Check = Check {
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let devices = &known.machine.devices;
-    for job in known.sections().filter(|job| writes(job)) {
+    for job in known.sections().filter(|job| job.load.mix.changes_data()) {
         for file in job.target.files.iter().filter(|file| file.kind == FileKind::Block) {
             for disk in devices.under(&file.path).take(1) {
                 look(job, file, disk, devices, findings);
             }
         }
     }
-}
-
-/// Whether a job changes what is on its target.
-pub(crate) fn writes(job: &JobPlan) -> bool {
-    job.load.mix.has(Dir::Write) || job.load.mix.has(Dir::Trim)
 }
 
 fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings: &mut Findings) {

@@ -44,14 +44,9 @@ impl Access {
     }
 }
 
-/// Whether a job changes data.
-pub(crate) fn destructive(mix: Mix) -> bool {
-    mix.has(Dir::Write) || mix.has(Dir::Trim)
-}
-
 /// `--readonly`.
 pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &mut Messages) {
-    if readonly && destructive(mix) {
+    if readonly && mix.changes_data() {
         messages.push(
             job.error("rw", "--readonly permits no job that writes or trims")
                 .help("leave out --readonly, or use `rw=read` or `rw=randread`"),
@@ -295,7 +290,7 @@ fn permissions(
     usage: Usage,
     messages: &mut Messages,
 ) -> Option<()> {
-    let lacks = match (usage.mix.has(Dir::Read), destructive(usage.mix)) {
+    let lacks = match (usage.mix.has(Dir::Read), usage.mix.changes_data()) {
         _ if usage.access.other_user => return Some(()),
         (true, _) if !found.readable => "read",
         (_, true) if !found.writable => "write",
@@ -317,7 +312,7 @@ fn not_in_use(
     messages: &mut Messages,
 ) -> Option<()> {
     let shown = path.display();
-    if destructive(usage.mix)
+    if usage.mix.changes_data()
         && !usage.access.mounted_write
         && let Some(point) = survey.facts.mounted_at(path)
     {

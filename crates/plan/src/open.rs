@@ -1,6 +1,5 @@
 //! How files are opened and laid out.
 
-use crate::checks::destructive;
 use crate::model::{Advice, Fallocate, Layout, Mix, OpenPlan, SyncMode, WriteHint};
 use crate::reading::Reading;
 
@@ -43,7 +42,7 @@ pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
             _ => None,
         },
         append: job.flag("file_append"),
-        read_only: readonly || !destructive(mix),
+        read_only: readonly || !mix.changes_data(),
     }
 }
 

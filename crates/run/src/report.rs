@@ -1,6 +1,6 @@
 //! From what workers counted to the report.
 
-use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{EnginePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
     self, ClockReport, CoreBandwidth, Extras, GeneratorReport, GroupReport, JobShares, NumberStyle,
@@ -92,7 +92,7 @@ pub(crate) fn running(
 /// Zones that were reset, of a job that could reset any.
 fn resets(frame: &Frame<'_>, index: usize, zones: Option<Counts>) -> Option<u64> {
     let mix = frame.plan.jobs[index].load.mix;
-    zones.filter(|_| mix.has(Dir::Write) || mix.has(Dir::Trim)).map(|counts| counts.resets)
+    zones.filter(|_| mix.changes_data()).map(|counts| counts.resets)
 }
 
 /// Whole milliseconds, rounded up so that work done never took no time.

@@ -10,7 +10,6 @@ use fiord_sys::survey::{Depth, Disk, Survey, signature};
 use fiord_sys::{block, file};
 
 use super::{Evidence, Gap};
-use crate::target_in_use;
 
 /// The disks under the targets of a plan.
 #[derive(Debug, Clone, Default)]
@@ -87,7 +86,7 @@ impl Devices {
 /// not know, past the page cache.
 fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
     let mut found: Vec<(PathBuf, Evidence<Vec<String>>)> = Vec::new();
-    let writers = plan.jobs.iter().filter(|job| target_in_use::writes(job));
+    let writers = plan.jobs.iter().filter(|job| job.load.mix.changes_data());
     let files = writers.flat_map(|job| &job.target.files);
     for file in files.filter(|file| file.kind == FileKind::Block) {
         if found.iter().any(|(path, _)| *path == file.path) {

@@ -126,6 +126,11 @@ impl Mix {
             Mix::TrimWrite => dir != Dir::Read,
         }
     }
+
+    /// Whether data are changed: written or trimmed.
+    pub fn changes_data(self) -> bool {
+        self.has(Dir::Write) || self.has(Dir::Trim)
+    }
 }
 
 /// The `:N` of `rw`.

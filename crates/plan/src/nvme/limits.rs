@@ -5,7 +5,6 @@ use std::fmt::Display;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_sys::nvme::CommandSet;
 
-use crate::checks::destructive;
 use crate::forms;
 use crate::messages::Messages;
 use crate::model::{
@@ -48,7 +47,7 @@ impl Limits<'_> {
             self.ranges(target, messages);
         }
         let namespace = &target.device.namespace;
-        if namespace.write_protected && destructive(self.load.mix) {
+        if namespace.write_protected && self.load.mix.changes_data() {
             messages.push(
                 self.error("filename", "is write protected")
                     .help("lift its write protection (`nvme set-feature -f 0x84`), or only read"),

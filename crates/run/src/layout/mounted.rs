@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::{block, file, mount};
 
 use crate::error::JobError;
@@ -15,7 +15,7 @@ const EBUSY: i32 = 16;
 ///
 /// The plan has looked too; what was free then need not be now.
 pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
-    let writes = job.load.mix.has(Dir::Write) || job.load.mix.has(Dir::Trim);
+    let writes = job.load.mix.changes_data();
     if !writes || job.target.open.allow_mounted_write {
         return Ok(());
     }

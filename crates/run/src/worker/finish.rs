@@ -12,7 +12,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     pub fn finish(&mut self) {
         self.control.set_phase(Phase::Finishing);
         let load = &self.job.load;
-        let writes = load.mix.has(Dir::Write) || load.mix.has(Dir::Trim);
+        let writes = load.mix.changes_data();
         let fail = self.error.is_some();
         for file in 0..self.files.count() {
             if !self.opens_all() {
