@@ -1,9 +1,12 @@
 //! `cache-under-direct`: pages of the target are in the page cache although I/O goes around it.
 
+use std::path::Path;
+
 use fiord_plan::{Dir, JobPlan, Plan};
 use fiord_stat::finding::Severity;
+use fiord_sys::file::Opener;
 
-use crate::{After, Check, Findings, Gap};
+use crate::{After, Before, Check, Findings, Gap, Told};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,58 +18,100 @@ pub(crate) const CHECK: Check = Check {
             the target through the cache, udev's `blkid` after a device was closed or a backup that \
             passes by, makes every direct write slower and one run unlike the next.",
     seen: "fiord drops what is cached after it has opened the target for the last time \
-           (`invalidate=1`), opens it once for each job and holds it. When a job is done, and before \
-           it lets go of its files, `cachestat(2)` (Linux 6.5) counts the pages of what it used. \
-           Told when there are any: suspect for jobs that write, a note for those that read.",
+           (`invalidate=1`), what is dirty too, opens it once for each job and holds it. \
+           `cachestat(2)` (Linux 6.5) counts the pages of what the job uses: before the run, when \
+           everything is open and dropped, and before the job lets go of its files. Told when there \
+           are any: suspect for jobs that write, a note for those that read. Who has the target open \
+           beside it is told as far as `/proc` shows it. With `invalidate=1` it is silent of what \
+           could be dropped.",
     effect: "Two threads of 1 MiB direct writes to a `dm-zero` device made 3800 MB/s, and 2400 \
              MB/s after udev's `blkid` had left 25 pages in the page cache.",
     mend: "Find the other reader (`fuser -v`, `udevadm monitor`) and end it; `invalidate=1` where the \
            job turned it off.",
     lint: None,
-    before: None,
+    before: Some(before),
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
-    let mut told: Vec<&std::path::Path> = Vec::new();
-    for cached in &known.report.extras.cached {
-        let Some(job) = known.plan.jobs.get(cached.job) else { continue };
-        let Some(file) = job.target.files.get(cached.file) else { continue };
-        match cached.pages {
-            None => findings.gap(&CHECK, &Gap("cachestat(2) needs Linux 6.5".into())),
-            Some(0) => {}
-            Some(_) if told.contains(&file.path.as_path()) => {}
-            Some(pages) => {
-                told.push(&file.path);
-                let writes = job.load.mix.has(Dir::Write);
-                let finding = CHECK
-                    .of_job(
-                        job,
-                        format!(
-                            "{pages} pages of {} are cached under direct=1",
-                            file.path.display()
-                        ),
-                    )
-                    .evidence(who(known.plan, job, &file.path))
-                    .mend("ending what reads it through the page cache, and invalidate=1")
-                    .option("direct");
-                findings.tell(if writes { finding } else { finding.only(Severity::Note) });
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    let left = |job: &&JobPlan| job.target.open.direct && !job.target.open.invalidate;
+    for job in known.sections().filter(left) {
+        let files = job.target.files.iter().filter_map(|file| known.machine.file(&file.path));
+        for state in files {
+            let Some(pages) = state.cache.as_ref().ok().map(|cache| cache.cached) else { continue };
+            if pages > 0 {
+                let evidence = format!("{pages} pages, and invalidate=0 leaves them in");
+                let others = openers(state.openers.iter());
+                findings.tell(told(job, &state.path, format!("{evidence}{others}")));
             }
         }
     }
 }
 
+fn after(known: &After<'_>, findings: &mut Findings) {
+    let mut seen: Vec<&Path> = Vec::new();
+    for cached in &known.report.extras.cached {
+        let Some(job) = known.plan.jobs.get(cached.job) else { continue };
+        let Some(file) = job.target.files.get(cached.file) else { continue };
+        let (start, end) = match (cached.at_start, cached.pages) {
+            (None, None) => {
+                findings.gap(&CHECK, &Gap("cachestat(2) needs Linux 6.5".into()));
+                continue;
+            }
+            (start, end) => (start.unwrap_or(0), end.unwrap_or(0)),
+        };
+        if (start > 0 || end > 0) && !seen.contains(&file.path.as_path()) {
+            seen.push(&file.path);
+            let states = [known.before, known.after].map(|machine| machine.file(&file.path));
+            let others = openers(states.into_iter().flatten().flat_map(|state| &state.openers));
+            let why = why(known.plan, job, &file.path, (start, end));
+            let evidence =
+                format!("{start} pages before the first I/O, {end} at the end: {why}{others}");
+            findings.tell(told(job, &file.path, evidence));
+        }
+    }
+}
+
+fn told(job: &JobPlan, path: &Path, evidence: String) -> Told {
+    let finding = CHECK
+        .of_job(job, format!("{} is cached under direct=1", path.display()))
+        .evidence(evidence)
+        .mend("ending what reads it through the page cache, and invalidate=1")
+        .option("direct");
+    if job.load.mix.has(Dir::Write) { finding } else { finding.only(Severity::Note) }
+}
+
 /// Where the pages come from.
-fn who(plan: &Plan, job: &JobPlan, path: &std::path::Path) -> String {
+fn why(plan: &Plan, job: &JobPlan, path: &Path, (start, end): (u64, u64)) -> String {
     let uses = |other: &&JobPlan| {
         !other.target.open.direct && other.target.files.iter().any(|file| file.path == path)
     };
     match plan.jobs.iter().find(uses) {
         Some(other) => format!("job {} of this run goes through the cache", other.identity.name),
+        None if job.target.layout.pre_read => "pre_read=1 reads it in".into(),
         None if !job.target.open.invalidate => "invalidate=0 left in what was there before".into(),
-        None => "they were dropped before the first I/O: another program has read it since".into(),
+        None if start > end => "they could not be dropped".into(),
+        None => "another program has read it since they were dropped".into(),
     }
 }
+
+/// `; open in blkid (process 7)`; each program once.
+fn openers<'a>(openers: impl Iterator<Item = &'a Opener>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in openers.map(ToString::to_string) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.len() {
+        0 => String::new(),
+        n if n > NAMED => format!("; open in {} and {} more", names[..NAMED].join(", "), n - NAMED),
+        _ => format!("; open in {}", names.join(", ")),
+    }
+}
+
+/// So many programs are named.
+const NAMED: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -76,11 +121,11 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{plan, told_after};
 
-    fn told(pages: Option<u64>, line: &str) -> Vec<(Severity, String)> {
+    fn found(at_start: Option<u64>, pages: Option<u64>, line: &str) -> Vec<(Severity, String)> {
         let (plan, _) = plan(&format!("--filename=f --size=1m --name=a --direct=1 {line}"));
         let machine = Machine::default();
         let mut report = Report::default();
-        report.extras.cached = vec![CachedUnderDirect { job: 0, file: 0, pages }];
+        report.extras.cached = vec![CachedUnderDirect { job: 0, file: 0, pages, at_start }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         let found = told_after(&CHECK, &known);
         found.into_iter().map(|finding| (finding.severity, finding.evidence)).collect()
@@ -88,13 +133,27 @@ mod tests {
 
     #[test]
     fn told_by_pages_and_with_who() {
-        let found = told(Some(25), "--rw=write");
-        assert_eq!(found[0].0, Severity::Suspect);
-        assert!(found[0].1.contains("another program"), "{found:?}");
-        assert_eq!(told(Some(25), "--rw=read")[0].0, Severity::Note);
-        assert!(told(Some(25), "--rw=write --name=b --rw=read")[0].1.contains("job b"));
-        assert!(told(Some(25), "--rw=read --invalidate=0")[0].1.contains("invalidate=0"));
-        assert!(told(Some(0), "--rw=write").is_empty());
-        assert!(told(None, "--rw=write").is_empty());
+        let told = |line: &str| found(Some(0), Some(25), line);
+        let one = told("--rw=write");
+        assert_eq!(one[0].0, Severity::Suspect);
+        assert!(one[0].1.starts_with("0 pages before the first I/O, 25 at the end: another"));
+        assert_eq!(told("--rw=read")[0].0, Severity::Note);
+        assert!(told("--rw=write --name=b --rw=read")[0].1.contains("job b"));
+        assert!(told("--rw=read --invalidate=0")[0].1.contains("invalidate=0"));
+        assert!(found(Some(0), Some(0), "--rw=write").is_empty());
+        assert!(found(None, None, "--rw=write").is_empty());
+        // A job that broke off has no second count.
+        assert!(found(Some(0), None, "--rw=write").is_empty());
+        let kept = found(Some(8), Some(0), "--rw=write");
+        assert!(kept[0].1.contains("could not be dropped"), "{kept:?}");
+    }
+
+    #[test]
+    fn programs_are_named_each_once_and_not_too_many() {
+        let one = |pid| Opener { pid, name: "blkid".into() };
+        assert_eq!(openers([one(7), one(7)].iter()), "; open in blkid (process 7)");
+        let many: Vec<Opener> = (1..6).map(one).collect();
+        assert!(openers(many.iter()).ends_with("blkid (process 3) and 2 more"));
+        assert_eq!(openers([].iter()), "");
     }
 }

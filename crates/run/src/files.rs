@@ -14,6 +14,18 @@ use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
 use crate::zones::{Owner, Owners};
 
+/// Pages in the page cache of a file that a job goes around it for (`direct=1`), within what the job
+/// uses; `None` where the kernel does not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Cached {
+    /// The file's index.
+    pub file: usize,
+    /// When everything was open, and what could be dropped had been.
+    pub at_start: Option<u64>,
+    /// When the job was done.
+    pub at_end: Option<u64>,
+}
+
 /// The files of a job.
 #[derive(Debug)]
 pub struct FileSet<'p> {
@@ -22,7 +34,7 @@ pub struct FileSet<'p> {
     ready: bool,
     made: Vec<bool>,
     locks: Vec<Arc<FileLock>>,
-    cached: Vec<(usize, Option<u64>)>,
+    cached: Vec<Cached>,
     owners: Option<&'p Owners>,
 }
 
@@ -140,24 +152,47 @@ impl<'p> FileSet<'p> {
         Ok(())
     }
 
-    /// Of each file that went around the page cache (`direct=1`): its index, and how many pages of
-    /// what the job uses were in it all the same; `None` where the kernel does not say.
-    pub fn cached_under_direct(self) -> Vec<(usize, Option<u64>)> {
+    /// Of each file that went around the page cache (`direct=1`): what was in it all the same.
+    pub(crate) fn cached_under_direct(self) -> Vec<Cached> {
         self.cached
     }
 
-    /// Counts the cached pages of a file that is about to be closed, once, at the end of the job.
-    fn count_cached(&mut self, index: usize) {
+    /// Whether a file's cached pages are counted: it goes around the page cache and stays open.
+    fn counts_cached(&self, plan: &FilePlan) -> bool {
         let target = &self.job.target;
         let all_open = target.open_files as usize >= self.open.len();
-        if !target.open.direct || !all_open || target.unlink_each_loop {
-            return;
-        }
-        let (plan, fd) = (&target.files[index], self.open[index].as_ref());
         let stored = matches!(plan.kind, FileKind::Regular | FileKind::Block);
-        if let Some(fd) = fd.filter(|_| stored) {
-            let pages = file::cached_pages(fd.as_fd(), plan.offset, plan.len);
-            self.cached.push((index, pages.ok().map(|pages| pages.cached)));
+        target.open.direct && all_open && !target.unlink_each_loop && stored
+    }
+
+    /// Counts the cached pages of what is open, before the first I/O. What is dirty was not dropped
+    /// with the rest: it is written first, and dropped then.
+    fn count_at_start(&mut self) -> Result<(), JobError> {
+        let mut cached = Vec::new();
+        for (file, (plan, fd)) in self.job.target.files.iter().zip(&self.open).enumerate() {
+            let Some(fd) = fd.as_ref().filter(|_| self.counts_cached(plan)) else { continue };
+            let count = || file::cached_pages(fd.as_fd(), plan.offset, plan.len).ok();
+            let mut now = count();
+            if self.job.target.open.invalidate && now.is_some_and(|now| now.dirty > 0) {
+                // What cannot be written is still there, and told of.
+                let _ = file::fdatasync(fd);
+                self.invalidate(plan, fd)?;
+                now = count();
+            }
+            cached.push(Cached { file, at_start: now.map(|now| now.cached), at_end: None });
+        }
+        self.cached = cached;
+        Ok(())
+    }
+
+    /// Counts the cached pages of a file that is about to be closed, at the end of the job.
+    fn count_at_end(&mut self, index: usize) {
+        let (plan, fd) = (&self.job.target.files[index], self.open[index].as_ref());
+        let Some(fd) = fd.filter(|_| self.counts_cached(plan)) else { return };
+        let pages = file::cached_pages(fd.as_fd(), plan.offset, plan.len);
+        let pages = pages.ok().map(|pages| pages.cached);
+        if let Some(cached) = self.cached.iter_mut().find(|cached| cached.file == index) {
+            cached.at_end = pages;
         }
     }
 
@@ -209,7 +244,7 @@ impl Files for FileSet<'_> {
 
     fn close(&mut self, index: u32) -> Result<(), JobError> {
         self.plan(index)?;
-        self.count_cached(index as usize);
+        self.count_at_end(index as usize);
         // Close errors of ordinary files were reported by the I/O or the flush before.
         self.open[index as usize] = None;
         Ok(())
@@ -222,7 +257,7 @@ impl Files for FileSet<'_> {
                 self.invalidate(plan, fd)?;
             }
         }
-        Ok(())
+        self.count_at_start()
     }
 
     fn next_loop(&mut self) -> Result<(), JobError> {

@@ -12,7 +12,7 @@ use fiord_sys::file;
 
 use crate::control::Phase;
 use crate::error::JobError;
-use crate::files::{FileSet, failed};
+use crate::files::{Cached, FileSet, failed};
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, tell};
 use crate::thread::Settings;
@@ -86,7 +86,7 @@ fn work(
     index: usize,
     clock: MachineClock,
     sender: &Sender<Message>,
-) -> (WorkerResult, Vec<(usize, Option<u64>)>) {
+) -> (WorkerResult, Vec<Cached>) {
     let Shared { control, live, .. } = &run.jobs[index];
     let job = &run.plan.jobs[index];
     let shortened = layout::shortened(job);

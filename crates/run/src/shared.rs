@@ -11,6 +11,7 @@ use fiord_stat::live::Live;
 
 use crate::control::JobControl;
 use crate::error::JobError;
+use crate::files::Cached;
 use crate::lock::FileLocks;
 use crate::steady::{self, Membership};
 use crate::thread::ControlGroups;
@@ -104,9 +105,8 @@ pub(crate) struct Finished {
     pub worker: Option<WorkerResult>,
     /// What went wrong before or after it.
     pub error: Option<JobError>,
-    /// Of each file that was open with `direct=1` at the end: its index, and its pages in the page
-    /// cache where the kernel says.
-    pub cached: Vec<(usize, Option<u64>)>,
+    /// Of each file that was open with `direct=1`: its pages in the page cache.
+    pub cached: Vec<Cached>,
 }
 
 impl Finished {

@@ -59,7 +59,7 @@ pub struct Extras {
     /// How each job of the plan went, in its order; of jobs on a clock of their own nothing.
     #[serde(default)]
     pub courses: Vec<Course>,
-    /// Pages in the page cache of what jobs with `direct=1` held open when they were done.
+    /// Pages in the page cache of what jobs with `direct=1` held open when they began and were done.
     #[serde(default)]
     pub cached: Vec<CachedUnderDirect>,
     /// The reports that `--status-interval` or a signal asked for, in order.
@@ -73,8 +73,11 @@ pub struct CachedUnderDirect {
     pub job: usize,
     /// The file's index among those of the job.
     pub file: usize,
-    /// Pages in memory; `None` where the kernel does not say.
+    /// Pages in memory when the job was done; `None` where the kernel does not say.
     pub pages: Option<u64>,
+    /// The same before its first I/O, when the job had opened everything and dropped what it could.
+    #[serde(default)]
+    pub at_start: Option<u64>,
 }
 
 /// What the generator itself takes of the time.

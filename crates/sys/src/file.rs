@@ -1,4 +1,4 @@
-//! Files: facts, opening, allocation, syncing, cache, locks, removal.
+//! Files: facts, opening, openers, allocation, syncing, cache, locks, removal.
 
 mod allocate;
 mod cache;
@@ -8,6 +8,7 @@ mod hint;
 mod limits;
 mod lock;
 mod open;
+mod openers;
 mod remove;
 mod sync;
 
@@ -21,6 +22,7 @@ pub use hint::{Lifetime, rwf, set_lifetime};
 pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits};
 pub use lock::{Lock, LockKind};
 pub use open::{Open, open_directory, reopen};
+pub use openers::{Opener, openers};
 pub use remove::{make_directories, remove};
 pub use sync::{RangeSync, fdatasync, fsync, sync_file_system, sync_range};
 

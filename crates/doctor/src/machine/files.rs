@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use fiord_plan::{Dir, FileKind, JobPlan, Plan};
-use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open};
+use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::{block, mount};
 
 use super::{Evidence, Gap};
@@ -14,6 +15,8 @@ use super::{Evidence, Gap};
 const CLOSELY: usize = 256;
 /// A file in more pieces than this is not counted through.
 const PIECES: usize = 4096;
+/// So long is looked for programs that have files open.
+const SEARCH: Duration = Duration::from_millis(20);
 
 /// A file or device at one moment.
 #[derive(Debug, Clone)]
@@ -31,8 +34,12 @@ pub struct FileState {
     pub direct: Evidence<Option<Option<DirectLimits>>>,
     /// What is below, where that is a loop device: its name, and whether it uses direct I/O itself.
     pub on_loop: Option<(String, bool)>,
-    /// Its pages in memory, within the bytes that jobs use. Regular files only.
+    /// Its pages in memory, within the bytes that jobs use. Regular files, and devices that jobs go
+    /// around the page cache for.
     pub cache: Evidence<CacheUse>,
+    /// Other processes that have it open; looked for only where a job goes around the page cache
+    /// and there are pages in it.
+    pub openers: Vec<Opener>,
     /// Its bytes that hold data. Regular files that jobs read only.
     pub data: Option<Evidence<Data>>,
 }
@@ -56,6 +63,8 @@ struct Use {
     /// All bytes that are used, and those that are read.
     all: (u64, u64),
     read: Option<(u64, u64)>,
+    /// With `direct=1` by any of them.
+    direct: bool,
 }
 
 /// Every file of the plan that exists outside of fiord, each path once.
@@ -76,7 +85,9 @@ fn uses(plan: &Plan) -> Vec<(&Path, Use)> {
                 kind: file.kind,
                 all: range,
                 read: None,
+                direct: false,
             });
+            used.direct |= job.target.open.direct;
             used.all = span(used.all, range);
             if reads(job) {
                 used.read = Some(used.read.map_or(range, |known| span(known, range)));
@@ -106,10 +117,22 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
         facts,
         direct: Err(Gap("not a regular file".into())),
         cache: Err(Gap("not a regular file".into())),
+        openers: Vec::new(),
         data: None,
     };
-    if used.kind == FileKind::Regular && state.facts.is_ok() {
-        look_inside(&mut state, used);
+    match used.kind {
+        FileKind::Regular if state.facts.is_ok() => look_inside(&mut state, used),
+        FileKind::Block if used.direct && used.order < CLOSELY => {
+            let open = Open::read_only().nonblocking(true).open(&state.path);
+            let (from, to) = used.all;
+            let count = |fd: OwnedFd| file::cached_pages(fd, from, to - from);
+            state.cache = open.and_then(count).map_err(|e| cache_gap(&e));
+        }
+        _ => {}
+    }
+    let cached = state.cache.as_ref().is_ok_and(|cache| cache.cached > 0);
+    if let Some(facts) = state.facts.as_ref().ok().filter(|_| used.direct && cached) {
+        state.openers = mounts.openers(facts);
     }
     state
 }
@@ -162,9 +185,20 @@ fn on_loop(device: Device) -> Option<(String, bool)> {
 
 /// File system types by device: the list of mounts is long on some machines.
 #[derive(Default)]
-struct Mounts(HashMap<Device, Evidence<String>>);
+struct Mounts {
+    kinds: HashMap<Device, Evidence<String>>,
+    searched: Duration,
+}
 
 impl Mounts {
+    /// Who else has a file open, as far as the time for all such searches goes.
+    fn openers(&mut self, facts: &file::Facts) -> Vec<Opener> {
+        let from = Instant::now();
+        let found = file::openers(facts, SEARCH.saturating_sub(self.searched));
+        self.searched += from.elapsed();
+        found
+    }
+
     fn kind(&mut self, path: &Path, facts: &Evidence<file::Facts>) -> Evidence<String> {
         let device = facts.as_ref().map_err(Clone::clone)?.device;
         let ask = || match mount::holding(path) {
@@ -172,6 +206,6 @@ impl Mounts {
             Ok(None) => Err(Gap("no mount holds it".into())),
             Err(error) => Err(Gap::of(&error)),
         };
-        self.0.entry(device).or_insert_with(ask).clone()
+        self.kinds.entry(device).or_insert_with(ask).clone()
     }
 }

@@ -11,6 +11,7 @@ use super::{Book, Conductor, RunResult};
 use crate::control::Phase;
 use crate::error::JobError;
 use crate::events::Event;
+use crate::files::Cached;
 use crate::monitor::{Outcome, Standing, estimate};
 use crate::report::{self, Frame, JobFacts};
 use crate::shared::{Finished, Run, Shared};
@@ -71,13 +72,17 @@ impl Conductor<'_> {
 
     /// What the page cache has of files that jobs went around it for.
     fn cached(&self) -> Vec<CachedUnderDirect> {
-        let books = self.books.iter().enumerate();
-        let finished = books.filter_map(|(job, book)| Some((job, book.finished.as_deref()?)));
-        let one = |(job, finished): (usize, &Finished)| {
-            let pages = finished.cached.clone().into_iter();
-            pages.map(move |(file, pages)| CachedUnderDirect { job, file, pages })
-        };
-        finished.flat_map(one).collect()
+        let mut all = Vec::new();
+        for (job, book) in self.books.iter().enumerate() {
+            let files = book.finished.iter().flat_map(|finished| &finished.cached);
+            all.extend(files.map(|&Cached { file, at_start, at_end }| CachedUnderDirect {
+                job,
+                file,
+                pages: at_end,
+                at_start,
+            }));
+        }
+        all
     }
 
     fn frame(&self) -> Frame<'_> {

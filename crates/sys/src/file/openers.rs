@@ -1,0 +1,89 @@
+//! Who has a file open, as `/proc` tells.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{Device, Facts, Kind};
+
+/// A process that has a file open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opener {
+    /// Its number.
+    pub pid: u32,
+    /// Its name, cut to 15 bytes by the kernel (`/proc/PID/comm`).
+    pub name: String,
+}
+
+impl std::fmt::Display for Opener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (process {})", self.name, self.pid)
+    }
+}
+
+/// Other processes that have the file or device open, by their number; those of other users only
+/// where one may look at them. Ends early after `within`: a machine has thousands of processes with
+/// thousands of files.
+pub fn openers(facts: &Facts, within: Duration) -> Vec<Opener> {
+    openers_below(Path::new("/proc"), facts, within)
+}
+
+fn openers_below(proc: &Path, facts: &Facts, within: Duration) -> Vec<Opener> {
+    let until = Instant::now() + within;
+    let mut found: Vec<Opener> = Vec::new();
+    for entry in std::fs::read_dir(proc).into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if Instant::now() >= until {
+            break;
+        }
+        let files = std::fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
+        if pid != std::process::id() && files.into_iter().any(|fd| is(facts, &fd.path())) {
+            let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            found.push(Opener { pid, name: name.trim().to_owned() });
+        }
+    }
+    found.sort_by_key(|opener| opener.pid);
+    found
+}
+
+/// Whether a link of `/proc/PID/fd` leads to the file. Devices are the same by their numbers,
+/// whatever node they were opened by.
+fn is(facts: &Facts, link: &Path) -> bool {
+    let Ok(other) = std::fs::metadata(link) else { return false };
+    match facts.kind {
+        Kind::Block => {
+            other.file_type().is_block_device()
+                && facts.node == Some(Device::from_raw(other.rdev()))
+        }
+        _ => facts.device == Device::from_raw(other.dev()) && facts.inode == other.ino(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::facts;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_process_that_has_it_open_is_named_and_this_one_is_not() {
+        let path = std::env::temp_dir().join(format!("fiord-opened-{}", std::process::id()));
+        std::fs::write(&path, "x").unwrap();
+        let mine = std::fs::File::open(&path).unwrap();
+        let facts = facts(&path).unwrap();
+        assert_eq!(openers(&facts, LONG), []);
+        let mut other = std::process::Command::new("sleep");
+        let mut other = other.arg("20").stdin(mine).spawn().unwrap();
+        let found = openers(&facts, LONG);
+        let _ = other.kill();
+        let _ = other.wait();
+        let _ = std::fs::remove_file(&path);
+        assert_eq!(found.iter().map(|opener| opener.pid).collect::<Vec<_>>(), [other.id()]);
+        // Between the fork and the program its name is still this one's.
+        assert!(!found[0].name.is_empty(), "{found:?}");
+        assert_eq!(openers(&facts, Duration::ZERO), []);
+    }
+}
