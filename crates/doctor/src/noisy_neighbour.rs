@@ -4,7 +4,10 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
 
-use crate::{After, Check, Findings};
+use fiord_sys::conditions::CpuTime;
+
+use crate::machine::Surroundings;
+use crate::{After, Check, Findings, Gap, Told};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,8 +18,11 @@ pub(crate) const CHECK: Check = Check {
             had the kernel look for memory. Part of the time that was measured belongs to it.",
     seen: "What a device moved, from its counters over the measured time, less what the jobs \
            issued: more than 5 % and 1 MiB beyond it, for jobs that work on the device itself with \
-           `direct=1`. Time stolen by a hypervisor: more than 10 % of all CPU time. Memory \
-           pressure: all tasks waited for memory more than 10 % of the time. Silent below that.",
+           `direct=1`. Time stolen by a hypervisor: more than 10 % of all CPU time. Other programs: \
+           they computed in user mode for more than 10 % of all CPU time (the kernel's threads, \
+           which may work for the run, have none), and something waited for a CPU for more than \
+           10 % of the time (`/proc/pressure/cpu`). Memory pressure: all tasks waited for memory \
+           more than 10 % of the time. Silent below that.",
     effect: "As large as the neighbour. On a loop device a second program that read it in blocks of \
              256 KiB moved 249 MB beside the 5 MB of a random reader at depth 1.",
     mend: "An idle device and an idle machine: `fuser -v DEVICE` and `iotop` say who it is; on a \
@@ -31,6 +37,12 @@ const SHARE: f64 = 0.05;
 const LEAST: u64 = 1 << 20;
 /// Share of CPU time that was stolen.
 const STOLEN: f64 = 0.10;
+/// Share of CPU time that other programs computed for, and of the time in which something waited
+/// for a CPU.
+const OTHERS: f64 = 0.10;
+const WAITED: f64 = 0.10;
+/// `USER_HZ`, in ns.
+const TICK: u64 = 10_000_000;
 /// Share of the time in which everything waited for memory.
 const STALLED: f64 = 0.10;
 
@@ -47,34 +59,71 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         }
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
-    if let (Some(a), Some(b)) = (then.moment.stolen, now.moment.stolen) {
-        let share = b.share_since(a);
-        // Of less than a second nothing can be said: time is counted in ticks of 10 ms.
-        if share > STOLEN && b.total.saturating_sub(a.total) >= 100 {
-            findings.tell(
-                CHECK
-                    .of_run("the hypervisor gave CPU time to others during the run")
-                    .evidence(format!("{:.1} % of all CPU time was stolen", share * 100.0))
-                    .mend("a machine that is not shared"),
-            );
-        }
+    findings.tell_if(stolen(then, now));
+    computed(then, now, findings);
+    findings.tell_if(short_of_memory(then, now));
+}
+
+/// The CPUs' time between two looks; nothing can be said of less than a second, as time is counted
+/// in ticks of 10 ms.
+fn cpu_time(then: &Surroundings, now: &Surroundings) -> Option<CpuTime> {
+    let cpu = now.moment.cpu?.since(then.moment.cpu?);
+    (cpu.total >= 100).then_some(cpu)
+}
+
+/// A hypervisor gave CPU time to others.
+fn stolen(then: &Surroundings, now: &Surroundings) -> Option<Told> {
+    let share = cpu_time(then, now)?.stolen_share();
+    (share > STOLEN).then(|| {
+        CHECK
+            .of_run("the hypervisor gave CPU time to others during the run")
+            .evidence(format!("{:.1} % of all CPU time was stolen", share * 100.0))
+            .mend("a machine that is not shared")
+    })
+}
+
+/// Other programs computed while something waited for a CPU.
+fn computed(then: &Surroundings, now: &Surroundings, findings: &mut Findings) {
+    let Some(cpu) = cpu_time(then, now) else { return };
+    let own = now.own_user.saturating_sub(then.own_user) / TICK;
+    let share = cpu.user.saturating_sub(own) as f64 / cpu.total as f64;
+    if share <= OTHERS {
+        return;
     }
+    let (Some(a), Some(b)) = (then.moment.pressure.cpu, now.moment.pressure.cpu) else {
+        return findings.gap(&CHECK, &Gap("waiting for CPUs: /proc/pressure is off".into()));
+    };
+    let (waited, elapsed) = (b.since(a).some_us, now.at.saturating_sub(then.at) / 1000);
+    if waited as f64 > WAITED * elapsed as f64 {
+        findings.tell(
+            CHECK
+                .of_run("other programs used the CPUs during the run")
+                .evidence(format!(
+                    "they computed for {:.0} % of all CPU time, and something waited for a CPU \
+                     for {} of {} ms",
+                    share * 100.0,
+                    waited / 1000,
+                    elapsed / 1000
+                ))
+                .mend("an idle machine (`top` says who it is), or CPUs of the run's own (cpuset)"),
+        );
+    }
+}
+
+/// Everything waited for memory.
+fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<Told> {
     let elapsed = now.at.saturating_sub(then.at) / 1000;
-    if let (Some(a), Some(b)) = (then.moment.pressure.memory, now.moment.pressure.memory) {
-        let full = b.since(a).full_us;
-        if elapsed > 0 && full as f64 > STALLED * elapsed as f64 {
-            findings.tell(
-                CHECK
-                    .of_run("the machine ran short of memory during the run")
-                    .evidence(format!(
-                        "everything waited for memory for {} of {} ms",
-                        full / 1000,
-                        elapsed / 1000
-                    ))
-                    .mend("fewer programs beside the run, or smaller buffers"),
-            );
-        }
-    }
+    let full = now.moment.pressure.memory?.since(then.moment.pressure.memory?).full_us;
+    (elapsed > 0 && full as f64 > STALLED * elapsed as f64).then(|| {
+        CHECK
+            .of_run("the machine ran short of memory during the run")
+            .evidence(format!(
+                "everything waited for memory for {} of {} ms",
+                full / 1000,
+                elapsed / 1000
+            ))
+            .mend("fewer programs beside the run, or smaller buffers")
+    })
 }
 
 fn foreign(device: &DeviceView, findings: &mut Findings) {
@@ -108,7 +157,7 @@ fn foreign(device: &DeviceView, findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::{DeviceDir, Issued};
-    use fiord_sys::conditions::pressure::{Stall, Stolen};
+    use fiord_sys::conditions::pressure::Stall;
 
     use super::*;
     use crate::drives::{one_drive, told_after};
@@ -139,19 +188,41 @@ mod tests {
     fn stolen_time_and_memory() {
         let mut case = one_drive();
         let then = &mut case.machine.surroundings;
-        then.moment.stolen = Some(Stolen { stolen: 0, total: 0 });
+        then.moment.cpu = Some(CpuTime::default());
         then.moment.pressure.memory = Some(Stall::default());
         let now = &mut case.after.surroundings;
         now.at = 1_000_000_000;
-        now.moment.stolen = Some(Stolen { stolen: 9, total: 100 });
+        now.moment.cpu = Some(CpuTime { stolen: 9, total: 100, user: 0 });
         now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 50_000 });
         assert!(told_after(&CHECK, &case).is_empty());
         let now = &mut case.after.surroundings;
-        now.moment.stolen = Some(Stolen { stolen: 25, total: 100 });
+        now.moment.cpu = Some(CpuTime { stolen: 25, total: 100, user: 0 });
         now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 500_000 });
         let found = told_after(&CHECK, &case);
         assert!(
             found[0].evidence.starts_with("25.0 %") && found[1].evidence.contains("500 of 1000")
         );
+    }
+    #[test]
+    fn other_programs_on_the_cpus() {
+        let mut case = one_drive();
+        case.machine.surroundings.moment.cpu = Some(CpuTime::default());
+        let found = |case: &mut crate::drives::Case, user, own, waited| {
+            let now = &mut case.after.surroundings;
+            (now.at, now.own_user) = (1_000_000_000, own * TICK);
+            now.moment.cpu = Some(CpuTime { user, stolen: 0, total: 200 });
+            now.moment.pressure.cpu = Some(Stall { some_us: waited, full_us: 0 });
+            case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
+            told_after(&CHECK, case)
+        };
+        let told = found(&mut case, 150, 50, 700_000);
+        let evidence = "they computed for 50 % of all CPU time, and something waited for a CPU for \
+                        700 of 1000 ms";
+        assert_eq!(told[0].evidence, evidence);
+        assert!(found(&mut case, 150, 140, 700_000).is_empty(), "the run's own threads");
+        assert!(found(&mut case, 150, 50, 50_000).is_empty(), "there were CPUs enough");
+        let now = &mut case.after.surroundings;
+        (now.own_user, now.moment.pressure.cpu) = (0, None);
+        assert_eq!(crate::drives::after(&CHECK, &case).unchecked().len(), 1);
     }
 }

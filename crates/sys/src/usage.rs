@@ -36,6 +36,11 @@ impl Usage {
         read(libc::RUSAGE_SELF)
     }
 
+    /// Of all its children that have ended and were waited for.
+    pub fn of_children() -> Result<Usage> {
+        read(libc::RUSAGE_CHILDREN)
+    }
+
     /// What was used between `earlier` and this reading.
     pub fn since(&self, earlier: &Usage) -> Usage {
         self.each(earlier, u64::saturating_sub)

@@ -4,6 +4,7 @@ use fiord_plan::{FileKind, Plan};
 use fiord_sys::conditions::{self, Governors, Moment, Sleep, power};
 use fiord_sys::cpu::{self, CpuSet};
 use fiord_sys::root::Root;
+use fiord_sys::usage::Usage;
 use fiord_sys::{clock, numa};
 
 /// The surroundings at one moment.
@@ -11,6 +12,8 @@ use fiord_sys::{clock, numa};
 pub struct Surroundings {
     /// When it was read, ns of the monotonic clock.
     pub at: u64,
+    /// CPU time in user mode of this process and the commands it ran, ns.
+    pub own_user: u64,
     /// Counters.
     pub moment: Moment,
     /// Frequency governors; `None` where the kernel does not set frequencies.
@@ -37,6 +40,7 @@ impl Surroundings {
         let cpus = |node: usize| Some((node as u64, numa::cpus_of(node).ok()?));
         Surroundings {
             at: clock::monotonic(),
+            own_user: own_user(),
             moment: Moment::now(&root),
             governors: Governors::read(&root),
             sleep: power::deepest_sleep(&root),
@@ -45,4 +49,10 @@ impl Surroundings {
             allowed: cpu::allowed().unwrap_or_default(),
         }
     }
+}
+
+/// User time of the process and of what it ran, ns.
+fn own_user() -> u64 {
+    let all = [Usage::of_process(), Usage::of_children()];
+    all.into_iter().flatten().map(|usage| usage.user_ns).sum()
 }

@@ -18,7 +18,7 @@ pub mod quota;
 use crate::root::Root;
 
 pub use power::{Governors, Sleep};
-pub use pressure::{Pressure, Stolen};
+pub use pressure::{CpuTime, Pressure};
 pub use quota::{CpuQuota, IoQuota, Quotas};
 
 /// The kernel's clock in use, and the others it could use.
@@ -35,7 +35,7 @@ pub struct Moment {
     /// Time in which something waited.
     pub pressure: Pressure,
     /// CPU time, and how much of it a hypervisor gave to others.
-    pub stolen: Option<Stolen>,
+    pub cpu: Option<CpuTime>,
     /// Times the CPUs were slowed down for heat.
     pub cpu_throttles: Option<u64>,
     /// Limits of this process's cgroups, and how often they bit.
@@ -47,7 +47,7 @@ impl Moment {
     pub fn now(root: &Root) -> Moment {
         Moment {
             pressure: Pressure::read(root),
-            stolen: Stolen::read(root),
+            cpu: CpuTime::read(root),
             cpu_throttles: power::throttles(root),
             quotas: Quotas::read(root),
         }

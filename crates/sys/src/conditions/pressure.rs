@@ -1,5 +1,5 @@
-//! Pressure stall information (Linux 4.20: Documentation/accounting/psi.rst) and stolen CPU time
-//! (`/proc/stat`).
+//! Pressure stall information (Linux 4.20: Documentation/accounting/psi.rst) and CPU time, stolen
+//! time too (`/proc/stat`).
 
 use crate::root::Root;
 
@@ -49,18 +49,20 @@ impl Pressure {
     }
 }
 
-/// CPU time since boot, in ticks of `USER_HZ`.
+/// CPU time of all CPUs since boot, in ticks of `USER_HZ` (100 a second).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stolen {
+pub struct CpuTime {
+    /// Of programs in user mode, guests of virtual machines too. The kernel's own threads have none.
+    pub user: u64,
     /// Time a virtual CPU was ready and did not run.
     pub stolen: u64,
-    /// All time, stolen included.
+    /// All time, idle and stolen included.
     pub total: u64,
 }
 
-impl Stolen {
+impl CpuTime {
     /// Now.
-    pub fn read(root: &Root) -> Option<Stolen> {
+    pub fn read(root: &Root) -> Option<CpuTime> {
         let text = root.text("/proc/stat")?;
         let numbers: Vec<u64> = text
             .lines()
@@ -70,13 +72,24 @@ impl Stolen {
             .filter_map(|word| word.parse().ok())
             .collect();
         // user nice system idle iowait irq softirq steal; guest time is in user time.
-        Some(Stolen { stolen: *numbers.get(7)?, total: numbers.iter().take(8).sum() })
+        Some(CpuTime {
+            user: numbers.first()? + numbers.get(1)?,
+            stolen: *numbers.get(7)?,
+            total: numbers.iter().take(8).sum(),
+        })
     }
 
-    /// Share of the time since an earlier reading that was stolen, 0 to 1.
-    pub fn share_since(self, earlier: Stolen) -> f64 {
-        let total = self.total.saturating_sub(earlier.total);
-        let stolen = self.stolen.saturating_sub(earlier.stolen);
-        if total == 0 { 0.0 } else { stolen as f64 / total as f64 }
+    /// What was added since an earlier reading.
+    pub fn since(self, earlier: CpuTime) -> CpuTime {
+        CpuTime {
+            user: self.user.saturating_sub(earlier.user),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+            total: self.total.saturating_sub(earlier.total),
+        }
+    }
+
+    /// Share of the time that was stolen, 0 to 1.
+    pub fn stolen_share(self) -> f64 {
+        self.stolen as f64 / self.total.max(1) as f64
     }
 }

@@ -58,9 +58,10 @@ fn pressure_and_stolen_time() {
     let now = Moment::now(&machine.root());
     let io = now.pressure.io.unwrap();
     assert_eq!((io.some_us, io.full_us), (1000, 10));
-    let stolen = now.stolen.unwrap();
-    assert_eq!((stolen.stolen, stolen.total), (40, 1000));
-    assert_eq!(stolen.share_since(pressure::Stolen { stolen: 30, total: 900 }), 0.1);
+    let cpu = now.cpu.unwrap();
+    assert_eq!((cpu.user, cpu.stolen, cpu.total), (100, 40, 1000));
+    let since = cpu.since(pressure::CpuTime { user: 90, stolen: 30, total: 900 });
+    assert_eq!((since.user, since.stolen_share()), (10, 0.1));
 }
 
 #[test]
