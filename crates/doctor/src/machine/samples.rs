@@ -1,7 +1,8 @@
 //! A few blocks of what jobs have read, read once more after the run: do they hold only zeros?
 //!
 //! Nothing is read during a run. What is read here comes from the page cache where the job read
-//! through it; of a block device read with `direct=1` the pages that come in are dropped again.
+//! through it; pages that were not there before are dropped again, as the next run's files would
+//! otherwise be cached in part, and what was never written would look as if it were.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -75,8 +76,13 @@ fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64
         // Spread over the range; the odd step keeps off the borders that everything is aligned to.
         let at = from + (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks))) * BLOCK as u64;
         let mut block = [0u8; BLOCK];
+        let cached =
+            file::cached_pages(&file, at, BLOCK as u64).is_ok_and(|pages| pages.cached > 0);
         let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read(&mut block));
         let n = read.map_err(|e| Gap(e.to_string()))?;
+        if !cached {
+            let _ = file::advise(&file, at, BLOCK as u64, Advice::DontNeed);
+        }
         looked += u64::from(n > 0);
         zero += u64::from(n > 0 && block[..n].iter().all(|byte| *byte == 0));
         if Instant::now() >= until {
