@@ -7,6 +7,7 @@ mod engines;
 mod examples;
 mod findings;
 mod fiord;
+mod fuse;
 mod golden;
 mod layout;
 mod order;

@@ -2,7 +2,9 @@
 
 mod check;
 mod devices;
+mod file_systems;
 mod files;
+mod groups;
 mod lint;
 mod options;
 mod results;

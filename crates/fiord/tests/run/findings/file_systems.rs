@@ -1,0 +1,155 @@
+//! Findings about file systems, on ones made for the test: loop devices with direct I/O and mounts
+//! need root; without it the tests say so and pass.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::findings::devices::Loop;
+use crate::findings::{finding, json, silent};
+use crate::fiord::Place;
+use crate::fuse;
+
+/// A file system on a loop device, mounted below the place.
+struct Mounted {
+    point: PathBuf,
+    /// Goes after the mount.
+    _device: Option<Loop>,
+}
+
+impl Mounted {
+    fn new(place: &Place, kind: &str) -> Option<Mounted> {
+        let device = Loop::new(place, 512 << 20)?;
+        // Else its own page cache answers.
+        let direct = Command::new("losetup").arg("--direct-io=on").arg(device.path()).status();
+        let force = if kind == "ext4" { "-F" } else { "-f" };
+        let mut make = Command::new(format!("mkfs.{kind}"));
+        let made = make.args(["-q", force, device.path()]);
+        let made = made.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let point = place.path("mounted");
+        std::fs::create_dir_all(&point).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", kind, device.path()]).arg(&point);
+        let ok = |ran: std::io::Result<std::process::ExitStatus>| ran.is_ok_and(|s| s.success());
+        if ok(direct) && ok(made) && ok(mount.status()) {
+            return Some(Mounted { point, _device: Some(device) });
+        }
+        eprintln!("skipped: no {kind} can be made here");
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.point).status();
+    }
+}
+
+fn fallocated_and_written(kind: &str) {
+    let place = Place::new();
+    let Some(mounted) = Mounted::new(&place, kind) else { return };
+    let file = mounted.point.join("f");
+    let made = Command::new("fallocate").args(["-l", "4MiB"]).arg(&file).status();
+    assert!(made.unwrap().success());
+    let name = file.display();
+    let job = format!("--name=a --rw=randread --size=4m --bs=4k --direct=1 --filename={name}");
+    let told = finding(&json(&place, &job), "unwritten-data");
+    assert_eq!(told["severity"], "invalid", "{kind}");
+    assert_eq!(told["what"], format!("100 % of what is read of {name} was never written"));
+    let write = "--name=w --rw=write --bs=1m --direct=1 --end_fsync=1";
+    place.run(&format!("{write} --size=2m --filename={name}")).ok();
+    let half = finding(&json(&place, &job), "unwritten-data")["what"].clone();
+    assert_eq!(half, format!("50 % of what is read of {name} was never written"), "{kind}");
+    place.run(&format!("{write} --size=4m --filename={name}")).ok();
+    let sound = json(&place, &job);
+    silent(&sound, "unwritten-data");
+    silent(&sound, "direct-not-direct");
+}
+
+#[test]
+fn unwritten_data_on_ext4() {
+    fallocated_and_written("ext4");
+}
+
+#[test]
+fn unwritten_data_on_xfs() {
+    fallocated_and_written("xfs");
+}
+
+#[test]
+fn unwritten_data_on_btrfs() {
+    fallocated_and_written("btrfs");
+}
+
+/// Eight writers that extend one file, and eight that overwrite one that is there.
+fn in_a_row(kind: &str) {
+    let place = Place::new();
+    let Some(mounted) = Mounted::new(&place, kind) else { return };
+    let name = mounted.point.join("f");
+    let job = format!(
+        "--name=a --filename={} --bs=4k --direct=1 --ioengine=libaio --iodepth=8 --size=256m \
+         --fallocate=none --runtime=2",
+        name.display()
+    );
+    let ran = json(&place, &format!("{job} --rw=write"));
+    let document = ran.json();
+    let device = &document["fiord"]["devices"][0];
+    let depth = device["depth"].as_f64().unwrap();
+    let number = |key: &str| document["jobs"][0][key].as_f64().unwrap();
+    let busy = number("usr_cpu") + number("sys_cpu");
+    // A machine that has no time to submit, or a device that takes long, may reach it all the same.
+    if depth < 3.9 && busy < 85.0 {
+        let told = finding(&ran, "depth-not-reached");
+        let evidence = told["evidence"].as_str().unwrap();
+        assert!(evidence.starts_with(&format!("{kind} puts direct writes in a row")), "{told}");
+        assert!(told["what"].as_str().unwrap().starts_with("job a asks for 8 I/Os at a time"));
+    } else {
+        eprintln!("{kind}: {depth} I/Os at the device, CPUs busy for {busy} %");
+    }
+    let held_back = json(&place, &format!("{job} --rw=write --rate_iops=10"));
+    silent(&held_back, "depth-not-reached");
+}
+
+#[test]
+fn writes_in_a_row_on_ext4() {
+    in_a_row("ext4");
+}
+
+#[test]
+fn writes_in_a_row_on_xfs() {
+    in_a_row("xfs");
+}
+
+#[test]
+fn a_file_that_another_process_serves() {
+    let place = Place::new();
+    let point = place.path("served");
+    std::fs::create_dir_all(&point).unwrap();
+    let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
+        return eprintln!("skipped: /dev/fuse needs root");
+    };
+    let mut mount = Command::new("mount");
+    mount.args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0", "served"]);
+    // The helper passes its standard input on to the kernel.
+    let mounted =
+        mount.arg(&point).stdin(device.try_clone().unwrap()).stderr(Stdio::null()).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: FUSE cannot be mounted here");
+    }
+    let served = Mounted { point, _device: None };
+    let server = std::thread::spawn(move || fuse::serve(&device));
+    let file = served.point.join("f");
+    let job = format!("--name=a --rw=read --bs=4k --ioengine=psync --filename={}", file.display());
+    let direct = json(&place, &format!("{job} --size=256k --direct=1"));
+    let told = finding(&direct, "direct-not-direct");
+    assert_eq!(told["severity"], "suspect");
+    assert_eq!(told["evidence"], "a process behind fuse decides how it reads and writes");
+    // What came out of the page cache cannot be told from what the process sent.
+    let buffered = json(&place, &format!("{job} --size=256k --loops=4"));
+    silent(&buffered, "cache-hits");
+    silent(&buffered, "direct-not-direct");
+    let gaps = buffered.json()["fiord"]["not_checked"].clone();
+    assert!(gaps.to_string().contains("another process reads for fuse"), "{gaps}");
+    drop(served);
+    server.join().unwrap();
+}

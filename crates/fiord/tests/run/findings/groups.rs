@@ -1,0 +1,141 @@
+//! `throttled-by-cgroup` and `noisy-neighbour` where the CPUs are what is short: control groups of
+//! this machine, of either version, need root; without it the tests say so and pass.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::findings::devices::Loop;
+use crate::findings::{finding, silent};
+use crate::fiord::{Place, Ran};
+
+/// Buffered reads that nothing but the CPU limits.
+const COMPUTES: &str = "--name=a --filename=c --size=1m --bs=4k --rw=read --ioengine=psync \
+                        --invalidate=0 --pre_read=1 --time_based --runtime=2";
+
+/// A control group below the one that this process is in; goes away with the test.
+struct Group(PathBuf);
+
+impl Group {
+    /// One that has this controller, in version 2 only where it is switched on for groups below:
+    /// the machine is left as it is.
+    fn new(controller: &str) -> Option<Group> {
+        let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let made = groups.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (parts.next()?, parts.next()?);
+            let mine = |mount: &&str| {
+                let Some((_, rest)) = mount.split_once(" - ") else { return false };
+                let mut words = rest.split(' ');
+                let (kind, options) = (words.next(), words.nth(1).unwrap_or_default());
+                let has = options.split(',').any(|option| option == controller);
+                kind == Some(if controllers.is_empty() { "cgroup2" } else { "cgroup" })
+                    && (controllers.is_empty() || has)
+            };
+            let here = controllers.split(',').any(|name| name == controller);
+            let point = mounts.lines().find(mine)?.split(' ').nth(4)?;
+            let above = Path::new(point).join(path.trim_start_matches('/'));
+            let below = std::fs::read_to_string(above.join("cgroup.subtree_control"));
+            let offered = below.is_ok_and(|text| text.split_whitespace().any(|n| n == controller));
+            let group = above.join(format!("fiord-{controller}-{}", std::process::id()));
+            let usable = here || controllers.is_empty() && offered;
+            (usable && std::fs::create_dir(&group).is_ok()).then_some(Group(group))
+        });
+        if made.is_none() {
+            eprintln!("skipped: no control group with {controller} can be made");
+        }
+        made
+    }
+
+    /// Writes the file that this version has.
+    fn set(&self, files: &[(&str, &str)]) {
+        let file = files.iter().find(|(name, _)| self.0.join(name).exists());
+        let (name, value) = file.expect("a file of the controller");
+        std::fs::write(self.0.join(name), value).expect(name);
+    }
+
+    /// Runs fiord in it.
+    fn run(&self, place: &Place, line: &str) -> Ran {
+        let inside = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
+        let mut command = Command::new("sh");
+        command.args(["-c", inside]).arg(&self.0).arg(env!("CARGO_BIN_EXE_fiord"));
+        command.arg("--output-format=json").args(line.split_whitespace());
+        Ran::from(command.current_dir(place.path(".")).output().unwrap()).ok()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_group_with_a_fifth_of_a_cpu() {
+    let place = Place::new();
+    let Some(group) = Group::new("cpu") else { return };
+    silent(&group.run(&place, COMPUTES), "throttled-by-cgroup");
+    group.set(&[("cpu.max", "20000 100000"), ("cpu.cfs_quota_us", "20000")]);
+    let told = finding(&group.run(&place, COMPUTES), "throttled-by-cgroup");
+    let evidence = told["evidence"].as_str().unwrap();
+    assert!(evidence.ends_with("it has 20000 µs of CPU time in each 100000 µs"), "{told}");
+    let times: u64 = evidence.split(' ').next().unwrap().parse().unwrap();
+    assert!((8..=24).contains(&times), "in 2 s of periods of 100 ms: {told}");
+}
+
+#[test]
+fn a_group_that_may_write_a_mebibyte_a_second() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let number = std::fs::read_to_string(device.sysfs("dev")).unwrap();
+    let number = number.trim();
+    let Some(group) = Group::new("blkio").or_else(|| Group::new("io")) else { return };
+    let job = format!(
+        "--name=a --filename={} --rw=write --bs=64k --size=2m --direct=1 --end_fsync=1",
+        device.path()
+    );
+    silent(&group.run(&place, &job), "throttled-by-cgroup");
+    let (new, old) = (format!("{number} wbps=1048576"), format!("{number} 1048576"));
+    group.set(&[("io.max", &new), ("blkio.throttle.write_bps_device", &old)]);
+    let ran = group.run(&place, &job);
+    let told = finding(&ran, "throttled-by-cgroup");
+    assert_eq!(told["evidence"], "writes at most 1048576 bytes a second");
+    let rate = ran.json()["jobs"][0]["write"]["bw_bytes"].as_f64().unwrap();
+    assert!(rate < 1.6e6, "it holds: {rate}");
+}
+
+/// A program that does nothing but compute.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn start() -> Busy {
+        Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn other_programs_that_compute() {
+    if !Path::new("/proc/pressure/cpu").exists() {
+        return eprintln!("skipped: the kernel does not tell who waits for CPUs");
+    }
+    let place = Place::new();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let others: Vec<Busy> = (0..=cpus).map(|_| Busy::start()).collect();
+    let ran = place.run(&format!("--output-format=json {COMPUTES}")).ok();
+    drop(others);
+    let found = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
+    let told = found.iter().find(|f| f["what"] == "other programs used the CPUs during the run");
+    let told = told.unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((&told["id"], &told["severity"]), (&"noisy-neighbour".into(), &"suspect".into()));
+    // That it is silent on a quiet machine is for a machine that is quiet: see the finding's own
+    // tests. A run that touches no file does not look.
+    let virtual_job = "--output-format=json --name=a --ioengine=null --size=64m --bs=4k --rw=read";
+    silent(&place.run(virtual_job).ok(), "noisy-neighbour");
+}
