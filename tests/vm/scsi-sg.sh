@@ -1,5 +1,5 @@
 # ioengine=sg on a generic and on a block device: reads, writes, trims, flushes, every sg_write_mode, refusals
-# devices: sd
+# devices: sd dmzero
 # limit: 120s
 
 SG=/dev/fiord/sd-sg
@@ -53,3 +53,13 @@ refused "a disk in use, by its generic device" "swap space" --name=x --ioengine=
 refused "a disk in use, by itself" "swap space" --name=x --ioengine=sg --filename=$SD --rw=trim --bs=4k --size=1m
 sg reading --filename=$SG --rw=read --bs=4k --size=64k
 check "no longer in use" swapoff $SD
+
+# A volume of the device mapper hands commands of root on to the disk as they are: its first block would be the disk's.
+dd if=/dev/urandom of=$SD bs=1M count=8 oflag=direct 2>/dev/null
+before=$(dd if=$SD bs=1M count=8 iflag=direct 2>/dev/null | md5sum)
+echo "0 8192 linear $SD 4096" | dmsetup create --noudevsync fiord-lv
+for what in write trim read; do
+    refused "a mapped volume: $what" "built on .*whole disk beneath" --name=x --ioengine=sg --filename=/dev/mapper/fiord-lv --rw=$what --bs=4k --size=1m
+done
+check "the volume is removed" dmsetup remove --noudevsync fiord-lv
+same "the disk beneath" "$(dd if=$SD bs=1M count=8 iflag=direct 2>/dev/null | md5sum)" "$before"

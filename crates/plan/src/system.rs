@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
+use fiord_sys::scsi::generic::Addressee;
 use fiord_sys::{block, host, mount, nvme, scsi};
 
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
@@ -20,6 +21,20 @@ const LARGEST_TEXT: u64 = 16 << 20;
 
 fn to_io(error: fiord_sys::Error) -> io::Error {
     io::Error::from_raw_os_error(error.errno)
+}
+
+/// Why a block device must get no SCSI commands: their addresses are those of the disk, and nothing
+/// would keep them in a part of it.
+fn takes_commands(block: file::Device) -> Result<(), String> {
+    match scsi::generic::addressee(block) {
+        Addressee::Unit => Ok(()),
+        Addressee::Partition => Err("it is a partition, and commands go to the whole disk".into()),
+        Addressee::BuiltOn(below) => Err(format!(
+            "it is built on {}, and commands go to the whole disk beneath",
+            below.join(", ")
+        )),
+        Addressee::Other => Err("it is no SCSI disk".into()),
+    }
 }
 
 fn node(path: &Path) -> Option<file::Device> {
@@ -111,10 +126,8 @@ impl Facts for Machine {
             }
             _ => return Err("it is no SCSI device".into()),
         };
-        let whole = block.and_then(block::whole_disk_path);
-        if block.and_then(block::sysfs_path) != whole {
-            // Addresses in commands are those of the disk: nothing would keep them in the partition.
-            return Err("it is a partition, and commands go to the whole disk".into());
+        if let (Kind::Block, Some(block)) = (found.kind, block) {
+            takes_commands(block)?;
         }
         let capacity = scsi::capacity::of(device).map_err(|e| e.to_string())?;
         let kib = block.and_then(|block| block::queue_number(block, "max_hw_sectors_kb"));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::cdb::Cdb;
 use super::sense::{self, Sense};
 use crate::file::Device;
-use crate::root::Root;
+use crate::root::{Root, names};
 use crate::{Error, errno};
 
 /// `SG_IO`.
@@ -269,9 +269,83 @@ pub(crate) fn block_sibling_in(root: &Root, device: Device) -> Option<(String, D
     Some((name, Device::parse(&number)?))
 }
 
+/// What a block device is to SCSI commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addressee {
+    /// A logical unit of its own: commands sent to it are about it.
+    Unit,
+    /// A part of a logical unit: commands go to the whole.
+    Partition,
+    /// Built on other devices, which are named (device mapper, md, bcache): their drivers hand a
+    /// command of root on to a device below as it is, with addresses that mean another place there.
+    BuiltOn(Vec<String>),
+    /// No SCSI device.
+    Other,
+}
+
+/// To whom a SCSI command goes that is sent to a block device.
+pub fn addressee(device: Device) -> Addressee {
+    addressee_in(&Root::machine(), device)
+}
+
+fn addressee_in(root: &Root, device: Device) -> Addressee {
+    let Ok(path) = std::fs::canonicalize(root.path(format!("/sys/dev/block/{device}"))) else {
+        return Addressee::Other;
+    };
+    if path.join("partition").exists() {
+        return Addressee::Partition;
+    }
+    let unit = path.join("device");
+    let subsystem = std::fs::canonicalize(unit.join("subsystem")).ok();
+    let is_scsi = subsystem.is_some_and(|path| path.file_name() == Some("scsi".as_ref()));
+    if is_scsi || unit.join("scsi_generic").exists() {
+        return Addressee::Unit;
+    }
+    match names(&path.join("slaves")) {
+        below if below.is_empty() => Addressee::Other,
+        below => Addressee::BuiltOn(below),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::survey::fixture::Machine;
+
+    #[test]
+    fn commands_to_a_mapped_volume_would_be_about_the_disk_beneath() {
+        let tree = Machine::new();
+        let unit = "/sys/devices/pci0000:00/host0/target0:0:0/0:0:0:0";
+        let disk = tree.disk(&format!("{unit}/block/sdb"), (8, 16), 1 << 30);
+        tree.write(&format!("{unit}/scsi_generic/sg1/dev"), "21:1");
+        tree.link(&format!("{disk}/device"), unit);
+        tree.link("/sys/dev/block/8:16", &disk);
+        let part = tree.partition(&disk, 1, (8, 17), (1 << 20, 1 << 20));
+        tree.link("/sys/dev/block/8:17", &part);
+        // A unit that the generic driver is not there for.
+        let lonely = "/sys/devices/pci0000:00/host0/target0:0:1/0:0:1:0";
+        let other = tree.disk(&format!("{lonely}/block/sdc"), (8, 32), 1 << 30);
+        tree.write("/sys/bus/scsi/uevent", "");
+        tree.link(&format!("{lonely}/subsystem"), "/sys/bus/scsi");
+        tree.link(&format!("{other}/device"), lonely);
+        tree.link("/sys/dev/block/8:32", &other);
+        for (name, minor) in [("dm-0", 0), ("bcache0", 1)] {
+            let built = tree.disk(&format!("/sys/devices/virtual/block/{name}"), (252, minor), 1);
+            tree.link(&format!("{built}/slaves/sdb"), &disk);
+            tree.link(&format!("/sys/dev/block/252:{minor}"), &built);
+        }
+        let nvme = tree.nvme(None, "0000:01:00.0", 0, ("8.0", 4), ("8.0", 4));
+        tree.link("/sys/dev/block/259:0", &nvme);
+        let root = tree.root();
+        let of = |major, minor| addressee_in(&root, Device { major, minor });
+        assert_eq!(of(8, 16), Addressee::Unit);
+        assert_eq!(of(8, 17), Addressee::Partition);
+        assert_eq!(of(8, 32), Addressee::Unit);
+        assert_eq!(of(252, 0), Addressee::BuiltOn(vec!["sdb".into()]));
+        assert_eq!(of(252, 1), Addressee::BuiltOn(vec!["sdb".into()]));
+        assert_eq!(of(259, 0), Addressee::Other);
+        assert_eq!(of(9, 9), Addressee::Other);
+    }
 
     #[test]
     fn what_a_header_says() {
