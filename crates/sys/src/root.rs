@@ -1,6 +1,7 @@
 //! Where `/sys`, `/proc`, `/dev` and `/run` are: of this machine, or of a tree of files that stands
 //! for one in a test.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The directory that holds `sys`, `proc`, `dev` and `run`.
@@ -49,10 +50,28 @@ impl Root {
 }
 
 /// The text of an attribute, without space at its ends; `None` too for an empty one.
+///
+/// Thousands of these are read on large machines: nobody is asked how long the file is, which is 0
+/// or 4096 for most of them anyway.
 pub(crate) fn text(path: &Path) -> Option<String> {
-    let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).trim().to_owned();
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut bytes = Vec::new();
+    let mut page = [0u8; PAGE];
+    loop {
+        let n = match file.read(&mut page) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => return None,
+        };
+        bytes.extend_from_slice(&page[..n]);
+    }
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
+
+/// The longest attribute of sysfs.
+const PAGE: usize = 4096;
 
 /// The number an attribute holds.
 pub(crate) fn number(path: &Path) -> Option<u64> {

@@ -94,3 +94,29 @@ impl Machine {
         self.files.iter().find(|file| file.path == path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fiord_sys::usage::Usage;
+
+    use super::*;
+    use crate::fixture::{plan, scratch};
+
+    /// By CPU time of this thread, which does all of it: a busy machine makes it longer, not more.
+    #[test]
+    fn a_look_costs_less_than_fifty_milliseconds() {
+        let path = scratch();
+        std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
+        let line = format!("--name=a --rw=read --size=1m --direct=1 --filename={}", path.display());
+        let (plan, _) = plan(&line);
+        for look in [Machine::survey, Machine::survey_after] {
+            let before = Usage::of_thread().unwrap();
+            let machine = look(&plan);
+            let used = Usage::of_thread().unwrap().since(&before);
+            assert_eq!(machine.files.len(), 1);
+            let ms = (used.user_ns + used.system_ns) / 1_000_000;
+            assert!(ms < 50, "{ms} ms");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -134,6 +134,7 @@ impl Disk {
 pub struct Survey {
     root: Root,
     users: Users,
+    bridges: pcie::Bridges,
     depth: Depth,
 }
 
@@ -142,7 +143,7 @@ impl Survey {
     pub fn new(root: Root, depth: Depth) -> Survey {
         // A tree of files has no devices that could be asked.
         let depth = if root.is_machine() { depth } else { Depth::Files };
-        Survey { users: Users::read(&root), root, depth }
+        Survey { users: Users::read(&root), bridges: pcie::Bridges::default(), root, depth }
     }
 
     /// Names of all disks, and of NVMe generic nodes that have no block device.
@@ -205,7 +206,7 @@ impl Survey {
             queue: Queue::of(&sysfs),
             device_depth: identity::queue_depth(&sysfs),
             numa_node: numa_node(way),
-            pcie: pcie::path_to(way),
+            pcie: pcie::path_to(way, &self.bridges),
             cable: identity::cable(&sysfs),
             holders: usage::holders(&sysfs, &partitions),
             members: names(&sysfs.join("slaves")),

@@ -5,7 +5,9 @@
 //! `current_link_width`, `max_link_speed`, `max_link_width` of each function. A link has a function
 //! at either end, so what it can be is the lesser of two maxima.
 
-use std::path::{Component, Path};
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::root::{number, text};
 
@@ -92,7 +94,7 @@ impl Function {
             let word = text(&path.join(name))?;
             u32::from_str_radix(word.strip_prefix("0x").unwrap_or(&word), 16).ok()
         };
-        let link = std::fs::canonicalize(path.join("driver")).ok();
+        let link = std::fs::read_link(path.join("driver")).ok();
         Some(Function {
             address: path.file_name()?.to_str()?.to_owned(),
             class: hex("class").unwrap_or_default(),
@@ -138,19 +140,40 @@ fn is_address(name: &str) -> bool {
         && device.is_some_and(|(d, f)| d.len() == 2 && hex(d) && f.len() == 1 && hex(f))
 }
 
+/// Bridges that were looked at: a switch is on the way to every drive behind it.
+#[derive(Debug, Default)]
+pub struct Bridges(Mutex<HashMap<PathBuf, Function>>);
+
+impl Bridges {
+    /// A function; of a bridge what was found at the first look.
+    fn function(&self, path: &Path, above: Option<&Function>) -> Option<Function> {
+        // Not held while sysfs is read: many disks are looked at side by side.
+        let seen = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen().get(path).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let found = Function::at(path, above)?;
+        if found.is_bridge() {
+            seen().insert(path.to_owned(), found.clone());
+        }
+        Some(found)
+    }
+}
+
 /// The functions on the way from the root complex to a device, by its resolved sysfs directory:
 /// root port, switch ports, endpoint. Empty for what is on no PCI bus.
 ///
 /// The link of a root port's own is inside the root complex, so [`Function::now`] of the first is
 /// the link *below* it, seen from above, where it is a port; it bounds nothing by itself.
-pub fn path_to(sysfs: &Path) -> Vec<Function> {
-    let mut here = std::path::PathBuf::new();
+pub fn path_to(sysfs: &Path, bridges: &Bridges) -> Vec<Function> {
+    let mut here = PathBuf::new();
     let mut found: Vec<Function> = Vec::new();
     for part in sysfs.components() {
         here.push(part);
         let Component::Normal(name) = part else { continue };
         if name.to_str().is_some_and(is_address)
-            && let Some(function) = Function::at(&here, found.last().filter(|f| f.is_bridge()))
+            && let Some(function) = bridges.function(&here, found.last().filter(|f| f.is_bridge()))
         {
             found.push(function);
         }
