@@ -15,6 +15,8 @@ use super::session::{Fill, Session};
 use super::*;
 use crate::control::JobControl;
 
+mod allocations;
+
 /// Files that are not there.
 struct NoFiles(u32);
 
@@ -213,6 +215,16 @@ fn write_at(block: u64) -> Next {
 
 /// Runs a list on a scripted engine; gives the result and every op the engine saw.
 fn run_list<F: FnMut(usize, &Op) -> Outcome>(
+    job: JobPlan,
+    depth: u32,
+    list: Vec<Next>,
+    answer: F,
+) -> (WorkerResult, Vec<Op>, usize) {
+    run_list_by::<{ axes::ASYNC }, F>(job, depth, list, answer)
+}
+
+/// The same in the loop with these axes.
+fn run_list_by<const AXES: u32, F: FnMut(usize, &Op) -> Outcome>(
     mut job: JobPlan,
     depth: u32,
     list: Vec<Next>,
@@ -232,9 +244,9 @@ fn run_list<F: FnMut(usize, &Op) -> Outcome>(
         None,
     );
     if depth == 1 {
-        session.run_direct::<{ axes::ASYNC }>();
+        session.run_direct::<AXES>();
     } else {
-        session.run_queued::<{ axes::ASYNC }>();
+        session.run_queued::<AXES>();
     }
     session.finish();
     let (log, most) = (std::mem::take(&mut session.engine.log), session.engine.most);
@@ -378,23 +390,10 @@ fn iodepth_low_and_batches_are_kept() {
 fn overlapping_ios_are_serialised() {
     let mut job = plain();
     job.load.serialize_overlap = true;
-    job.depth.depth = 8;
-    job.load.mix = Mix::Write;
     let list = vec![write_at(0), write_at(1), write_at(0), write_at(2)];
-    let engine = Scripted::new(false, 8, whole);
-    let (control, live) = (JobControl::new(), Live::new());
-    let mut files = NoFiles(1);
-    let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
-    let mut session = Session::new(
-        (engine, List(list, 0), Nothing),
-        (&job, &mut files),
-        (&control, &live),
-        (recorder, 1),
-        None,
-    );
-    session.run_queued::<{ axes::DYNAMIC }>();
-    assert_eq!(session.engine.log.len(), 4);
-    assert_eq!(session.engine.most, 3, "block 0 twice at once");
+    let (_, log, most) = run_list_by::<{ axes::DYNAMIC }, _>(job, 8, list, whole);
+    assert_eq!(log.len(), 4);
+    assert_eq!(most, 3, "block 0 twice at once");
 }
 
 /// A job on the simulated device with these options.

@@ -2,14 +2,14 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::path::Path;
 
-use fiord_engine::{FileKind, MachineClock, Target};
+use fiord_engine::MachineClock;
 use fiord_plan::{EnginePlan, JobPlan, Mix, SimPlan};
-use fiord_run::control::JobControl;
-use fiord_run::error::JobError;
-use fiord_run::worker::{Files, run};
 use fiord_stat::live::Live;
+
+use super::super::run;
+use super::NoFiles;
+use crate::control::JobControl;
 
 /// The system's allocator, which counts what each thread asks of it.
 struct Counting;
@@ -49,33 +49,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Files that are not there.
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn count(&self) -> u32 {
-        1
-    }
-    fn open(&mut self, _file: u32) -> Result<Target, JobError> {
-        Ok(Target { fd: None, kind: FileKind::Virtual, offset: 0, len: 1 << 40, read_only: false })
-    }
-    fn close(&mut self, _file: u32) -> Result<(), JobError> {
-        Ok(())
-    }
-    fn ready(&mut self) -> Result<(), JobError> {
-        Ok(())
-    }
-    fn next_loop(&mut self) -> Result<(), JobError> {
-        Ok(())
-    }
-    fn sync_file_systems(&mut self) -> Result<(), JobError> {
-        Ok(())
-    }
-    fn path(&self, _file: u32) -> &Path {
-        Path::new("no-file")
-    }
-}
-
 /// Allocations of a job that does its work so many times over.
 fn allocations(job: &JobPlan, loops: u64) -> u64 {
     let mut job = job.clone();
@@ -84,7 +57,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
     control.go();
     let (live, clock) = (Live::new(), MachineClock::best());
     let before = COUNT.get();
-    let result = run(&job, clock, &mut NoFiles, &control, &live, &|| ());
+    let result = run(&job, clock, &mut NoFiles(1), &control, &live, &|| ());
     let count = COUNT.get() - before;
     assert_eq!(result.error, None);
     let ios: u64 = result.recorder.totals().iter().map(|t| t.1).sum();
