@@ -3,6 +3,7 @@
 use std::os::fd::RawFd;
 
 use crate::error::raw_result;
+use crate::files::Files;
 use crate::{FileKind, Op, OpKind, Outcome};
 
 /// `BLKDISCARD` (`linux/fs.h`: `_IO(0x12, 119)`).
@@ -23,6 +24,11 @@ pub fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
         OpKind::Read | OpKind::Write => return Outcome::err(libc::EINVAL),
     };
     Outcome::from_raw(raw_result(i64::from(ret)))
+}
+
+/// The same on one of an engine's files.
+pub(crate) fn on(files: &Files, op: &Op) -> Outcome {
+    carry_out(files.fd(op.file), files.kind(op.file), op)
 }
 
 /// Deallocates: `BLKDISCARD` on a block device, a hole in a regular file.

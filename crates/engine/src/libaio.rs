@@ -326,8 +326,7 @@ impl Engine for Libaio {
             if self.sent < self.unsent.len() {
                 return Queued::Full;
             }
-            let (fd, kind) = (self.files.fd(op.file), self.files.kind(op.file));
-            return Queued::Done(dataless::carry_out(fd, kind, op));
+            return Queued::Done(dataless::on(&self.files, op));
         }
         let Some(data) = self.buffers.span(slot, op.at, op.len) else {
             return Queued::Done(Outcome::err(libc::EINVAL));

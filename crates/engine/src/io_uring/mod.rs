@@ -13,14 +13,15 @@ pub(crate) mod turn;
 use fiord_plan::IoUringPlan;
 
 use crate::buffers::Buffers;
-use crate::files::Files;
 use crate::flags;
 use crate::{
     Completions, Engine, EngineError, FileKind, MachineClock, Op, OpKind, Outcome, Queued, Slot,
-    Target, Time, Want, dataless,
+    Target, Want, dataless,
 };
 use abi::*;
+use registered::RingFiles;
 use ring::Ring;
+use turn::{Turn, Turns};
 
 /// Set in a completion's `user_data` when a discard command may have to be done over by `ioctl`.
 const DISCARD: u64 = 1 << 32;
@@ -29,9 +30,9 @@ const DISCARD: u64 = 1 << 32;
 #[derive(Debug)]
 pub struct IoUring {
     ring: Ring,
+    how: Turn,
     buffers: Buffers,
-    files: Files,
-    clock: MachineClock,
+    files: RingFiles,
     options: IoUringPlan,
     /// What all reads and all writes have in common.
     read: Sqe,
@@ -44,10 +45,6 @@ pub struct IoUring {
     /// The write streams that [`crate::Tag::placement`] names, by file; empty where no write is
     /// placed. Linux 6.16.
     streams: Box<[Vec<u16>]>,
-    /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
-    sqe_fds: Box<[i32]>,
-    /// Flags of every entry (`IOSQE_*`).
-    sqe_flags: u8,
     /// I/Os until the next one that is forced to be asynchronous.
     until_async: u32,
     /// Queued and not yet reaped; never more than `limit`.
@@ -76,7 +73,7 @@ impl IoUring {
     fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
         let common = if op.kind == OpKind::Read { &self.read } else { &self.write };
         let mut sqe = Sqe {
-            fd: self.fd(op.file),
+            fd: self.files.name(op.file),
             off: op.offset,
             addr: data as u64,
             len: op.len,
@@ -118,12 +115,6 @@ impl IoUring {
         }
     }
 
-    /// What an entry's `fd` field is for a file.
-    #[inline(always)]
-    fn fd(&self, file: u32) -> i32 {
-        self.sqe_fds.get(file as usize).copied().unwrap_or(-1)
-    }
-
     /// The entry for an op without data; `None` when it has to be done by an ordinary call.
     #[cold]
     #[inline(never)]
@@ -133,8 +124,8 @@ impl IoUring {
             return None;
         }
         let mut sqe = Sqe {
-            flags: self.sqe_flags,
-            fd: self.fd(op.file),
+            flags: self.files.entry_flags(),
+            fd: self.files.name(op.file),
             user_data: u64::from(slot),
             ..Default::default()
         };
@@ -168,8 +159,27 @@ impl IoUring {
         }
         Some(sqe)
     }
+}
 
-    /// Takes completions that are in the ring.
+impl Turns for IoUring {
+    type Sqe = Sqe;
+    type Cqe = Cqe;
+
+    #[inline(always)]
+    fn ring(&mut self) -> &mut Ring {
+        &mut self.ring
+    }
+
+    #[inline(always)]
+    fn how(&self) -> &Turn {
+        &self.how
+    }
+
+    #[inline(always)]
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
     #[inline(always)]
     fn take(&mut self, max: u32, done: &mut Completions) -> u32 {
         let (buffers, files) = (&mut self.buffers, &self.files);
@@ -182,8 +192,7 @@ impl IoUring {
                 unsupported = true;
                 if cqe.user_data & DISCARD != 0 {
                     *discard = false;
-                    let op = &trims[slot as usize];
-                    outcome = dataless::carry_out(files.fd(op.file), files.kind(op.file), op);
+                    outcome = dataless::on(files.files(), &trims[slot as usize]);
                 }
             }
             buffers.end(slot);
@@ -195,56 +204,6 @@ impl IoUring {
         }
         count
     }
-
-    /// One `io_uring_enter(2)`: hands over what is queued and waits for `missing` completions.
-    /// False when the wait ended for another reason than completions.
-    #[inline(always)]
-    fn enter(&mut self, missing: u32, timeout: Option<u64>) -> Result<bool, EngineError> {
-        match self.ring.enter(missing, true, timeout) {
-            Ok(_) => Ok(true),
-            // Time is up, or a signal came, or the kernel has no room just now and wants
-            // completions to be taken first.
-            Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(false),
-            Err(errno) => Err(setup::enter_error(errno)),
-        }
-    }
-
-    /// With a kernel thread that submits, completions come without a call: looks for them for a
-    /// while, after which waiting in the kernel costs less than it adds.
-    #[inline(never)]
-    fn spin(&mut self, missing: u32, max: u32, done: &mut Completions) -> Result<u32, EngineError> {
-        const LOOKS: u32 = 1000;
-        self.flush()?;
-        let mut taken = self.take(max, done);
-        for _ in 0..LOOKS {
-            if taken >= missing {
-                break;
-            }
-            std::hint::spin_loop();
-            taken += self.take(max - taken, done);
-        }
-        Ok(taken)
-    }
-
-    /// A polled ring has no timed wait: polls until there are enough or time is up.
-    #[cold]
-    fn poll_until(
-        &mut self,
-        want: Want,
-        ns: u64,
-        done: &mut Completions,
-    ) -> Result<(), EngineError> {
-        let end = self.clock.now().saturating_add(ns);
-        let mut taken = 0;
-        loop {
-            let going_on = self.enter(0, None)?;
-            taken += self.take(want.max - taken, done);
-            let enough = taken >= want.min || self.in_flight == 0;
-            if enough || !going_on || self.clock.now() >= end {
-                return Ok(());
-            }
-        }
-    }
 }
 
 impl Engine for IoUring {
@@ -252,19 +211,17 @@ impl Engine for IoUring {
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {
-        self.clock
+        self.how.clock
     }
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        self.files.attach(file, target)?;
         let all = self.read.op_flags | self.write.op_flags;
         flags::check(target, all as i32)?;
-        self.update_file(file)
+        self.files.attach(&self.ring, file, target)
     }
 
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        self.files.detach(file);
-        self.update_file(file)
+        self.files.detach(&self.ring, file)
     }
 
     #[inline]
@@ -284,8 +241,7 @@ impl Engine for IoUring {
             self.transfer(slot, op, data)
         } else {
             let Some(sqe) = self.without_data(slot, op) else {
-                let (fd, kind) = (self.files.fd(op.file), self.files.kind(op.file));
-                return Queued::Done(dataless::carry_out(fd, kind, op));
+                return Queued::Done(dataless::on(self.files.files(), op));
             };
             sqe
         };
@@ -297,45 +253,12 @@ impl Engine for IoUring {
 
     #[inline]
     fn flush(&mut self) -> Result<u32, EngineError> {
-        if self.ring.unsent() == 0 {
-            return Ok(0);
-        }
-        match self.ring.enter(0, false, None) {
-            Ok(sent) => Ok(sent),
-            Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(0),
-            Err(errno) => Err(setup::enter_error(errno)),
-        }
+        self.ring.send().map_err(setup::enter_error)
     }
 
     #[inline]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        if self.options.hipri
-            && let Some(ns) = want.timeout
-        {
-            return self.poll_until(want, ns, done);
-        }
-        let mut taken = self.take(want.max, done);
-        loop {
-            let enough = want.min.min(want.max).min(taken + self.in_flight);
-            let mut missing = enough.saturating_sub(taken);
-            let due = taken == 0 && (self.options.hipri || self.ring.has_task_work());
-            if missing == 0 && self.ring.unsent() == 0 && !due {
-                break;
-            }
-            if self.options.sqpoll {
-                let spun = self.spin(missing, want.max - taken, done)?;
-                taken += spun;
-                missing = missing.saturating_sub(spun);
-                if missing == 0 {
-                    break;
-                }
-            }
-            let going_on = self.enter(missing, want.timeout)?;
-            taken += self.take(want.max - taken, done);
-            if !going_on || taken >= enough {
-                break;
-            }
-        }
+        self.turn(want, done).map_err(setup::enter_error)?;
         match self.lacks.take() {
             None => Ok(()),
             Some(error) => Err(error),
@@ -346,16 +269,10 @@ impl Engine for IoUring {
 impl Drop for IoUring {
     /// The kernel must be done with the buffers before they go, and with the files when this returns.
     fn drop(&mut self) {
-        while self.in_flight > 0 {
-            match self.ring.enter(1, true, None) {
-                Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
-                Err(_) => {
-                    std::mem::forget(std::mem::take(&mut self.vectors));
-                    return self.buffers.leak();
-                }
-            }
-            self.in_flight -= self.ring.take(u32::MAX, |_| {});
+        if self.ring.drain(self.in_flight).is_err() {
+            std::mem::forget(std::mem::take(&mut self.vectors));
+            return self.buffers.leak();
         }
-        self.unregister_files();
+        self.files.release(&self.ring);
     }
 }

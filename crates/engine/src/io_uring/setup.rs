@@ -4,17 +4,17 @@ use fiord_plan::{EnginePlan, IoUringPlan};
 
 use super::IoUring;
 use super::abi::*;
-use super::registered::Registered;
+use super::registered::{Registered, RingFiles};
 use super::ring::{Ring, Wish};
+use super::turn::Turn;
 use crate::buffers::Buffers;
-use crate::files::Files;
 use crate::flags;
 use crate::{EngineConfig, EngineError, Op, OpKind, Tag};
 
 impl IoUring {
     /// Makes one, for use by the calling thread.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let mut options = match config.engine {
+        let options = match config.engine {
             EnginePlan::IoUring(options) => options,
             _ => IoUringPlan { nonvectored: true, ..Default::default() },
         };
@@ -29,11 +29,10 @@ impl IoUring {
             sqpoll_cpu: options.sqpoll_cpu,
         })
         .map_err(|errno| setup_error(errno, &options))?;
-        let asked = options.register_files || ring.needs_registered_files();
-        // A registered file spares the kernel its look-up with every op: a tenth of a small read
-        // from the page cache.
-        options.register_files = asked || config.held;
         let buffers = Buffers::new(config)?;
+        let buffer_per_slot = options.fixed_buffers
+            && ring.register_buffers(&buffers, config.slots)? == Registered::Each;
+        let files = RingFiles::new(&ring, config, options.register_files)?;
         let (read_flags, write_flags) = flags::of(options.uncached, options.nowait, config.atomic);
         // READ and WRITE came with Linux 5.6; before that there were only vectors.
         let known = ring.operations();
@@ -48,75 +47,38 @@ impl IoUring {
         let vectored = read_op == OP_READV;
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
-        let common =
-            |opcode, op_flags: i32| Sqe { opcode, op_flags: op_flags as u32, ..Default::default() };
-        let mut engine = IoUring {
+        let common = |opcode, op_flags: i32| Sqe {
+            opcode,
+            flags: files.entry_flags(),
+            op_flags: op_flags as u32,
+            ..Default::default()
+        };
+        Ok(IoUring {
             limit: ring.entries().min(config.slots),
             buffers,
-            files: Files::new(config.files),
-            clock: config.clock,
             options,
             read: common(read_op, read_flags),
             write: common(write_op, write_flags),
             adorned: vectored
+                || buffer_per_slot
                 || options.force_async != 0
                 || !config.priorities.is_empty()
                 || !config.placements.is_empty(),
             streams: config.placements.clone().into(),
             priorities: config.priorities.clone().into(),
-            sqe_fds: vec![-1; config.files as usize].into_boxed_slice(),
-            sqe_flags: 0,
             until_async: options.force_async,
             in_flight: 0,
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
-            buffer_per_slot: false,
+            buffer_per_slot,
             ring_syncs: known.has(OP_SYNC_FILE_RANGE),
             ring_fallocate: known.has(OP_FALLOCATE),
             ring_discard: known.has(OP_URING_CMD),
             trims: vec![no_op; config.slots as usize],
             lacks: None,
+            how: Turn { iopoll: options.hipri, sqpoll: options.sqpoll, clock: config.clock },
+            files,
             ring,
-        };
-        if options.fixed_buffers {
-            let registered = engine.ring.register_buffers(&engine.buffers, config.slots)?;
-            engine.buffer_per_slot = registered == Registered::Each;
-            engine.adorned |= engine.buffer_per_slot;
-        }
-        if options.register_files {
-            match engine.ring.register_no_files(config.files) {
-                Ok(()) => engine.mark_files(IOSQE_FIXED_FILE),
-                Err(error) if asked => return Err(error),
-                // More files than may be registered, or a kernel that cannot: an optimisation less.
-                Err(_) => engine.options.register_files = false,
-            }
-        }
-        Ok(engine)
-    }
-
-    /// Every entry says so when files are registered.
-    fn mark_files(&mut self, flags: u8) {
-        self.sqe_flags = flags;
-        self.read.flags = flags;
-        self.write.flags = flags;
-    }
-
-    /// Lets go of registered files, for a ring that is about to be closed.
-    pub(super) fn unregister_files(&mut self) {
-        if self.options.register_files {
-            self.ring.unregister_files();
-        }
-    }
-
-    /// Makes what entries and the kernel know of a file what the table says.
-    pub(super) fn update_file(&mut self, file: u32) -> Result<(), EngineError> {
-        let fd = self.files.fd(file);
-        let Some(place) = self.sqe_fds.get_mut(file as usize) else { return Ok(()) };
-        if !self.options.register_files {
-            *place = fd;
-            return Ok(());
-        }
-        *place = file as i32;
-        self.ring.register_file(file, fd)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::entry::{Completion, Submission};
 use super::ring::Ring;
-use crate::{MachineClock, Time, Want};
+use crate::{Completions, MachineClock, Time, Want};
 
 /// How completions come about.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,87 @@ pub struct Turn {
     pub sqpoll: bool,
     /// For waits that a polled ring cannot bound.
     pub clock: MachineClock,
+}
+
+/// What an engine has that takes turns at a ring.
+pub trait Turns {
+    /// Its entries for submission.
+    type Sqe: Submission;
+    /// Its entries for completion.
+    type Cqe: Completion;
+
+    /// The ring.
+    fn ring(&mut self) -> &mut Ring<Self::Sqe, Self::Cqe>;
+    /// How its completions come about.
+    fn how(&self) -> &Turn;
+    /// Ops that were queued and have not been taken.
+    fn in_flight(&self) -> u32;
+    /// Takes what has completed, without a call, until `max` ops have ended; how many have.
+    fn take(&mut self, max: u32, done: &mut Completions) -> u32;
+
+    /// Takes completions as [`crate::Engine::reap`] wants it, or an errno.
+    #[inline(always)]
+    fn turn(&mut self, want: Want, done: &mut Completions) -> Result<(), i32> {
+        if self.how().iopoll
+            && let Some(ns) = want.timeout
+        {
+            return self.poll_until(want, ns, done);
+        }
+        let mut taken = self.take(want.max, done);
+        loop {
+            let enough = want.min.min(want.max).min(taken + self.in_flight());
+            let mut missing = enough.saturating_sub(taken);
+            let due = taken == 0 && (self.how().iopoll || self.ring().has_task_work());
+            if missing == 0 && self.ring().unsent() == 0 && !due {
+                return Ok(());
+            }
+            if self.how().sqpoll {
+                let spun = self.spin(missing, want.max - taken, done)?;
+                taken += spun;
+                missing = missing.saturating_sub(spun);
+                if missing == 0 {
+                    return Ok(());
+                }
+            }
+            let going_on = self.ring().enter_once(missing, want.timeout)?;
+            taken += self.take(want.max - taken, done);
+            if !going_on || taken >= enough {
+                return Ok(());
+            }
+        }
+    }
+
+    /// With a kernel thread that submits, completions come without a call: looks for them for a
+    /// while, after which waiting in the kernel costs less than it adds.
+    #[inline(never)]
+    fn spin(&mut self, missing: u32, max: u32, done: &mut Completions) -> Result<u32, i32> {
+        const LOOKS: u32 = 1000;
+        self.ring().send()?;
+        let mut taken = self.take(max, done);
+        for _ in 0..LOOKS {
+            if taken >= missing {
+                break;
+            }
+            std::hint::spin_loop();
+            taken += self.take(max - taken, done);
+        }
+        Ok(taken)
+    }
+
+    /// A polled ring has no timed wait: polls until there are enough or time is up.
+    #[cold]
+    fn poll_until(&mut self, want: Want, ns: u64, done: &mut Completions) -> Result<(), i32> {
+        let end = self.how().clock.now().saturating_add(ns);
+        let mut taken = 0;
+        loop {
+            let going_on = self.ring().enter_once(0, None)?;
+            taken += self.take(want.max - taken, done);
+            let enough = taken >= want.min || self.in_flight() == 0;
+            if enough || !going_on || self.how().clock.now() >= end {
+                return Ok(());
+            }
+        }
+    }
 }
 
 impl<S: Submission, C: Completion> Ring<S, C> {
@@ -29,64 +110,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         }
     }
 
-    /// Takes what completes, as [`crate::Engine::reap`] wants it. `each` says whether an op has
-    /// ended with this completion; `in_flight` ops had not.
-    pub fn turn(
-        &mut self,
-        how: Turn,
-        want: Want,
-        in_flight: u32,
-        mut each: impl FnMut(C) -> bool,
-    ) -> Result<(), i32> {
-        let most = want.max.min(in_flight);
-        let mut taken = self.take_ended(most, &mut each);
-        let mut first = taken == 0;
-        let end = match want.timeout {
-            // A polled ring has no timed wait.
-            Some(ns) if how.iopoll => Some(how.clock.now().saturating_add(ns)),
-            _ => None,
-        };
-        loop {
-            let enough = want.min.min(most);
-            let missing = enough.saturating_sub(taken);
-            let due = first && (how.iopoll || self.has_task_work());
-            first = false;
-            if missing == 0 && self.unsent() == 0 && !due {
-                return Ok(());
-            }
-            if how.sqpoll && missing > 0 {
-                self.send()?;
-                taken += self.spin(missing, most - taken, &mut each);
-                if taken >= enough {
-                    return Ok(());
-                }
-            }
-            let wait = if end.is_some() { 0 } else { enough.saturating_sub(taken) };
-            let going_on = self.enter_once(wait, want.timeout.filter(|_| end.is_none()))?;
-            taken += self.take_ended(most - taken, &mut each);
-            let late = end.is_some_and(|end| how.clock.now() >= end);
-            if !going_on || taken >= enough || late {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Takes completions until `max` ops have ended, and says how many have.
-    #[inline(always)]
-    fn take_ended(&mut self, max: u32, each: &mut impl FnMut(C) -> bool) -> u32 {
-        let mut ended = 0;
-        // An op may have several completions, never fewer than one.
-        while ended < max {
-            let mut now = 0;
-            if self.take(max - ended, |cqe| now += u32::from(each(cqe))) == 0 {
-                break;
-            }
-            ended += now;
-        }
-        ended
-    }
-
-    /// One `io_uring_enter(2)`. False when it ended for another reason than completions.
+    /// One `io_uring_enter(2)`: hands over what is queued and waits for so many completions. False
+    /// when it ended for another reason than completions.
     #[inline(always)]
     fn enter_once(&mut self, wait: u32, timeout: Option<u64>) -> Result<bool, i32> {
         match self.enter(wait, true, timeout) {
@@ -98,19 +123,14 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         }
     }
 
-    /// With a kernel thread that submits, completions come without a call: looks for them for a
-    /// while, after which waiting in the kernel costs less than it adds.
-    #[inline(never)]
-    fn spin(&mut self, missing: u32, max: u32, each: &mut impl FnMut(C) -> bool) -> u32 {
-        const LOOKS: u32 = 1000;
-        let mut taken = self.take_ended(max, each);
-        for _ in 0..LOOKS {
-            if taken >= missing {
-                break;
-            }
-            std::hint::spin_loop();
-            taken += self.take_ended(max - taken, each);
+    /// Waits until so many completions have come and drops them: the kernel is then done with what
+    /// their ops used. An errno: it is not, and will not be.
+    pub fn drain(&mut self, completions: u32) -> Result<(), i32> {
+        let mut left = completions;
+        while left > 0 {
+            self.enter_once(1, None)?;
+            left -= self.take(u32::MAX, |_| {});
         }
-        taken
+        Ok(())
     }
 }

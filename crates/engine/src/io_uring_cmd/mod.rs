@@ -24,10 +24,10 @@ mod space;
 use fiord_plan::{IoUringPlan, WriteForm};
 
 use crate::buffers::Buffers;
-use crate::files::Files;
 use crate::io_uring::abi::{Cqe32, IOSQE_ASYNC, Sqe128, URING_CMD_FIXED};
+use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
-use crate::io_uring::turn::Turn;
+use crate::io_uring::turn::{Turn, Turns};
 use crate::{
     Completions, Engine, EngineError, MachineClock, Op, OpKind, Outcome, Queued, Slot, Target,
     TrimRange, Want,
@@ -47,9 +47,9 @@ const PART: u64 = 1 << 31;
 #[derive(Debug)]
 pub struct IoUringCmd {
     ring: Ring<Sqe128<NvmeCommand>, Cqe32>,
-    turn: Turn,
+    how: Turn,
     buffers: Buffers,
-    files: Files,
+    files: RingFiles,
     options: IoUringPlan,
     /// The namespaces of the job's files, and those that are attached.
     known: Vec<Space>,
@@ -61,8 +61,6 @@ pub struct IoUringCmd {
     /// asynchronous, a placement.
     adorned: bool,
     placements: Placements,
-    /// What an entry's `fd` field is for each file: its descriptor, or its index when registered.
-    sqe_fds: Box<[i32]>,
     /// I/Os until the next one that is forced to be asynchronous.
     until_async: u32,
     /// Ops queued and not yet reaped.
@@ -107,8 +105,7 @@ impl IoUringCmd {
     #[inline(always)]
     fn entry(&self, slot: Slot, op: &Op, command: NvmeCommand) -> Sqe128<NvmeCommand> {
         let user_data = u64::from(op.len) << 32 | u64::from(slot);
-        let fd = self.sqe_fds.get(op.file as usize).copied().unwrap_or(-1);
-        Sqe128 { fd, user_data, command, ..self.common }
+        Sqe128 { fd: self.files.name(op.file), user_data, command, ..self.common }
     }
 
     /// The entry of a command that moves the slot's data.
@@ -256,6 +253,39 @@ impl IoUringCmd {
         std::mem::forget(std::mem::take(&mut self.vectors));
     }
 
+    /// Takes up to `max` completions, and says how many ops ended with them; `None` when there are
+    /// none.
+    #[inline(always)]
+    fn take_once(&mut self, max: u32, done: &mut Completions) -> Option<u32> {
+        let (buffers, parts) = (&mut self.buffers, &mut self.parts);
+        let (metadata, mismatch) = (&mut self.metadata, &mut self.mismatch);
+        let mut ended = 0;
+        let commands = self.ring.take(max, |cqe| {
+            let slot = (cqe.user_data & (PART - 1)) as u32;
+            let mut outcome = outcome_of(&cqe);
+            if cqe.user_data & PART != 0 {
+                match parts.end(slot, outcome) {
+                    Some(whole) => outcome = whole,
+                    None => return,
+                }
+            }
+            buffers.end(slot);
+            if let Some(metadata) = metadata
+                && let Some(read) = metadata.expected(slot)
+                && let Ok(bytes) = outcome.get()
+                && let Err(wrong) =
+                    metadata.check(slot, read, &buffers.slice(slot)[..bytes as usize])
+            {
+                outcome = Outcome::err(libc::EILSEQ);
+                mismatch.get_or_insert(wrong);
+            }
+            done.push(slot, outcome);
+            ended += 1;
+        });
+        self.commands -= commands;
+        (commands > 0).then_some(ended)
+    }
+
     #[inline(always)]
     fn began(&mut self, slot: Slot, commands: u32) {
         self.buffers.begin(slot);
@@ -274,16 +304,47 @@ fn outcome_of(cqe: &Cqe32) -> Outcome {
     }
 }
 
+impl Turns for IoUringCmd {
+    type Sqe = Sqe128<NvmeCommand>;
+    type Cqe = Cqe32;
+
+    #[inline(always)]
+    fn ring(&mut self) -> &mut Ring<Sqe128<NvmeCommand>, Cqe32> {
+        &mut self.ring
+    }
+
+    #[inline(always)]
+    fn how(&self) -> &Turn {
+        &self.how
+    }
+
+    #[inline(always)]
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    #[inline(always)]
+    fn take(&mut self, max: u32, done: &mut Completions) -> u32 {
+        let mut ended = 0;
+        // An op may have several completions, never fewer than one.
+        while ended < max {
+            let Some(now) = self.take_once(max - ended, done) else { break };
+            ended += now;
+        }
+        self.in_flight -= ended;
+        ended
+    }
+}
+
 impl Engine for IoUringCmd {
     const ASYNC: bool = true;
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {
-        self.turn.clock
+        self.how.clock
     }
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        self.files.attach(file, target)?;
         let known = self.known.get(file as usize).copied();
         let known = known.ok_or_else(|| {
             EngineError::plain(format!("file {file} is no namespace that the plan knows"))
@@ -291,15 +352,14 @@ impl Engine for IoUringCmd {
         if let Some(space) = self.spaces.get_mut(file as usize) {
             *space = known;
         }
-        self.update_file(file)
+        self.files.attach(&self.ring, file, target)
     }
 
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        self.files.detach(file);
         if let Some(space) = self.spaces.get_mut(file as usize) {
             *space = Space::NONE;
         }
-        self.update_file(file)
+        self.files.detach(&self.ring, file)
     }
 
     #[inline]
@@ -350,36 +410,7 @@ impl Engine for IoUringCmd {
 
     #[inline]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        let (buffers, parts) = (&mut self.buffers, &mut self.parts);
-        let (metadata, mismatch) = (&mut self.metadata, &mut self.mismatch);
-        let (mut commands, mut ended) = (0, 0);
-        let result = self.ring.turn(self.turn, want, self.in_flight, |cqe| {
-            commands += 1;
-            let slot = (cqe.user_data & (PART - 1)) as u32;
-            let mut outcome = outcome_of(&cqe);
-            if cqe.user_data & PART != 0 {
-                match parts.end(slot, outcome) {
-                    Some(whole) => outcome = whole,
-                    None => return false,
-                }
-            }
-            buffers.end(slot);
-            if let Some(metadata) = metadata
-                && let Some(read) = metadata.expected(slot)
-                && let Ok(bytes) = outcome.get()
-                && let Err(wrong) =
-                    metadata.check(slot, read, &buffers.slice(slot)[..bytes as usize])
-            {
-                outcome = Outcome::err(libc::EILSEQ);
-                mismatch.get_or_insert(wrong);
-            }
-            done.push(slot, outcome);
-            ended += 1;
-            true
-        });
-        self.commands -= commands;
-        self.in_flight -= ended;
-        result.map_err(setup::enter_error)?;
+        self.turn(want, done).map_err(setup::enter_error)?;
         self.mismatch.take().map_or(Ok(()), |wrong| Err(setup::mismatch_error(&wrong)))
     }
 }
@@ -387,14 +418,10 @@ impl Engine for IoUringCmd {
 impl Drop for IoUringCmd {
     /// The kernel must be done with the buffers before they go, and with the files when this returns.
     fn drop(&mut self) {
-        while self.commands > 0 {
-            match self.ring.enter(1, true, None) {
-                Ok(_) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
-                Err(_) => return self.leak(),
-            }
-            self.commands -= self.ring.take(u32::MAX, |_| {});
+        if self.ring.drain(self.commands).is_err() {
+            return self.leak();
         }
-        self.unregister_files();
+        self.files.release(&self.ring);
     }
 }
 

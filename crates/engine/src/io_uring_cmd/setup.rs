@@ -13,9 +13,8 @@ use super::protection::Mismatch;
 use super::space::Space;
 use super::{IoUringCmd, Placements};
 use crate::buffers::Buffers;
-use crate::files::Files;
 use crate::io_uring::abi::*;
-use crate::io_uring::registered::Registered;
+use crate::io_uring::registered::{Registered, RingFiles};
 use crate::io_uring::ring::{Ring, Wish};
 use crate::io_uring::turn::Turn;
 use crate::{EngineConfig, EngineError};
@@ -27,7 +26,7 @@ impl IoUringCmd {
             return Err(EngineError::plain("the plan has no commands for ioengine=io_uring_cmd"));
         };
         let PassthroughPlan { ring, commands: Commands::Nvme(nvme) } = &**plan;
-        let mut options = *ring;
+        let options = *ring;
         let known: Vec<Space> = nvme.targets.iter().map(Space::new).collect();
         let parts = most_parts(config, &known);
         let ring = Ring::new(Wish {
@@ -40,78 +39,52 @@ impl IoUringCmd {
         if !ring.operations().has(OP_URING_CMD) {
             return Err(setup_error(libc::EINVAL, false));
         }
-        let asked = options.register_files || ring.needs_registered_files();
-        // As with `io_uring`, a file that stays open is registered, which spares its look-up.
-        options.register_files = asked || config.held;
+        let buffers = Buffers::new(config)?;
+        let registered = match options.fixed_buffers {
+            true => ring.register_buffers(&buffers, config.slots)?,
+            false => Registered::Nothing,
+        };
+        let files = RingFiles::new(&ring, config, options.register_files)?;
         let vectored = !options.nonvectored && !options.fixed_buffers;
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let mut engine = IoUringCmd {
+        Ok(IoUringCmd {
             limit: ring.entries(),
-            turn: Turn { iopoll: options.hipri, sqpoll: options.sqpoll, clock: config.clock },
-            buffers: Buffers::new(config)?,
-            files: Files::new(config.files),
+            how: Turn { iopoll: options.hipri, sqpoll: options.sqpoll, clock: config.clock },
+            buffers,
             spaces: vec![Space::NONE; config.files as usize].into_boxed_slice(),
             known,
             flags: flags(nvme),
             common: Sqe128 {
                 opcode: OP_URING_CMD,
                 cmd_op: if vectored { NVME_URING_CMD_IO_VEC } else { NVME_URING_CMD_IO },
-                uring_cmd_flags: if options.fixed_buffers { URING_CMD_FIXED } else { 0 },
+                flags: files.entry_flags(),
+                uring_cmd_flags: match registered {
+                    Registered::Nothing => 0,
+                    Registered::AsOne | Registered::Each => URING_CMD_FIXED,
+                },
                 ..Default::default()
             },
-            adorned: vectored || options.force_async != 0 || !config.placements.is_empty(),
+            adorned: vectored
+                || registered == Registered::Each
+                || options.force_async != 0
+                || !config.placements.is_empty(),
             placements: Placements {
                 directive: config.placed_by.map_or(0, PlacementKind::directive),
                 ids: config.placements.clone().into(),
             },
-            sqe_fds: vec![-1; config.files as usize].into_boxed_slice(),
             until_async: options.force_async,
             in_flight: 0,
             commands: 0,
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
-            buffer_per_slot: false,
+            buffer_per_slot: registered == Registered::Each,
             ranges: RangeLists::new(config.slots, config.trim_ranges),
             metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes),
             mismatch: None,
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),
             options,
+            files,
             ring,
-        };
-        if options.fixed_buffers {
-            match engine.ring.register_buffers(&engine.buffers, config.slots)? {
-                Registered::Nothing => engine.common.uring_cmd_flags &= !URING_CMD_FIXED,
-                Registered::AsOne => {}
-                Registered::Each => (engine.buffer_per_slot, engine.adorned) = (true, true),
-            }
-        }
-        if options.register_files {
-            match engine.ring.register_no_files(config.files) {
-                Ok(()) => engine.common.flags = IOSQE_FIXED_FILE,
-                Err(error) if asked => return Err(error),
-                // More files than may be registered: an optimisation less.
-                Err(_) => engine.options.register_files = false,
-            }
-        }
-        Ok(engine)
-    }
-
-    /// Lets go of registered files, for a ring that is about to be closed.
-    pub(super) fn unregister_files(&mut self) {
-        if self.options.register_files {
-            self.ring.unregister_files();
-        }
-    }
-
-    /// Makes what entries and the kernel know of a file what the table says.
-    pub(super) fn update_file(&mut self, file: u32) -> Result<(), EngineError> {
-        let fd = self.files.fd(file);
-        let Some(place) = self.sqe_fds.get_mut(file as usize) else { return Ok(()) };
-        if !self.options.register_files {
-            *place = fd;
-            return Ok(());
-        }
-        *place = file as i32;
-        self.ring.register_file(file, fd)
+        })
     }
 }
 
