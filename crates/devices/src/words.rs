@@ -137,7 +137,10 @@ pub fn missing_line(disks: &[Disk]) -> String {
     match missing(disks).as_slice() {
         [] => String::new(),
         all if thread::user() == 0 => {
-            format!("\nthis container or kernel does not let it be read: {}\n", all.join(", "))
+            format!(
+                "\nnot even root may read here (a container, or this kernel): {}\n",
+                all.join(", ")
+            )
         }
         all => format!("\nroot would add: {}\n", all.join(", ")),
     }

@@ -2,6 +2,7 @@
 //! a target, nothing is made.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use fiord_doctor::{Findings, Machine, Told};
 use fiord_job::command::{Action, Invocation};
@@ -41,17 +42,27 @@ struct Checked {
 pub fn run(args: &[String]) -> Exit {
     let mut json = false;
     let mut jobs = Vec::new();
-    for arg in args {
-        match arg.as_str() {
-            "--format=json" => json = true,
-            "--format=normal" => json = false,
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let format = match arg.as_str() {
             "--help" | "-h" => return sink::print(HELP),
-            other if other.starts_with("--format=") => {
+            "--format" => args.next().map(String::as_str).unwrap_or_default(),
+            other => match other.strip_prefix("--format=") {
+                Some(format) => format,
+                None => {
+                    jobs.push(arg.clone());
+                    continue;
+                }
+            },
+        };
+        json = match format {
+            "json" => true,
+            "normal" => false,
+            _ => {
                 complain("fiord check: the formats are --format=normal and --format=json\n");
                 return Exit::Failure;
             }
-            _ => jobs.push(arg.clone()),
-        }
+        };
     }
     let checked = check(&jobs);
     let printed = match json {
@@ -128,7 +139,17 @@ fn place<'a>(told: &Told, specs: &'a [JobSpec]) -> Option<&'a Place> {
 fn told(checked: &Checked) -> Exit {
     let color = |stream: bool| stream && std::env::var_os("NO_COLOR").is_none();
     let to_errors = color(terminal::is_terminal(std::io::stderr()));
-    let wrong = [checked.errors.as_slice(), &checked.warnings].concat();
+    // What a finding says at the same place need not be said twice.
+    let pointed: Vec<&Place> =
+        checked.findings.told().iter().filter_map(|told| place(told, &checked.specs)).collect();
+    let said = |warning: &&Diagnostic| {
+        let same = |at: &Place| {
+            pointed.iter().any(|p| Arc::ptr_eq(&p.source, &at.source) && p.span == at.span)
+        };
+        warning.place.as_ref().is_some_and(same)
+    };
+    let warnings = checked.warnings.iter().filter(|warning| !said(warning)).cloned();
+    let wrong: Vec<Diagnostic> = checked.errors.iter().cloned().chain(warnings).collect();
     complain(&fiord_job::diagnostic::render(&wrong, to_errors));
     if !checked.errors.is_empty() {
         return Exit::Success;

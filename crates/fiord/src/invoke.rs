@@ -19,12 +19,19 @@ use crate::findings::{self, Surveyor};
 use crate::headers;
 use crate::interrupts::FromSignals;
 use crate::sink::{self, Sink, complain};
+use crate::subcommand;
 
 /// Does what the arguments (without the program's own name) say.
 pub fn run(args: &[String]) -> Exit {
     let invocation = match fiord_job::invocation(args, &mut Machine) {
         Ok(invocation) => invocation,
-        Err(errors) => return refuse(&errors),
+        Err(errors) => {
+            let exit = refuse(&errors);
+            if let Some(name) = args.first().and_then(|first| subcommand::meant(first)) {
+                complain(&format!("  help: did you mean `fiord {name}`?\n"));
+            }
+            return exit;
+        }
     };
     tell(&invocation.warnings);
     match &invocation.action {

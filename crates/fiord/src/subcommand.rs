@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use fiord_job::load::Machine;
+use fiord_job::suggest;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
@@ -46,6 +47,12 @@ enum Command {
     Devices(fiord_devices::Args),
     /// Write devices in full, so that what is measured is a device in use.
     Precondition(fiord_precondition::Args),
+}
+
+/// The subcommand that a first argument may have been meant as, where it is neither one nor a file.
+pub fn meant(first: &str) -> Option<&'static str> {
+    let other = first.starts_with('-') || Path::new(first).exists();
+    suggest::nearest(first, NAMES.into_iter()).filter(|_| !other)
 }
 
 /// Runs a subcommand; `None` when the arguments are none.

@@ -18,7 +18,7 @@ use crate::{
     blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
     priority, process, ranges, record,
 };
-use crate::{reporting, scsi, seeds, start, zones};
+use crate::{reporting, scsi, seeds, specification, start, zones};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
 /// thread.
@@ -91,10 +91,11 @@ pub fn resolve(
         };
         run.section(*job, place, &mut plans);
     }
-    let Messages { errors, warnings } = run.messages;
+    let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
         return Err(errors);
     }
+    warnings.extend(specification::unused(&jobs, &plans));
     content::count_blocks(&mut plans);
     let global_options = reporting::listed(terms.globals.iter());
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })

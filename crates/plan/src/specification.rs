@@ -1,7 +1,9 @@
 //! `spec`: what a maker states, to be set beside what is measured.
 
+use fiord_job::diagnostic::Diagnostic;
+
 use crate::messages::Messages;
-use crate::model::{Dir, Load};
+use crate::model::{Dir, JobPlan, Load};
 use crate::reading::Reading;
 
 /// One stated number.
@@ -68,6 +70,27 @@ impl Pattern {
         };
         !trim && random == load.random && wants == (read, write)
     }
+}
+
+/// A warning where numbers are stated and no job of the run is of their kind: nothing would be set
+/// beside them.
+pub(crate) fn unused(jobs: &[Reading], plans: &[JobPlan]) -> Option<Diagnostic> {
+    let states = |plan: &&JobPlan| !plan.reporting.spec.is_empty();
+    let first = plans.iter().find(states)?;
+    let measured =
+        |plan: &JobPlan| plan.reporting.spec.iter().any(|stated| stated.pattern.fits(&plan.load));
+    if plans.iter().any(measured) {
+        return None;
+    }
+    let mut words: Vec<&str> = Vec::new();
+    for stated in plans.iter().flat_map(|plan| &plan.reporting.spec) {
+        if !words.contains(&stated.pattern.word()) {
+            words.push(stated.pattern.word());
+        }
+    }
+    let what = format!("no job of this run is one of {}: nothing is measured", words.join(", "));
+    let warning = jobs.get(first.identity.section)?.warning("spec", what);
+    Some(warning.help("state the number for the kind of load that the job is (rw)"))
 }
 
 /// The stated numbers of a job.

@@ -51,3 +51,39 @@ fn the_status_says_how_it_went() {
     let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=70 --rate_iops=9 --size=1m";
     assert_eq!(status(job), Some(3));
 }
+
+#[test]
+fn said_once_and_in_the_form_asked_for() {
+    let place = Place::new();
+    place.write("a.fio", "[a]\nrw=read\nsize=1m\nioengine=psync\niodepth=8\n");
+    let ran = place.run("check a.fio");
+    assert!(ran.out.contains("depth-ignored") && ran.err.is_empty(), "{ran:?}");
+    // The run itself says it as fio does.
+    assert!(place.run("a.fio").err.contains("capped at 1"));
+    assert_eq!(place.run("check --format json a.fio").json()["findings"][0]["line"], 5);
+    for wrong in ["check --format=yaml a.fio", "check --format"] {
+        let ran = place.run(wrong);
+        assert_eq!(ran.status, Some(1));
+        assert!(ran.err.contains("--format=normal and --format=json"), "{ran:?}");
+    }
+    let missing = place.run("chek a.fio");
+    assert_eq!(missing.status, Some(1));
+    assert!(missing.err.ends_with("  help: did you mean `fiord check`?\n"), "{}", missing.err);
+    assert!(!place.run("none.fio").err.contains("did you mean"));
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_and_a_disk_that_is_full() {
+    let place = Place::new();
+    for line in ["check --name=a --rw=read --size=1m --iodepth=4", "devices --all"] {
+        let mut child = place.start(line);
+        drop(child.stdout.take());
+        let ran = crate::fiord::end(child, std::time::Duration::from_secs(20));
+        assert!(!ran.err.contains("panicked"), "{ran:?}");
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = place.command(line).stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{line}: {err}");
+        assert!(err.contains("No space left on device"), "{err}");
+    }
+}

@@ -184,6 +184,9 @@ fn results_beside_a_specification() {
     assert!((percent - 100.0).abs() < 1.0, "the jobs are added up: {percent}");
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
     assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
+    let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
+    assert!(other.err.contains("is one of write, randwrite: nothing is measured"), "{}", other.err);
+    assert!(near.err.is_empty(), "a data sheet may state more: {}", near.err);
     let wrong = place.run(&format!("{job} --spec=randread=fast"));
     assert_eq!(wrong.status, Some(1));
     assert!(wrong.err.contains("`fast` is no rate"), "{}", wrong.err);
