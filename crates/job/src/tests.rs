@@ -307,18 +307,18 @@ fn foreign_bytes_may_stand_in_comments_only() {
 
 #[test]
 fn what_is_not_built_ends_a_run() {
-    let file = "[global]\nverify_fatal=0\nsprandom=0\n\n[j]\nsprandom=1\nverify=crc32c\nioengine=rbd\nsteadystate=iops:1%\n";
+    let file = "[global]\nverify_fatal=0\nlog_offset=0\n\n[j]\nlog_offset=1\nverify=crc32c\nioengine=rbd\nsteadystate=iops:1%\n";
     let Ok(run) = invocation(&args(&["job.fio"]), &mut Memory::job(file)) else {
         panic!("options that are not built are still read")
     };
     let wrong = crate::unsupported(&run.jobs[0]);
     let all: Vec<&str> = wrong.iter().map(|d| &d.what[..]).collect();
-    assert!(all.contains(&"option sprandom is not supported yet (job j, line 6)"), "{all:?}");
+    assert!(all.contains(&"option log_offset is not supported yet (job j, line 6)"), "{all:?}");
     assert!(all.contains(&"ioengine rbd is not supported yet (job j, line 8)"), "{all:?}");
     assert!(!all.iter().any(|w| w.contains("verify_fatal")), "its own default asks for nothing");
-    let run = command(&["--sprandom=1", "--name=x"]);
+    let run = command(&["--log_offset=1", "--name=x"]);
     let wrong = crate::unsupported(&run.jobs[0]);
-    assert_eq!(wrong[0].what, "option sprandom is not supported yet (job x, command line)");
+    assert_eq!(wrong[0].what, "option log_offset is not supported yet (job x, command line)");
 }
 
 #[test]

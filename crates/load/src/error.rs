@@ -25,6 +25,14 @@ pub enum LoadError {
         /// Bytes of a block.
         block: u32,
     },
+    /// `sprandom` remembers the blocks of a region that become stale.
+    #[error(
+        "`sprandom` needs {bytes} bytes of memory for the blocks of a region that become stale: make `spr_num_regions` larger"
+    )]
+    SpRandomMemory {
+        /// Bytes.
+        bytes: u64,
+    },
     /// A file of `buffer_pattern` that the caller has not read.
     #[error("the file `{0}` of `buffer_pattern` was not read")]
     PatternFile(String),

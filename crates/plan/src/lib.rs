@@ -39,6 +39,7 @@ mod scsi;
 mod seeds;
 mod sizes;
 mod specification;
+mod sprandom;
 mod start;
 mod steady;
 mod survey;

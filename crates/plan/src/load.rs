@@ -8,7 +8,7 @@ use crate::distribution::{self, Distribution};
 use crate::messages::Messages;
 use crate::model::{BlockSize, Generator, Load, Mix, Sequencer, Step};
 use crate::reading::Reading;
-use crate::zones;
+use crate::{sprandom, zones};
 
 /// `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
 const SYNC_FLAGS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
@@ -118,6 +118,7 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
             || job.is_set("ba")
             || distribution != Distribution::Even,
         distribution,
+        sprandom: sprandom::sprandom(job, messages),
         strided: distribution::strided(job, messages),
         zoned: zones::zoned(job, mix, messages),
         generator: match job.plain_word("random_generator") {

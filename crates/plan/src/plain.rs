@@ -91,6 +91,7 @@ impl JobPlan {
                 align: [4096; 3],
                 unaligned: false,
                 distribution: Distribution::Even,
+                sprandom: None,
                 strided: None,
                 zoned: None,
                 no_map: false,

@@ -18,7 +18,7 @@ use crate::{
     blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
     priority, process, ranges, record,
 };
-use crate::{reporting, scsi, seeds, specification, start, zones};
+use crate::{reporting, scsi, seeds, specification, sprandom, start, zones};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
 /// thread.
@@ -188,6 +188,8 @@ impl Run<'_> {
         checks::without_effect(job, &engine, &open, &load, messages);
         nvme::without_effect(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
+        sprandom::combinations(job, &load, messages);
+        sprandom::oddities(job, &load, place.instances, messages);
         ranges::check(job, &engine, &load, messages);
         scsi::without_effect(job, &engine, &open, &load, messages);
         content::pattern_files(job, survey, messages);
@@ -243,7 +245,9 @@ impl Run<'_> {
         plan.identity.index = index;
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
-        plan.end.bytes = finish::bytes(*job, &planned, *block);
+        plan.end.bytes = sprandom::bytes(*job, &plan.load, &planned, messages)
+            .unwrap_or_else(|| finish::bytes(*job, &planned, *block));
+        sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
         plan.target.open_files = files::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {

@@ -18,6 +18,7 @@ mod places;
 mod priorities;
 mod profile;
 mod scale;
+mod sprandom;
 mod steady;
 mod sweep;
 mod words;

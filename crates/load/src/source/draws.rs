@@ -1,11 +1,13 @@
 //! Random offsets in one file: with or without memory of what was visited.
 
-use fiord_plan::{Dir, Distribution, Generator, Load};
+use fiord_plan::{Dir, Distribution, Generator, Load, SpRandom};
 
 use super::bitmap::Bitmap;
 use super::permute::Permutation;
 use super::sizes::Sizes;
+use super::sprandom::Walk;
 use super::spread::{Sequence, Skewed, Zoned};
+use crate::LoadError;
 use crate::rng::{Purpose, Rng};
 
 /// What the draws in all files of a job share.
@@ -21,6 +23,7 @@ pub struct Rules {
     repeat: bool,
     distribution: Distribution,
     sequence: Option<Sequence>,
+    sprandom: Option<SpRandom>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +63,17 @@ impl Rules {
             _ => None,
         };
         let (seed, repeat) = (load.seed, load.repeat);
-        Rules { kind, min, align, unit, seed, repeat, distribution, sequence }
+        Rules {
+            kind,
+            min,
+            align,
+            unit,
+            seed,
+            repeat,
+            distribution,
+            sequence,
+            sprandom: load.sprandom,
+        }
     }
 
     /// A pass begins.
@@ -125,6 +138,7 @@ enum Memory {
     Skewed(Box<[Skewed]>),
     Zoned(Box<[Zoned]>),
     Sequence,
+    Walk(Box<Walk>),
 }
 
 /// A computed order and how much of it is left.
@@ -136,15 +150,24 @@ struct Order {
 
 impl Draws {
     /// For a range of the file of this index.
-    pub fn new(rules: &Rules, len: u64, index: usize) -> Self {
+    ///
+    /// # Errors
+    /// There is not the memory that `sprandom` needs.
+    pub fn new(rules: &Rules, len: u64, index: usize) -> Result<Self, LoadError> {
         let even = || match rules.kind {
             Kind::Free => Memory::None,
             Kind::Shared => Memory::Order(None),
             Kind::PerDirection => Memory::Orders([None, None, None]),
             Kind::Mapped => Memory::Map(Bitmap::new(len / rules.unit)),
         };
-        let memory = rules.spread(len, index).unwrap_or_else(even);
-        Draws { memory, len, stream: index as u64 }
+        let memory = match rules.sprandom {
+            Some(plan) => {
+                let rng = Rng::new(rules.seed, Purpose::Offset, index as u64);
+                Memory::Walk(Box::new(Walk::new(plan, len, rules.unit as u32, rng)?))
+            }
+            None => rules.spread(len, index).unwrap_or_else(even),
+        };
+        Ok(Draws { memory, len, stream: index as u64 })
     }
 
     /// Nothing is visited any more, and the range is as long as this: at most as long as it was at
@@ -185,6 +208,7 @@ impl Draws {
                 let block = rules.sequence.as_mut()?.draw(d);
                 return (block < rules.places(d, self.len)?).then_some((block * align, len));
             }
+            Memory::Walk(walk) => return Some((walk.draw()? * align, len)),
             Memory::Map(map) => return draw_free(map, rules, (self.len, min), len, rng),
             Memory::Order(order) => order,
             Memory::Orders(orders) => &mut orders[d],
@@ -206,6 +230,9 @@ impl Draws {
         }
         match &mut self.memory {
             Memory::None | Memory::Skewed(_) | Memory::Zoned(_) | Memory::Sequence => {}
+            Memory::Walk(walk) => {
+                walk.begin(Rng::new(rules.seed, Purpose::Offset, self.stream));
+            }
             Memory::Order(order) => *order = None,
             Memory::Orders(orders) => *orders = [None, None, None],
             Memory::Map(map) => map.clear(),

@@ -61,14 +61,18 @@ impl General {
         let one_by_one = job.target.service == FileService::Sequential && count > 1
             || (job.target.open_files as usize) < count;
         let motion = Motion::new(job, sizes, limits.timed(), one_by_one);
-        let quota = one_by_one && (load.random || load.strided.is_some());
+        // `sprandom` knows by itself when it is done.
+        let drawn = load.random && load.sprandom.is_none();
+        let quota = one_by_one && (drawn || load.strided.is_some());
         let plans = job.target.files.iter().enumerate();
         Ok(General {
             limits,
             flushes: Flushes::new(load, count),
             files,
             directions: Directions::new(load.mix),
-            places: plans.map(|(i, file)| Place::new(&motion, file, i)).collect(),
+            places: plans
+                .map(|(i, file)| Place::new(&motion, file, i))
+                .collect::<Result<_, _>>()?,
             motion,
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),

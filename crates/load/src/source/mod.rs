@@ -17,6 +17,7 @@ mod plain;
 mod ranges;
 pub(crate) mod ranks;
 mod sizes;
+mod sprandom;
 mod spread;
 mod strided;
 mod tags;
@@ -92,7 +93,8 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
 
 /// Whether a load has what only the general source knows.
 fn is_special(load: &Load) -> bool {
-    load.zoned.is_some()
+    load.sprandom.is_some()
+        || load.zoned.is_some()
         || load.strided.is_some()
         || load.trim_ranges > 1
         || load.step != Step::None

@@ -5,8 +5,8 @@ use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
 use super::draws::{Draws, Rules};
 use super::sizes::Sizes;
 use super::strided::Zones;
-use crate::Io;
 use crate::rng::{Purpose, Rng};
+use crate::{Io, LoadError};
 
 /// How a job moves through its files.
 #[derive(Debug, Clone)]
@@ -253,19 +253,22 @@ impl Motion {
 
 impl Place {
     /// At the start of the file of this index.
-    pub fn new(motion: &Motion, file: &FilePlan, index: usize) -> Self {
+    ///
+    /// # Errors
+    /// Those of [`Draws::new`].
+    pub fn new(motion: &Motion, file: &FilePlan, index: usize) -> Result<Self, LoadError> {
         let zones = motion.strided.map(|plan| Zones::new(plan, file.len));
         let reach = zones.as_ref().map_or(file.len, |zones| zones.room(file.len));
-        Place {
+        Ok(Place {
             start: file.offset,
             len: file.len,
             last: [None; 3],
             next: [0; 3],
-            draws: Draws::new(&motion.rules, reach, index),
+            draws: Draws::new(&motion.rules, reach, index)?,
             trimmed: None,
             zones,
             spent: false,
-        }
+        })
     }
 
     /// The present zone begins.

@@ -1,6 +1,6 @@
 //! Which I/Os a job makes.
 
-use super::{Placement, Priorities, WriteForm, Zoned};
+use super::{Placement, Priorities, SpRandom, WriteForm, Zoned};
 use crate::distribution::{Distribution, Strided};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
@@ -41,6 +41,8 @@ pub struct Load {
     pub unaligned: bool,
     /// `random_distribution`, only with `random`.
     pub distribution: Distribution,
+    /// `sprandom`: every block is written, and some again, region by region.
+    pub sprandom: Option<SpRandom>,
     /// `zonemode=strided`.
     pub strided: Option<Strided>,
     /// `zonemode=zbd`. Every file then has its zones.

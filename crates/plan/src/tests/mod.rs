@@ -15,6 +15,7 @@ mod regions;
 mod registry;
 mod scsi;
 mod simple;
+mod sprandom;
 mod zones;
 
 use fiord_job::diagnostic::Diagnostic;

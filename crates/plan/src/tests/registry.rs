@@ -34,6 +34,7 @@ const SOURCES: &[&str] = &[
     include_str!("../seeds.rs"),
     include_str!("../sizes.rs"),
     include_str!("../specification.rs"),
+    include_str!("../sprandom.rs"),
     include_str!("../start.rs"),
     include_str!("../steady.rs"),
     include_str!("../zones.rs"),

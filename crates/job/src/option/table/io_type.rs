@@ -222,8 +222,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("0")
     .under("rw")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "spr_num_regions",
         Kind::COUNT,
@@ -233,8 +232,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("100")
     .under("sprandom")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "spr_op",
         Kind::Floats { min: 0.0, max: 1.0, max_len: 1 },
@@ -243,8 +241,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("0.15")
     .under("sprandom")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "spr_cs",
         Kind::BYTES,
@@ -254,8 +251,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("0")
     .under("sprandom")
-    .since("3.42")
-    .later(),
+    .since("3.42"),
     option(
         "fsync",
         Kind::COUNT,

@@ -2,6 +2,7 @@
 
 mod mixed;
 mod promises;
+mod sprandom;
 mod spread;
 mod strided;
 mod totals;
@@ -34,6 +35,10 @@ fn job(words: &str) -> JobPlan {
     job.target.files = vec![file; files as usize];
     job.target.open_files = open.unwrap_or(files as u32);
     job.end.bytes = io_size.unwrap_or(each * files);
+    if let Some(plan) = job.load.sprandom {
+        let block = job.load.blocks[Dir::Write as usize].min();
+        job.end.bytes = files * plan.writes(each, block) * u64::from(block);
+    }
     job
 }
 
@@ -97,6 +102,11 @@ fn load_word(load: &mut Load, name: &str, value: &str) {
             let parts: Vec<u64> = value.split(':').map(bytes).collect();
             let skip = ZoneSkip::Bytes(parts[2]);
             load.strided = Some(Strided { transfer: parts[0], range: parts[1], skip });
+        }
+        "sprandom" => {
+            let (regions, spare) = value.split_once(':').unwrap();
+            let (regions, spare) = (regions.parse().unwrap(), spare.parse().unwrap());
+            load.sprandom = Some(SpRandom { regions, spare, late: false });
         }
         "random_generator" => load.generator = Generator::Lfsr,
         "randrepeat" => load.repeat = number() == 1,

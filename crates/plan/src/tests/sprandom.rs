@@ -1,0 +1,102 @@
+//! `sprandom`: what it asks for, what it writes, what contradicts it.
+
+use super::{Fake, error, job, run};
+use crate::SpRandom;
+
+const MIB: u64 = 1 << 20;
+const JOB: &str = "--name=a --filename=/f --size=64m --rw=randwrite --bs=4k --sprandom=1";
+
+fn machine() -> Fake {
+    Fake::empty().file("/f", 64 * MIB)
+}
+
+/// The I/Os that fio 3.42 makes of the same jobs.
+#[test]
+fn as_many_writes_as_the_flash_has_room_for() {
+    let writes = |more: &str| {
+        let job = job(&machine(), &format!("{JOB} {more}"));
+        assert_eq!(job.end.bytes % 4096, 0);
+        job.end.bytes / 4096
+    };
+    assert_eq!(writes(""), 18_841);
+    assert_eq!(writes("--spr_op=0.05"), 17_203);
+    assert_eq!(writes("--spr_op=0.25"), 20_480);
+    assert_eq!(writes("--spr_op=0.5"), 24_576);
+    assert_eq!(writes("--spr_op=0.99"), 32_604);
+    assert_eq!(writes("--spr_op=1"), 32_768);
+    assert_eq!(writes("--size=67100000"), 18_839);
+    assert_eq!(writes("--offset=1m --size=63m"), 63 * 256 * 115 / 100);
+    assert_eq!(writes("--loops=2"), 18_841, "of each");
+    let two = job(&machine(), &format!("{JOB} --filename=/f:/g"));
+    assert_eq!(two.end.bytes / 4096, 2 * 9420);
+}
+
+#[test]
+fn the_plan() {
+    let plan = |more: &str| job(&machine(), &format!("{JOB} {more}")).load.sprandom;
+    let usual = SpRandom { regions: 100, spare: 0.15, late: false };
+    assert_eq!(plan(""), Some(usual));
+    assert_eq!(plan("--sprandom=0"), None);
+    assert_eq!(plan("--spr_num_regions=7"), Some(SpRandom { regions: 7, ..usual }));
+    assert_eq!(
+        plan("--spr_op=0.07 --spr_cs=1"),
+        Some(SpRandom { spare: 0.07, late: true, ..usual })
+    );
+    assert_eq!(plan("--random_generator=lfsr --norandommap --randrepeat=0"), Some(usual));
+    assert_eq!(plan("--rw=randrw --zonemode=none --percentage_random=100"), Some(usual));
+    assert_eq!(plan("--ba=4k"), Some(usual));
+    let timed = job(&machine(), &format!("{JOB} --time_based --runtime=1h"));
+    assert!(!timed.end.time_based && timed.end.runtime.is_some());
+}
+
+#[test]
+fn what_contradicts_it() {
+    let wrong = |more: &str| error(&machine(), &format!("{JOB} {more}"));
+    for (more, what) in [
+        ("--rw=write", "`sprandom` is for random writes"),
+        ("--rw=randread", "`sprandom` is for random writes"),
+        ("--rw=randtrim", "`sprandom` is for random writes"),
+        ("--random_generator=tausworthe", "requires `random_generator=lfsr`"),
+        ("--random_generator=tausworthe64", "requires `random_generator=lfsr`"),
+        ("--spr_num_regions=0", "at least one region"),
+        ("--spr_op=0", "above 0"),
+        ("--bsrange=4k-16k", "of one size"),
+        ("--bssplit=4k/50:8k/50", "of one size"),
+        ("--rw=randrw --bs=4k,8k", "of one size"),
+        ("--ba=8k", "side by side"),
+        ("--random_distribution=zipf", "spreads its writes by itself"),
+        ("--percentage_random=50", "no sequential part"),
+        ("--rw=randwrite:8", "draws every offset anew"),
+        ("--zonemode=strided --zonesize=1m", "the whole drive"),
+        ("--fill_device=1", "before it begins"),
+        ("--spr_cs=1m", "larger than a region of /f, which has 771727"),
+        ("--spr_cs=1g", "larger than a region"),
+    ] {
+        let said = wrong(more);
+        assert!(said.contains(what), "{more}: {said}");
+    }
+    let resolved = run(&machine(), &format!("{JOB} --spr_cs=1m")).unwrap_err();
+    assert_eq!(resolved[0].help, ["use `spr_num_regions=73` or fewer"]);
+    assert!(run(&machine(), &format!("{JOB} --spr_cs=1m --spr_num_regions=73")).is_ok());
+}
+
+#[test]
+fn what_is_odd() {
+    let warnings = |line: &str| {
+        let resolved = run(&machine(), line).unwrap();
+        resolved.warnings.into_iter().map(|w| w.what).collect::<Vec<_>>().join("\n")
+    };
+    for (more, what) in [
+        ("--rw=randrw", "reads take a share"),
+        ("--io_size=1m", "`io_size` has no effect"),
+        ("--time_based --runtime=3", "`time_based` has no effect"),
+        ("--numjobs=2", "each of the 2 jobs writes the whole drive"),
+    ] {
+        let said = warnings(&format!("{JOB} {more}"));
+        assert!(said.contains(what), "{more}: {said}");
+    }
+    assert_eq!(warnings(JOB), "");
+    assert_eq!(warnings(&format!("{JOB} --size=32m --numjobs=2 --offset_increment=32m")), "");
+    let plain = "--name=a --filename=/f --size=64m --rw=randwrite --spr_op=0.2";
+    assert!(warnings(plain).contains("no effect without `sprandom`"));
+}
