@@ -24,7 +24,7 @@ check "no swap" swapoff $disk
 
 sectors=$(cat /sys/class/block/"$(basename "$(readlink -f $disk)")"/size)
 echo "0 $sectors linear $disk 0" | dmsetup create --noudevsync held
-every "held by device mapper" "exclusively" $ng
+every "held by device mapper" "held by dm-" $ng
 check "let go" dmsetup remove --noudevsync held
 
 blkdiscard -f $disk

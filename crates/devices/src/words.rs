@@ -95,7 +95,7 @@ pub fn zones(disk: &Disk) -> Option<&'static str> {
 
 /// Who uses it, shortly: mount points and holders.
 pub fn used(disk: &Disk) -> Option<String> {
-    use fiord_sys::mount::Use;
+    use fiord_sys::in_use::Use;
     let mut words: Vec<String> = Vec::new();
     for one in &disk.uses {
         words.push(match one {

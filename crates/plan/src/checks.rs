@@ -268,7 +268,8 @@ pub(crate) fn found(
             not_in_use(job, path, usage, survey, messages)?;
             block_device(job, path, usage, survey, messages)
         }
-        FoundKind::Char if usage.commands => not_in_use(job, path, usage, survey, messages),
+        // NVMe and SCSI generic devices, raw flash.
+        FoundKind::Char => not_in_use(job, path, usage, survey, messages),
         FoundKind::Regular if usage.mix.has(Dir::Trim) && !zones::wanted(job) => {
             messages.push(
                 job.error(
@@ -303,7 +304,7 @@ fn permissions(
     None
 }
 
-/// What is mounted, held or in use is not written by accident.
+/// What is mounted, held or in use is not written by accident, nor what nobody can tell of.
 fn not_in_use(
     job: Reading,
     path: &Path,
@@ -312,20 +313,24 @@ fn not_in_use(
     messages: &mut Messages,
 ) -> Option<()> {
     let shown = path.display();
-    if usage.mix.changes_data()
-        && !usage.access.mounted_write
-        && let Some(point) = survey.facts.mounted_at(path)
-    {
-        messages.push(
-            job.error(
-                "filename",
-                format!("`{shown}` appears mounted, and 'allow_mounted_write' isn't set: writing would destroy {}", point.display()),
-            )
-            .help("unmount it, or name another device"),
-        );
-        return None;
+    if !usage.mix.changes_data() || usage.access.mounted_write {
+        return Some(());
     }
-    Some(())
+    let (what, help) = match survey.facts.user(path) {
+        Ok(None) => return Some(()),
+        Ok(Some(user)) => (
+            format!(
+                "`{shown}` appears mounted, and 'allow_mounted_write' isn't set: {user}, and writing would destroy that"
+            ),
+            "unmount it, or name another device",
+        ),
+        Err(why) => (
+            format!("it cannot be told whether `{shown}` is in use: {why}"),
+            "run as a user who may open its block device; `allow_mounted_write=1` says that its data may be lost",
+        ),
+    };
+    messages.push(job.error("filename", what).help(help));
+    None
 }
 
 fn block_device(

@@ -83,10 +83,10 @@ pub trait Facts {
     fn zones(&self, device: &Path) -> Option<ZoneFacts>;
     /// The disk behind a path that takes SCSI commands; in words why there is none.
     fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String>;
-    /// Whether a block device, or a partition of it, carries a mounted file system: the mount point.
-    /// Of a generic character device of NVMe or SCSI, whether the block device of its namespace or
-    /// logical unit does.
-    fn mounted_at(&self, device: &Path) -> Option<PathBuf>;
+    /// Who uses a device: of a block device mounts, swap and holders of it, its partitions and what is
+    /// built on them; of a character device that stands for storage, those of its block device.
+    /// In words why it cannot be told.
+    fn user(&self, device: &Path) -> Result<Option<String>, String>;
     /// Bytes that an unprivileged user may still write to the file system of a path.
     fn free_space(&self, path: &Path) -> Option<u64>;
     /// The placement identifiers that an NVMe namespace may use for flexible data placement, in the

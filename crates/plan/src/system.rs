@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
 use fiord_sys::scsi::generic::Addressee;
-use fiord_sys::{block, host, mount, nvme, scsi};
+use fiord_sys::{block, host, in_use, nvme, scsi};
 
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 use crate::scsi::ScsiDisk;
@@ -140,25 +140,9 @@ impl Facts for Machine {
         })
     }
 
-    fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
-        let found = file::facts(device).ok()?;
-        // A character device's numbers are not those of block devices.
-        let (path, number) = if found.kind == Kind::Char {
-            let (name, number) = block::beside_generic(found.node?)?;
-            (Path::new("/dev").join(name), number)
-        } else {
-            (device.to_path_buf(), found.node?)
-        };
-        let listed = mount::uses(number).ok().and_then(|all| all.into_iter().next());
-        match listed {
-            Some(mount::Use::Mounted { point, .. }) => Some(point),
-            Some(mount::Use::Swap { device }) => Some(format!("swap space {device}").into()),
-            // ZFS, RAID, an external journal: in use, though no list shows it.
-            None if mount::is_claimed(&path) == Ok(true) => {
-                Some("what holds it exclusively (RAID, ZFS, a program)".into())
-            }
-            None => None,
-        }
+    fn user(&self, device: &Path) -> Result<Option<String>, String> {
+        let found = in_use::user(device).map_err(|error| error.to_string())?;
+        Ok(found.map(|user| user.to_string()))
     }
 
     fn free_space(&self, path: &Path) -> Option<u64> {

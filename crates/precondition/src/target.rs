@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
-use fiord_sys::mount;
+use fiord_sys::in_use;
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, Survey, signature};
 use fiord_sys::zone::Model;
@@ -65,7 +65,7 @@ fn device(path: &Path) -> Result<Target, String> {
     let failed = |error: fiord_sys::Error| error.to_string();
     let number = file::facts(path).map_err(failed)?.node;
     let number = number.ok_or_else(|| format!("{} has no number", path.display()))?;
-    unused(path, number)?;
+    unused(path)?;
     let name = fiord_sys::block::name(number)
         .ok_or_else(|| format!("the kernel has no disk {} ({number})", path.display()))?;
     let whole = fiord_sys::block::whole_disk_path(number);
@@ -100,23 +100,17 @@ fn device(path: &Path) -> Result<Target, String> {
     })
 }
 
-/// Refuses what is mounted, swap, or held by something.
-fn unused(path: &Path, number: file::Device) -> Result<(), String> {
-    let uses = mount::uses(number).map_err(|error| error.to_string())?;
-    if let Some(one) = uses.first() {
-        return Err(format!(
-            "{} is in use: {one}\n  help: nothing overrides this; unmount it first",
+/// Refuses what is mounted, swap, or held by something, and what cannot be told.
+fn unused(path: &Path) -> Result<(), String> {
+    match in_use::user(path) {
+        Ok(None) => Ok(()),
+        Ok(Some(user)) => Err(format!(
+            "{0} is in use: {user}\n  help: nothing overrides this; unmount it first; `lsblk {0}` \
+             and `fuser -v {0}` say what else there is",
             path.display()
-        ));
+        )),
+        Err(why) => Err(format!("it cannot be told whether {} is in use: {why}", path.display())),
     }
-    if mount::is_claimed(path).map_err(|error| error.to_string())? {
-        return Err(format!(
-            "{} is held by something: a device built on it, RAID, ZFS, or another program that \
-             wants it alone\n  help: nothing overrides this; `lsblk {0}` and `fuser -v {0}` say what",
-            path.display()
-        ));
-    }
-    Ok(())
 }
 
 /// By what it is, not by its name, which may be another's after the next start. What says nothing of

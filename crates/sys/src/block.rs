@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::check;
 use crate::file::Device;
-use crate::root::Root;
+use crate::root::{Root, names, number, text};
 use crate::scsi::generic;
 use crate::{Error, Result};
 
@@ -98,6 +98,42 @@ pub fn sysfs_size(device: Device) -> Option<u64> {
     Some(sectors.saturating_mul(512))
 }
 
+/// One partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// The kernel's name.
+    pub name: String,
+    /// Its number in the table.
+    pub number: u64,
+    /// Its device number.
+    pub device: Option<Device>,
+    /// First byte on the disk.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// Partitions of a disk, in order of their numbers.
+pub fn partitions(disk: &Path) -> Vec<Partition> {
+    let Some(prefix) = disk.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let mut found: Vec<Partition> = names(disk)
+        .into_iter()
+        .filter(|name| name.starts_with(prefix))
+        .filter_map(|name| {
+            let path = disk.join(&name);
+            Some(Partition {
+                number: number(&path.join("partition"))?,
+                device: text(&path.join("dev")).and_then(|text| Device::parse(&text)),
+                start: number(&path.join("start"))?.saturating_mul(512),
+                size: number(&path.join("size"))?.saturating_mul(512),
+                name,
+            })
+        })
+        .collect();
+    found.sort_by_key(|part| part.number);
+    found
+}
+
 /// A number from the disk's `queue/` directory (`logical_block_size`, `nr_requests`,
 /// `max_sectors_kb`, `rotational` …). Partitions answer for their disk.
 pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
@@ -135,6 +171,21 @@ fn beside_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
         Some((name, Device::parse(&number)?))
     });
     nvme.or_else(|| generic::block_sibling_in(root, device))
+}
+
+/// The block device of a flash device (`/dev/mtd0`, `/dev/mtd0ro`): its name and number, whether the
+/// kernel has made it or not. A file system that is mounted from the flash itself (JFFS2) has this
+/// number too.
+pub(crate) fn beside_flash(device: Device) -> Option<(String, Device)> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    flash_block(path.file_name()?.to_str()?)
+}
+
+fn flash_block(name: &str) -> Option<(String, Device)> {
+    /// `MTD_BLOCK_MAJOR` of `linux/major.h`.
+    const MAJOR: u32 = 31;
+    let minor = name.strip_prefix("mtd")?.trim_end_matches("ro").parse().ok()?;
+    Some((format!("mtdblock{minor}"), Device { major: MAJOR, minor }))
 }
 
 fn read_number(path: &Path) -> Option<u64> {
@@ -200,6 +251,15 @@ mod tests {
         assert_eq!(parsed.available, ["none", "mq-deadline", "kyber"]);
         assert_eq!(parse_scheduler("none\n").current, "none");
         assert_eq!(parse_scheduler("").current, "");
+    }
+
+    #[test]
+    fn flash_has_a_block_device_of_its_number() {
+        let third = Some(("mtdblock3".to_owned(), Device { major: 31, minor: 3 }));
+        assert_eq!(flash_block("mtd3"), third);
+        assert_eq!(flash_block("mtd3ro"), third);
+        assert_eq!(flash_block("mtdblock3"), None);
+        assert_eq!(flash_block("null"), None);
     }
 
     #[test]

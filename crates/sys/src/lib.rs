@@ -9,7 +9,8 @@
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
 //! | zones: reports, resets, limits | [`zone`] |
 //! | SCSI commands, sense data, the generic driver | [`scsi`] |
-//! | is this device mounted | [`mount`] |
+//! | who uses this device | [`in_use`] |
+//! | what is mounted, and what holds this path | [`mount`] |
 //! | what is this NVMe namespace, and what does its status mean | [`nvme`] |
 //! | what did the disk do while we ran | [`diskstats`] |
 //! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
@@ -43,6 +44,7 @@ pub mod errno;
 mod error;
 pub mod file;
 pub mod host;
+pub mod in_use;
 pub mod limits;
 pub mod mapping;
 pub mod memory;

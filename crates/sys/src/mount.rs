@@ -1,13 +1,11 @@
-//! What is mounted, and whether a block device is in use.
+//! What is mounted, and on what.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::file::Device;
-use crate::{Error, Result, block, file};
+use crate::{Error, Result, file};
 
 /// One line of `/proc/self/mountinfo` (format: `proc_pid_mountinfo(5)`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,123 +183,6 @@ fn mount_id(path: &Path) -> Option<u64> {
     (rc == 0 && facts.stx_mask & mask != 0).then_some(facts.stx_mnt_id)
 }
 
-/// One way in which a block device is in use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Use {
-    /// The device is mounted here.
-    Mounted {
-        /// Name of the device that is mounted: the one asked about, or a part of it, or one that
-        /// is built on it.
-        device: String,
-        /// The mount point.
-        point: PathBuf,
-    },
-    /// It is swap space.
-    Swap {
-        /// Name of the device, as above.
-        device: String,
-    },
-}
-
-impl std::fmt::Display for Use {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Use::Mounted { device, point } => {
-                write!(f, "{device} is mounted on {}", point.display())
-            }
-            Use::Swap { device } => write!(f, "{device} is swap space"),
-        }
-    }
-}
-
-/// How a block device is in use: it, a partition of it or a device built on it (device mapper,
-/// md) is mounted or is swap. Empty if it is not.
-///
-/// For a partition the disk it is a part of does not count: writing to one partition leaves the
-/// others alone.
-pub fn uses(device: Device) -> Result<Vec<Use>> {
-    let mounts = mounts()?;
-    let swaps = swap_devices();
-    let mut found = Vec::new();
-    for (name, device) in family(device) {
-        for mount in &mounts {
-            if mount.devices().contains(&device) {
-                let point = mount.point.clone();
-                found.push(Use::Mounted { device: name.clone(), point });
-            }
-        }
-        if swaps.contains(&device) {
-            found.push(Use::Swap { device: name });
-        }
-    }
-    Ok(found)
-}
-
-/// Whether the kernel refuses a block device to an exclusive opener: something uses it or a part
-/// of it that may show in no list of [`uses`] (ZFS, an external journal, RAID, another program
-/// with `O_EXCL`). The process's own plain descriptors do not count. `false` for what is no block
-/// device.
-///
-/// # Errors
-/// `EACCES` without the right to read the device: then there is no answer.
-pub fn is_claimed(path: &Path) -> Result<bool> {
-    if file::facts(path)?.kind != file::Kind::Block {
-        return Ok(false);
-    }
-    // One question at a time: asking holds the device for a moment, and the jobs of a process must
-    // not take each other's questions for holders. Those of other processes are over soon.
-    static ASKING: Mutex<()> = Mutex::new(());
-    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
-    for _ in 0..3 {
-        match file::Open::read_only().exclusive(true).nonblocking(true).open(path) {
-            Ok(_) => return Ok(false),
-            Err(error) if error.errno == libc::EBUSY => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(true)
-}
-
-/// The device, its partitions, and everything built on any of them.
-fn family(device: Device) -> Vec<(String, Device)> {
-    let mut found: Vec<(String, Device)> = Vec::new();
-    let mut todo: Vec<PathBuf> = block::sysfs_path(device).into_iter().collect();
-    if todo.is_empty() {
-        found.push((device.to_string(), device));
-    }
-    while let Some(path) = todo.pop() {
-        let (Some(name), Some(number)) = (path.file_name(), device_of(&path)) else { continue };
-        let name = name.to_string_lossy().into_owned();
-        if found.iter().any(|(_, known)| *known == number) {
-            continue;
-        }
-        found.push((name, number));
-        todo.extend(entries(&path).filter(|entry| entry.join("partition").exists()));
-        todo.extend(entries(&path.join("holders")).filter_map(|link| link.canonicalize().ok()));
-    }
-    found
-}
-
-fn device_of(sysfs: &Path) -> Option<Device> {
-    Device::parse(&std::fs::read_to_string(sysfs.join("dev")).ok()?)
-}
-
-fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let list = std::fs::read_dir(directory).into_iter().flatten();
-    list.filter_map(|entry| Some(entry.ok()?.path()))
-}
-
-fn swap_devices() -> Vec<Device> {
-    let text = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
-    text.lines()
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().next())
-        .filter_map(|path| file::facts(Path::new(path)).ok()?.node)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,18 +217,5 @@ broken line
         let proc = holding(Path::new("/proc/self/status")).unwrap().unwrap();
         assert_eq!(proc.kind, "proc");
         assert!(holding(Path::new("/no/such/file")).unwrap().is_some());
-    }
-
-    #[test]
-    fn the_root_disk_is_in_use() {
-        let root = file::facts(Path::new("/")).unwrap().device;
-        if root.major == 0 {
-            eprintln!("skipped: / is not on one block device");
-            return;
-        }
-        let uses = uses(root).unwrap();
-        let mounted =
-            |found: &Use| matches!(found, Use::Mounted { point, .. } if point == Path::new("/"));
-        assert!(uses.iter().any(mounted), "{uses:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use fiord_sys::file::{self, Kind, Open};
 use fiord_sys::memory::{Region, Source};
-use fiord_sys::{block, clock, diskstats, mount};
+use fiord_sys::{block, clock, diskstats, in_use};
 
 const SIZE: u64 = 8 << 20;
 
@@ -21,6 +21,10 @@ impl Loop {
         let backing = std::env::temp_dir().join(format!("fiord-loop-{}", std::process::id()));
         let made = std::fs::File::create(&backing).and_then(|file| file.set_len(SIZE));
         made.map_err(|error| error.to_string())?;
+        Loop::over(backing)
+    }
+
+    fn over(backing: PathBuf) -> Result<Loop, String> {
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output();
         let device = match output {
             Ok(output) if output.status.success() => String::from_utf8(output.stdout).unwrap(),
@@ -40,7 +44,9 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
-        let _ = file::remove(&self.backing);
+        if self.backing.is_file() {
+            let _ = file::remove(&self.backing);
+        }
     }
 }
 
@@ -56,6 +62,7 @@ fn everything_on_a_loop_device() {
     };
     let path = device.device.as_path();
     sizes(path);
+    users(&device);
     contents(path);
     counters(path);
 }
@@ -73,14 +80,28 @@ fn sizes(path: &Path) {
     assert!(logical >= 512 && logical.is_power_of_two());
     assert!(block::physical_block(&fd).unwrap() >= logical);
     assert_eq!(block::queue_number(node, "logical_block_size"), Some(u64::from(logical)));
-    assert_eq!(mount::uses(node).unwrap(), []);
-    assert!(!mount::is_claimed(path).unwrap());
+    assert_eq!(in_use::user(path), Ok(None));
+    assert!(!in_use::is_claimed(path).unwrap());
     let exclusive = Open::read_only().exclusive(true).open(path).unwrap();
-    assert!(mount::is_claimed(path).unwrap());
+    assert!(in_use::is_claimed(path).unwrap());
     drop(exclusive);
     let scheduler = block::scheduler(node).unwrap();
     block::set_scheduler(node, &scheduler.current).unwrap();
     assert_eq!(block::set_scheduler(node, "no-such").unwrap_err().errno, libc::EINVAL);
+}
+
+/// Neither links nor claims show a loop device on what it is made of.
+fn users(device: &Loop) {
+    let user = |path: &Path| in_use::user(path).unwrap().map(|user| user.to_string());
+    let name = |device: &Loop| device.device.file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(user(&device.backing), None, "an idle loop device holds no file");
+    let upper = Loop::over(device.device.clone()).unwrap();
+    let held = format!("{} is held by {}", name(device), name(&upper));
+    assert_eq!(user(&device.device), Some(held.clone()));
+    assert_eq!(user(&device.backing), Some(held));
+    assert_eq!(user(&upper.device), None);
+    drop(upper);
+    assert_eq!(user(&device.device), None);
 }
 
 fn contents(path: &Path) {

@@ -53,7 +53,9 @@ fn renew(path: &Path, change: &Change) -> Result<(), String> {
     if !generic || !matches!(change.action, Action::Reset | Action::Finish) {
         return Ok(());
     }
-    let Some((_, block)) = in_use::block_device(path)? else { return Ok(()) };
+    let storage = fiord_sys::in_use::storage(path).map_err(|e| e.to_string())?;
+    let Some(storage) = storage else { return Ok(()) };
+    let block = storage.node.unwrap_or_else(|| Path::new("/dev").join(&storage.name));
     let again = || -> Result<(), String> {
         let device = Device::open(&block, true).map_err(|e| e.to_string())?;
         let zones = device.zones().map_err(|e| e.to_string())?;

@@ -14,6 +14,7 @@ use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 pub(crate) struct Fake {
     things: BTreeMap<PathBuf, Found>,
     mounted: Vec<PathBuf>,
+    secret: Vec<PathBuf>,
     streams: Vec<(PathBuf, u32)>,
     texts: BTreeMap<PathBuf, String>,
     namespaces: BTreeMap<PathBuf, Result<nvme::Device, String>>,
@@ -73,6 +74,11 @@ impl Fake {
     /// With a namespace's generic character device whose block device is mounted.
     pub(crate) fn mounted_namespace(mut self, path: &str, device: nvme::Device) -> Self {
         self.mounted.push(path.into());
+        self.namespace(path, device)
+    }
+    /// With a namespace's generic character device whose block device nobody may open.
+    pub(crate) fn secret_namespace(mut self, path: &str, device: nvme::Device) -> Self {
+        self.secret.push(path.into());
         self.namespace(path, device)
     }
     /// With a zoned block device: zones of 16 MiB, of which 14 can be open.
@@ -136,8 +142,12 @@ impl Facts for Fake {
             _ => Err("it is no SCSI device".into()),
         }
     }
-    fn mounted_at(&self, device: &Path) -> Option<PathBuf> {
-        self.mounted.iter().any(|m| m == device).then(|| PathBuf::from("/mnt"))
+    fn user(&self, device: &Path) -> Result<Option<String>, String> {
+        match self.mounted.iter().any(|m| m == device) {
+            true => Ok(Some("it is mounted on /mnt".into())),
+            false if self.secret.iter().any(|s| s == device) => Err("open: EACCES".into()),
+            false => Ok(None),
+        }
     }
     fn free_space(&self, _: &Path) -> Option<u64> {
         Some(1 << 30)

@@ -384,6 +384,15 @@ fn what_is_in_use_is_not_written() {
 }
 
 #[test]
+fn what_cannot_be_told_is_not_taken_for_free() {
+    let machine = Fake::empty().secret_namespace("/dev/ng0n1", device(512, 0));
+    let message = error(&machine, &format!("{LINE} --rw=write"));
+    assert!(message.contains("cannot be told whether `/dev/ng0n1` is in use: open: EACCES"));
+    job(&machine, LINE);
+    job(&machine, &format!("{LINE} --rw=write --allow_mounted_write=1"));
+}
+
+#[test]
 fn a_namespace_that_says_nothing() {
     let machine = Fake::empty().mute("/dev/ng0n1", "Permission denied");
     let message = error(&machine, LINE);

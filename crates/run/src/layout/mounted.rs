@@ -1,17 +1,16 @@
 //! Devices that are in use are not written to by accident.
 
-use std::path::{Path, PathBuf};
-
 use fiord_plan::{FileKind, JobPlan};
-use fiord_sys::{block, file, mount};
+use fiord_sys::Error;
+use fiord_sys::in_use::Users;
 
 use crate::error::JobError;
-use crate::files::failed;
 
 const EBUSY: i32 = 16;
 
 /// Refuses a job that would write to or trim a device that is mounted, swap, or held by something
-/// that wants it alone (RAID, ZFS, another program), unless `allow_mounted_write=1`.
+/// that wants it alone (RAID, ZFS, another program), or to a file that is the storage of a loop
+/// device in use, unless `allow_mounted_write=1`. What cannot be told is refused as well.
 ///
 /// The plan has looked too; what was free then need not be now.
 pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
@@ -19,37 +18,29 @@ pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
     if !writes || job.target.open.allow_mounted_write {
         return Ok(());
     }
+    let users = Users::now().map_err(|e| JobError::new(e.op, e.errno, untold("a target", &e)))?;
     for plan in &job.target.files {
-        let facts = match plan.kind {
-            FileKind::Block | FileKind::Char => file::facts(&plan.path),
-            FileKind::Regular | FileKind::Pipe | FileKind::Virtual => continue,
-        };
-        let facts = facts.map_err(|e| failed("stat", plan, &e))?;
-        // Of a generic character device the block device beside it is what can be in use.
-        let storage: Option<(PathBuf, file::Device)> = match (plan.kind, facts.node) {
-            (FileKind::Char, Some(node)) => block::beside_generic(node)
-                .map(|(name, block)| (Path::new("/dev").join(name), block)),
-            (_, node) => node.map(|node| (plan.path.clone(), node)),
-        };
-        let Some((path, device)) = storage else { continue };
-        let uses = mount::uses(device).map_err(|e| failed("looking for mounts", plan, &e))?;
-        if let Some(first) = uses.first() {
-            let detail = format!(
-                "{first}, and this job writes to it; unmount it, or say allow_mounted_write=1 if \
-                 its data may be lost"
-            );
-            return Err(JobError::new("open", EBUSY, detail).at(&plan.path));
+        if matches!(plan.kind, FileKind::Pipe | FileKind::Virtual) {
+            continue;
         }
-        // Without the right to look there is no answer, and mostly none to write either.
-        if mount::is_claimed(&path) == Ok(true) {
+        let shown = plan.path.display().to_string();
+        let user = users.user(&plan.path);
+        let user =
+            user.map_err(|e| JobError::new("open", e.errno, untold(&shown, &e)).at(&plan.path))?;
+        if let Some(user) = user {
             let detail = format!(
-                "{} is held by the kernel or a program that wants it alone (RAID, ZFS, LVM), and \
-                 this job writes to it; `lsblk` and `fuser -v` on it say what; say \
-                 allow_mounted_write=1 if its data may be lost",
-                path.display()
+                "{user}, and this job writes to it; unmount it (`lsblk` and `fuser -v` say what \
+                 else there is), or say allow_mounted_write=1 if its data may be lost"
             );
             return Err(JobError::new("open", EBUSY, detail).at(&plan.path));
         }
     }
     Ok(())
+}
+
+fn untold(what: &str, why: &Error) -> String {
+    format!(
+        "it cannot be told whether {what} is in use: {why}; run as a user who may open its block \
+         device, or say allow_mounted_write=1 if its data may be lost"
+    )
 }

@@ -178,5 +178,12 @@ fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
     job.target.open.allow_mounted_write = false;
     job.load.mix = Mix::Read;
     refuse_mounted(&job).unwrap();
+    // The same bytes by another name: the file that the held device is made of.
+    job.load.mix = Mix::Write;
+    job.target.files[0].path = dir.path().join("backing");
+    job.target.files[0].kind = FileKind::Regular;
+    let refused = refuse_mounted(&job).unwrap_err().to_string();
+    assert!(refused.contains("is held by the kernel or a program"), "{refused}");
     drop(holder);
+    refuse_mounted(&job).unwrap();
 }

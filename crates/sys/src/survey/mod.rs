@@ -7,7 +7,8 @@
 //! | the kernel's queue: scheduler, limits, zones | [`queue`] |
 //! | PCI Express links up to the root complex | [`pcie`] |
 //! | who shares a link, and is it too narrow | [`sharing`] |
-//! | partitions, holders, mounts, swap | [`usage`] |
+//! | partitions | [`crate::block`] |
+//! | holders, mounts, swap | [`crate::in_use`] |
 //! | what lies on it | [`signature`] |
 //! | temperature, wear, errors | [`health`] |
 //! | a machine made of files, for tests | [`fixture`] |
@@ -22,21 +23,21 @@ pub mod pcie;
 pub mod queue;
 pub mod sharing;
 pub mod signature;
-pub mod usage;
 
 use std::path::PathBuf;
 
+use crate::block;
 use crate::file::{Device, Open};
-use crate::mount::Use;
+use crate::in_use::{Use, Users};
 use crate::nvme::Namespace;
 use crate::nvme::admin::{self, Refused};
-use crate::root::{Root, names, number};
+use crate::root::{Root, names, number, text};
 
+pub use crate::block::Partition;
 pub use health::{Health, Smart};
 pub use identity::{Bus, Identity};
 pub use queue::{Queue, Zones};
 pub use sharing::SharedLink;
-pub use usage::{Partition, Users};
 
 /// How far a survey goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,11 +123,6 @@ impl Disk {
             _ => &self.name,
         }
     }
-
-    /// Whether anything at all uses it.
-    pub fn is_used(&self) -> bool {
-        !self.uses.is_empty() || !self.holders.is_empty()
-    }
 }
 
 /// Reads disks of one machine; what is common to all of them is read once.
@@ -143,7 +139,8 @@ impl Survey {
     pub fn new(root: Root, depth: Depth) -> Survey {
         // A tree of files has no devices that could be asked.
         let depth = if root.is_machine() { depth } else { Depth::Files };
-        Survey { users: Users::read(&root), bridges: pcie::Bridges::default(), root, depth }
+        let users = Users::read(&root).unwrap_or_default();
+        Survey { users, bridges: pcie::Bridges::default(), root, depth }
     }
 
     /// Names of all disks, and of NVMe generic nodes that have no block device.
@@ -187,11 +184,13 @@ impl Survey {
             None => self.root.path("/sys/class/nvme-generic").join(name).canonicalize().ok()?,
         };
         let bus = Bus::of(name, &sysfs);
-        let partitions = usage::partitions(&sysfs);
+        let partitions = block::partitions(&sysfs);
         let controllers =
             if bus == Bus::Nvme { identity::nvme_controllers(&sysfs) } else { Vec::new() };
         let way = controllers.first().unwrap_or(&sysfs);
-        let device = usage::device(&sysfs).filter(|_| !name.starts_with("ng"));
+        let device = text(&sysfs.join("dev"))
+            .and_then(|text| Device::parse(&text))
+            .filter(|_| !name.starts_with("ng"));
         let mut places: Vec<PathBuf> = controllers.clone();
         places.push(sysfs.join("device"));
         let mut disk = Disk {
@@ -208,7 +207,7 @@ impl Survey {
             numa_node: numa_node(way),
             pcie: pcie::path_to(way, &self.bridges),
             cable: identity::cable(&sysfs),
-            holders: usage::holders(&sysfs, &partitions),
+            holders: self.users.holders(&sysfs, &partitions),
             members: names(&sysfs.join("slaves")),
             uses: self.users.of(&sysfs),
             signatures: device.and_then(|device| signature::by_udev(&self.root, device)),

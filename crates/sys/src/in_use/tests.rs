@@ -1,0 +1,117 @@
+use super::*;
+use crate::survey::fixture::Machine;
+
+/// A machine with the disk `sdb` (8:16), which has one partition.
+fn machine() -> (Machine, String) {
+    let tree = Machine::new();
+    let disk = tree.disk("/sys/devices/virtual/block/sdb", (8, 16), 1 << 30);
+    let part = tree.partition(&disk, 1, (8, 17), (1 << 20, 1 << 20));
+    tree.link("/sys/dev/block/8:16", &disk);
+    tree.link("/sys/dev/block/8:17", &part);
+    tree.write("/proc/self/mountinfo", "");
+    (tree, disk)
+}
+
+fn with_loop(tree: &Machine, backing: &str) {
+    let path = tree.disk("/sys/devices/virtual/block/loop0", (7, 0), 1 << 20);
+    tree.write(&format!("{path}/loop/backing_file"), backing);
+    tree.link("/sys/dev/block/7:0", &path);
+}
+
+fn sdb(node: Option<PathBuf>) -> Storage {
+    Storage { name: "sdb".into(), device: Device { major: 8, minor: 16 }, node }
+}
+
+fn words(tree: &Machine, storage: &Storage) -> String {
+    let found = Users::read(&tree.root()).unwrap().user_of(storage);
+    found.map_or_else(|e| e.to_string(), |user| user.map_or("nobody".into(), |u| u.to_string()))
+}
+
+#[test]
+fn a_device_without_a_node_is_not_taken_for_free() {
+    let (tree, disk) = machine();
+    assert_eq!(words(&tree, &sdb(None)), "open /dev/sdb: No such file or directory (ENOENT)");
+    // A partition's holder says enough.
+    let mapped = tree.disk("/sys/devices/virtual/block/dm-0", (252, 0), 1 << 20);
+    tree.link(&format!("{disk}/sdb1/holders/dm-0"), &mapped);
+    assert_eq!(words(&tree, &sdb(None)), "sdb is held by dm-0");
+    tree.write("/proc/self/mountinfo", "27 1 252:0 / /srv rw - ext4 /dev/mapper/x rw");
+    assert_eq!(words(&tree, &sdb(None)), "dm-0 is mounted on /srv");
+}
+
+#[test]
+fn what_may_not_be_opened_is_not_taken_for_free() {
+    let (tree, _) = machine();
+    // A file cannot be claimed; a node that is not there can be neither opened nor looked at.
+    tree.write("/dev/sdb", "");
+    assert_eq!(words(&tree, &sdb(Some(tree.root().path("/dev/sdb")))), "nobody");
+    assert!(words(&tree, &sdb(Some(tree.root().path("/dev/no")))).contains("ENOENT"));
+    assert!(Users::read(&Root::at("/no/such/tree")).is_err());
+}
+
+#[test]
+fn a_loop_device_over_a_disk_holds_it() {
+    let (tree, disk) = machine();
+    with_loop(&tree, "/dev/sdb");
+    assert_eq!(words(&tree, &sdb(None)), "sdb is held by loop0");
+    let users = Users::read(&tree.root()).unwrap();
+    assert_eq!(users.holders(&tree.root().path(&disk), &[]), ["loop0"]);
+    // The partition is not what it is made of.
+    let part = Storage { name: "sdb1".into(), device: Device { major: 8, minor: 17 }, node: None };
+    assert!(words(&tree, &part).contains("ENOENT"));
+    tree.write("/proc/self/mountinfo", "27 1 7:0 / /mnt rw - ext4 /dev/loop0 rw");
+    assert_eq!(words(&tree, &sdb(None)), "loop0 is mounted on /mnt");
+}
+
+#[test]
+fn a_file_behind_a_mounted_loop_device() {
+    let (tree, _) = machine();
+    tree.write("/srv/image", "");
+    tree.write("/srv/other", "");
+    with_loop(&tree, "/srv/image");
+    tree.write("/proc/self/mountinfo", "27 1 7:0 / /mnt rw - ext4 /dev/loop0 rw");
+    let users = Users::read(&tree.root()).unwrap();
+    let of = |path: &str| users.user(&tree.root().path(path)).unwrap().map(|u| u.to_string());
+    assert_eq!(of("/srv/image").as_deref(), Some("loop0 is mounted on /mnt"));
+    assert_eq!(of("/srv/other"), None);
+    assert_eq!(of("/srv/not-there"), None);
+}
+
+#[test]
+fn swap_is_known_by_name() {
+    let (tree, _) = machine();
+    tree.write("/proc/swaps", "Filename Type Size Used Priority\n/dev/sdb1 partition 1 0 -2");
+    tree.write("/dev/sdb1", "");
+    assert_eq!(words(&tree, &sdb(None)), "sdb1 is swap space");
+}
+
+#[test]
+fn flash_under_a_file_system_of_its_own() {
+    let (tree, _) = machine();
+    let flash =
+        Storage { name: "mtdblock3".into(), device: Device { major: 31, minor: 3 }, node: None };
+    assert_eq!(words(&tree, &flash), "nobody");
+    tree.write("/sys/class/ubi/ubi0/mtd_num", "3");
+    assert_eq!(words(&tree, &flash), "mtdblock3 is held by ubi0");
+    tree.write("/proc/self/mountinfo", "27 1 31:3 / /rom rw - jffs2 mtd3 rw");
+    assert_eq!(words(&tree, &flash), "31:3 is mounted on /rom");
+}
+
+#[test]
+fn the_root_disk_is_in_use() {
+    let root = file::facts(Path::new("/")).unwrap().device;
+    if root.major == 0 {
+        eprintln!("skipped: / is not on one block device");
+        return;
+    }
+    let uses = Users::now().unwrap().of_device(root);
+    let mounted =
+        |found: &Use| matches!(found, Use::Mounted { point, .. } if point == Path::new("/"));
+    assert!(uses.iter().any(mounted), "{uses:?}");
+}
+
+#[test]
+fn what_is_no_storage_is_nobodys() {
+    assert_eq!(user(Path::new("/dev/null")), Ok(None));
+    assert_eq!(user(Path::new("/proc")), Ok(None));
+}
