@@ -1,9 +1,10 @@
 //! `depth-not-reached`: the device had far fewer I/Os at a time than were asked for.
 
-use fiord_plan::{Dir, FileKind};
+use fiord_plan::{Dir, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::amount::time;
+use crate::amount::{percent, time};
+use crate::machine::FileState;
 use crate::occupied::{Occupied, occupied};
 use crate::{After, Check, Findings, Told};
 
@@ -11,6 +12,9 @@ use crate::{After, Check, Findings, Told};
 const SHARE: f64 = 0.5;
 /// The same where nobody can say what limits: threads that a busy machine does not run explain more.
 const UNEXPLAINED: f64 = 0.125;
+
+/// A share of a file that does not matter.
+const FEW: f64 = 0.01;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -24,8 +28,10 @@ pub(crate) const CHECK: Check = Check {
            `/proc/diskstats`) is below half of what its jobs ask for (`iodepth` times jobs, at least \
            four). Only for jobs with `direct=1` that nothing else holds back (no rate, no think time, \
            no flushes) and that have the device to themselves. Where the CPUs are busy all the time, \
-           `generator-bound` speaks in its place. What limits is named: submission that blocks, by \
-           its latency; a file system's lock; the kernel's or the device's queue.",
+           `generator-bound` speaks in its place. What limits is named: the kernel's or the \
+           device's queue; a file system, where a job writes what was not written before (by \
+           `SEEK_DATA`); submission that blocks, by its latency. Where none of these can be seen, \
+           it is told below an eighth only.",
     effect: "4 KiB direct I/O at depth 8 to a file on ext4 (Linux 6.18, a virtual machine with two busy \
              CPUs), and the depth that the device had:\n\n\
              | | 8 threads, `psync` | `libaio`, `iodepth=8` |\n|---|---|---|\n\
@@ -33,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
              | `rw=randwrite`, `overwrite=1` | 3.5 | 1.5 |\n\
              | `rw=randread` | 3.9 | 5.1 |",
     mend: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
-           device itself; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
+           device itself; `io_uring` in place of `libaio` where submission waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
     lint: None,
     before: None,
     after: Some(after),
@@ -75,22 +81,16 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
         let mend = format!("echo N > /sys/block/{}/queue/nr_requests", device.name);
         return Some((format!("its queue takes {requests} requests"), mend));
     }
-    let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
-    let mut states = files.filter_map(|file| known.before.file(&file.path));
-    let kind = states.find_map(|state| state.file_system.as_deref().ok());
     let busiest = entry.report.dirs.iter().max_by_key(|row| row.total_ios);
     let (slat, lat) = busiest.map_or((0.0, 0.0), |row| (row.slat.mean, row.lat.mean));
-    if let Some(kind) = kind.filter(|_| job.load.mix.has(Dir::Write)) {
-        let limit =
-            format!("{kind} puts direct writes in a row where they allocate or extend a file");
-        return Some((limit, "overwrite=1, several files (nrfiles), or the device itself".into()));
+    let handing = format!("handing an I/O over takes {} of its {}", time(slat), time(lat));
+    let waits = lat > 0.0 && slat > lat / 2.0;
+    if let Some((limit, mend)) = allocation(known, job) {
+        let limit = if slat > 0.0 { format!("{limit}; {handing}") } else { limit };
+        return Some((limit, mend));
     }
-    if lat > 0.0 && slat > lat / 2.0 {
-        let limit = format!(
-            "handing an I/O over takes {} of its {}: submission waits",
-            time(slat),
-            time(lat)
-        );
+    if waits {
+        let limit = format!("{handing}: submission waits");
         return Some((limit, "ioengine=io_uring, or numjobs for more threads".into()));
     }
     if device.depth >= asked * UNEXPLAINED {
@@ -99,6 +99,32 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
     let limit = format!("the jobs had {asked:.0} on their way and {} saw fewer", device.name);
     let mend = "numjobs for more threads, or a look at what lies between (md, dm, a hypervisor)";
     Some((limit, mend.into()))
+}
+
+/// The file system that has to allocate for a job's writes: they are into space that was not written
+/// before.
+fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
+    let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
+    let states = files.filter_map(|file| known.before.file(&file.path));
+    let missing = |state: &FileState| match state.data {
+        Some(Ok(data)) => {
+            let range = data.to - data.from;
+            1.0 - data.bytes.min(range) as f64 / range.max(1) as f64
+        }
+        // Not known: what was laid out to be overwritten is written.
+        _ => f64::from(u8::from(!job.target.layout.overwrite)),
+    };
+    let (share, kind) = states
+        .filter_map(|state| Some((missing(state), state.file_system.as_deref().ok()?)))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(share, _)| *share > FEW && job.load.mix.has(Dir::Write))?;
+    let limit = format!(
+        "{kind} puts direct writes in a row where they allocate or extend a file, and {} of the \
+         range was not written before",
+        percent(share)
+    );
+    let several = if job.target.files.len() > 1 { "" } else { ", several files (nrfiles)" };
+    Some((limit, format!("overwrite=1{several}, or the device itself")))
 }
 
 #[cfg(test)]
@@ -134,6 +160,49 @@ mod tests {
         assert!(told(0.6, 5.0, |case| case.job().pace.rate[0] = rate).is_empty());
         assert!(told(0.6, 5.0, |case| case.job().target.open.direct = false).is_empty());
         assert!(told(0.2, 5.0, |case| case.job().depth.depth = 2).is_empty());
+    }
+
+    /// A job that writes to a file of which some bytes of 1 MiB hold data.
+    fn limits(written: u64, slat: f64) -> Vec<fiord_stat::finding::Finding> {
+        use crate::machine::Data;
+        let mut case = one_drive().writing();
+        case.job().depth.depth = 8;
+        let path = case.job().target.files[0].path.clone();
+        case.job().target.files[0].kind = FileKind::Regular;
+        let gap = || crate::Gap("not looked at".into());
+        case.machine.files = vec![FileState {
+            path,
+            kind: FileKind::Regular,
+            facts: Err(gap()),
+            file_system: Ok("ext4".into()),
+            direct: Err(gap()),
+            on_loop: None,
+            cache: Err(gap()),
+            openers: Vec::new(),
+            data: Some(Ok(Data { from: 0, to: 1 << 20, bytes: written })),
+        }];
+        let report = &mut case.report.jobs[0];
+        let mut row = row(DirKind::Write, 1000.0, 10);
+        (row.slat.mean, row.lat.mean) = (slat, 1e6);
+        report.dirs = vec![row];
+        let name = case.machine.devices.disks[0].name.clone();
+        case.report.extras.devices =
+            vec![DeviceView { name, seconds: 10.0, depth: 1.5, ..DeviceView::default() }];
+        told_after(&CHECK, &case)
+    }
+
+    #[test]
+    fn a_file_system_is_named_only_where_it_allocates() {
+        let found = limits(0, 9e5);
+        assert!(found[0].evidence.starts_with("ext4 puts direct writes in a row"), "{found:?}");
+        assert!(found[0].evidence.ends_with("takes 900 us of its 1.0 ms"), "{found:?}");
+        assert!(found[0].mend.starts_with("overwrite=1"), "{found:?}");
+        let found = limits(1 << 20, 9e5);
+        assert_eq!(
+            found[0].evidence,
+            "handing an I/O over takes 900 us of its 1.0 ms: submission waits"
+        );
+        assert!(limits(1 << 20, 1e4).is_empty(), "nobody can say why");
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         return;
     }
     if let Some(governors) = &around.governors {
-        let slow = governors.variable().intersection(&around.allowed);
+        let slow = governors.variable().intersection(&around.cpus_of_all(jobs.iter().copied()));
         if !slow.is_empty() {
             let names: Vec<&str> = governors
                 .by_name
@@ -95,6 +95,9 @@ mod tests {
         let found = told_before(&CHECK, &case);
         assert_eq!(found[0].what, "CPUs 1 may run below their full speed");
         assert!(found[0].evidence.contains("powersave, 0.8 to 3.6 GHz"), "{found:?}");
+        case.job().process.cpus = Some(vec![0]);
+        assert!(told_before(&CHECK, &case).is_empty(), "the job stays away from them");
+        case.job().process.cpus = None;
         case.machine.surroundings.allowed = CpuSet::from_mask(0b001);
         assert!(told_before(&CHECK, &case).is_empty());
     }

@@ -1,10 +1,12 @@
 //! `hidden-stalls`: stalls that the latency from the actual start of each I/O does not show.
 
+use fiord_plan::{Dir, JobPlan, Rate};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::LatencySummary;
 
 use crate::amount::time;
 use crate::check::Entry;
+use crate::depth_ignored::synchronous;
 use crate::rate_missed::dir;
 use crate::{After, Check, Findings, Told};
 
@@ -23,8 +25,9 @@ pub(crate) const CHECK: Check = Check {
              `sim_latency=constant:100us`): the 99th percentile was 100 us from the actual start \
              and 910 ms from the intended one.",
     mend: "Judge by the latency from the intended start, which is in the report \
-           (`intended_lat_ns` under `fiord` in JSON); `io_submit_mode=offload` or a greater \
-           `iodepth` makes I/Os when they are due.",
+           (`intended_lat_ns` under `fiord` in JSON). An `iodepth` of the rate times the longest \
+           delay, 1000 for 1 s at 1000 IOPS, has room for every I/O when it is due; a synchronous \
+           engine needs `io_submit_mode=offload` with it, which does nothing for others.",
     lint: None,
     before: None,
     after: Some(after),
@@ -35,15 +38,15 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         for (kind, intended) in &entry.report.intended {
             let row = entry.report.dirs.iter().find(|row| row.kind == *kind);
             let actual = row.map(|row| if row.clat.n > 0 { &row.clat } else { &row.lat });
-            let word = dir(*kind).map_or("I/Os", |dir| ["reads", "writes", "trims"][dir as usize]);
-            findings.tell_if(actual.and_then(|actual| finding(&entry, word, actual, intended)));
+            findings
+                .tell_if(actual.and_then(|actual| finding(&entry, dir(*kind), actual, intended)));
         }
     }
 }
 
 fn finding(
     entry: &Entry<'_>,
-    word: &str,
+    dir: Option<Dir>,
     actual: &LatencySummary,
     intended: &LatencySummary,
 ) -> Option<Told> {
@@ -54,6 +57,7 @@ fn finding(
         return None;
     }
     let name = &entry.report.name;
+    let word = dir.map_or("I/Os", |dir| ["reads", "writes", "trims"][dir as usize]);
     let told = CHECK
         .of_job(
             entry.jobs[0],
@@ -64,8 +68,33 @@ fn finding(
             time(from_actual as f64),
             time(from_intended as f64)
         ))
-        .mend("the latency from the intended start, or io_submit_mode=offload, or more iodepth");
+        .mend(room(entry.jobs[0], dir, intended.max));
     Some(told)
+}
+
+/// The depth that has room for all that is due in the longest delay (ns).
+fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
+    let judge = "the latency from the intended start";
+    let due = |dir: Dir| match job.pace.rate[dir as usize] {
+        Some(Rate::Ios(ios)) => ios as f64,
+        Some(Rate::Bytes(bytes)) => {
+            bytes as f64 / f64::from(job.load.blocks[dir as usize].min().max(1))
+        }
+        None => 0.0,
+    };
+    let rate: f64 = match dir {
+        // A depth is for all directions together.
+        Some(_) => Dir::ALL.iter().filter(|dir| job.load.mix.has(**dir)).map(|dir| due(*dir)).sum(),
+        None => 0.0,
+    };
+    let depth = (rate * longest as f64 / 1e9).ceil() as u64;
+    if depth <= u64::from(job.depth.depth) {
+        return judge.into();
+    }
+    match synchronous(&job.engine) {
+        Some(_) => format!("{judge}, or io_submit_mode=offload with iodepth={depth}"),
+        None => format!("{judge}, or iodepth={depth}"),
+    }
 }
 
 /// The percentile nearest to the 99th.
@@ -82,19 +111,32 @@ mod tests {
     use crate::fixture::{after, row};
 
     fn told(actual: u64, intended: u64) -> usize {
-        let job = "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=1000";
+        found("sim", actual, intended).len()
+    }
+
+    fn found(engine: &str, actual: u64, intended: u64) -> Vec<fiord_stat::finding::Finding> {
+        let line = "--name=a --rw=randread --size=1m --filename=/dev/zero --rate_iops=1000";
+        let job = &format!("{line} --ioengine={engine}");
         let summary = |p99| LatencySummary {
             n: 100,
+            max: p99 + 100_000_000,
             percentiles: vec![(99.0, p99)],
             ..LatencySummary::default()
         };
-        let found = after(&CHECK, job, &|report| {
+        after(&CHECK, job, &|report| {
             let mut row = row(DirKind::Read, 1000.0, 10);
             row.clat = summary(actual);
             report.dirs = vec![row];
             report.intended = vec![(DirKind::Read, summary(intended))];
-        });
-        found.len()
+        })
+    }
+
+    #[test]
+    fn the_depth_that_has_room_is_a_number() {
+        let mend = |engine| found(engine, 100_000, 900_000_000).remove(0).mend;
+        let judge = "the latency from the intended start";
+        assert_eq!(mend("sim"), format!("{judge}, or iodepth=1000"));
+        assert_eq!(mend("psync"), format!("{judge}, or io_submit_mode=offload with iodepth=1000"));
     }
 
     #[test]

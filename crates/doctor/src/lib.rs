@@ -12,6 +12,7 @@
 //! | what is known of the machine | [`machine`] |
 //! | what do the pages in `docs/findings/` say | [`pages`] |
 //! | which jobs use the same bytes at the same time | `places.rs` |
+//! | which command writes a range in full | `fill.rs` |
 //! | how is a result held against `spec=` | `spec.rs` |
 //! | how does a finding write a number | `amount.rs` |
 //! | how is `unwritten-data` told | `unwritten_data.rs`, and so on |
@@ -36,6 +37,7 @@ mod direct_not_direct;
 mod drive_letter;
 #[cfg(test)]
 mod drives;
+mod fill;
 #[cfg(test)]
 mod fixture;
 mod generator_bound;

@@ -31,10 +31,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         return;
     }
     for job in known.sections() {
-        let cpus = match &job.process.cpus {
-            Some(cpus) => cpus.iter().map(|cpu| *cpu as usize).collect(),
-            None => around.allowed.clone(),
-        };
+        let cpus = around.cpus_of(job);
         for disk in known.machine.devices.of(job) {
             let near = disk.numa_node.and_then(|node| {
                 Some((node, &around.nodes.iter().find(|(known, _)| *known == node)?.1))

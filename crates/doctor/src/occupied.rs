@@ -45,8 +45,8 @@ pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
         let asked = entry.jobs.iter().map(|job| asked(job)).sum();
         // The report's percentages are of the jobs' times together.
         let busy = (entry.report.usr_cpu + entry.report.sys_cpu) / 100.0 * entry.jobs.len() as f64;
-        let cores = (fiord_sys::cpu::allowed().map_or(1, |cpus| cpus.len()) as f64)
-            .min(entry.jobs.len() as f64);
+        let cpus = known.before.surroundings.cpus_of_all(entry.jobs.iter().copied());
+        let cores = (cpus.len().max(1) as f64).min(entry.jobs.len() as f64);
         found.push(Occupied { entry, device, asked, busy, cores });
     }
     found

@@ -4,7 +4,7 @@ use fiord_plan::{JobPlan, LockFile};
 use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
-use crate::places::{Overlap, names, overlaps};
+use crate::places::{Overlap, User, names, overlaps};
 use crate::{Check, Findings, Lint, Told};
 
 /// The definition.
@@ -23,8 +23,8 @@ pub(crate) const CHECK: Check = Check {
     effect: "Four jobs that wrote 64 MiB each, buffered, in 4 KiB blocks into one file on ext4 left \
              64 MiB of dirty pages for 256 MiB written: three of four writes never have to reach \
              the device (counted with `cachestat`).",
-    mend: "`offset_increment` (`offset_increment=25%` with `size=25%` for four jobs), a file for \
-           each job, or `stonewall` between them.",
+    mend: "`offset_increment` (for four jobs on 1 GiB `offset_increment=256m` with `size=256m`), a \
+           file for each job, or `stonewall` between them.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -37,7 +37,13 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         let apart = job.target.lock != LockFile::None || job.load.zoned.is_some();
         mix.changes_data() && !apart
     };
-    overlaps(known.plan, writes).iter().for_each(|overlap| findings.tell(finding(overlap)));
+    // Those in order are worse, so that they are looked for first.
+    let in_order = |one: &User<'_>, other: &User<'_>| !one.2.load.random && !other.2.load.random;
+    let worse = overlaps(known.plan, writes, in_order);
+    let known_paths: Vec<_> = worse.iter().map(|overlap| overlap.path).collect();
+    let others = overlaps(known.plan, writes, |_, _| true).into_iter();
+    let others = others.filter(|overlap| !known_paths.contains(&overlap.path));
+    worse.iter().copied().chain(others).for_each(|overlap| findings.tell(finding(&overlap)));
 }
 
 fn finding(overlap: &Overlap<'_>) -> Told {
@@ -75,6 +81,11 @@ mod tests {
         );
         assert!(found.what.starts_with("4 instances of job a write"), "{found:?}");
         assert_eq!(found.severity, Severity::Suspect);
+        let both = lint(
+            &CHECK,
+            "--size=1m --filename=f --rw=randwrite --name=a --name=b --rw=write --name=c --rw=write",
+        );
+        assert_eq!((both.len(), both[0].severity), (1, Severity::Suspect), "{both:?}");
         let random = lint(&CHECK, "--rw=randwrite --size=1m --filename=f --name=a --name=b");
         assert_eq!(random[0].severity, Severity::Note);
         assert!(random[0].what.starts_with("jobs a and b write"), "{random:?}");

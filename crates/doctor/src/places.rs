@@ -17,9 +17,17 @@ pub(crate) struct Overlap<'a> {
     pub jobs: usize,
 }
 
-/// For each file the first pair of those jobs that overlap in it while they run together.
-pub(crate) fn overlaps<'a>(plan: &'a Plan, wanted: impl Fn(&JobPlan) -> bool) -> Vec<Overlap<'a>> {
-    let mut users: BTreeMap<&Path, Vec<(u64, u64, &JobPlan)>> = BTreeMap::new();
+/// A job and the bytes of one file that it uses, from and to.
+pub(crate) type User<'a> = (u64, u64, &'a JobPlan);
+
+/// For each file the first pair of those jobs that overlap in it while they run together and that
+/// `matters`; it is asked of the two, the one that begins first at its left.
+pub(crate) fn overlaps<'a>(
+    plan: &'a Plan,
+    wanted: impl Fn(&JobPlan) -> bool,
+    matters: impl Fn(&User<'_>, &User<'_>) -> bool,
+) -> Vec<Overlap<'a>> {
+    let mut users: BTreeMap<&Path, Vec<User<'_>>> = BTreeMap::new();
     for job in plan.jobs.iter().filter(|job| wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > 0) {
@@ -27,15 +35,20 @@ pub(crate) fn overlaps<'a>(plan: &'a Plan, wanted: impl Fn(&JobPlan) -> bool) ->
             users.entry(&file.path).or_default().push((file.offset, end, job));
         }
     }
-    users.into_iter().filter_map(|(path, users)| first(path, users)).collect()
+    users.into_iter().filter_map(|(path, users)| first(path, users, &matters)).collect()
 }
 
-fn first<'a>(path: &'a Path, mut users: Vec<(u64, u64, &'a JobPlan)>) -> Option<Overlap<'a>> {
+fn first<'a>(
+    path: &'a Path,
+    mut users: Vec<User<'a>>,
+    matters: &impl Fn(&User<'_>, &User<'_>) -> bool,
+) -> Option<Overlap<'a>> {
     users.sort_by_key(|(from, _, job)| (*from, job.identity.index));
     let mut best: Option<Overlap<'a>> = None;
-    for (at, &(from, to, one)) in users.iter().enumerate() {
+    for (at, user) in users.iter().enumerate() {
+        let &(from, to, one) = user;
         let later = users[at + 1..].iter().take_while(|(other, ..)| *other < to);
-        let same = later.filter(|(.., other)| together(one, other));
+        let same = later.filter(|other| together(one, other.2) && matters(user, other));
         let mut jobs = 1;
         for &(start, end, other) in same {
             jobs += 1;

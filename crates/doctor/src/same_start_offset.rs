@@ -4,7 +4,7 @@ use fiord_plan::{Dir, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
-use crate::places::{Overlap, names, overlaps};
+use crate::places::{Overlap, User, names, overlaps};
 use crate::{Check, Findings, Lint, Told};
 
 /// The definition.
@@ -21,7 +21,7 @@ pub(crate) const CHECK: Check = Check {
     effect: "Four buffered jobs that read one file of 256 MiB on ext4 side by side claimed 1.0 GiB, \
              of which 256 MiB came from the device (`/proc/diskstats`): three of four bytes came \
              out of memory.",
-    mend: "`offset_increment=25%` with `size=25%` for four jobs; random offsets; one job with a \
+    mend: "For four jobs on 1 GiB `offset_increment=256m` with `size=256m`; random offsets; one job with a \
            greater `iodepth`.",
     lint: Some(lint),
     before: None,
@@ -30,33 +30,26 @@ pub(crate) const CHECK: Check = Check {
 
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     let reads = |job: &JobPlan| job.load.mix.has(Dir::Read) && !job.load.random;
-    for overlap in overlaps(known.plan, reads) {
-        findings.tell_if(finding(&overlap));
-    }
+    let begin = |one: &User<'_>, other: &User<'_>| one.0 == other.0;
+    overlaps(known.plan, reads, begin).iter().for_each(|overlap| findings.tell(finding(overlap)));
 }
 
-fn finding(overlap: &Overlap<'_>) -> Option<Told> {
-    let Overlap { first, second, path, from, to, .. } = overlap;
-    let begins =
-        |job: &JobPlan| job.target.files.iter().find(|f| f.path == **path).map(|f| f.offset);
-    if begins(first) != begins(second) {
-        return None;
-    }
-    let told = CHECK
+fn finding(overlap: &Overlap<'_>) -> Told {
+    let Overlap { first, path, from, to, .. } = overlap;
+    CHECK
         .of_job(first, format!("{} read {} from the same byte on", names(overlap), path.display()))
         .evidence(format!(
             "each begins at byte {from} and goes on for {}: what one has read, a cache has for the \
              others",
             bytes(to - from)
         ))
-        .mend("offset_increment with a smaller size, or one job with more iodepth");
-    Some(told)
+        .mend("offset_increment with a smaller size, or one job with more iodepth")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::told_once;
+    use crate::fixture::{lint, told_once};
 
     #[test]
     fn told_of_sequential_readers_from_one_byte() {
@@ -71,5 +64,14 @@ mod tests {
             ],
         );
         assert!(found.what.starts_with("3 instances of job a"), "{found:?}");
+    }
+
+    #[test]
+    fn a_pair_that_begins_apart_hides_no_other() {
+        let found = lint(
+            &CHECK,
+            "--rw=read --filename=f --size=2m --name=a --name=b --offset=1m --name=c --offset=1m",
+        );
+        assert!(found[0].what.starts_with("jobs b and c read"), "{found:?}");
     }
 }

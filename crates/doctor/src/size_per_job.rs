@@ -1,6 +1,6 @@
 //! `size-per-job`: a size counts for each instance of a job.
 
-use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
@@ -19,7 +19,7 @@ pub(crate) const CHECK: Check = Check {
            `io_size`, `number_ios` or `offset_increment`.",
     effect: "A factor of `numjobs` in the bytes: `size=64m` with `numjobs=4` on one file reports \
              256 MiB read from a file of 64 MiB.",
-    mend: "`size=25%` with `offset_increment=25%` for four jobs that share the work; `io_size` for \
+    mend: "For four jobs that share 1 GiB `size=256m` with `offset_increment=256m`; `io_size` for \
            how much each is to do.",
     lint: Some(lint),
     before: None,
@@ -64,15 +64,42 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<Told> {
             "size counts for each of numjobs={instances}, and they share {}",
             file.path.display()
         ))
-        .mend(format!("offset_increment={0}% with size={0}% to share the work", 100 / instances))
+        .mend(shared(job))
         .option("numjobs");
     Some(told)
+}
+
+/// The options by which the instances share the work: whole blocks for each, in bytes, because
+/// percentages are of a file that may not be there yet.
+fn shared(job: &JobPlan) -> String {
+    let block = Dir::ALL.iter().filter(|dir| job.load.mix.has(**dir));
+    let block = block.map(|dir| u64::from(job.load.blocks[*dir as usize].max())).max().unwrap_or(0);
+    let files = job.target.files.len() as u64;
+    let least = job.target.files.iter().map(|file| file.len).min().unwrap_or(0);
+    let each = least / u64::from(job.identity.instances) / block.max(1) * block.max(1);
+    match each {
+        0 => "io_size for how much each is to do, or fewer jobs".into(),
+        each => format!("size={} with offset_increment={each} to share the work", each * files),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::told_once;
+    use crate::fixture::{lint, told_once};
+
+    #[test]
+    fn shares_are_whole_blocks() {
+        let mend = |line: &str| {
+            let job = format!("--rw=randread --size=1m --filename=f --name=a {line}");
+            lint(&CHECK, &job).remove(0).mend
+        };
+        let share = |n: u32| format!("size={n} with offset_increment={n} to share the work");
+        assert_eq!(mend("--numjobs=4"), share(262_144));
+        assert_eq!(mend("--numjobs=3"), share(348_160));
+        assert_eq!(mend("--numjobs=128"), share(8192));
+        assert!(mend("--numjobs=8 --bs=256k").starts_with("io_size"));
+    }
 
     #[test]
     fn told_of_instances_that_share_a_range() {

@@ -1,7 +1,7 @@
 //! `too-short`: too few I/Os, or too few windows, to say what the numbers are.
 
 use fiord_stat::finding::Severity;
-use fiord_stat::report::{DirReport, RateSummary};
+use fiord_stat::report::{DirKind, DirReport, RateSummary};
 
 use crate::amount::{count, percent};
 use crate::check::Entry;
@@ -22,13 +22,14 @@ pub(crate) const CHECK: Check = Check {
     about: "A percentile with fewer than ten I/Os behind it is the latency of those few I/Os, and \
             the next run has others. A mean over few windows of time is only known to lie within an \
             interval.",
-    seen: "Fewer than ten I/Os lie behind the 99th percentile (or the highest of a `percentile_list` \
-           of one's own); or the interval in which the mean of the IOPS lies with 95 % confidence, \
+    seen: "Fewer than ten I/Os of a direction lie behind its 99th percentile (or the highest of a \
+           `percentile_list` of one's own); or the interval in which the mean of the IOPS lies with 95 % confidence, \
            by the windows of `iopsavgtime`, reaches further than 10 % to each side. Higher \
            percentiles of the default list need up to 100,000 I/Os and are only as good as that.",
     effect: "Ten runs of 256 random reads of 4 KiB with `direct=1` on an ext4 file of a virtual \
              machine gave 99th percentiles between 171 us and 4.0 ms: two or three I/Os decided.",
-    mend: "`runtime=30s` with `time_based`, or a greater `size`.",
+    mend: "A `runtime` of as many seconds as the I/Os that are needed take at the IOPS that were \
+           reached (it is named), with `time_based`; or a greater `size`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -37,8 +38,12 @@ pub(crate) const CHECK: Check = Check {
 fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries().iter().filter(|entry| entry.report.error == 0) {
         let rows = entry.report.dirs.iter().filter(|row| row.total_ios > 0);
-        let busiest = rows.max_by_key(|row| row.total_ios);
-        findings.tell_if(busiest.and_then(|row| few(entry, row).or_else(|| rough(entry, row))));
+        let few = rows.clone().filter_map(|row| few(entry, row)).collect::<Vec<_>>();
+        if few.is_empty() {
+            let busiest = rows.max_by_key(|row| row.total_ios);
+            findings.tell_if(busiest.and_then(|row| rough(entry, row)));
+        }
+        few.into_iter().for_each(|told| findings.tell(told));
     }
 }
 
@@ -54,15 +59,34 @@ fn few(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
     }
     let needed = BEHIND * 100.0 / (100.0 - highest).max(0.001);
     let name = &entry.report.name;
+    let word = words(row.kind);
     let told = CHECK
-        .of_job(entry.jobs[0], format!("job {name} made too few I/Os for its percentiles"))
+        .of_job(entry.jobs[0], format!("job {name} made too few {word} for their percentiles"))
         .evidence(format!(
-            "{} I/Os: {behind:.1} lie behind p{highest}, and {} are needed for ten",
+            "{} {word}: {behind:.1} lie behind p{highest}, and {} are needed for ten",
             latency.n,
             count(needed)
         ))
-        .mend("a longer runtime (time_based, runtime=30s) or a greater size");
+        .mend(longer(needed, row.iops));
     Some(told)
+}
+
+/// How long it takes to have enough of them.
+fn longer(needed: f64, iops: f64) -> String {
+    let seconds = (needed / iops).ceil();
+    match seconds.is_finite() && seconds < 86_400.0 {
+        true => format!("runtime={:.0} with time_based, or a greater size", seconds.max(1.0)),
+        false => "a longer runtime or a greater size".into(),
+    }
+}
+
+fn words(kind: DirKind) -> &'static str {
+    match kind {
+        DirKind::Read => "reads",
+        DirKind::Write => "writes",
+        DirKind::Trim => "trims",
+        _ => "I/Os",
+    }
 }
 
 /// A mean that is known only roughly.
@@ -105,7 +129,7 @@ fn student(freedom: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::report::{DirKind, LatencySummary};
+    use fiord_stat::report::LatencySummary;
 
     use super::*;
     use crate::fixture::{after, row};
@@ -126,8 +150,26 @@ mod tests {
     }
 
     #[test]
+    fn every_direction_with_percentiles_is_looked_at() {
+        let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=99 --size=1m";
+        let found = after(&CHECK, job, &|report| {
+            let one = |kind, iops| {
+                let mut row = row(kind, iops, 10);
+                let (n, percentiles) = (row.total_ios, vec![(99.0, 1)]);
+                row.clat = LatencySummary { n, percentiles, ..LatencySummary::default() };
+                row
+            };
+            report.dirs = vec![one(DirKind::Read, 5000.0), one(DirKind::Write, 50.0)];
+            report.percentile_list = vec![99.0];
+        });
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].what, "job a made too few writes for their percentiles");
+        assert_eq!(found[0].mend, "runtime=20 with time_based, or a greater size");
+    }
+
+    #[test]
     fn told_of_few_ios_and_of_wide_intervals() {
-        assert_eq!(told(500, 1.0), ["500 I/Os: 5.0 lie behind p99, and 1.0k are needed for ten"]);
+        assert_eq!(told(500, 1.0), ["500 reads: 5.0 lie behind p99, and 1.0k are needed for ten"]);
         assert!(told(2000, 1.0).is_empty());
         assert_eq!(told(2000, 60.0), ["20 windows around 100 with a deviation of 60"]);
     }

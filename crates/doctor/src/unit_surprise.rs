@@ -2,6 +2,7 @@
 
 use fiord_job::option::def::{Kind, Unit};
 use fiord_job::spec::Setting;
+use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
 use crate::{Check, Findings, Lint, Told};
@@ -34,13 +35,13 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         // What stands for all jobs is told with the first.
         let first = job.identity.section == 0;
         let settings = spec.settings.iter().filter(|setting| first || !setting.global);
-        for told in settings.filter_map(finding) {
-            findings.tell(Told { section: Some(job.identity.section), ..told });
+        for setting in settings {
+            findings.tell_if(finding(job, setting));
         }
     }
 }
 
-fn finding(setting: &Setting) -> Option<Told> {
+fn finding(job: &JobPlan, setting: &Setting) -> Option<Told> {
     let sizes = matches!(
         setting.def.kind,
         Kind::Amount
@@ -53,11 +54,16 @@ fn finding(setting: &Setting) -> Option<Told> {
     let (number, letter, typed) = binary_unit(text)?;
     let name = setting.def.name;
     let power = "kmgtp".find(letter)? as u32 + 1;
-    let (is, seems) =
-        (number.checked_mul(1000u64.checked_pow(power)?)?, 1024f64.powi(power as i32));
-    let less = 100.0 - 100.0 * 1000f64.powi(power as i32) / seems;
-    let told = CHECK
-        .of_run(format!("{name}={text} is in powers of 1000: {typed} is {is} bytes"))
+    let thousands = 1000f64.powi(power as i32);
+    let is = (number.parse::<f64>().ok()? * thousands).floor();
+    let less = 100.0 - 100.0 * thousands / 1024f64.powi(power as i32);
+    let what = format!("{name}={text} is in powers of 1000: {typed} is {is:.0} bytes");
+    // What stands for all jobs is about none of them.
+    let told = match setting.global {
+        true => Told { section: Some(job.identity.section), ..CHECK.of_run(what) },
+        false => CHECK.of_job(job, what),
+    };
+    let told = told
         .evidence(format!(
             "under kb_base=1024 units with an i count in thousands, {less:.1} % less"
         ))
@@ -71,12 +77,13 @@ fn finding(setting: &Setting) -> Option<Told> {
 
 /// The first number with a unit such as `KiB` in a text: the number, the unit's first letter in
 /// lower case, and both as typed.
-fn binary_unit(text: &str) -> Option<(u64, char, &str)> {
+fn binary_unit(text: &str) -> Option<(&str, char, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
-        if digits == 0 {
+        let number = |b: &&u8| b.is_ascii_digit() || **b == b'.';
+        let digits = bytes[at..].iter().take_while(number).count();
+        if digits == 0 || bytes[at] == b'.' {
             at += 1;
             continue;
         }
@@ -90,8 +97,7 @@ fn binary_unit(text: &str) -> Option<(u64, char, &str)> {
         if let (false, Some(letter @ ('k' | 'm' | 'g' | 't' | 'p')), "i" | "ib") =
             (word, letter, rest)
         {
-            let number = text[at..at + digits].parse().ok()?;
-            return Some((number, letter, &text[at..at + digits + letters]));
+            return Some((&text[at..at + digits], letter, &text[at..at + digits + letters]));
         }
         at += digits + letters;
     }
@@ -121,9 +127,10 @@ mod tests {
 
     #[test]
     fn finds_the_unit_among_others() {
-        assert_eq!(binary_unit("4k-16KiB"), Some((16, 'k', "16KiB")));
+        assert_eq!(binary_unit("4k-16KiB"), Some(("16", 'k', "16KiB")));
         assert_eq!(binary_unit("f4gi"), None);
-        assert_eq!(binary_unit("64mib"), Some((64, 'm', "64mib")));
+        assert_eq!(binary_unit("64mib"), Some(("64", 'm', "64mib")));
+        assert_eq!(binary_unit("1.5GiB"), Some(("1.5", 'g', "1.5GiB")));
         assert_eq!(binary_unit("64"), None);
     }
 }

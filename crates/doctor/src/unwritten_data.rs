@@ -4,6 +4,7 @@ use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::{bytes, percent};
+use crate::fill::fill;
 use crate::machine::{Data, FileState};
 use crate::{Before, Check, Findings, Told};
 
@@ -37,8 +38,8 @@ pub(crate) const CHECK: Check = Check {
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     for state in &known.machine.files {
-        let Some(data) = &state.data else { continue };
-        if let (Some(data), Some(job)) = (findings.had(&CHECK, data), reader(known.plan, state)) {
+        let (Some(data), Some(job)) = (&state.data, reader(known.plan, state)) else { continue };
+        if let Some(data) = findings.had(&CHECK, data) {
             findings.tell_if(finding(job, state, data));
         }
     }
@@ -70,7 +71,7 @@ fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {
             bytes(missing),
             bytes(range)
         ))
-        .mend(format!("a pass that writes it: fiord --name=fill --filename={path} --rw=write --bs=1m --size={range}"))
+        .mend(format!("a pass that writes it: {}", fill(&state.path, data.from, data.to)))
         .option("filename");
     match share < MOST {
         true => Some(told.only(Severity::Suspect)),
@@ -94,6 +95,21 @@ mod tests {
         file.set_len(1 << 20).unwrap();
         file.write_all_at(&vec![1; written], 0).unwrap();
         path
+    }
+
+    #[test]
+    fn the_command_writes_the_range_that_is_read() {
+        let path = file(0);
+        let line = format!(
+            "--name=a --rw=read --bs=64k --offset=64k --size=192k --filename={}",
+            path.display()
+        );
+        let found = before(&CHECK, &plan(&line).0);
+        let _ = std::fs::remove_file(path);
+        assert!(
+            found[0].mend.ends_with("--offset=65536 --size=196608 --rw=write --bs=192k"),
+            "{found:?}"
+        );
     }
 
     fn told(written: usize, more: &str) -> Vec<Severity> {

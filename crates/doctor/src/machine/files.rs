@@ -40,7 +40,8 @@ pub struct FileState {
     /// Other processes that have it open; looked for only where a job goes around the page cache
     /// and there are pages in it.
     pub openers: Vec<Opener>,
-    /// Its bytes that hold data. Regular files that jobs read only.
+    /// Its bytes that hold data, of those that jobs read; of a file that they only write, of those
+    /// that they write. Regular files only.
     pub data: Option<Evidence<Data>>,
 }
 
@@ -148,12 +149,12 @@ fn look_inside(state: &mut FileState, used: &Use) {
             let (from, to) = used.all;
             state.direct = file::direct_limits(&fd).map_err(|e| Gap::of(&e));
             state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
-            state.data = used.read.map(|range| data(&fd, range));
+            state.data = Some(data(&fd, used.read.unwrap_or(used.all)));
         }
         Err(gap) => {
             state.direct = Err(gap.clone());
             state.cache = Err(gap.clone());
-            state.data = used.read.map(|_| Err(gap));
+            state.data = Some(Err(gap));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of the machine around the devices: CPUs, clock, limits, pressure.
 
-use fiord_plan::{FileKind, Plan};
+use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_sys::conditions::{self, Governors, Moment, Sleep, power};
 use fiord_sys::cpu::{self, CpuSet};
 use fiord_sys::root::Root;
@@ -48,6 +48,21 @@ impl Surroundings {
             nodes: nodes.iter().filter_map(cpus).collect(),
             allowed: cpu::allowed().unwrap_or_default(),
         }
+    }
+}
+
+impl Surroundings {
+    /// The CPUs that a job may use: those it asks for, else those of this process.
+    pub(crate) fn cpus_of(&self, job: &JobPlan) -> CpuSet {
+        match &job.process.cpus {
+            Some(cpus) => cpus.iter().map(|cpu| *cpu as usize).collect(),
+            None => self.allowed.clone(),
+        }
+    }
+
+    /// The CPUs that some of these jobs may use.
+    pub(crate) fn cpus_of_all<'j>(&self, jobs: impl IntoIterator<Item = &'j JobPlan>) -> CpuSet {
+        jobs.into_iter().flat_map(|job| self.cpus_of(job).iter().collect::<Vec<_>>()).collect()
     }
 }
 

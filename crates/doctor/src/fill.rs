@@ -1,0 +1,55 @@
+//! The command that writes a range which jobs read.
+
+use std::path::Path;
+
+/// Blocks are whole pages, so that they can be written with `direct=1` too.
+const PAGE: u64 = 4096;
+/// The largest block, in pages: 1 MiB.
+const MOST: u64 = 256;
+
+/// A command that writes `from..to` of a file or device in full: its blocks divide the range, which
+/// is rounded up to whole pages.
+pub(crate) fn fill(path: &Path, from: u64, to: u64) -> String {
+    let pages = to.saturating_sub(from).div_ceil(PAGE).max(1);
+    let block = (1..=MOST).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1) * PAGE / 1024;
+    let offset = if from == 0 { String::new() } else { format!(" --offset={from}") };
+    format!(
+        "fiord --name=fill {}{offset} --size={} --rw=write --bs={block}k",
+        filename(path),
+        pages * PAGE
+    )
+}
+
+/// The option that names one file: a colon would separate two, and the shell has its own signs.
+fn filename(path: &Path) -> String {
+    let escaped = path.display().to_string().replace(':', "\\:");
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,@%=".contains(c);
+    match escaped.chars().all(plain) {
+        true => format!("--filename={escaped}"),
+        false => format!("--filename='{}'", escaped.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_divide_the_range() {
+        let line = |from, to| fill(Path::new("/f"), from, to);
+        assert_eq!(
+            line(64 << 20, 128 << 20),
+            "fiord --name=fill --filename=/f --offset=67108864 --size=67108864 --rw=write --bs=1024k"
+        );
+        assert!(line(0, 1536 << 10).ends_with("--size=1572864 --rw=write --bs=768k"));
+        assert!(line(0, 1000).ends_with("--size=4096 --rw=write --bs=4k"));
+        assert!(line(0, 4096 * 257).ends_with("--bs=4k"), "a prime number of pages");
+    }
+
+    #[test]
+    fn a_path_is_one_file_for_the_shell_and_for_the_option() {
+        assert_eq!(filename(Path::new("/srv/a b")), "--filename='/srv/a b'");
+        assert_eq!(filename(Path::new("/srv/a:b")), "--filename='/srv/a\\:b'");
+        assert_eq!(filename(Path::new("it's")), "--filename='it'\\''s'");
+    }
+}
