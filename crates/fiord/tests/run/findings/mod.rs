@@ -7,6 +7,7 @@ mod files;
 mod groups;
 mod lint;
 mod options;
+mod remedies;
 mod results;
 mod sound;
 

@@ -32,7 +32,7 @@ fn too_short() {
     let few = "--name=a --ioengine=sim --rw=randread --bs=4k --size=1g --number_ios=500";
     let told = finding(&json(&place, few), "too-short");
     assert_eq!(told["severity"], "note");
-    assert!(told["evidence"].as_str().unwrap().starts_with("500 I/Os: 5.0 lie behind p99"));
+    assert!(told["evidence"].as_str().unwrap().starts_with("500 reads: 5.0 lie behind p99"));
     silent(&json(&place, DEVICE), "too-short");
 }
 
