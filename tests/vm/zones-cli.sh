@@ -21,6 +21,7 @@ fiord zones $zns --format=json >block.json
 fiord zones /dev/fiord/zns-ng --format=json >generic.json
 same "both devices tell the same zones" "$(jq -c .zones block.json)" "$(jq -c .zones generic.json)"
 same "and the same limits" "$(jq -c '[.limits.max_open_zones, .limits.max_active_zones]' generic.json)" '[14,14]'
+same "appends through the generic device too" "$(jq '.limits.zone_append_max_bytes > 0' generic.json)" true
 same "as blkzone" "$(states block.json)" '{"empty":511,"implicit-open":1}'
 same "written" "$(jq .summary.written_bytes block.json)" 196608
 same "conventional zones" "$(fiord zones /dev/fiord/nullzoned --format=json | jq '.summary.states.conventional')" 8
@@ -55,6 +56,8 @@ refused "conventional only" 'no zone in this range has a write pointer' zones /d
 refused "no zones" 'has no zones' zones /dev/fiord/brd
 refused "no device" 'is no device' zones table
 refused "one open zone too many" 'zone open of zones 20 to 39 failed' zones $zns --open 20+20
+fiord zones $zns --close 2>err
+refused "the same by commands, in the words of the specification" 'Too Many (Open|Active) Zones \(NVMe command specific' zones /dev/fiord/zns-ng --open 20+20
 fiord zones $zns --close 2>err
 echo "0 $(cat /sys/class/block/"$(basename "$(readlink -f $zns)")"/size) linear $zns 0" >map
 check "a device on top of it" dmsetup create held --noudevsync --noudevrules map

@@ -8,7 +8,7 @@ use crate::error::check;
 use crate::file::Device;
 use crate::root::{Root, names, number, text};
 use crate::scsi::generic;
-use crate::{Error, Result};
+use crate::{Error, Result, nvme};
 
 // Request numbers of <linux/fs.h>. `_IO` requests have no size in them and are the same on every
 // architecture; BLKGETSIZE64 is `_IOR(0x12, 114, size_t)`.
@@ -143,13 +143,11 @@ pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
 /// Capacity in bytes of a character device that stands for storage: NVMe generic nodes
 /// (`/dev/ng0n1`), raw flash (`/dev/mtd0`), device DAX (`/dev/dax0.0`). `None` for others.
 pub fn char_size(device: Device) -> Option<u64> {
+    if let Some((_, block)) = nvme::device::block_sibling(device) {
+        return sysfs_size(block);
+    }
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
     let name = path.file_name()?.to_str()?;
-    if let Some(rest) = name.strip_prefix("ng") {
-        // The namespace's block device has the same numbers and is its sibling or cousin.
-        let sectors = read_number(Path::new(&format!("/sys/class/block/nvme{rest}/size")))?;
-        return Some(sectors.saturating_mul(512));
-    }
     if name.starts_with("mtd") || name.starts_with("dax") {
         return read_number(&path.join("size"));
     }
@@ -164,12 +162,7 @@ pub fn beside_generic(device: Device) -> Option<(String, Device)> {
 }
 
 fn beside_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
-    let path = std::fs::canonicalize(root.path(format!("/sys/dev/char/{device}"))).ok()?;
-    let nvme = path.file_name()?.to_str()?.strip_prefix("ng").and_then(|rest| {
-        let name = format!("nvme{rest}");
-        let number = root.text(format!("/sys/class/block/{name}/dev"))?;
-        Some((name, Device::parse(&number)?))
-    });
+    let nvme = nvme::device::block_sibling_in(root, device);
     nvme.or_else(|| generic::block_sibling_in(root, device))
 }
 

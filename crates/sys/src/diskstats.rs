@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::file::{Device, Kind};
-use crate::{Error, Result, block, clock, file, mount};
+use crate::{Error, Result, block, clock, file, mount, nvme};
 
 /// Counters of one block device, as in `/sys/block/*/stat` (Linux:
 /// Documentation/block/stat.rst). Ticks are milliseconds, sectors are 512 bytes.
@@ -238,7 +238,10 @@ fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
     let facts = file::facts(&existing)?;
     match (facts.kind, facts.node) {
         (Kind::Block, Some(node)) => return Ok(vec![node]),
-        (Kind::Char, Some(node)) => return Ok(behind_char(node).into_iter().collect()),
+        (Kind::Char, Some(node)) => {
+            let beside = nvme::device::block_sibling(node);
+            return Ok(beside.map(|(_, block)| block).into_iter().collect());
+        }
         _ if facts.device.major != 0 => return Ok(vec![facts.device]),
         _ => {}
     }
@@ -247,13 +250,6 @@ fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
         return if depth == 0 { Ok(Vec::new()) } else { devices_of(Path::new(upper), depth - 1) };
     }
     Ok(mount.devices())
-}
-
-/// The block device with the same data as an NVMe generic node.
-fn behind_char(node: Device) -> Option<Device> {
-    let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok()?;
-    let rest = path.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();
-    Device::parse(&std::fs::read_to_string(format!("/sys/class/block/nvme{rest}/dev")).ok()?)
 }
 
 /// What one disk did between two moments.

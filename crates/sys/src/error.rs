@@ -17,14 +17,16 @@ pub struct Error {
     pub op: &'static str,
     /// What it was applied to, when that has a name.
     pub path: Option<PathBuf>,
-    /// The positive errno.
+    /// The positive errno; where the device itself answered, the one nearest to what it said.
     pub errno: i32,
+    /// What the device said, where it did: the name and the codes of an NVMe status.
+    pub said: Option<String>,
 }
 
 impl Error {
     /// An error with an explicit errno.
     pub fn new(op: &'static str, errno: i32) -> Error {
-        Error { op, path: None, errno }
+        Error { op, path: None, errno, said: None }
     }
 
     /// The calling thread's `errno`, read right after `op` failed.
@@ -45,6 +47,13 @@ impl Error {
         Error::new(op, error.raw_os_error().unwrap_or(fallback))
     }
 
+    /// The same error with the device's own words for it.
+    #[must_use]
+    pub fn saying(mut self, what: impl ToString) -> Error {
+        self.said = Some(what.to_string());
+        self
+    }
+
     /// The same error with the path it was about.
     pub fn at(mut self, path: impl AsRef<Path>) -> Error {
         self.path = Some(path.as_ref().to_path_buf());
@@ -62,6 +71,9 @@ impl std::fmt::Display for Error {
         write!(f, "{}", self.op)?;
         if let Some(path) = &self.path {
             write!(f, " {}", path.display())?;
+        }
+        if let Some(said) = &self.said {
+            return write!(f, ": {said}");
         }
         write!(f, ": {} ({})", errno::text(self.errno), errno::name(self.errno))?;
         match self.advice() {
@@ -112,6 +124,8 @@ mod tests {
         assert!(text.starts_with("open /dev/sdz: Permission denied (EACCES); "), "{text}");
         let plain = Error::new("lseek", libc::ESPIPE).to_string();
         assert_eq!(plain, "lseek: Illegal seek (ESPIPE)");
+        let said = Error::new("NVMe command", libc::EIO).saying("Zone Is Full").at("/dev/ng0n1");
+        assert_eq!(said.to_string(), "NVMe command /dev/ng0n1: Zone Is Full");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
 
+use super::owners::words;
 use crate::error::JobError;
 
 /// In [`Cell::pins`]: a reset is wanted or under way, no more reads.
@@ -127,7 +128,7 @@ impl Owner {
     /// Of a device: asks it for every zone.
     pub fn of_device(path: &Path, device: Box<dyn ZonedDevice>) -> Result<Owner, JobError> {
         let failed =
-            |e: fiord_sys::Error| JobError::new("zone report", e.errno, e.op.to_string()).at(path);
+            |e: fiord_sys::Error| JobError::new("zone report", e.errno, words(&e)).at(path);
         let facts = device.facts().map_err(failed)?;
         let zones = device.zones().map_err(failed)?;
         let limit = facts.max_open.into_iter().chain(facts.max_active).min();
@@ -346,7 +347,7 @@ impl Owner {
         }
         self.tell(&mut book);
         drop(book);
-        done.map_err(|e| self.error(action.name(), zone, e.errno, ""))
+        done.map_err(|e| self.error(action.name(), zone, e.errno, e.said.unwrap_or_default()))
     }
 
     /// A write failed: asks the device how far the zone is written. Nothing else of ours is in
@@ -354,7 +355,9 @@ impl Owner {
     pub(super) fn ask(&self, zone: u32) -> Result<Option<Zone>, JobError> {
         let Some(device) = &self.device else { return Ok(None) };
         let found = device.zone(self.cell(zone).start);
-        found.map(Some).map_err(|e| self.error("zone report", zone, e.errno, ""))
+        found
+            .map(Some)
+            .map_err(|e| self.error("zone report", zone, e.errno, e.said.unwrap_or_default()))
     }
 
     /// An error that names the zone.

@@ -1,10 +1,11 @@
 //! The owners of a run: one for each device, whatever path leads to it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use fiord_plan::{FileKind, FilePlan, Plan, Zones};
-use fiord_sys::zone::Device;
+use fiord_sys::file::Device;
+use fiord_sys::{block, file, zone};
 
 use super::Owner;
 use crate::error::JobError;
@@ -17,7 +18,7 @@ pub struct Owners {
 
 #[derive(Debug)]
 struct Entry {
-    identity: PathBuf,
+    identity: Identity,
     path: PathBuf,
     kind: FileKind,
     zones: Zones,
@@ -35,7 +36,7 @@ impl Owners {
         for job in &plan.jobs {
             for file in &job.target.files {
                 let Some(zones) = file.zones else { continue };
-                let identity = identity(file);
+                let identity = Identity::of(file);
                 let end = file.offset.saturating_add(file.len);
                 let write = !job.target.open.read_only;
                 match list.iter_mut().find(|entry| entry.identity == identity) {
@@ -60,7 +61,7 @@ impl Owners {
 
     /// The owner of a file; the first who asks has the device asked for its zones.
     pub fn get(&self, file: &FilePlan) -> Result<Arc<Owner>, JobError> {
-        let identity = identity(file);
+        let identity = Identity::of(file);
         let entry = self.list.iter().find(|entry| entry.identity == identity);
         let entry = entry.ok_or_else(|| {
             JobError::new("set-up of zones", 0, "the plan has no zones for it").at(&file.path)
@@ -80,11 +81,19 @@ impl Entry {
             let count = self.end.div_ceil(self.zones.size);
             return Ok(Owner::emulated(&self.path, self.zones.size, capacity, count));
         }
-        let device = Device::open(&self.path, self.write).map_err(|e| {
-            JobError::new("zone report", e.errno, format!("{}{}", e.op, advice(self.kind)))
+        let device = zone::Device::open(&self.path, self.write).map_err(|e| {
+            JobError::new("zone report", e.errno, format!("{}{}", words(&e), advice(self.kind)))
                 .at(&self.path)
         })?;
         Owner::of_device(&self.path, Box::new(device))
+    }
+}
+
+/// What was tried, and what the device said of it.
+pub(super) fn words(error: &fiord_sys::Error) -> String {
+    match &error.said {
+        Some(said) => format!("{}: {said}", error.op),
+        None => error.op.to_string(),
     }
 }
 
@@ -95,18 +104,28 @@ fn advice(kind: FileKind) -> &'static str {
     }
 }
 
-/// What a device is known by: links are followed, and the generic device of an NVMe namespace is the
-/// namespace.
-fn identity(file: &FilePlan) -> PathBuf {
-    let path = file.path.canonicalize();
-    let path = path.or_else(|_| std::path::absolute(&file.path)).unwrap_or(file.path.clone());
-    let generic = |path: &Path| {
-        let rest = path.file_name()?.to_str()?.strip_prefix("ng")?;
-        Some(path.with_file_name(format!("nvme{rest}")))
-    };
-    match file.kind {
-        FileKind::Char => generic(&path).unwrap_or(path),
-        FileKind::Virtual => file.path.clone(),
-        _ => path,
+/// What a device is known by.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// A block device, by its number; the generic device of an NVMe namespace is its block device.
+    Device(Device),
+    /// Anything else, links followed.
+    Path(PathBuf),
+}
+
+impl Identity {
+    fn of(file: &FilePlan) -> Identity {
+        let path = || {
+            let path = file.path.canonicalize();
+            path.or_else(|_| std::path::absolute(&file.path)).unwrap_or(file.path.clone())
+        };
+        let node = file::facts(&file.path).ok().and_then(|facts| facts.node);
+        match (file.kind, node) {
+            (FileKind::Virtual, _) => Identity::Path(file.path.clone()),
+            (FileKind::Block, Some(node)) => Identity::Device(node),
+            (FileKind::Char, Some(node)) => block::beside_generic(node)
+                .map_or_else(|| Identity::Path(path()), |(_, block)| Identity::Device(block)),
+            _ => Identity::Path(path()),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Identify commands through the kernel's ioctls (`linux/nvme_ioctl.h`).
+//! Commands through the kernel's ioctls (`linux/nvme_ioctl.h`), and Identify and log pages by them.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -14,8 +14,26 @@ pub type IdentifyData = [u8; IDENTIFY_BYTES];
 
 /// `_IO('N', 0x40)`.
 const NVME_IOCTL_ID: u32 = 0x4e40;
-/// `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
-const NVME_IOCTL_ADMIN_CMD: u32 = 0xc048_4e41;
+
+/// Which queue a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// `NVME_IOCTL_ADMIN_CMD`: of the controller.
+    Admin,
+    /// `NVME_IOCTL_IO_CMD`: of the namespace.
+    Io,
+}
+
+impl Queue {
+    /// `_IOWR('N', 0x41 or 0x43, struct nvme_passthru_cmd)`: it reads and writes, and so is the same
+    /// on every architecture.
+    const fn request(self) -> (u32, &'static str) {
+        match self {
+            Queue::Admin => (0xc048_4e41, "ioctl NVME_IOCTL_ADMIN_CMD"),
+            Queue::Io => (0xc048_4e43, "ioctl NVME_IOCTL_IO_CMD"),
+        }
+    }
+}
 
 /// Opcodes (Base, figure "Opcodes for Admin Commands").
 const GET_LOG_PAGE: u8 = 0x02;
@@ -72,25 +90,25 @@ impl std::error::Error for Refused {}
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub(super) struct PassthruCmd {
-    pub(super) opcode: u8,
-    pub(super) flags: u8,
-    pub(super) rsvd1: u16,
-    pub(super) nsid: u32,
-    pub(super) cdw2: u32,
-    pub(super) cdw3: u32,
-    pub(super) metadata: u64,
-    pub(super) addr: u64,
-    pub(super) metadata_len: u32,
-    pub(super) data_len: u32,
-    pub(super) cdw10: u32,
-    pub(super) cdw11: u32,
-    pub(super) cdw12: u32,
-    pub(super) cdw13: u32,
-    pub(super) cdw14: u32,
-    pub(super) cdw15: u32,
-    pub(super) timeout_ms: u32,
-    pub(super) result: u32,
+pub(crate) struct PassthruCmd {
+    pub(crate) opcode: u8,
+    pub(crate) flags: u8,
+    pub(crate) rsvd1: u16,
+    pub(crate) nsid: u32,
+    pub(crate) cdw2: u32,
+    pub(crate) cdw3: u32,
+    pub(crate) metadata: u64,
+    pub(crate) addr: u64,
+    pub(crate) metadata_len: u32,
+    pub(crate) data_len: u32,
+    pub(crate) cdw10: u32,
+    pub(crate) cdw11: u32,
+    pub(crate) cdw12: u32,
+    pub(crate) cdw13: u32,
+    pub(crate) cdw14: u32,
+    pub(crate) cdw15: u32,
+    pub(crate) timeout_ms: u32,
+    pub(crate) result: u32,
 }
 
 const _: () = assert!(size_of::<PassthruCmd>() == 72);
@@ -146,17 +164,33 @@ pub fn effects(node: impl AsFd, csi: u8) -> Result<Box<IdentifyData>, Refused> {
 /// Sends an admin command that brings `N` bytes.
 fn receive<const N: usize>(node: impl AsFd, command: PassthruCmd) -> Result<Box<[u8; N]>, Refused> {
     let mut data = Box::new([0u8; N]);
-    let mut command = PassthruCmd { addr: data.as_mut_ptr() as u64, data_len: N as u32, ..command };
+    send(node, Queue::Admin, command, data.as_mut_slice())?;
+    Ok(data)
+}
+
+/// Gives a command to the driver and waits for it. Its data, which it may bring or take, are these.
+///
+/// # Errors
+/// The kernel does not send it, or the controller refuses it.
+pub(crate) fn send(
+    node: impl AsFd,
+    queue: Queue,
+    mut command: PassthruCmd,
+    data: &mut [u8],
+) -> Result<(), Refused> {
+    if !data.is_empty() {
+        command.addr = data.as_mut_ptr() as u64;
+        command.data_len = data.len() as u32;
+    }
     let fd = node.as_fd().as_raw_fd();
-    // SAFETY: `command` is the structure of this request, and `addr` is a buffer of `data_len`
+    let (request, name) = queue.request();
+    // SAFETY: `command` is the structure of both requests, and `addr` is a buffer of `data_len`
     // bytes; both outlive the call.
-    let ret = unsafe {
-        libc::ioctl(fd, NVME_IOCTL_ADMIN_CMD as libc::Ioctl, std::ptr::from_mut(&mut command))
-    };
+    let ret = unsafe { libc::ioctl(fd, request as libc::Ioctl, std::ptr::from_mut(&mut command)) };
     match ret {
-        0 => Ok(data),
+        0 => Ok(()),
         status @ 1.. => Err(Refused::Controller(Status(status as u16))),
-        _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_ADMIN_CMD"))),
+        _ => Err(Refused::Kernel(Error::last(name))),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::admin::{self, Refused, Subject};
 use super::identify::{CommandLimits, CommandSet, Controller, IoCommands, Namespace, Zoned};
 use crate::file::{self, Kind, Open};
+use crate::root::Root;
 use crate::{Error, block};
 
 /// A namespace with its controller: all that Identify and the driver say.
@@ -47,6 +48,18 @@ pub fn generic_name(device: file::Device) -> Option<String> {
     is_generic(name).then(|| name.to_owned())
 }
 
+/// The name of the block device of the namespace that a generic device is named for: `nvme0n1` of
+/// `ng0n1`.
+pub(crate) fn block_name(generic: &str) -> Option<String> {
+    is_generic(generic).then(|| format!("nvme{}", &generic["ng".len()..]))
+}
+
+/// The other way round.
+pub(crate) fn generic_name_of(block: &str) -> Option<String> {
+    let generic = format!("ng{}", block.strip_prefix("nvme")?);
+    is_generic(&generic).then_some(generic)
+}
+
 /// `ng<controller or subsystem>n<namespace>`.
 fn is_generic(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -57,19 +70,25 @@ fn is_generic(name: &str) -> bool {
 /// The block device of the same namespace: its name and number. A zoned namespace that the kernel
 /// makes no block device of has none.
 pub fn block_sibling(device: file::Device) -> Option<(String, file::Device)> {
-    let name = generic_name(device)?;
-    let name = format!("nvme{}", name.strip_prefix("ng")?);
-    let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
+    block_sibling_in(&Root::machine(), device)
+}
+
+/// The same below another root.
+pub(crate) fn block_sibling_in(
+    root: &Root,
+    device: file::Device,
+) -> Option<(String, file::Device)> {
+    let path = std::fs::canonicalize(root.path(format!("/sys/dev/char/{device}"))).ok()?;
+    let name = block_name(path.file_name()?.to_str()?)?;
+    let number = root.text(format!("/sys/class/block/{name}/dev"))?;
     Some((name, file::Device::parse(&number)?))
 }
 
 /// The generic character device of a namespace's block device (`/dev/ng0n1` for `/dev/nvme0n1`),
 /// if there is one: Linux 5.13.
 pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
-    let name = block::name(device)?;
-    let generic = format!("ng{}", name.strip_prefix("nvme")?);
-    let found =
-        is_generic(&generic) && Path::new("/sys/class/nvme-generic").join(&generic).exists();
+    let generic = generic_name_of(&block::name(device)?)?;
+    let found = Path::new("/sys/class/nvme-generic").join(&generic).exists();
     found.then(|| Path::new("/dev").join(generic))
 }
 
@@ -150,7 +169,12 @@ mod tests {
         assert!(is_generic("ng0n1") && is_generic("ng12n34"));
         for other in ["ng0", "ngn1", "ng0n", "nvme0n1", "ng0n1p1", "ng0c1n1", "null"] {
             assert!(!is_generic(other), "{other}");
+            assert_eq!(block_name(other), None, "{other}");
         }
+        assert_eq!(block_name("ng12n34").as_deref(), Some("nvme12n34"));
+        assert_eq!(generic_name_of("nvme12n34").as_deref(), Some("ng12n34"));
+        assert_eq!(generic_name_of("nvme0n1p1"), None);
+        assert_eq!(generic_name_of("sda"), None);
     }
 
     #[test]

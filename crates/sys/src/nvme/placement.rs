@@ -1,14 +1,10 @@
 //! Flexible data placement: which placement identifiers a namespace has (NVM Command Set
 //! Specification 1.0 with TP4146, "I/O Management Receive").
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
-use super::Status;
-use super::admin::{self, PassthruCmd, Refused};
-use crate::Error;
+use super::admin::{self, PassthruCmd, Queue, Refused};
 
-/// `_IOWR('N', 0x43, struct nvme_passthru_cmd)`.
-const NVME_IOCTL_IO_CMD: u32 = 0xc048_4e43;
 /// Opcode of I/O Management Receive.
 const IO_MANAGEMENT_RECEIVE: u8 = 0x12;
 /// Management operation: the status of reclaim unit handles.
@@ -16,6 +12,7 @@ const RECLAIM_UNIT_HANDLES: u32 = 0x01;
 /// Bytes before the descriptors, and of each of them.
 const HEADER: usize = 16;
 const DESCRIPTOR: usize = 32;
+
 /// The placement identifiers of a namespace, in the order in which the controller lists their
 /// handles: what `nvme fdp status` shows.
 ///
@@ -33,28 +30,15 @@ pub fn identifiers(node: impl AsFd) -> Result<Vec<u16>, Refused> {
 
 /// The status of reclaim unit handles, as much of it as there is room for.
 fn receive(node: impl AsFd, data: &mut [u8]) -> Result<(), Refused> {
-    let nsid = admin::namespace_id(&node).map_err(Refused::Kernel)?;
-    let mut command = PassthruCmd {
+    let command = PassthruCmd {
         opcode: IO_MANAGEMENT_RECEIVE,
-        nsid,
-        addr: data.as_mut_ptr() as u64,
-        data_len: data.len() as u32,
+        nsid: admin::namespace_id(&node).map_err(Refused::Kernel)?,
         cdw10: RECLAIM_UNIT_HANDLES,
         // Dwords, counted from 0.
         cdw11: data.len() as u32 / 4 - 1,
         ..Default::default()
     };
-    let fd = node.as_fd().as_raw_fd();
-    // SAFETY: `command` is the structure of this request, and `addr` is a buffer of `data_len`
-    // bytes; both outlive the call.
-    let ret = unsafe {
-        libc::ioctl(fd, NVME_IOCTL_IO_CMD as libc::Ioctl, std::ptr::from_mut(&mut command))
-    };
-    match ret {
-        0 => Ok(()),
-        status @ 1.. => Err(Refused::Controller(Status(status as u16))),
-        _ => Err(Refused::Kernel(Error::last("ioctl NVME_IOCTL_IO_CMD"))),
-    }
+    admin::send(node, Queue::Io, command, data)
 }
 
 /// How many descriptors there are: bytes 14 and 15.

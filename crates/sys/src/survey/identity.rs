@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::nvme;
 use crate::root::{Root, names, number, text};
 
 /// What kind of device the kernel's name stands for.
@@ -151,7 +152,7 @@ fn vital_serial(path: &Path) -> Option<String> {
 
 /// The generic character device of an NVMe namespace's block device: `ng0n1` of `nvme0n1`.
 pub(super) fn generic(root: &Root, name: &str) -> Option<String> {
-    let generic = format!("ng{}", name.strip_prefix("nvme")?);
+    let generic = nvme::device::generic_name_of(name)?;
     root.path("/sys/class/nvme-generic").join(&generic).exists().then_some(generic)
 }
 

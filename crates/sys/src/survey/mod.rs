@@ -29,8 +29,8 @@ use std::path::PathBuf;
 use crate::block;
 use crate::file::{Device, Open};
 use crate::in_use::{Use, Users};
-use crate::nvme::Namespace;
 use crate::nvme::admin::{self, Refused};
+use crate::nvme::{self, Namespace};
 use crate::root::{Root, names, number, text};
 
 pub use crate::block::Partition;
@@ -150,7 +150,7 @@ impl Survey {
         all.retain(|name| !is_nvme_path(name));
         let generic = names(&self.root.path("/sys/class/nvme-generic"));
         let lonely = |name: &String| {
-            let block = name.strip_prefix("ng").map(|rest| format!("nvme{rest}"));
+            let block = nvme::device::block_name(name);
             block.is_some_and(|block| !all.contains(&block))
         };
         let lonely: Vec<String> = generic.into_iter().filter(lonely).collect();

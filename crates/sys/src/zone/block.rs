@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Action, Facts, Kind, Model, Outline, State, Zone};
 use crate::error::retry;
 use crate::file::Device;
-use crate::{Error, Result, block};
+use crate::{Error, Result, block, nvme};
 
 /// Zone positions are in sectors of this size, whatever the device's block is.
 const SECTOR: u64 = 512;
@@ -53,16 +53,10 @@ pub(super) fn model(node: Device) -> Model {
     disk.map_or(Model::NotZoned, |disk| model_of(&disk.join("queue/zoned")))
 }
 
-/// The same for `/dev/ng0n1`, by its sibling `nvme0n1`.
-pub(super) fn generic_model(node: Device) -> Model {
-    of_generic(node).map_or(Model::NotZoned, |disk| model_of(&disk.join("queue/zoned")))
-}
-
 /// The sysfs directory of the block device beside an NVMe generic device.
 pub(super) fn of_generic(node: Device) -> Option<PathBuf> {
-    let path = std::fs::canonicalize(format!("/sys/dev/char/{node}")).ok()?;
-    let rest = path.file_name()?.to_str()?.strip_prefix("ng")?;
-    Some(PathBuf::from(format!("/sys/class/block/nvme{rest}")))
+    let (_, block) = nvme::device::block_sibling(node)?;
+    block::sysfs_path(block)
 }
 
 /// What the queue attributes of a disk say.

@@ -330,17 +330,6 @@ pub fn outline(path: &Path) -> Option<Outline> {
     }
 }
 
-/// The zone model of what a path names, without opening it. Whatever has no zones, or cannot be
-/// looked at, is [`Model::NotZoned`]; an NVMe generic device answers for its block device.
-pub fn model(path: &Path) -> Model {
-    let Ok(facts) = file::facts(path) else { return Model::NotZoned };
-    match (facts.kind, facts.node) {
-        (FileKind::Block, Some(node)) => block::model(node),
-        (FileKind::Char, Some(node)) => block::generic_model(node),
-        _ => Model::NotZoned,
-    }
-}
-
 /// A zone in a report is of a type or in a state that nothing here knows, or lies outside of the
 /// device. It must not be left out: those behind it would be taken for their neighbours.
 fn not_understood() -> Error {
@@ -348,10 +337,6 @@ fn not_understood() -> Error {
         "zone report (a zone's type, state or place is not one of the standard)",
         libc::EBADMSG,
     )
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(array(bytes, at))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {

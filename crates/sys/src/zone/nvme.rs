@@ -1,56 +1,19 @@
-//! Zones of NVMe namespaces through their generic character device: the Zoned Namespace Command Set
-//! specification (ZNS), revision 1.1, by `NVME_IOCTL_ADMIN_CMD` and `NVME_IOCTL_IO_CMD` of
-//! `linux/nvme_ioctl.h` (generic devices: Linux 5.13).
+//! Zones of NVMe namespaces through their generic character device: Zone Management Send and Receive
+//! of the Zoned Namespace Command Set specification (ZNS), revision 1.1.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
-use super::{Action, Facts, Kind, Model, State, Zone, u32_at, u64_at};
-use crate::error::check;
+use super::{Action, Facts, Kind, Model, State, Zone, u64_at};
+use crate::nvme::admin::{self, PassthruCmd, Queue, Refused, Subject};
+use crate::nvme::{self, Controller, Status, Zoned};
 use crate::{Error, Result};
 
-/// `struct nvme_passthru_cmd`.
-#[repr(C)]
-#[derive(Debug, Default, Clone, Copy)]
-struct Command {
-    opcode: u8,
-    flags: u8,
-    reserved: u16,
-    nsid: u32,
-    cdw2: u32,
-    cdw3: u32,
-    metadata: u64,
-    addr: u64,
-    metadata_len: u32,
-    data_len: u32,
-    cdw10: u32,
-    cdw11: u32,
-    cdw12: u32,
-    cdw13: u32,
-    cdw14: u32,
-    cdw15: u32,
-    timeout_ms: u32,
-    result: u32,
-}
-
-// `_IO('N', 0x40)` and `_IOWR('N', number, struct nvme_passthru_cmd)`, which read and write and so
-// are the same on every architecture.
-const NVME_IOCTL_ID: u32 = 0x4e40;
-const fn iowr(number: u32) -> u32 {
-    3 << 30 | (size_of::<Command>() as u32) << 16 | 0x4e << 8 | number
-}
-const NVME_IOCTL_ADMIN_CMD: u32 = iowr(0x41);
-const NVME_IOCTL_IO_CMD: u32 = iowr(0x43);
-
-/// Admin command Identify (NVMe base specification, section 5.17).
-const IDENTIFY: u8 = 0x06;
 /// Zone Management Send (ZNS section 3.4.3).
 const ZONE_SEND: u8 = 0x79;
 /// Zone Management Receive (ZNS section 3.4.2).
 const ZONE_RECEIVE: u8 = 0x7a;
-/// Every identify structure.
-const PAGE: usize = 4096;
 /// The ZNS command set's identifier (CSI).
-const ZONED: u32 = 2;
+const ZONED: u8 = 2;
 /// The header of a report, and each zone descriptor (ZNS section 3.4.2.2).
 const DESCRIPTOR: usize = 64;
 /// Zones asked for in one command: an answer of 64 KiB, which every controller can transfer that
@@ -67,29 +30,24 @@ pub(super) struct Namespace {
 impl Namespace {
     /// Asks for the identify structures.
     pub fn identify(fd: BorrowedFd) -> Result<Namespace> {
-        // SAFETY: this request has no argument.
-        let id = unsafe { libc::ioctl(fd.as_raw_fd(), NVME_IOCTL_ID as libc::Ioctl) };
-        let id = check("ioctl NVME_IOCTL_ID", id)? as u32;
-        let page = |cns: u32, csi: u32| {
-            let mut data = vec![0u8; PAGE];
-            let command = Command {
-                opcode: IDENTIFY,
-                nsid: id,
-                cdw10: cns,
-                cdw11: csi << 24,
-                ..Command::default()
-            };
-            submit("NVMe Identify", fd, NVME_IOCTL_ADMIN_CMD, command, &mut data).map(|()| data)
+        const NAME: &str = "NVMe Identify of a zoned namespace";
+        let id = admin::namespace_id(fd)?;
+        let ask = |subject| {
+            admin::identify(fd, id, subject).map_err(|refused| failure("NVMe Identify", refused))
         };
-        // CNS 0: the namespace; CNS 5: what the command set says of it.
-        let namespace = page(0, 0)?;
-        let zoned = page(5, ZONED).map_err(|error| match error.errno {
+        let namespace = nvme::Namespace::parse(&*ask(Subject::Namespace)?);
+        let zoned = ask(Subject::NamespaceOf(ZONED)).map_err(|error| match error.errno {
             libc::EACCES | libc::EPERM => error,
             // It is of another command set.
-            _ => Error::new("NVMe Identify of a zoned namespace", libc::EOPNOTSUPP),
+            _ => Error::new(NAME, libc::EOPNOTSUPP),
         })?;
-        let facts = parse_identify(&namespace, &zoned)
-            .ok_or(Error::new("NVMe Identify of a zoned namespace", libc::EOPNOTSUPP))?;
+        let mut zoned = Zoned::parse(&zoned, namespace.format_index);
+        if let Ok(limits) = ask(Subject::ControllerOf(ZONED)) {
+            zoned = zoned.with_controller(&limits);
+        }
+        let transfer = Controller::parse(&*ask(Subject::Controller)?).max_transfer;
+        let facts =
+            facts(&namespace, &zoned, transfer).ok_or(Error::new(NAME, libc::EOPNOTSUPP))?;
         Ok(Namespace { id, facts })
     }
 
@@ -105,7 +63,7 @@ impl Namespace {
             let asked = (limit - zones.len()).min(batch);
             let mut data = vec![0u8; (asked + 1) * DESCRIPTOR];
             let lba = at / u64::from(self.facts.block);
-            let command = Command {
+            let command = PassthruCmd {
                 opcode: ZONE_RECEIVE,
                 nsid: self.id,
                 cdw10: lba as u32,
@@ -113,10 +71,10 @@ impl Namespace {
                 cdw12: (data.len() / 4 - 1) as u32,
                 // Action 0: report zones; all states; bit 16: count only what was transferred.
                 cdw13: 1 << 16,
-                ..Command::default()
+                ..PassthruCmd::default()
             };
             let name = "NVMe Zone Management Receive";
-            match submit(name, fd, NVME_IOCTL_IO_CMD, command, &mut data) {
+            match submit(name, fd, command, &mut data) {
                 Err(error) if error.errno == libc::EINVAL && batch > 63 => {
                     // More than one command of this controller transfers.
                     batch /= 2;
@@ -143,15 +101,15 @@ impl Namespace {
         let mut at = start / self.facts.zone_size * self.facts.zone_size;
         while at < end {
             let lba = at / u64::from(self.facts.block);
-            let command = Command {
+            let command = PassthruCmd {
                 opcode: ZONE_SEND,
                 nsid: self.id,
                 cdw10: lba as u32,
                 cdw11: (lba >> 32) as u32,
                 cdw13: code,
-                ..Command::default()
+                ..PassthruCmd::default()
             };
-            submit(name, fd, NVME_IOCTL_IO_CMD, command, &mut [])?;
+            submit(name, fd, command, &mut [])?;
             at += self.facts.zone_size;
         }
         Ok(())
@@ -159,32 +117,22 @@ impl Namespace {
 }
 
 /// Gives a command to the driver and waits for it.
-fn submit(
-    name: &'static str,
-    fd: BorrowedFd,
-    request: u32,
-    mut command: Command,
-    data: &mut [u8],
-) -> Result<()> {
-    if !data.is_empty() {
-        command.addr = data.as_mut_ptr() as u64;
-        command.data_len = data.len() as u32;
-    }
-    // SAFETY: both requests read and write one `struct nvme_passthru_cmd`; the data it points at is
-    // ours for the length of the call, and as long as it says.
-    let rc = unsafe {
-        libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, std::ptr::from_mut(&mut command))
-    };
-    match check(name, rc)? {
-        0 => Ok(()),
-        status => Err(Error::new(name, errno_of(status as u16))),
+fn submit(name: &'static str, fd: BorrowedFd, command: PassthruCmd, data: &mut [u8]) -> Result<()> {
+    admin::send(fd, Queue::Io, command, data).map_err(|refused| failure(name, refused))
+}
+
+/// What the controller says is kept as it is; the errno beside it is for those who choose by it.
+pub(super) fn failure(name: &'static str, refused: Refused) -> Error {
+    match refused {
+        Refused::Kernel(error) => Error::new(name, error.errno),
+        Refused::Controller(status) => Error::new(name, errno_of(status)).saying(status),
     }
 }
 
 /// The errno nearest to a status (status code and type, as the ioctl returns them), as the kernel's
 /// block layer translates those of zones. Codes: ZNS section 4.1.1, NVMe base section 4.6.
-pub(super) fn errno_of(status: u16) -> i32 {
-    match status & 0x7ff {
+fn errno_of(status: Status) -> i32 {
+    match status.0 & 0x7ff {
         // Invalid opcode.
         0x001 => libc::EOPNOTSUPP,
         // Invalid field.
@@ -202,34 +150,28 @@ pub(super) fn errno_of(status: u16) -> i32 {
     }
 }
 
-/// What two identify structures say. `None` when that makes no sense.
-pub(super) fn parse_identify(namespace: &[u8], zoned: &[u8]) -> Option<Facts> {
-    // Identify Namespace (NVM command set, figure "Identify Namespace data structure"): NSZE at 0,
-    // FLBAS at 26 (the number of the format in use, in bits 3:0 and 6:5), formats of 4 bytes at 128,
-    // their LBADS at byte 2.
-    let flbas = namespace.get(26).copied()?;
-    let format = usize::from(flbas & 0xf) | usize::from(flbas >> 5 & 3) << 4;
-    let shift = namespace.get(128 + 4 * format + 2).copied()?;
-    if !(9..=31).contains(&shift) {
-        return None;
-    }
-    let bytes = |blocks: u64| blocks.checked_mul(1 << shift);
-    // Identify I/O Command Set specific Namespace of ZNS: MAR at 4 and MOR at 8 count from 0, all
-    // ones is no limit; formats of 16 bytes at 2816, which begin with the zone size in blocks.
-    let zone_size = bytes(u64_at(zoned, 2816 + 16 * format)).filter(|size| *size > 0)?;
-    let limit = |at: usize| u32_at(zoned, at).checked_add(1);
-    let size = bytes(u64_at(namespace, 0)).filter(|size| *size > 0)?;
+/// What the identify structures say; `transfer`: what one command may move (MDTS). `None` when that
+/// makes no sense.
+pub(super) fn facts(
+    namespace: &nvme::Namespace,
+    zoned: &Zoned,
+    transfer: Option<u64>,
+) -> Option<Facts> {
+    let block = namespace.format.data;
+    let bytes = |blocks: u64| blocks.checked_mul(block.into()).filter(|size| *size > 0);
+    let zone_size = bytes(zoned.zone_blocks)?;
+    let size = bytes(namespace.size)?;
     Some(Facts {
         model: Model::HostManaged,
         size,
         zone_size,
         count: size.div_ceil(zone_size),
-        max_open: limit(8),
-        max_active: limit(4),
-        block: 1 << shift,
-        write_granularity: 1 << shift,
-        // Its limit (ZASL) is of the controller and not of the namespace.
-        append_max: 0,
+        max_open: zoned.max_open,
+        max_active: zoned.max_active,
+        block,
+        write_granularity: block,
+        // Every namespace of this command set has the command, and none appends past a zone.
+        append_max: zoned.max_append.or(transfer).map_or(zone_size, |most| most.min(zone_size)),
     })
 }
 

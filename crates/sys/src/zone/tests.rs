@@ -85,21 +85,31 @@ fn facts() -> Facts {
 
 #[test]
 fn nvme_identify() {
-    let mut namespace = vec![0u8; 4096];
+    let mut namespace = [0u8; 4096];
     namespace[..8].copy_from_slice(&(64 * MIB / 4096).to_le_bytes());
-    namespace[26] = 1;
+    (namespace[25], namespace[26]) = (1, 1);
     namespace[128 + 4 + 2] = 12;
-    let mut zoned = vec![0u8; 4096];
+    let mut zoned = [0u8; 4096];
     zoned[4..8].copy_from_slice(&13u32.to_le_bytes());
     zoned[8..12].copy_from_slice(&13u32.to_le_bytes());
     zoned[2816 + 16..2816 + 24].copy_from_slice(&4096u64.to_le_bytes());
-    assert_eq!(nvme::parse_identify(&namespace, &zoned), Some(facts()));
+    let mut limits = [0u8; 4096];
+    let read = |namespace: &[u8; 4096], zoned: &[u8; 4096], limits: &[u8; 4096], transfer| {
+        let namespace = crate::nvme::Namespace::parse(namespace);
+        let zoned = crate::nvme::Zoned::parse(zoned, namespace.format_index);
+        nvme::facts(&namespace, &zoned.with_controller(limits), transfer)
+    };
+    let appends = |most| Some(Facts { append_max: most, ..facts() });
+    assert_eq!(read(&namespace, &zoned, &limits, None), appends(16 * MIB), "a whole zone");
+    assert_eq!(read(&namespace, &zoned, &limits, Some(MIB)), appends(MIB), "MDTS");
+    limits[0] = 5;
+    assert_eq!(read(&namespace, &zoned, &limits, Some(MIB)), appends(128 << 10), "ZASL");
     zoned[4..12].fill(0xff);
-    let unlimited = nvme::parse_identify(&namespace, &zoned).unwrap();
+    let unlimited = read(&namespace, &zoned, &limits, None).unwrap();
     assert_eq!((unlimited.max_open, unlimited.max_active), (None, None));
     zoned[2816 + 16..2816 + 24].fill(0);
-    assert_eq!(nvme::parse_identify(&namespace, &zoned), None, "not zoned");
-    assert_eq!(nvme::parse_identify(&[], &[]), None);
+    assert_eq!(read(&namespace, &zoned, &limits, None), None, "not zoned");
+    assert_eq!(read(&[0; 4096], &[0; 4096], &limits, None), None);
 }
 
 #[test]
@@ -159,19 +169,31 @@ fn a_list_of_zones_has_all_of_them() {
 }
 
 #[test]
-fn nvme_statuses_as_the_block_layer_has_them() {
-    assert_eq!(nvme::errno_of(0x41bd), libc::EOVERFLOW);
-    assert_eq!(nvme::errno_of(0x1be), libc::ETOOMANYREFS);
-    assert_eq!(nvme::errno_of(0x1bc), libc::EIO);
-    assert_eq!(nvme::errno_of(0x2), libc::EINVAL);
+fn nvme_statuses_keep_their_names() {
+    let failed = |status| {
+        let refused = crate::nvme::admin::Refused::Controller(crate::nvme::Status(status));
+        nvme::failure("NVMe Zone Management Send (open)", refused)
+    };
+    for (status, errno, said) in [
+        (0x41bd, libc::EOVERFLOW, "Too Many Active Zones (NVMe command specific status BDh"),
+        (0x1be, libc::ETOOMANYREFS, "Too Many Open Zones (NVMe command specific status BEh)"),
+        (0x1bb, libc::EIO, "Zone Is Offline (NVMe command specific status BBh)"),
+        (0x1b9, libc::EIO, "Zone Is Full (NVMe command specific status B9h)"),
+        (0x2, libc::EINVAL, "Invalid Field in Command (NVMe generic command status 02h)"),
+    ] {
+        let error = failed(status);
+        assert_eq!(error.errno, errno, "{error}");
+        assert!(error.to_string().starts_with("NVMe Zone Management Send (open): "), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+    }
 }
 
 #[test]
 fn ordinary_files_have_no_zones() {
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     assert_eq!(Device::of(file.into()).unwrap_err().errno, libc::ENOTTY);
-    assert_eq!(model(Path::new("/proc/self/exe")), Model::NotZoned);
-    assert_eq!(model(Path::new("/dev/null")), Model::NotZoned);
+    assert_eq!(outline(Path::new("/proc/self/exe")), None);
+    assert_eq!(outline(Path::new("/dev/null")), None);
     assert!(Device::open(Path::new("/dev/null"), false).is_err());
 }
 
