@@ -5,6 +5,7 @@
 
 pub(crate) mod abi;
 mod entry;
+pub(crate) mod extras;
 pub(crate) mod registered;
 pub(crate) mod ring;
 mod setup;
@@ -19,6 +20,7 @@ use crate::{
     Target, Want, dataless,
 };
 use abi::*;
+use extras::Extras;
 use registered::RingFiles;
 use ring::Ring;
 use turn::{Turn, Turns};
@@ -37,23 +39,17 @@ pub struct IoUring {
     /// What all reads and all writes have in common.
     read: Sqe,
     write: Sqe,
-    /// Whether an entry needs more than its addresses: vectors, an index of its buffer, a turn at
-    /// being asynchronous, a priority, a write stream.
+    extras: Extras,
+    /// Whether an entry needs more than its addresses: any of those, a priority, a write stream.
     adorned: bool,
     /// What [`crate::Tag::priority`] names; empty where no I/O has one.
     priorities: Box<[u16]>,
     /// The write streams that [`crate::Tag::placement`] names, by file; empty where no write is
     /// placed. Linux 6.16.
     streams: Box<[Vec<u16>]>,
-    /// I/Os until the next one that is forced to be asynchronous.
-    until_async: u32,
     /// Queued and not yet reaped; never more than `limit`.
     in_flight: u32,
     limit: u32,
-    /// One a slot where the operations want vectors, else none.
-    vectors: Vec<libc::iovec>,
-    /// Slots' buffers each have their own index where one registration cannot hold all of them.
-    buffer_per_slot: bool,
     /// Whether trims and syncs of regular files go through the ring.
     ring_syncs: bool,
     ring_fallocate: bool,
@@ -63,9 +59,6 @@ pub struct IoUring {
     /// What the kernel turned out to lack; reported by the reap that saw it.
     lacks: Option<EngineError>,
 }
-
-// SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
-unsafe impl Send for IoUring {}
 
 impl IoUring {
     /// The entry for a read or write.
@@ -97,22 +90,9 @@ impl IoUring {
         {
             sqe.file_index = write_stream(*id);
         }
-        if let Some(vector) = self.vectors.get_mut(slot as usize) {
-            let data = std::ptr::with_exposed_provenance_mut(sqe.addr as usize);
-            *vector = libc::iovec { iov_base: data, iov_len: sqe.len as usize };
-            sqe.addr = (&raw const *vector) as u64;
-            sqe.len = 1;
-        }
-        if self.buffer_per_slot {
-            sqe.buf_index = slot as u16;
-        }
-        if self.options.force_async != 0 {
-            self.until_async -= 1;
-            if self.until_async == 0 {
-                self.until_async = self.options.force_async;
-                sqe.flags |= IOSQE_ASYNC;
-            }
-        }
+        self.extras.vector(slot, &mut sqe.addr, &mut sqe.len);
+        sqe.buf_index = self.extras.buffer_index(slot);
+        sqe.flags |= self.extras.force_async();
     }
 
     /// The entry for an op without data; `None` when it has to be done by an ordinary call.
@@ -270,7 +250,7 @@ impl Drop for IoUring {
     /// The kernel must be done with the buffers before they go, and with the files when this returns.
     fn drop(&mut self) {
         if self.ring.drain(self.in_flight).is_err() {
-            std::mem::forget(std::mem::take(&mut self.vectors));
+            self.extras.leak();
             return self.buffers.leak();
         }
         self.files.release(&self.ring);

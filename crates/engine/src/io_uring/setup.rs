@@ -4,6 +4,7 @@ use fiord_plan::{EnginePlan, IoUringPlan};
 
 use super::IoUring;
 use super::abi::*;
+use super::extras::Extras;
 use super::registered::{Registered, RingFiles};
 use super::ring::{Ring, Wish};
 use super::turn::Turn;
@@ -30,8 +31,10 @@ impl IoUring {
         })
         .map_err(|errno| setup_error(errno, &options))?;
         let buffers = Buffers::new(config)?;
-        let buffer_per_slot = options.fixed_buffers
-            && ring.register_buffers(&buffers, config.slots)? == Registered::Each;
+        let registered = match options.fixed_buffers {
+            true => ring.register_buffers(&buffers, config.slots)?,
+            false => Registered::Nothing,
+        };
         let files = RingFiles::new(&ring, config, options.register_files)?;
         let (read_flags, write_flags) = flags::of(options.uncached, options.nowait, config.atomic);
         // READ and WRITE came with Linux 5.6; before that there were only vectors.
@@ -44,8 +47,7 @@ impl IoUring {
         } else {
             (OP_READV, OP_WRITEV)
         };
-        let vectored = read_op == OP_READV;
-        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let extras = Extras::new(config, &options, read_op == OP_READV, registered);
         let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
         let common = |opcode, op_flags: i32| Sqe {
             opcode,
@@ -59,17 +61,11 @@ impl IoUring {
             options,
             read: common(read_op, read_flags),
             write: common(write_op, write_flags),
-            adorned: vectored
-                || buffer_per_slot
-                || options.force_async != 0
-                || !config.priorities.is_empty()
-                || !config.placements.is_empty(),
+            adorned: extras.any() || !config.priorities.is_empty() || !config.placements.is_empty(),
+            extras,
             streams: config.placements.clone().into(),
             priorities: config.priorities.clone().into(),
-            until_async: options.force_async,
             in_flight: 0,
-            vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
-            buffer_per_slot,
             ring_syncs: known.has(OP_SYNC_FILE_RANGE),
             ring_fallocate: known.has(OP_FALLOCATE),
             ring_discard: known.has(OP_URING_CMD),

@@ -21,10 +21,11 @@ pub mod protection;
 mod setup;
 mod space;
 
-use fiord_plan::{IoUringPlan, WriteForm};
+use fiord_plan::WriteForm;
 
 use crate::buffers::Buffers;
-use crate::io_uring::abi::{Cqe32, IOSQE_ASYNC, Sqe128, URING_CMD_FIXED};
+use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
+use crate::io_uring::extras::Extras;
 use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
 use crate::io_uring::turn::{Turn, Turns};
@@ -50,28 +51,21 @@ pub struct IoUringCmd {
     how: Turn,
     buffers: Buffers,
     files: RingFiles,
-    options: IoUringPlan,
     /// The namespaces of the job's files, and those that are attached.
     known: Vec<Space>,
     spaces: Box<[Space]>,
     flags: Flags,
     /// What all transfers have in common.
     common: Sqe128<NvmeCommand>,
-    /// Whether a transfer needs more than that: vectors, the index of its buffer, a turn at being
-    /// asynchronous, a placement.
+    extras: Extras,
+    /// Whether a transfer needs more than that: any of those, a placement.
     adorned: bool,
     placements: Placements,
-    /// I/Os until the next one that is forced to be asynchronous.
-    until_async: u32,
     /// Ops queued and not yet reaped.
     in_flight: u32,
     /// Commands queued and not yet completed; never more than `limit`.
     commands: u32,
     limit: u32,
-    /// One a slot where data go by vectors, else none.
-    vectors: Vec<libc::iovec>,
-    /// Slots' buffers each have their own index where one registration cannot hold all of them.
-    buffer_per_slot: bool,
     ranges: RangeLists,
     parts: Parts,
     /// Where a namespace has any.
@@ -96,9 +90,6 @@ impl Placements {
         self.ids.get(op.file as usize)?.get(at).copied()
     }
 }
-
-// SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
-unsafe impl Send for IoUringCmd {}
 
 impl IoUringCmd {
     /// The entry of a command.
@@ -165,27 +156,9 @@ impl IoUringCmd {
         {
             sqe.command.place(self.placements.directive, id);
         }
-        if let Some(vector) = self.vectors.get_mut(slot as usize) {
-            let data = std::ptr::with_exposed_provenance_mut(sqe.command.addr as usize);
-            *vector = libc::iovec { iov_base: data, iov_len: sqe.command.data_len as usize };
-            sqe.command.addr = (&raw const *vector) as u64;
-            sqe.command.data_len = 1;
-        }
-        if self.buffer_per_slot {
-            sqe.buf_index = slot as u16;
-        }
-        self.force_async(sqe);
-    }
-
-    /// Every so-many-th I/O goes to a worker thread of the kernel at once.
-    fn force_async(&mut self, sqe: &mut Sqe128<NvmeCommand>) {
-        if self.options.force_async != 0 {
-            self.until_async -= 1;
-            if self.until_async == 0 {
-                self.until_async = self.options.force_async;
-                sqe.flags |= IOSQE_ASYNC;
-            }
-        }
+        self.extras.vector(slot, &mut sqe.command.addr, &mut sqe.command.data_len);
+        sqe.buf_index = self.extras.buffer_index(slot);
+        sqe.flags |= self.extras.force_async();
     }
 
     #[inline(always)]
@@ -216,7 +189,7 @@ impl IoUringCmd {
             // What succeeds moves no bytes.
             sqe.user_data = u64::from(slot);
         }
-        self.force_async(&mut sqe);
+        sqe.flags |= self.extras.force_async();
         Some(sqe)
     }
 
@@ -250,7 +223,7 @@ impl IoUringCmd {
         self.buffers.leak();
         self.ranges.leak();
         std::mem::forget(self.metadata.take());
-        std::mem::forget(std::mem::take(&mut self.vectors));
+        self.extras.leak();
     }
 
     /// Takes up to `max` completions, and says how many ops ended with them; `None` when there are

@@ -14,6 +14,7 @@ use super::space::Space;
 use super::{IoUringCmd, Placements};
 use crate::buffers::Buffers;
 use crate::io_uring::abi::*;
+use crate::io_uring::extras::Extras;
 use crate::io_uring::registered::{Registered, RingFiles};
 use crate::io_uring::ring::{Ring, Wish};
 use crate::io_uring::turn::Turn;
@@ -46,7 +47,7 @@ impl IoUringCmd {
         };
         let files = RingFiles::new(&ring, config, options.register_files)?;
         let vectored = !options.nonvectored && !options.fixed_buffers;
-        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let extras = Extras::new(config, &options, vectored, registered);
         Ok(IoUringCmd {
             limit: ring.entries(),
             how: Turn { iopoll: options.hipri, sqpoll: options.sqpoll, clock: config.clock },
@@ -64,24 +65,18 @@ impl IoUringCmd {
                 },
                 ..Default::default()
             },
-            adorned: vectored
-                || registered == Registered::Each
-                || options.force_async != 0
-                || !config.placements.is_empty(),
+            adorned: extras.any() || !config.placements.is_empty(),
+            extras,
             placements: Placements {
                 directive: config.placed_by.map_or(0, PlacementKind::directive),
                 ids: config.placements.clone().into(),
             },
-            until_async: options.force_async,
             in_flight: 0,
             commands: 0,
-            vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
-            buffer_per_slot: registered == Registered::Each,
             ranges: RangeLists::new(config.slots, config.trim_ranges),
             metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes),
             mismatch: None,
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),
-            options,
             files,
             ring,
         })
