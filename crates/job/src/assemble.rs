@@ -9,7 +9,7 @@ use crate::option::parse;
 use crate::option::table;
 use crate::option::value::{Bases, Value, ValueError};
 use crate::scan::RawOption;
-use crate::spec::{JobSpec, Place, Setting};
+use crate::spec::{JobSpec, Place, Setting, engine_of, engine_of_setting};
 use crate::suggest;
 
 /// A section of a job file, or the options of the command line up to the next `--name`.
@@ -148,20 +148,6 @@ fn rank(name: &str) -> u8 {
 
 fn is_engine_option(def: &OptionDef) -> bool {
     matches!(def.scope, Scope::Engine(_))
-}
-
-/// The engine's documented name after these settings; fio's default is `psync` on Linux.
-pub fn engine_of(settings: &[Setting]) -> &'static str {
-    settings.iter().rev().find_map(engine_of_setting).unwrap_or("psync")
-}
-
-fn engine_of_setting(setting: &Setting) -> Option<&'static str> {
-    match (&setting.value, setting.def.name) {
-        (Value::Word(word, _), "ioengine") => {
-            Some(table::find_engine(word).map_or(*word, |e| e.name))
-        }
-        _ => None,
-    }
 }
 
 fn bases_of(settings: &[Setting], start: Bases) -> Bases {

@@ -73,7 +73,7 @@ impl JobSpec {
         if let Some(setting) = self.setting(name) {
             return Some(setting.value.clone());
         }
-        let engine = crate::assemble::engine_of(&self.settings);
+        let engine = engine_of(&self.settings);
         let def = table::find_for_engine(engine, name).filter(|d| d.name == name).or_else(|| {
             // An option of another engine: it has its default here, and no effect.
             table::engine_options().iter().copied().find(|d| d.name == name)
@@ -91,7 +91,7 @@ impl JobSpec {
     }
     /// The engine (`ioengine=`, else the default).
     pub fn engine(&self) -> &'static EngineDef {
-        let name = crate::assemble::engine_of(&self.settings);
+        let name = engine_of(&self.settings);
         table::find_engine(name).unwrap_or(&table::engines()[0])
     }
     /// `Switch` and `Bool`: false where there is no default.
@@ -219,5 +219,20 @@ impl JobSpec {
             Value::Time(v) => Some((v, v)),
             other => panic!("{name} holds {other:?}, not a range of times"),
         }
+    }
+}
+
+/// The engine's documented name after these settings; fio's default is `psync` on Linux.
+pub(crate) fn engine_of(settings: &[Setting]) -> &'static str {
+    settings.iter().rev().find_map(engine_of_setting).unwrap_or("psync")
+}
+
+/// The same where this setting names it.
+pub(crate) fn engine_of_setting(setting: &Setting) -> Option<&'static str> {
+    match (&setting.value, setting.def.name) {
+        (Value::Word(word, _), "ioengine") => {
+            Some(table::find_engine(word).map_or(*word, |e| e.name))
+        }
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fiord_engine::DeviceStatus;
+use fiord_plan::FilePlan;
 use fiord_sys::errno;
 use fiord_sys::nvme::Status;
 
@@ -87,6 +88,11 @@ impl std::fmt::Display for JobError {
 }
 
 impl std::error::Error for JobError {}
+
+/// A system call on a file that failed.
+pub(crate) fn failed(op: &'static str, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
+    JobError::new(op, error.errno, error.advice().unwrap_or_default()).at(&plan.path)
+}
 
 #[cfg(test)]
 mod tests {

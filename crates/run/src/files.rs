@@ -8,7 +8,7 @@ use fiord_engine::Target as Attachment;
 use fiord_plan::{Advice, EnginePlan, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
 use fiord_sys::file::{self, Lifetime, Open};
 
-use crate::error::JobError;
+use crate::error::{JobError, failed};
 use crate::layout;
 use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
@@ -330,11 +330,6 @@ fn lifetime(hint: WriteHint) -> Lifetime {
         WriteHint::Long => Lifetime::Long,
         WriteHint::Extreme => Lifetime::Extreme,
     }
-}
-
-/// A system call on a file that failed.
-pub(crate) fn failed(op: &'static str, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
-    JobError::new(op, error.errno, error.advice().unwrap_or_default()).at(&plan.path)
 }
 
 fn open_failed(plan: &FilePlan, error: &fiord_sys::Error, direct: bool) -> JobError {

@@ -11,8 +11,8 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file;
 
 use crate::control::Phase;
-use crate::error::JobError;
-use crate::files::{Cached, FileSet, failed};
+use crate::error::{JobError, failed};
+use crate::files::{Cached, FileSet};
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, tell};
 use crate::thread::Settings;

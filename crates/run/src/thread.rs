@@ -13,7 +13,7 @@ use fiord_sys::thread::{IoClass, IoPriority};
 use fiord_sys::{block, cpu, file, numa, signal, thread};
 
 use crate::error::JobError;
-use crate::files::failed;
+use crate::error::failed;
 
 const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;

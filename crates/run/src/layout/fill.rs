@@ -11,8 +11,7 @@ use fiord_sys::file::{self, Open};
 
 use super::{Done, ENOSPC, Overseer};
 use crate::content::content_of;
-use crate::error::JobError;
-use crate::files::failed;
+use crate::error::{JobError, failed};
 
 /// One write or read: large enough that the call costs nothing, small enough that Ctrl-C is heard.
 const CHUNK: usize = 1 << 20;

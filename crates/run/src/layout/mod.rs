@@ -22,8 +22,7 @@ use std::path::Path;
 use fiord_plan::{Dir, Fallocate, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Open, Preallocate};
 
-use crate::error::JobError;
-use crate::files::failed;
+use crate::error::{JobError, failed};
 
 pub use fill::pre_read;
 pub use mounted::refuse_mounted;
