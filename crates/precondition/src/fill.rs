@@ -48,8 +48,12 @@ impl Ended {
         match self {
             Ended::Written { bytes: written, seconds, random } => {
                 let rate = *written as f64 / seconds.max(1e-9);
-                let mut text =
-                    format!("written in full: {} at {}/s", bytes(*written), bytes(rate as u64));
+                let mut text = match written {
+                    0 => "was written in full already".to_owned(),
+                    _ => {
+                        format!("written in full: {} at {}/s", bytes(*written), bytes(rate as u64))
+                    }
+                };
                 match random {
                     Some((iops, true)) => {
                         text.push_str(&format!("; random writes are steady at {iops} IOPS"));
@@ -170,6 +174,9 @@ impl Filler<'_> {
 
     /// What the jobs have in common.
     fn line(&self, name: &str, rw: &str, block: u64) -> Vec<String> {
+        // A file may end within a block of its file system's device, which only the page cache can
+        // write.
+        let direct = self.target.disk.is_some() || block.is_multiple_of(4096);
         // A colon separates file names; a backslash means itself unless one follows.
         let path = self.target.path.display().to_string().replace(':', "\\:");
         let depth = if rw == "write" { 16 } else { 32 };
@@ -178,11 +185,13 @@ impl Filler<'_> {
             format!("--filename={path}"),
             format!("--rw={rw}"),
             format!("--bs={block}"),
-            "--direct=1".into(),
+            format!("--direct={}", u8::from(direct)),
             "--ioengine=libaio".into(),
             format!("--iodepth={depth}"),
-            // Storage with records larger than a block must find nothing to compress either.
+            // Storage with records larger than a block must find nothing to compress either, and
+            // nothing that a stretch, a pass or a device has in common with another.
             "--refill_buffers".into(),
+            "--randrepeat=0".into(),
             "--disk_util=0".into(),
             "--allow_file_create=0".into(),
         ]

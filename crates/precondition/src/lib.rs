@@ -15,7 +15,7 @@ mod fill;
 pub mod state;
 pub mod target;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -94,18 +94,21 @@ pub fn run(args: &Args, session: &mut Session<'_>) -> End {
 fn everything(args: &Args, session: &mut Session<'_>) -> Result<End, String> {
     let targets = target::all(&args.device)?;
     let store = Store::open(args.state.as_deref())?;
-    if args.restart {
-        targets.iter().try_for_each(|target| store.forget(&target.key))?;
-    }
-    let places: Vec<state::Place> = targets.iter().map(|t| store.place(&t.key, t.size)).collect();
+    let place = |target: &Target| match args.restart {
+        true => state::Place::default(),
+        false => store.place(&target.key, target.size),
+    };
+    let places: Vec<state::Place> = targets.iter().map(place).collect();
     for (target, place) in targets.iter().zip(&places) {
-        say(session.err, &target.describe())?;
+        warn(session.err, &target.describe())?;
         if place.position > 0 || place.passes > 0 {
-            say(session.err, &format!("  goes on at    {}\n", place.words(target.size)))?;
+            warn(session.err, &format!("  goes on at    {}\n", place.words(target.size)))?;
         }
     }
     let what = if targets.len() == 1 { "it" } else { "them" };
-    say(session.err, &format!("Everything on {what} will be lost.\n"))?;
+    warn(session.err, &format!("Everything on {what} will be lost.\n"))?;
+    // What cannot be remembered is told before it is too late.
+    store.check()?;
     consent::obtain(args.yes, session.ask)?;
     let ends = write_all(args, session, &targets, &places, &store)?;
     summary(session, &targets, &ends)
@@ -154,13 +157,18 @@ fn summary(
     for (target, ended) in targets.iter().zip(ends) {
         match ended {
             Ok(ended) => {
-                say(session.out, &format!("{}: {}\n", target.name, ended.words(target.size)))?;
+                let words = ended.words(target.size);
+                match say(session.out, &format!("{}: {words}\n", target.name)) {
+                    // A reader that goes away changes nothing.
+                    Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+                    other => other.map_err(|e| format!("the result cannot be written: {e}"))?,
+                }
                 if matches!(ended, Ended::Stopped { .. }) && end == End::Done {
                     end = End::Stopped;
                 }
             }
             Err(what) => {
-                say(session.err, &format!("fiord: {}: {}\n", target.name, what.trim_end()))?;
+                let _ = say(session.err, &format!("fiord: {}: {}\n", target.name, what.trim_end()));
                 end = End::Failed;
             }
         }
@@ -168,8 +176,13 @@ fn summary(
     Ok(end)
 }
 
-fn say(to: &mut dyn Write, text: &str) -> Result<(), String> {
-    to.write_all(text.as_bytes()).and_then(|()| to.flush()).map_err(|e| e.to_string())
+fn say(to: &mut dyn Write, text: &str) -> std::io::Result<()> {
+    to.write_all(text.as_bytes()).and_then(|()| to.flush())
+}
+
+/// The same of what must be read before anything is lost.
+fn warn(to: &mut dyn Write, text: &str) -> Result<(), String> {
+    say(to, text).map_err(|e| format!("nobody can be told what will be lost: {e}"))
 }
 
 #[cfg(test)]

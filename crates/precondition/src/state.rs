@@ -1,9 +1,8 @@
 //! How far each device came, kept in a file, so that a stopped call can be picked up.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,19 +19,24 @@ impl Place {
     /// In words.
     pub fn words(&self, size: u64) -> String {
         let percent = self.position as f64 * 100.0 / size.max(1) as f64;
-        let passes = match self.passes {
-            0 => String::new(),
-            n => format!(", after {n} full pass{}", if n == 1 { "" } else { "es" }),
-        };
-        format!("{percent:.1} %{passes}")
+        let passes = |n: u32| format!("{n} full pass{}", if n == 1 { "" } else { "es" });
+        match (self.passes, self.position) {
+            (0, _) => format!("{percent:.1} %"),
+            (n, 0) => format!("the end of {}", passes(n)),
+            (n, _) => format!("{percent:.1} %, after {}", passes(n)),
+        }
     }
 }
+
+/// By [`crate::target::Target::key`].
+type Places = BTreeMap<String, Place>;
 
 /// The file, and what it holds.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    places: Mutex<BTreeMap<String, Place>>,
+    /// As they were when it was opened.
+    places: Places,
 }
 
 impl Store {
@@ -45,21 +49,21 @@ impl Store {
             Some(path) => path.to_path_buf(),
             None => usual()?,
         };
-        let failed = |what: String| {
-            format!("{}: {what}\n  help: --state=FILE names another", path.display())
-        };
-        let places = match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(failed(error.to_string())),
-        };
-        Ok(Store { path, places: Mutex::new(places) })
+        let places = read(&path)?;
+        Ok(Store { path, places })
     }
 
     /// Where a device stopped; a place behind its end is none.
     pub fn place(&self, key: &str, size: u64) -> Place {
-        let places = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
+        self.places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
+    }
+
+    /// Whether the file could be written.
+    ///
+    /// # Errors
+    /// When it could not.
+    pub fn check(&self) -> Result<(), String> {
+        self.change(|_| ())
     }
 
     /// Remembers how far a device is.
@@ -72,7 +76,7 @@ impl Store {
         })
     }
 
-    /// Forgets a device: it is done, or to be begun anew.
+    /// Forgets a device: it is done.
     ///
     /// # Errors
     /// As [`Store::put`].
@@ -82,23 +86,42 @@ impl Store {
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Place>)) -> Result<(), String> {
-        let mut places = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    /// Changes what is in the file, where other calls that write other devices have theirs as well.
+    fn change(&self, change: impl FnOnce(&mut Places)) -> Result<(), String> {
+        let failed = |error: std::io::Error| {
+            format!("{}: {error}\n  help: --state=FILE names another", self.path.display())
+        };
+        let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        // Of the directory, as the file is replaced. The lock goes with the descriptor.
+        let lock = std::fs::File::open(directory).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut places = read(&self.path)?;
         change(&mut places);
-        let failed = |error: std::io::Error| format!("{}: {error}", self.path.display());
-        if places.is_empty() {
-            return match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
-                _ => Ok(()),
-            };
-        }
-        if let Some(directory) = self.path.parent().filter(|path| !path.as_os_str().is_empty()) {
-            std::fs::create_dir_all(directory).map_err(failed)?;
-        }
-        let text = serde_json::to_string_pretty(&*places).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string_pretty(&places).map_err(|error| error.to_string())?;
         // Whole or not at all: a power failure must not leave half a file.
         let new = self.path.with_extension("new");
-        std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &self.path)).map_err(failed)
+        let written = std::fs::File::create(&new).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        let renamed = written.and_then(|()| std::fs::rename(&new, &self.path));
+        match places.is_empty() {
+            true => renamed.and_then(|()| std::fs::remove_file(&self.path)).map_err(failed),
+            false => renamed.map_err(failed),
+        }
+    }
+}
+
+/// What is in the file; nothing where there is none.
+fn read(path: &Path) -> Result<Places, String> {
+    let failed =
+        |what: String| format!("{}: {what}\n  help: --state=FILE names another", path.display());
+    match std::fs::read_to_string(path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Places::new()),
+        Err(error) => Err(failed(error.to_string())),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
-use fiord_sys::in_use;
+use fiord_sys::in_use::{self, Use, User};
 use fiord_sys::root::Root;
-use fiord_sys::survey::{Depth, Disk, Survey, signature};
+use fiord_sys::survey::{Bus, Depth, Disk, Partition, Survey, signature};
 use fiord_sys::zone::Model;
 
 /// One device or file.
@@ -23,6 +23,10 @@ pub struct Target {
     pub disk: Option<Disk>,
     /// What lies on it.
     pub marks: Vec<String>,
+    /// Of a whole disk: its partitions, and what lies on each.
+    pub parts: Vec<(Partition, Vec<&'static str>)>,
+    /// Of a loop device: the key of its file.
+    backing: Option<String>,
 }
 
 /// Every target, each once; or why one of them is refused.
@@ -33,8 +37,12 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
         let target = one(path)?;
-        if targets.iter().any(|known| known.key == target.key || known.name == target.name) {
-            return Err(format!("{} is named twice", path.display()));
+        if let Some(known) = targets.iter().find(|known| known.overlaps(&target)) {
+            let (path, known) = (path.display(), known.path.display());
+            return Err(format!(
+                "{known} and {path} have bytes in common: one would be written twice at a time\n  \
+                 help: name the disk or its partitions, and each once"
+            ));
         }
         targets.push(target);
     }
@@ -42,7 +50,13 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
 }
 
 fn one(path: &Path) -> Result<Target, String> {
-    let facts = file::facts(path).map_err(|error| error.to_string())?;
+    let facts = file::facts(path).map_err(|error| match path.starts_with("/dev") {
+        true => format!("{error}\n  help: `fiord devices` lists what there is"),
+        false => error.to_string(),
+    })?;
+    if matches!(facts.kind, Kind::Block | Kind::Regular) {
+        unused(path)?;
+    }
     match facts.kind {
         Kind::Block => device(path),
         Kind::Regular if facts.size == 0 => Err(format!(
@@ -53,9 +67,11 @@ fn one(path: &Path) -> Result<Target, String> {
             path: path.into(),
             name: path.display().to_string(),
             size: facts.size,
-            key: format!("file {}:{} {}", facts.device, facts.inode, facts.size),
+            key: file_key(&facts),
             disk: None,
             marks: Vec::new(),
+            parts: Vec::new(),
+            backing: None,
         }),
         _ => Err(format!("{} is neither a block device nor a file", path.display())),
     }
@@ -65,7 +81,6 @@ fn device(path: &Path) -> Result<Target, String> {
     let failed = |error: fiord_sys::Error| error.to_string();
     let number = file::facts(path).map_err(failed)?.node;
     let number = number.ok_or_else(|| format!("{} has no number", path.display()))?;
-    unused(path)?;
     let name = fiord_sys::block::name(number)
         .ok_or_else(|| format!("the kernel has no disk {} ({number})", path.display()))?;
     let whole = fiord_sys::block::whole_disk_path(number);
@@ -81,7 +96,9 @@ fn device(path: &Path) -> Result<Target, String> {
             ));
         }
         if disk.read_only {
-            return Err(format!("{name} is read-only"));
+            return Err(format!(
+                "{name} is read-only\n  help: `blockdev --setrw` changes that where the medium lets it"
+            ));
         }
     }
     let size = fiord_sys::block::sysfs_size(number).unwrap_or(0);
@@ -90,25 +107,50 @@ fn device(path: &Path) -> Result<Target, String> {
     }
     let logical = disk.as_ref().map_or(512, |disk| disk.queue.logical);
     let marks = signature::on_device(path, logical as usize).map_err(failed)?;
+    let mut parts = Vec::new();
+    for part in disk.iter().filter(|disk| disk.name == name).flat_map(|disk| &disk.partitions) {
+        let marks = signature::on_part(path, part.start, logical as usize).map_err(failed)?;
+        parts.push((part.clone(), marks));
+    }
     Ok(Target {
         path: path.into(),
         key: key(&name, disk.as_ref(), size, sequence.as_deref()),
         name,
         size,
         marks: marks.into_iter().map(str::to_owned).collect(),
+        parts,
+        backing: disk.as_ref().and_then(backing),
         disk,
     })
+}
+
+fn file_key(facts: &file::Facts) -> String {
+    format!("file {}:{} {}", facts.device, facts.inode, facts.size)
+}
+
+/// The file of a loop device.
+fn backing(disk: &Disk) -> Option<String> {
+    let path = disk.identity.model.as_ref().filter(|_| disk.bus == Bus::Loop)?;
+    file::facts(Path::new(path)).ok().map(|facts| file_key(&facts))
 }
 
 /// Refuses what is mounted, swap, or held by something, and what cannot be told.
 fn unused(path: &Path) -> Result<(), String> {
     match in_use::user(path) {
         Ok(None) => Ok(()),
-        Ok(Some(user)) => Err(format!(
-            "{0} is in use: {user}\n  help: nothing overrides this; unmount it first; `lsblk {0}` \
-             and `fuser -v {0}` say what else there is",
-            path.display()
-        )),
+        Ok(Some(user)) => {
+            let what = match &user {
+                User::Listed(Use::Mounted { .. }) => "unmount it first",
+                User::Listed(Use::Swap { .. }) => "`swapoff` it first",
+                User::Held { .. } => "take it away first",
+            };
+            let shown = path.display();
+            let list = if path.is_file() { "losetup -j" } else { "lsblk" };
+            Err(format!(
+                "{shown} is in use: {user}\n  help: nothing overrides this; {what}; `{list} {shown}` \
+                 and `fuser -v {shown}` say what else there is"
+            ))
+        }
         Err(why) => Err(format!("it cannot be told whether {} is in use: {why}", path.display())),
     }
 }
@@ -141,6 +183,19 @@ fn once() -> String {
 }
 
 impl Target {
+    /// Whether a byte of one is a byte of the other.
+    fn overlaps(&self, other: &Target) -> bool {
+        let whole = |target: &Target| target.disk.as_ref().is_some_and(|d| d.name == target.name);
+        let disk = |target: &Target| target.disk.as_ref().map(|disk| disk.name.clone());
+        let shared = disk(self).is_some() && disk(self) == disk(other);
+        let below = |a: &Target, b: &Target| a.backing.as_ref() == Some(&b.key);
+        self.key == other.key
+            || self.name == other.name
+            || (shared && (whole(self) || whole(other)))
+            || below(self, other)
+            || below(other, self)
+    }
+
     /// What will be lost, in lines.
     pub fn describe(&self) -> String {
         let mut text = format!("{}\n", self.path.display());
@@ -154,15 +209,14 @@ impl Target {
             add("serial", disk.identity.serial.clone());
         }
         add("size", Some(bytes(self.size)));
-        let parts = self.disk.iter().flat_map(|disk| &disk.partitions);
-        let parts: Vec<String> = parts
-            .filter(|part| {
-                self.disk.as_ref().is_some_and(|disk| disk.name == self.name)
-                    || part.name == self.name
-            })
-            .map(|part| format!("{} ({})", part.name, bytes(part.size)))
-            .collect();
-        add("partitions", Some(parts.join(", ")));
+        let disk = self.disk.as_ref().filter(|disk| disk.name != self.name);
+        add("partition of", disk.map(|disk| disk.name.clone()));
+        for (i, (part, marks)) in self.parts.iter().enumerate() {
+            let mut what = vec![bytes(part.size)];
+            what.extend(marks.iter().map(|mark| mark.to_string()));
+            let name = if i == 0 { "partitions" } else { "" };
+            add(name, Some(format!("{} ({})", part.name, what.join(", "))));
+        }
         match (self.marks.as_slice(), self.disk.is_some()) {
             ([], true) => add("on it", Some("nothing that is known".into())),
             ([], false) => add("on it", Some("whatever the file holds".into())),

@@ -42,7 +42,9 @@ fn run_on(
     }
     let state = format!("--state={}", place.join("state.json").display());
     let file = place.join("f").display().to_string();
-    let line = ["x", &file, &state].into_iter().chain(more.iter().copied());
+    let own = more.iter().any(|word| word.starts_with("--state="));
+    let state = (!own).then_some(state.as_str());
+    let line = ["x", &file].into_iter().chain(state).chain(more.iter().copied());
     let args = <Line as clap::Parser>::parse_from(line).args;
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let end = run(
@@ -130,4 +132,76 @@ fn what_cannot_be_written_is_refused() {
     fs::write(place.join("f"), "x").unwrap();
     assert!(target::all(&twice).unwrap_err().contains("twice"));
     fs::remove_dir_all(place).unwrap();
+}
+
+/// A device of many stretches, or written in several passes, would repeat itself otherwise.
+#[test]
+fn no_two_jobs_write_the_same_data() {
+    let place = place("differ");
+    fs::write(place.join("f"), vec![0u8; 1 << 20]).unwrap();
+    let data = || {
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+        assert_eq!(end, End::Done, "{out}{err}");
+        fs::read(place.join("f")).unwrap()
+    };
+    let both = [data(), data()].concat();
+    let mut sectors: Vec<&[u8]> = both.chunks(512).collect();
+    sectors.sort_unstable();
+    assert!(sectors.windows(2).all(|pair| pair[0] != pair[1]), "a sector repeats");
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// Files end anywhere, and direct I/O does not.
+#[test]
+fn files_of_any_size() {
+    let place = place("odd");
+    for size in [1usize, 511, 1_000_001, (1 << 20) + 1] {
+        fs::write(place.join("f"), vec![0u8; size]).unwrap();
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+        assert_eq!(end, End::Done, "{size}: {out}{err}");
+        let data = fs::read(place.join("f")).unwrap();
+        assert_eq!(data.len(), size);
+        let whole = data.chunks(64).filter(|chunk| chunk.len() == 64);
+        assert!(whole.into_iter().all(|chunk| chunk.iter().any(|b| *b != 0)), "{size}");
+    }
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// Two calls side by side, each with devices of its own.
+#[test]
+fn calls_share_the_file_of_places() {
+    let place = place("share");
+    let path = place.join("below/state.json");
+    let open = || Store::open(Some(&path)).unwrap();
+    let (one, two) = (open(), open());
+    let at = |position| state::Place { passes: 1, position };
+    one.put("a", at(4096)).unwrap();
+    two.put("b", at(8192)).unwrap();
+    assert_eq!((open().place("a", 1 << 20), open().place("b", 1 << 20)), (at(4096), at(8192)));
+    one.forget("a").unwrap();
+    assert_eq!(open().place("b", 1 << 20), at(8192));
+    two.forget("b").unwrap();
+    assert_eq!(fs::read_dir(place.join("below")).unwrap().count(), 0, "nothing is left");
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// It is said before anything is written, not after the first stretch.
+#[test]
+fn a_place_that_cannot_be_kept() {
+    let place = place("nowhere");
+    fs::write(place.join("f"), vec![7u8; 4096]).unwrap();
+    let state = format!("--state={}", place.join("f/state.json").display());
+    let args = ["--yes", &state];
+    let (end, _, err) = run_on(&place, &args, Answer::Nobody, &mut Undisturbed);
+    assert!(end == End::Failed && err.contains("--state=FILE"), "{err}");
+    assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn places_in_words() {
+    let words = |passes, position| state::Place { passes, position }.words(1000);
+    assert_eq!(words(0, 500), "50.0 %");
+    assert_eq!(words(1, 0), "the end of 1 full pass");
+    assert_eq!(words(2, 250), "25.0 %, after 2 full passes");
 }

@@ -125,6 +125,14 @@ pub fn by_udev(root: &Root, device: Device) -> Option<Vec<String>> {
 /// # Errors
 /// `EACCES` without the right to read it, or what reading fails with.
 pub fn on_device(node: &Path, logical: usize) -> Result<Vec<&'static str>> {
+    on_part(node, 0, logical)
+}
+
+/// The same of a part of a device that begins at this byte, as a partition does.
+///
+/// # Errors
+/// As [`on_device`].
+pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static str>> {
     use std::os::fd::AsRawFd;
     let direct = Open::read_only().direct(true).nonblocking(true).open(node);
     let fd = direct.or_else(|error| match error.errno {
@@ -133,8 +141,9 @@ pub fn on_device(node: &Path, logical: usize) -> Result<Vec<&'static str>> {
     })?;
     let mut head = Region::new(&Source::Malloc, HEAD, 4096)?;
     let buffer = head.as_mut_slice();
+    let (to, len, at) = (buffer.as_mut_ptr().cast(), buffer.len(), start as libc::off_t);
     // SAFETY: the kernel fills at most the length of the slice, which is borrowed for the call.
-    let read = unsafe { libc::pread(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    let read = unsafe { libc::pread(fd.as_raw_fd(), to, len, at) };
     let read = usize::try_from(read).map_err(|_| Error::last("pread").at(node))?;
     Ok(in_head(&buffer[..read], logical))
 }
