@@ -11,6 +11,7 @@
 //! | in what order are points run, and when is it enough | [`drive`] |
 //! | where is the knee | [`knee`] |
 //! | what does `--rate` mean | [`load`] |
+//! | what has a sweep found | [`results`] |
 //! | how are the results shown | [`table`] |
 //!
 //! Each point is a run of the program itself in a process of its own: runs cannot disturb each
@@ -25,6 +26,7 @@ pub mod knee;
 pub mod load;
 pub mod manifest;
 pub mod outcome;
+pub mod results;
 pub mod table;
 
 pub use args::Args;

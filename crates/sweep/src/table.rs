@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, Settings};
-use crate::drive::{Knee, Load, Results};
 use crate::outcome::{Outcome, PERCENTILES};
+use crate::results::{Knee, Load, Results};
 
 /// The columns of [`numbers`].
 pub const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
