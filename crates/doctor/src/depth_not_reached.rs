@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use crate::amount::{percent, time};
 use crate::machine::FileState;
 use crate::occupied::{Occupied, occupied};
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, Findings, Told, noisy_neighbour};
 
 /// The share of what was asked for below which it is told.
 const SHARE: f64 = 0.5;
@@ -30,14 +30,23 @@ pub(crate) const CHECK: Check = Check {
            no flushes) and that have the device to themselves. Where the CPUs are busy all the time, \
            `generator-bound` speaks in its place. What limits is named: the kernel's or the \
            device's queue; a file system, where a job writes what was not written before (by \
-           `SEEK_DATA`); submission that blocks, by its latency. Where none of these can be seen, \
+           `SEEK_DATA`); submission that blocks, by its latency; CPUs that other programs had. Where none of these can be seen, \
            it is told below an eighth only.",
-    effect: "4 KiB direct I/O at depth 8 to a file on ext4 (Linux 6.18, a virtual machine with two busy \
-             CPUs), and the depth that the device had:\n\n\
-             | | 8 threads, `psync` | `libaio`, `iodepth=8` |\n|---|---|---|\n\
-             | `rw=write`, the file grows | 1.0 | 0.6 |\n\
-             | `rw=randwrite`, `overwrite=1` | 3.5 | 1.5 |\n\
-             | `rw=randread` | 3.9 | 5.1 |",
+    effect: "4 KiB direct I/O at depth 8 to a file, or to the device itself: a loop device with \
+             direct I/O (Linux 6.18, a virtual machine with two CPUs that other programs kept \
+             busy, for which the device itself did not come to 8 either). The jobs had 7.8 to 8.0 \
+             on their way in all of them; the device had, in the median of three rounds of 2 s \
+             (least to most):\n\n\
+             | | 8 threads, `psync` | `libaio`, `iodepth=8` | `io_uring`, `iodepth=8` |\n\
+             |---|---|---|---|\n\
+             | ext4, `rw=write`, the file grows | 1.7 (1.7 to 1.9) | 0.7 (0.6 to 0.9) | 1.6 (1.4 to 1.8) |\n\
+             | XFS, `rw=write`, the file grows | 3.0 (2.4 to 6.9) | 0.6 (0.5 to 0.6) | 0.9 (0.8 to 1.0) |\n\
+             | ext4, `rw=randwrite`, `overwrite=1` | 6.9 (4.9 to 7.0) | 6.1 (5.7 to 6.5) | 6.0 (3.5 to 7.0) |\n\
+             | XFS, `rw=randwrite`, `overwrite=1` | 3.5 (3.3 to 5.1) | 2.8 (2.7 to 3.2) | 1.6 (1.3 to 6.0) |\n\
+             | the device, `rw=randwrite` | 3.4 (3.0 to 4.0) | 3.9 (3.1 to 5.4) | 3.5 (2.6 to 3.5) |\n\n\
+             By `fiord --name=a --filename=FILE --bs=4k --direct=1 --rw=write --fallocate=none \
+             --size=700m --runtime=2 --ioengine=libaio --iodepth=8 --output-format=json`: `depth` \
+             under `fiord.devices`, and `issued_depth` for what was on its way.",
     mend: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
            device itself; `io_uring` in place of `libaio` where submission waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
     lint: None,
@@ -92,6 +101,15 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
     if waits {
         let limit = format!("{handing}: submission waits");
         return Some((limit, "ioengine=io_uring, or numjobs for more threads".into()));
+    }
+    let (then, now) = (&known.before.surroundings, &known.after.surroundings);
+    if let Ok(Some(crowd)) = noisy_neighbour::crowd(then, now) {
+        let (waited, elapsed) = crowd.waited;
+        let limit = format!(
+            "they were not on the device for want of CPUs: other programs computed, and something \
+             waited for one for {waited} of {elapsed} ms"
+        );
+        return Some((limit, "an idle machine (`top` says who it is)".into()));
     }
     if device.depth >= asked * UNEXPLAINED {
         return None;
@@ -216,5 +234,23 @@ mod tests {
         let view = DeviceView { name, seconds: 10.0, depth: 31.0, ..DeviceView::default() };
         case.report.extras.devices = vec![view];
         assert_eq!(told_after(&CHECK, &case)[0].evidence, "its queue takes 31 requests");
+    }
+
+    #[test]
+    fn without_cpus_the_device_waits() {
+        let crowded = |case: &mut Case| {
+            use fiord_sys::conditions::CpuTime;
+            use fiord_sys::conditions::pressure::Stall;
+            case.machine.surroundings.moment.cpu = Some(CpuTime::default());
+            case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
+            let now = &mut case.after.surroundings;
+            now.at = 1_000_000_000;
+            now.moment.cpu = Some(CpuTime { user: 150, stolen: 0, total: 200 });
+            now.moment.pressure.cpu = Some(Stall { some_us: 900_000, full_us: 0 });
+        };
+        assert_eq!(
+            told(2.0, 5.0, crowded),
+            ["job plain asks for 8 I/Os at a time, nvme0n1 had 2.0"]
+        );
     }
 }

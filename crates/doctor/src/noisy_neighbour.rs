@@ -7,7 +7,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::conditions::CpuTime;
 
 use crate::machine::Surroundings;
-use crate::{After, Check, Findings, Gap, Told};
+use crate::{After, Check, Evidence, Findings, Gap, Told};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -60,7 +60,9 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
     findings.tell_if(stolen(then, now));
-    computed(then, now, findings);
+    let crowd = crowd(then, now);
+    let told = findings.had(&CHECK, &crowd).copied().flatten().map(crowded);
+    findings.tell_if(told);
     findings.tell_if(short_of_memory(then, now));
 }
 
@@ -82,32 +84,41 @@ fn stolen(then: &Surroundings, now: &Surroundings) -> Option<Told> {
     })
 }
 
-/// Other programs computed while something waited for a CPU.
-fn computed(then: &Surroundings, now: &Surroundings, findings: &mut Findings) {
-    let Some(cpu) = cpu_time(then, now) else { return };
+/// Other programs that computed, and what waited for a CPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crowd {
+    /// Their share of all CPU time.
+    pub share: f64,
+    /// For so long something waited for a CPU, and the time that was looked at, ms.
+    pub waited: (u64, u64),
+}
+
+/// Whether others had the CPUs between two looks; a gap where only the kernel could tell.
+pub(crate) fn crowd(then: &Surroundings, now: &Surroundings) -> Evidence<Option<Crowd>> {
+    let Some(cpu) = cpu_time(then, now) else { return Ok(None) };
     let own = now.own_user.saturating_sub(then.own_user) / TICK;
     let share = cpu.user.saturating_sub(own) as f64 / cpu.total as f64;
     if share <= OTHERS {
-        return;
+        return Ok(None);
     }
     let (Some(a), Some(b)) = (then.moment.pressure.cpu, now.moment.pressure.cpu) else {
-        return findings.gap(&CHECK, &Gap("waiting for CPUs: /proc/pressure is off".into()));
+        return Err(Gap("waiting for CPUs: /proc/pressure is off".into()));
     };
-    let (waited, elapsed) = (b.since(a).some_us, now.at.saturating_sub(then.at) / 1000);
-    if waited as f64 > WAITED * elapsed as f64 {
-        findings.tell(
-            CHECK
-                .of_run("other programs used the CPUs during the run")
-                .evidence(format!(
-                    "they computed for {:.0} % of all CPU time, and something waited for a CPU \
-                     for {} of {} ms",
-                    share * 100.0,
-                    waited / 1000,
-                    elapsed / 1000
-                ))
-                .mend("an idle machine (`top` says who it is), or CPUs of the run's own (cpuset)"),
-        );
-    }
+    let (waited, elapsed) = (b.since(a).some_us / 1000, now.at.saturating_sub(then.at) / 1_000_000);
+    let long = waited as f64 > WAITED * elapsed as f64;
+    Ok(long.then_some(Crowd { share, waited: (waited, elapsed) }))
+}
+
+fn crowded(crowd: Crowd) -> Told {
+    let Crowd { share, waited: (waited, elapsed) } = crowd;
+    CHECK
+        .of_run("other programs used the CPUs during the run")
+        .evidence(format!(
+            "they computed for {:.0} % of all CPU time, and something waited for a CPU for \
+             {waited} of {elapsed} ms",
+            share * 100.0
+        ))
+        .mend("an idle machine (`top` says who it is), or CPUs of the run's own (cpuset)")
 }
 
 /// Everything waited for memory.

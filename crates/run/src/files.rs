@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
 use fiord_plan::{Advice, EnginePlan, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
-use fiord_sys::file::{self, Lifetime, Open};
+use fiord_sys::file::{self, CacheUse, Lifetime, Open};
 
 use crate::error::{JobError, failed};
 use crate::layout;
@@ -14,8 +14,7 @@ use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
 use crate::zones::{Owner, Owners};
 
-/// Pages in the page cache of a file that a job goes around it for (`direct=1`), within what the job
-/// uses; `None` where the kernel does not say.
+/// Pages in the page cache of a file that a job goes around it for (`direct=1`); `None` where the kernel does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cached {
     /// The file's index.
@@ -171,7 +170,7 @@ impl<'p> FileSet<'p> {
         let mut cached = Vec::new();
         for (file, (plan, fd)) in self.job.target.files.iter().zip(&self.open).enumerate() {
             let Some(fd) = fd.as_ref().filter(|_| self.counts_cached(plan)) else { continue };
-            let count = || file::cached_pages(fd.as_fd(), plan.offset, plan.len).ok();
+            let count = || cached_pages(plan, fd);
             let mut now = count();
             if self.job.target.open.invalidate && now.is_some_and(|now| now.dirty > 0) {
                 // What cannot be written is still there, and told of.
@@ -189,8 +188,7 @@ impl<'p> FileSet<'p> {
     fn count_at_end(&mut self, index: usize) {
         let (plan, fd) = (&self.job.target.files[index], self.open[index].as_ref());
         let Some(fd) = fd.filter(|_| self.counts_cached(plan)) else { return };
-        let pages = file::cached_pages(fd.as_fd(), plan.offset, plan.len);
-        let pages = pages.ok().map(|pages| pages.cached);
+        let pages = cached_pages(plan, fd).map(|pages| pages.cached);
         if let Some(cached) = self.cached.iter_mut().find(|cached| cached.file == index) {
             cached.at_end = pages;
         }
@@ -205,6 +203,16 @@ impl<'p> FileSet<'p> {
             .map(drop)
             .map_err(|e| failed("dropping the page cache (invalidate)", plan, &e))
     }
+}
+
+/// Of a file what the job uses of it; of a device all: as soon as any page of it is cached, every
+/// direct write looks for pages, and the whole device is what is dropped.
+fn cached_pages(plan: &FilePlan, fd: &OwnedFd) -> Option<CacheUse> {
+    let (offset, len) = match plan.kind {
+        FileKind::Block => (0, 0),
+        _ => (plan.offset, plan.len),
+    };
+    file::cached_pages(fd, offset, len).ok()
 }
 
 impl Files for FileSet<'_> {

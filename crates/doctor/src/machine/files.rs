@@ -34,8 +34,8 @@ pub struct FileState {
     pub direct: Evidence<Option<Option<DirectLimits>>>,
     /// What is below, where that is a loop device: its name, and whether it uses direct I/O itself.
     pub on_loop: Option<(String, bool)>,
-    /// Its pages in memory, within the bytes that jobs use. Regular files, and devices that jobs go
-    /// around the page cache for.
+    /// Its pages in memory: of a regular file within the bytes that jobs use, of a device that jobs
+    /// go around the page cache for, all.
     pub cache: Evidence<CacheUse>,
     /// Other processes that have it open; looked for only where a job goes around the page cache
     /// and there are pages in it.
@@ -48,7 +48,7 @@ pub struct FileState {
 /// How much of a range holds data: the rest is holes and what was allocated and never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
-    /// The first byte that a job reads.
+    /// The first byte that a job uses.
     pub from: u64,
     /// The byte after the last one.
     pub to: u64,
@@ -125,8 +125,8 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
         FileKind::Regular if state.facts.is_ok() => look_inside(&mut state, used),
         FileKind::Block if used.direct && used.order < CLOSELY => {
             let open = Open::read_only().nonblocking(true).open(&state.path);
-            let (from, to) = used.all;
-            let count = |fd: OwnedFd| file::cached_pages(fd, from, to - from);
+            // All of it: that any page is there makes every direct write slower.
+            let count = |fd: OwnedFd| file::cached_pages(fd, 0, 0);
             state.cache = open.and_then(count).map_err(|e| cache_gap(&e));
         }
         _ => {}

@@ -62,6 +62,8 @@ fn of_this_machine(finding: &Value) -> bool {
         // Tests run side by side, on machines that are shared: others compute, and a hypervisor
         // has other guests. That somebody uses a disk is never told of jobs on files.
         "noisy-neighbour" => !what.starts_with("somebody else used"),
+        // The same seen from the device: it waited for threads that had no CPU.
+        "depth-not-reached" => finding["evidence"].to_string().contains("other programs computed"),
         // A limit that bites is that of the group in which the tests were started: no job makes
         // one. `groups.rs` has a group with a limit and one without.
         "throttled-by-cgroup" => what.starts_with("the control group "),
