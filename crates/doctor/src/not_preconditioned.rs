@@ -17,8 +17,10 @@ pub(crate) const CHECK: Check = Check {
     seen: "The bytes that the host ever wrote, from the SMART log of NVMe drives, are fewer than the \
            drive's capacity. Silent when they are more; that says nothing about a drive that was \
            trimmed since. The SMART log needs root; other kinds of drives have no such counter.",
-    effect: "Not measured here on flash. The sign is known from files: one that was allocated and \
-             never written read about nine times as fast as the same file written.",
+    effect: "Not measured here on flash. On `zram`, which stores nothing for what was never written \
+             either, 4 KiB random reads with `direct=1` and `psync` made 438k IOPS before the device \
+             was written and 148k after (medians of five runs of 1 s on a busy virtual machine: \
+             296k to 536k, and 99k to 176k).",
     mend: "`fiord precondition DEVICE`, with `--random` for a steady state of random writes.",
     lint: None,
     before: Some(before),
