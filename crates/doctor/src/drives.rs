@@ -56,7 +56,7 @@ pub(crate) fn with_disks(tree: &Tree) -> Case {
     let under: HashMap<PathBuf, Vec<String>> =
         disks.iter().map(|disk| (disk.node(), vec![disk.name.clone()])).collect();
     let machine =
-        Machine { devices: Devices { disks, under, signatures: Vec::new() }, ..Machine::default() };
+        Machine { devices: Devices { disks, under, ..Devices::default() }, ..Machine::default() };
     let report = Report {
         jobs: vec![JobReport { members: 1, ..JobReport::default() }],
         ..Report::default()

@@ -97,6 +97,14 @@ pub fn before(plan: &Plan, machine: &Machine) -> Findings {
     findings
 }
 
+/// Whose data a run is about to write over: what has to be told before its first I/O, and is told
+/// again with everything else.
+pub fn at_stake(plan: &Plan, machine: &Machine) -> Findings {
+    let mut findings = Findings::default();
+    target_in_use::before(&Before { plan, machine }, &mut findings);
+    findings.settled(plan)
+}
+
 /// What can be told when the result is there.
 pub fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
     let mut findings = Findings::default();

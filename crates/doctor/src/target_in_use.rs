@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     about: "The job writes to a block device that has partitions, that something is built on or \
             mounted from, or that carries the mark of a file system, a volume manager or a RAID. \
             That data is gone after the run, and a user of the device shares its time during it.",
-    seen: "For block devices that a job writes to: mounts and swap of the device, its partitions \
+    seen: "For block devices that a job writes to, and those beside NVMe and SCSI generic devices: mounts and swap of the device, its partitions \
            and what is built on them; holders (device mapper, md); partitions; marks at its start \
            as udev knows them, or as the first 136 KiB have them. Silent when there are none, and \
            for jobs that only read.",
@@ -27,11 +27,12 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+pub(crate) fn before(known: &Before<'_>, findings: &mut Findings) {
     let devices = &known.machine.devices;
     for job in known.sections().filter(|job| job.load.mix.changes_data()) {
-        for file in job.target.files.iter().filter(|file| file.kind == FileKind::Block) {
-            for disk in devices.under(&file.path).take(1) {
+        let device = |kind| matches!(kind, FileKind::Block | FileKind::Char);
+        for file in job.target.files.iter().filter(|file| device(file.kind)) {
+            if let Some(disk) = devices.written(&file.path) {
                 look(job, file, disk, devices, findings);
             }
         }
@@ -70,7 +71,11 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
             .evidence(parts.join(", "))
             .mend(format!(
                 "another device, or wipefs -a {} if nothing on it is needed",
-                file.path.display()
+                match file.kind {
+                    FileKind::Char => disk.node(),
+                    _ => file.path.clone(),
+                }
+                .display()
             ))
             .option("filename"),
     );
@@ -100,6 +105,25 @@ mod tests {
         );
         case.job().load.mix = fiord_plan::Mix::Read;
         assert!(told_before(&CHECK, &case).is_empty(), "it only reads");
+    }
+
+    #[test]
+    fn what_lies_beside_a_generic_device_is_named_too() {
+        let mut case = one_drive().writing();
+        let disk = case.machine.devices.disks[0].clone();
+        let marked = vec!["ext4 file system".to_owned()];
+        let file = &mut case.job().target.files[0];
+        (file.path, file.kind) = ("/dev/sg1".into(), FileKind::Char);
+        let path = file.path.clone();
+        case.machine.devices.under = [(path.clone(), Vec::new())].into();
+        case.machine.devices.beside = [(path.clone(), disk.name.clone())].into();
+        case.machine.devices.signatures = vec![(path, Ok(marked))];
+        let found = told_before(&CHECK, &case);
+        assert_eq!(found[0].evidence, "it carries ext4 file system");
+        let node = disk.node();
+        assert!(found[0].mend.contains(&format!("wipefs -a {}", node.display())));
+        let known = crate::at_stake(&case.plan, &case.machine);
+        assert_eq!(known.findings().count(), 1);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use fiord_plan::Plan;
 use fiord_run::events::{Event, Observer};
 use fiord_stat::report::Report;
 
-/// Passes events on, and looks at the machine when the jobs are about to begin.
+/// Passes events on, and looks at the machine when the jobs are about to begin: what they are about to
+/// destroy is told at that moment, while it is there.
 pub struct Surveyor<'a> {
     plan: &'a Plan,
     observer: &'a mut dyn Observer,
@@ -30,7 +31,13 @@ impl<'a> Surveyor<'a> {
 impl Observer for Surveyor<'_> {
     fn event(&mut self, event: &Event<'_>) {
         if self.wanted && matches!(event, Event::LaidOut) {
-            self.before = Some(Machine::survey(self.plan));
+            let machine = Machine::survey(self.plan);
+            for finding in fiord_doctor::at_stake(self.plan, &machine).findings() {
+                let (what, evidence) = (&finding.what, &finding.evidence);
+                let what = format!("{}: {what}: {evidence}; mend: {}", finding.id, finding.mend);
+                self.observer.event(&Event::Warning { job: "", what: &what });
+            }
+            self.before = Some(machine);
         }
         self.observer.event(event);
     }

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_sys::block;
 use fiord_sys::diskstats::{self, Disk as Stack};
+use fiord_sys::in_use::{self, Storage};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, Survey, signature};
-use fiord_sys::{block, file};
 
 use super::{Evidence, Gap};
 
@@ -18,7 +19,10 @@ pub struct Devices {
     pub disks: Vec<Disk>,
     /// Names of the disks under each path of the plan.
     pub under: HashMap<PathBuf, Vec<String>>,
-    /// What lies on each block device that a job writes to.
+    /// Of SCSI generic devices that jobs write to, the disk. Commands are in no counter of the block
+    /// layer: what is judged by those does not look at it.
+    pub beside: HashMap<PathBuf, String>,
+    /// What lies on each device that a job writes to.
     pub signatures: Vec<(PathBuf, Evidence<Vec<String>>)>,
 }
 
@@ -48,7 +52,9 @@ impl Devices {
             });
             devices.under.insert(file.path.clone(), names.clone());
         }
-        let mut names: Vec<&String> = devices.under.values().flatten().collect();
+        devices.beside = beside(plan, &devices.under);
+        let mut names: Vec<&String> =
+            devices.under.values().flatten().chain(devices.beside.values()).collect();
         names.sort_unstable();
         names.dedup();
         if !names.is_empty() {
@@ -63,6 +69,12 @@ impl Devices {
     pub fn under(&self, path: &Path) -> impl Iterator<Item = &Disk> {
         let names = self.under.get(path).map(Vec::as_slice).unwrap_or_default();
         self.disks.iter().filter(|disk| names.contains(&disk.name))
+    }
+
+    /// The disk that a path of the plan is or is a part of: not one of those that it is made of.
+    pub fn written(&self, path: &Path) -> Option<&Disk> {
+        let top = self.under.get(path).and_then(|names| names.first());
+        self.named(top.or_else(|| self.beside.get(path))?)
     }
 
     /// The disks under a job's files, each once.
@@ -82,28 +94,59 @@ impl Devices {
     }
 }
 
-/// Marks at the start of the block devices that jobs write to: 136 KiB are read of what udev does
-/// not know, past the page cache.
-fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
-    let mut found: Vec<(PathBuf, Evidence<Vec<String>>)> = Vec::new();
+/// Devices that jobs write to.
+fn written(plan: &Plan) -> impl Iterator<Item = &Path> {
     let writers = plan.jobs.iter().filter(|job| job.load.mix.changes_data());
-    let files = writers.flat_map(|job| &job.target.files);
-    for file in files.filter(|file| file.kind == FileKind::Block) {
-        if found.iter().any(|(path, _)| *path == file.path) {
-            continue;
+    let device = |kind| matches!(kind, FileKind::Block | FileKind::Char);
+    let files = writers.flat_map(|job| &job.target.files).filter(move |file| device(file.kind));
+    files.map(|file| file.path.as_path())
+}
+
+/// Disks of character devices under which none was found.
+fn beside(plan: &Plan, under: &HashMap<PathBuf, Vec<String>>) -> HashMap<PathBuf, String> {
+    let mut found = HashMap::new();
+    for path in written(plan).filter(|path| under.get(*path).is_none_or(Vec::is_empty)) {
+        let storage = in_use::storage(path).ok().flatten();
+        let disk = storage.and_then(|storage| block::whole_disk_path(storage.device));
+        if let Some(name) = disk.as_ref().and_then(|disk| disk.file_name()?.to_str()) {
+            found.insert(path.to_owned(), name.to_owned());
         }
-        let number = file::facts(&file.path).ok().and_then(|facts| facts.node);
-        let known = number.and_then(|number| signature::by_udev(&Root::machine(), number));
-        let logical = number.and_then(|n| block::queue_number(n, "logical_block_size"));
-        let marks = match known {
-            Some(marks) => Ok(marks),
-            None => signature::on_device(&file.path, logical.unwrap_or(512) as usize)
-                .map(|marks| marks.into_iter().map(str::to_owned).collect())
-                .map_err(|error| Gap::of(&error)),
-        };
-        found.push((file.path.clone(), marks));
     }
     found
+}
+
+/// Marks at the start of the devices that jobs write to, read of the block device beside a generic
+/// one: 136 KiB of what udev does not know, past the page cache.
+fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
+    let mut found: Vec<(PathBuf, Evidence<Vec<String>>)> = Vec::new();
+    for path in written(plan) {
+        if found.iter().any(|(known, _)| known == path) {
+            continue;
+        }
+        let storage = match in_use::storage(path) {
+            Ok(Some(storage)) => storage,
+            // No storage: `/dev/null`.
+            Ok(None) => continue,
+            Err(error) => {
+                found.push((path.to_owned(), Err(Gap::of(&error))));
+                continue;
+            }
+        };
+        let marks = match signature::by_udev(&Root::machine(), storage.device) {
+            Some(marks) => Ok(marks),
+            None => read_marks(&storage),
+        };
+        found.push((path.to_owned(), marks));
+    }
+    found
+}
+
+fn read_marks(storage: &Storage) -> Evidence<Vec<String>> {
+    let node = storage.node.as_deref();
+    let node = node.ok_or_else(|| Gap(format!("there is no node of {}", storage.name)))?;
+    let logical = block::queue_number(storage.device, "logical_block_size").unwrap_or(512);
+    let marks = signature::on_device(node, logical as usize).map_err(|error| Gap::of(&error))?;
+    Ok(marks.into_iter().map(str::to_owned).collect())
 }
 
 fn flatten(stack: &Stack, names: &mut Vec<String>) {

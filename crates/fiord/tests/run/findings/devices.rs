@@ -94,6 +94,12 @@ fn a_device_with_a_mark_is_in_use() {
     let ran = json(&place, &format!("{job} --rw=write"));
     let told = finding(&ran, "target-in-use");
     assert_eq!(told["evidence"], "it carries xfs");
+    assert!(ran.err.contains("fio: target-in-use: job a writes to"), "before the run: {}", ran.err);
+    let quiet = json(&place, &format!("{job} --rw=write --findings=off"));
+    assert!(!quiet.err.contains("target-in-use"), "{}", quiet.err);
+    std::fs::write(device.path(), &mark).unwrap();
+    let ignored = json(&place, &format!("{job} --rw=write --ignore_findings=target-in-use"));
+    assert!(!ignored.err.contains("target-in-use"), "{}", ignored.err);
     silent(&json(&place, &format!("{job} --rw=read")), "target-in-use");
     std::fs::write(device.path(), vec![0u8; 4096]).unwrap();
     silent(&json(&place, &format!("{job} --rw=write")), "target-in-use");
