@@ -19,6 +19,7 @@ mod files;
 mod finish;
 mod forms;
 mod groups;
+mod idle;
 mod load;
 mod memory;
 mod messages;

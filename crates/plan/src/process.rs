@@ -41,9 +41,11 @@ fn priority(job: Reading) -> Option<IoPrio> {
 
 fn cgroup(job: Reading, messages: &mut Messages) -> Option<Cgroup> {
     let Some(name) = job.set_text("cgroup") else {
-        if job.is_set("cgroup_weight") {
+        let weight = job.is_set("cgroup_weight").then_some("cgroup_weight");
+        let keep = job.flag("cgroup_nodelete").then_some("cgroup_nodelete");
+        for name in weight.into_iter().chain(keep) {
             messages.push(
-                job.error("cgroup_weight", "`cgroup_weight` has no effect without `cgroup`")
+                job.error(name, format!("`{name}` has no effect without `cgroup`"))
                     .help("add `cgroup=NAME`"),
             );
         }

@@ -9,6 +9,7 @@ use crate::cpus::CpuSet;
 use crate::facts::Facts;
 use crate::files::{self, Naming, Usage};
 use crate::groups::{self, Groups};
+use crate::idle::Idle;
 use crate::messages::Messages;
 use crate::model::{Dir, Identity, JobPlan, Plan, Start};
 use crate::reading::Reading;
@@ -75,7 +76,13 @@ pub fn resolve(
     if !messages.errors.is_empty() {
         return Err(messages.errors);
     }
-    let mut run = Run { terms, survey: Survey::new(facts), messages, fresh: seeds::fresh(facts) };
+    let mut run = Run {
+        terms,
+        survey: Survey::new(facts),
+        messages,
+        fresh: seeds::fresh(facts),
+        idle: Idle::default(),
+    };
     let mut plans: Vec<JobPlan> = Vec::with_capacity(counts.iter().map(|c| *c as usize).sum());
     let mut first = Vec::with_capacity(jobs.len());
     for (section, job) in jobs.iter().enumerate() {
@@ -91,6 +98,7 @@ pub fn resolve(
         };
         run.section(*job, place, &mut plans);
     }
+    run.idle.tell(&jobs, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
         return Err(errors);
@@ -140,6 +148,7 @@ struct Run<'a> {
     survey: Survey<'a>,
     messages: Messages,
     fresh: u64,
+    idle: Idle,
 }
 
 /// What the instances of a section have in common.
@@ -254,6 +263,9 @@ impl Run<'_> {
             Some(wish) => wish.of(*job, &planned, survey, messages),
             None => None,
         };
+        if instance == 0 {
+            self.idle.look(*job, &plan.engine, &plan.load, &planned);
+        }
         plan.target.files = planned;
         plan
     }

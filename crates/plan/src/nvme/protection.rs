@@ -127,6 +127,15 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
 
 /// Options that have nothing to work on with a namespace.
 pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
+    if target.metadata.as_ref().is_some_and(|metadata| metadata.extended)
+        && job.is_set("md_per_io_size")
+        && job.count("md_per_io_size") > Some(0)
+    {
+        messages.push(job.warning(
+            "md_per_io_size",
+            "`md_per_io_size` has no effect: the namespace has its metadata behind the data of each block",
+        ));
+    }
     let Some(protection) = target.metadata.as_ref().and_then(|m| m.protection.as_ref()) else {
         for name in OPTIONS.into_iter().filter(|name| job.is_set(name)) {
             messages.push(job.warning(

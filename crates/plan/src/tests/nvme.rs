@@ -384,6 +384,28 @@ fn what_is_in_use_is_not_written() {
 }
 
 #[test]
+fn what_has_nothing_to_work_on_is_said() {
+    let extended = with(|device| {
+        device.namespace.format.metadata = 8;
+        device.namespace.extended = true;
+    });
+    let line = format!("{LINE} --bs=520 --md_per_io_size=64");
+    let resolved = run(&machine(extended), &line).unwrap();
+    let said = resolved.warnings.iter().any(|w| w.what.contains("behind the data of each block"));
+    assert!(said, "{:?}", resolved.warnings);
+    assert!(refused(device(512, 0), "--uncached=1").contains("no page cache"));
+    for (words, option) in [
+        ("--rw=read --write_mode=zeroes", "write_mode"),
+        ("--rw=read --writefua=1", "writefua"),
+        ("--rw=write --readfua=1", "readfua"),
+    ] {
+        let resolved = run(&machine(device(512, 0)), &format!("{LINE} {words}")).unwrap();
+        let said = |w: &Diagnostic| w.what.contains(&format!("`{option}` has no effect"));
+        assert!(resolved.warnings.iter().any(said), "{words}: {:?}", resolved.warnings);
+    }
+}
+
+#[test]
 fn what_cannot_be_told_is_not_taken_for_free() {
     let machine = Fake::empty().secret_namespace("/dev/ng0n1", device(512, 0));
     let message = error(&machine, &format!("{LINE} --rw=write"));

@@ -1,0 +1,124 @@
+//! Options that a job has and that change nothing in it: each is said, none is silently passed over.
+//!
+//! A setting that all jobs inherit is idle only where every one of them has no use for it.
+
+use fiord_job::diagnostic::Diagnostic;
+
+use crate::messages::Messages;
+use crate::model::{Dir, EnginePlan, FileKind, FilePlan, Load};
+use crate::reading::Reading;
+
+/// What jobs have no use for, section by section.
+#[derive(Debug, Default)]
+pub(crate) struct Idle {
+    found: Vec<(&'static str, bool, Diagnostic)>,
+}
+
+impl Idle {
+    /// Looks at one section.
+    pub(crate) fn look(
+        &mut self,
+        job: Reading,
+        engine: &EnginePlan,
+        load: &Load,
+        files: &[FilePlan],
+    ) {
+        let mut add = |name: &'static str, why: String, help: &'static str| {
+            let Some(setting) = job.set(name) else { return };
+            let what = format!("`{name}` has no effect {why}");
+            self.found.push((name, setting.global, job.warning(name, what).help(help)));
+        };
+        directions(job, load, &mut add);
+        alone(job, &mut add);
+        no_files(job, engine, files, &mut add);
+    }
+
+    /// Says it.
+    pub(crate) fn tell(self, jobs: &[Reading], messages: &mut Messages) {
+        let inherits = |name: &str| {
+            jobs.iter().filter(|job| job.set(name).is_some_and(|setting| setting.global)).count()
+        };
+        for (index, (name, global, message)) in self.found.iter().enumerate() {
+            let same = |(other, global, _): &&(&str, bool, Diagnostic)| *global && other == name;
+            let first = !self.found[..index].iter().any(|found| same(&found));
+            let all = self.found.iter().filter(same).count() >= inherits(name);
+            if !global || (first && all) {
+                messages.push(message.clone());
+            }
+        }
+    }
+}
+
+/// Of a direction in which the job moves nothing.
+fn directions(job: Reading, load: &Load, add: &mut impl FnMut(&'static str, String, &'static str)) {
+    let writes = load.mix.has(Dir::Write);
+    // Verification reads what was written.
+    let reads = load.mix.has(Dir::Read) || job.is_set("verify");
+    let none = |what: &str| format!("on a job that {what}");
+    for name in ["write_mode", "sg_write_mode"] {
+        let other = job.set_text(name).is_some_and(|word| word != "write")
+            || !matches!(job.plain_word(name), "" | "write");
+        if !writes && other {
+            add(name, none("writes nothing"), "use `rw=write` or `rw=randwrite`");
+        }
+    }
+    if !writes && job.flag("writefua") {
+        add("writefua", none("writes nothing"), "leave it out, or use `rw=write`");
+    }
+    if !reads && job.flag("readfua") {
+        add("readfua", none("reads nothing"), "leave it out; `writefua` is for writes");
+    }
+}
+
+/// Of an option that says how another one works which is not there.
+fn alone(job: Reading, add: &mut impl FnMut(&'static str, String, &'static str)) {
+    let without = |names: &str| format!("without {names}");
+    if !job.flag("hipri") {
+        add("hipri_percentage", without("`hipri`"), "add `hipri`");
+    }
+    if !job.flag("exitall") && !job.flag("exitall_on_error") {
+        let names = without("`exitall` or `exitall_on_error`");
+        add("exit_what", names, "add `exitall`, which ends other jobs with this one");
+    }
+    if !job.is_set("rate_min") && !job.is_set("rate_iops_min") {
+        let names = without("`rate_min` or `rate_iops_min`");
+        add("rate_cycle", names, "it is the time over which they are checked");
+    }
+    if job.flag("rate_ignore_thinktime") && job.time("thinktime") == 0 {
+        add("rate_ignore_thinktime", without("`thinktime`"), "leave it out");
+    }
+}
+
+/// Of files, where commands or nothing at all is sent.
+fn no_files(
+    job: Reading,
+    engine: &EnginePlan,
+    files: &[FilePlan],
+    add: &mut impl FnMut(&'static str, String, &'static str),
+) {
+    let word = job.plain_word("ioengine");
+    let hinted = !matches!(job.plain_word("write_hint"), "" | "none");
+    match engine {
+        EnginePlan::Sg(_) if hinted => {
+            add("write_hint", "on commands".into(), "leave it out: it is for writes to files");
+        }
+        EnginePlan::Null | EnginePlan::Sim(_) if hinted => {
+            add(
+                "write_hint",
+                format!("with `ioengine={word}`"),
+                "leave it out: nothing is written",
+            );
+        }
+        _ => {}
+    }
+    if !files.is_empty() && files.iter().all(|file| file.kind == FileKind::Virtual) {
+        add("ioscheduler", format!("with `ioengine={word}`"), "leave it out: there is no device");
+    } else if let Some(file) = files.iter().find(|file| file.kind == FileKind::Char) {
+        let on = format!("on the character device `{}`", file.path.display());
+        let help = "set it beforehand: echo NAME > /sys/block/DISK/queue/scheduler";
+        add("ioscheduler", on.clone(), help);
+        if job.plain_word("fadvise_hint") != "0" {
+            add("fadvise_hint", on, "leave it out: it is for the page cache of files");
+        }
+    }
+}

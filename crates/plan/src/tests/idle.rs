@@ -1,0 +1,80 @@
+//! Options that change nothing in the job that has them.
+
+use super::*;
+use crate::facts::FoundKind;
+
+fn warnings(line: &str) -> Vec<String> {
+    let machine = Fake::empty()
+        .disk("/dev/sda", 1 << 30)
+        .with("/dev/sg0", FoundKind::Char, 0)
+        .with("/dev/zero", FoundKind::Char, 0)
+        .file("f", 1 << 20);
+    let resolved = run(&machine, line).unwrap_or_else(|errors| panic!("{line}: {errors:?}"));
+    resolved.warnings.into_iter().map(|warning| warning.what).collect()
+}
+
+#[test]
+fn each_is_said() {
+    let file = "--name=a --filename=f";
+    let sg = "--name=a --filename=/dev/sg0 --ioengine=sg --bs=4k";
+    let null = "--name=a --ioengine=null --size=1m";
+    for (line, option) in [
+        (format!("{sg} --rw=write --write_hint=short"), "write_hint"),
+        (format!("{null} --rw=write --write_hint=short"), "write_hint"),
+        (format!("{null} --ioscheduler=none"), "ioscheduler"),
+        (format!("{sg} --rw=read --ioscheduler=none"), "ioscheduler"),
+        (format!("--name=a --filename=/dev/zero --size=1m --ioscheduler=none"), "ioscheduler"),
+        (format!("--name=a --filename=/dev/zero --size=1m --fadvise_hint=random"), "fadvise_hint"),
+        (format!("{sg} --rw=read --sg_write_mode=write_same"), "sg_write_mode"),
+        (format!("{sg} --rw=read --writefua=1"), "writefua"),
+        (format!("{sg} --rw=write --readfua=1"), "readfua"),
+        (format!("{file} --ioengine=pvsync2 --hipri_percentage=50"), "hipri_percentage"),
+        (format!("{file} --exit_what=all"), "exit_what"),
+        (format!("{file} --rate_cycle=500"), "rate_cycle"),
+        (format!("{file} --rate=1m --rate_ignore_thinktime=1"), "rate_ignore_thinktime"),
+    ] {
+        let found = warnings(&line);
+        let said = found.iter().any(|what| what.contains(&format!("`{option}` has no effect")));
+        assert!(said, "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn what_has_an_effect_is_not() {
+    let file = "--name=a --filename=f";
+    for line in [
+        file.to_owned(),
+        "--name=a --ioengine=null --size=1m --write_hint=none".into(),
+        "--name=a --filename=/dev/zero --size=1m".into(),
+        "--name=a --filename=/dev/zero --size=1m --fadvise_hint=0".into(),
+        "--name=a --filename=/dev/sda --ioscheduler=none".into(),
+        "--name=a --filename=/dev/sg0 --ioengine=sg --rw=randrw --readfua=1 --writefua=1".into(),
+        "--name=a --filename=/dev/sg0 --ioengine=sg --rw=read --sg_write_mode=write".into(),
+        format!("{file} --ioengine=pvsync2 --hipri --hipri_percentage=50"),
+        format!("{file} --exitall --exit_what=all"),
+        format!("{file} --exitall_on_error --exit_what=all"),
+        format!("{file} --rate=1m --rate_min=100k --rate_cycle=500"),
+        format!("{file} --rate=1m --thinktime=10 --rate_ignore_thinktime=1"),
+        format!("{file} --cgroup_nodelete=0"),
+    ] {
+        let found = warnings(&line);
+        assert!(!found.iter().any(|what| what.contains("has no effect")), "{line}: {found:?}");
+    }
+}
+
+/// What all jobs inherit is idle when none has a use for it.
+#[test]
+fn globals_that_some_job_has_a_use_for() {
+    let jobs =
+        "--rate_cycle=500 --name=a --filename=f --rate=1m --rate_min=1k --name=b --filename=f";
+    assert_eq!(warnings(jobs), [""; 0]);
+    let none = warnings("--rate_cycle=500 --name=a --filename=f --name=b --filename=f");
+    assert_eq!(none.iter().filter(|what| what.contains("`rate_cycle`")).count(), 1, "{none:?}");
+}
+
+#[test]
+fn a_control_group_that_is_kept_has_a_name() {
+    let found =
+        error(&Fake::empty().file("f", 1 << 20), "--name=a --filename=f --cgroup_nodelete=1");
+    assert!(found.contains("no effect without `cgroup`"), "{found}");
+}
