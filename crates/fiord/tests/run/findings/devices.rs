@@ -229,3 +229,63 @@ fn preconditioning_a_device() {
     assert_eq!(data.len(), (16 << 20) + 512);
     assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
 }
+
+/// What `fiord devices` says of the one disk under the place; nothing where there are several, or
+/// none that is hardware.
+fn disk_under(place: &Place) -> Option<serde_json::Value> {
+    place.write("seed", "x");
+    let ran = place.run("devices --format=json seed");
+    let disks = (ran.status == Some(0)).then(|| ran.json()["devices"].clone())?;
+    let disks = disks.as_array()?.clone();
+    let hardware = |disk: &serde_json::Value| {
+        ["nvme", "scsi", "ata", "virtio"].contains(&disk["bus"].as_str().unwrap_or_default())
+    };
+    match disks.as_slice() {
+        [one] if hardware(one) => Some(one.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn blocks_smaller_than_the_disk_works_in() {
+    let place = Place::new();
+    let queue = disk_under(&place).map(|disk| disk["queue"].clone()).unwrap_or_default();
+    let (logical, physical) = (queue["logical_block"].as_u64(), queue["physical_block"].as_u64());
+    let (Some(512), Some(4096)) = (logical, physical) else {
+        return eprintln!("skipped: {logical:?} and {physical:?} are not 512 and 4096 bytes");
+    };
+    let job = "--name=a --filename=f --rw=write --size=64k --direct=1 --overwrite=1";
+    let small = place.run(&format!("--output-format=json {job} --bs=512"));
+    if small.status != Some(0) {
+        return eprintln!("skipped: the file system takes no direct I/O of 512 bytes");
+    }
+    let told = finding(&small, "misaligned");
+    assert_eq!(told["evidence"], "the smallest block is 512, the physical block 4096 bytes");
+    assert_eq!(told["severity"], "suspect");
+    let off = json(&place, &format!("{job} --bs=4k --offset=512 --size=32k"));
+    let evidence = finding(&off, "misaligned")["evidence"].clone();
+    assert_eq!(evidence, "the first byte is 512, the physical block 4096 bytes");
+    silent(&json(&place, &format!("{job} --bs=4k")), "misaligned");
+}
+
+#[test]
+fn writes_that_a_volatile_cache_takes() {
+    let place = Place::new();
+    let disk = disk_under(&place).unwrap_or_default();
+    if !disk["queue"]["write_cache"].as_str().is_some_and(|mode| mode.contains("back")) {
+        return eprintln!("skipped: no disk with a volatile cache");
+    }
+    let job = "--name=a --filename=f --rw=write --bs=4k --size=4m --direct=1 --overwrite=1";
+    // Somebody else's flush empties the cache as well: then there is nothing to tell.
+    let flushes =
+        |ran: &crate::fiord::Ran| ran.json()["fiord"]["devices"][0]["flushes"].as_u64().unwrap();
+    let ran = (0..5).map(|_| json(&place, job)).find(|ran| flushes(ran) == 0);
+    match ran {
+        Some(ran) => {
+            let told = finding(&ran, "volatile-cache");
+            assert!(told["evidence"].as_str().unwrap().starts_with("4.0 MiB in "), "{told}");
+        }
+        None => eprintln!("skipped: others flush the disk all the time"),
+    }
+    silent(&json(&place, &format!("{job} --end_fsync=1")), "volatile-cache");
+}
