@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FileKind, Op, Outcome, Queued, Slot, Target,
-    Want,
+    Time, Want,
 };
 
 /// Stack of a thread that makes one call at a time.
@@ -20,8 +20,8 @@ const STACK: usize = 128 << 10;
 
 /// An engine that is handed over with what it is to do.
 type Task<E> = (Box<E>, Op);
-/// An engine that comes back.
-type Return<E> = (Slot, Box<E>, Outcome);
+/// An engine that comes back with the outcome; `None`: it is lost with its thread.
+type Return<E> = (Slot, Option<(Box<E>, Outcome)>);
 
 /// An engine whose calls are made on other threads.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub struct Offload<E: Engine> {
     changes: Vec<(u32, Option<Target>)>,
     unsent: Vec<Slot>,
     in_flight: u32,
+    /// A thread has ended, and what it had will not come back.
+    gone: bool,
 }
 
 /// A slot and its thread, which ends when `thread` is dropped.
@@ -83,10 +85,12 @@ impl<E: Engine + Send + 'static> Offload<E> {
             changes: Vec::new(),
             unsent: Vec::with_capacity(slots as usize),
             in_flight: 0,
+            gone: false,
         })
     }
 
-    /// Hands over what was queued.
+    /// Hands over what was queued. Fails for good once a thread has ended: there is nothing that
+    /// could be waited for.
     fn send(&mut self) -> Result<u32, EngineError> {
         let count = self.unsent.len() as u32;
         for slot in self.unsent.drain(..) {
@@ -94,17 +98,42 @@ impl<E: Engine + Send + 'static> Offload<E> {
             if let (Some(engine), Some(op)) = (unit.engine.take(), unit.op.take())
                 && unit.thread.send((engine, op)).is_err()
             {
-                return Err(EngineError::plain("a thread of io_submit_mode=offload has ended"));
+                self.gone = true;
             }
         }
-        Ok(count)
+        if self.gone { Err(gone()) } else { Ok(count) }
+    }
+
+    /// The time until then.
+    fn left(&self, end: u64) -> Duration {
+        Duration::from_nanos(end.saturating_sub(self.clock.now()))
     }
 
     /// Takes one back.
-    fn take(&mut self, (slot, engine, outcome): Return<E>, done: &mut Completions) {
+    fn take(&mut self, (slot, back): Return<E>, done: &mut Completions) -> Result<(), EngineError> {
+        let Some((engine, outcome)) = back else {
+            self.gone = true;
+            return Err(gone());
+        };
         self.slots[slot as usize].engine = Some(engine);
         self.in_flight -= 1;
         done.push(slot, outcome);
+        Ok(())
+    }
+}
+
+/// Says so when a thread ends in the middle of a call.
+struct Thread<E> {
+    slot: Slot,
+    back: Sender<Return<E>>,
+}
+
+impl<E> Drop for Thread<E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Nobody is there to hear it when the job is over.
+            let _ = self.back.send((self.slot, None));
+        }
     }
 }
 
@@ -151,9 +180,10 @@ fn start<E: Engine + Send + 'static>(
 ) -> Result<Sender<Task<E>>, EngineError> {
     let (thread, tasks) = channel::<Task<E>>();
     let body = move || {
+        let this = Thread { slot, back };
         for (mut engine, op) in tasks {
             let outcome = carry_out(&mut *engine, &op);
-            if back.send((slot, engine, outcome)).is_err() {
+            if this.back.send((slot, Some((engine, outcome)))).is_err() {
                 break;
             }
         }
@@ -243,11 +273,12 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
 
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.send()?;
+        let end = want.timeout.map(|ns| self.clock.now().saturating_add(ns));
         let mut taken = 0;
         while taken < want.max && self.in_flight > 0 {
-            let next = match want.timeout {
+            let next = match end {
                 _ if taken >= want.min => self.returns.try_recv().ok(),
-                Some(ns) => match self.returns.recv_timeout(Duration::from_nanos(ns)) {
+                Some(end) => match self.returns.recv_timeout(self.left(end)) {
                     Ok(next) => Some(next),
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => return Err(gone()),
@@ -255,7 +286,7 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
                 None => Some(self.returns.recv().map_err(|_| gone())?),
             };
             let Some(next) = next else { break };
-            self.take(next, done);
+            self.take(next, done)?;
             taken += 1;
         }
         Ok(())
@@ -263,5 +294,82 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
 }
 
 fn gone() -> EngineError {
-    EngineError::plain("the threads of io_submit_mode=offload have ended")
+    EngineError::plain("a thread of io_submit_mode=offload has ended in the middle of its work")
+        .help("what went wrong in it is above; io_submit_mode=inline does without such threads")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use fiord_plan::{EnginePlan, Tag};
+
+    use super::*;
+    use crate::{MachineClock, OpKind};
+
+    /// Sleeps for as many milliseconds as the op's offset says, and ends with the thread at 0.
+    struct Staged(Vec<u8>);
+
+    impl Engine for Staged {
+        const ASYNC: bool = false;
+        type Clock = MachineClock;
+        fn clock(&self) -> MachineClock {
+            MachineClock::best()
+        }
+        fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+            Ok(())
+        }
+        fn buffer(&mut self, _slot: Slot) -> &mut [u8] {
+            &mut self.0
+        }
+        fn queue(&mut self, _slot: Slot, op: &Op) -> Queued {
+            assert!(op.offset > 0, "meant to fail");
+            std::thread::sleep(Duration::from_millis(op.offset));
+            Queued::Done(Outcome::ok(op.len))
+        }
+        fn flush(&mut self) -> Result<u32, EngineError> {
+            Ok(0)
+        }
+        fn reap(&mut self, _want: Want, _done: &mut Completions) -> Result<(), EngineError> {
+            Ok(())
+        }
+    }
+
+    fn queued(times: &[u64]) -> Offload<Staged> {
+        let slots = times.len() as u32;
+        let config = EngineConfig::plain(EnginePlan::Psync, slots, 512);
+        let mut engine = Offload::new(&config, slots, |_| Ok(Staged(vec![0; 512]))).unwrap();
+        for (slot, ms) in (0..).zip(times) {
+            let (kind, tag) = (OpKind::Read, Tag::PLAIN);
+            let op = Op { kind, file: 0, offset: *ms, len: 512, at: 0, tag };
+            assert_eq!(engine.queue(slot, &op), Queued::Pending);
+        }
+        engine
+    }
+
+    #[test]
+    fn a_thread_that_ends_is_an_error_and_not_waited_for() {
+        let mut engine = queued(&[1, 0, 60_000]);
+        let mut done = Completions::with_capacity(3);
+        let all = Want { min: 3, max: 3, timeout: None };
+        let error = engine.reap(all, &mut done).unwrap_err();
+        assert!(error.to_string().contains("a thread of io_submit_mode=offload"), "{error}");
+        assert!(engine.reap(all, &mut done).is_err(), "it is for good");
+        assert!(engine.flush().is_err());
+        assert!(done.len() <= 1);
+    }
+
+    #[test]
+    fn a_wait_is_no_longer_for_what_completes_in_it() {
+        let mut engine = queued(&[200, 400, 600, 60_000]);
+        let mut done = Completions::with_capacity(4);
+        let began = Instant::now();
+        let timeout = Some(300_000_000);
+        engine.reap(Want { min: 4, max: 4, timeout }, &mut done).unwrap();
+        assert!((1..=2).contains(&done.len()), "{}", done.len());
+        assert!(began.elapsed() >= Duration::from_millis(300));
+    }
 }

@@ -17,7 +17,7 @@ use crate::buffers::Buffers;
 use crate::error::last_errno;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FileKind, MachineClock, Op, OpKind, Outcome,
-    Queued, Slot, Target, Want,
+    Queued, Slot, Target, Time, Want,
 };
 use command::{Moves, Order, Orders};
 
@@ -64,6 +64,8 @@ pub struct Sg {
     unsent: Vec<Slot>,
     /// What the kernel refused when it was handed over.
     refused: Vec<(Slot, Outcome)>,
+    /// The devices that a wait is for.
+    waiting: Vec<libc::pollfd>,
     in_flight: u32,
 }
 
@@ -94,6 +96,7 @@ impl Sg {
             clock: config.clock,
             unsent: Vec::with_capacity(config.slots as usize),
             refused: Vec::with_capacity(config.slots as usize),
+            waiting: Vec::with_capacity(config.files as usize),
             in_flight: 0,
         })
     }
@@ -184,8 +187,10 @@ impl Sg {
     /// Waits until a device has a completion; false when the time is up or a signal came.
     fn wait(&mut self, timeout: Option<u64>) -> Result<bool, EngineError> {
         let waiting = self.devices.iter().flatten().filter(|d| d.in_flight > 0);
-        let mut list: Vec<libc::pollfd> =
-            waiting.map(|d| libc::pollfd { fd: d.raw, events: libc::POLLIN, revents: 0 }).collect();
+        let entry = |d: &Device| libc::pollfd { fd: d.raw, events: libc::POLLIN, revents: 0 };
+        let list = &mut self.waiting;
+        list.clear();
+        list.extend(waiting.map(entry));
         let time = timeout.map(|ns| libc::timespec {
             tv_sec: (ns / 1_000_000_000) as i64,
             tv_nsec: (ns % 1_000_000_000) as i64,
@@ -315,6 +320,7 @@ impl Engine for Sg {
 
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.flush()?;
+        let end = want.timeout.map(|ns| self.clock.now().saturating_add(ns));
         let mut taken = 0;
         while taken < want.max
             && let Some((slot, outcome)) = self.refused.pop()
@@ -332,7 +338,7 @@ impl Engine for Sg {
             if taken >= want.min.min(want.max) || self.in_flight == 0 {
                 return Ok(());
             }
-            if !self.wait(want.timeout)? {
+            if !self.wait(end.map(|end| end.saturating_sub(self.clock.now())))? {
                 return Ok(());
             }
         }

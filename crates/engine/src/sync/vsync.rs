@@ -143,8 +143,13 @@ impl Vsync {
 
 impl Engine for Vsync {
     const ASYNC: bool = true;
+    const SOMETIMES_AT_ONCE: bool = true;
     const POSITIONED: bool = true;
     type Clock = MachineClock;
+
+    fn completes_at_once(&self) -> bool {
+        self.slots == 1
+    }
 
     fn clock(&self) -> MachineClock {
         self.clock
