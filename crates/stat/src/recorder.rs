@@ -130,7 +130,7 @@ pub struct Recorder {
     pub axes: u32,
     /// Submission takes no time of its own here: after the run the total latency is the
     /// completion latency. Set by the worker of an engine that completes in `queue`, when `LAT`
-    /// was asked for but is not recorded I/O by I/O.
+    /// was asked for, without its histogram, but is not recorded I/O by I/O.
     pub lat_is_clat: bool,
     /// By direction, [`Dir`] as the index.
     pub dirs: [DirRecorder; 3],
@@ -302,21 +302,15 @@ impl Recorder {
         *self = Recorder { axes, lat_is_clat, dirs, sync_hist, ..Recorder::default() };
     }
     /// Ends recording: a priority that is listed twice is one, and total latencies that were not
-    /// recorded because they equal the completion latencies are filled in. [`crate::job::assemble`] calls it for every job.
+    /// recorded because they equal the completion latencies are filled in. Once more does no harm.
     pub fn finish(&mut self) {
         for d in &mut self.dirs {
             // A priority of single I/Os may be the job's own.
             let listed = std::mem::take(&mut d.priorities);
             priority::merge(&mut d.priorities, &listed);
         }
-        if !self.lat_is_clat {
-            return;
-        }
-        for d in &mut self.dirs {
-            d.lat = d.clat;
-            if self.axes & axes::LAT_HIST != 0 {
-                d.lat_hist = d.clat_hist.clone();
-            }
+        if self.lat_is_clat {
+            self.dirs.iter_mut().for_each(|d| d.lat = d.clat);
         }
     }
     /// Adds what another recorded. Exact.

@@ -9,6 +9,7 @@ mod findings;
 mod fiord;
 mod fuse;
 mod golden;
+mod identities;
 mod layout;
 mod order;
 mod output;

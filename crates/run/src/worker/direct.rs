@@ -14,6 +14,7 @@ use crate::error::JobError;
 impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Runs to the end of the work, the run time or the first error. `A` is a set of [`axes`].
     pub fn run_direct<const A: u32>(&mut self) {
+        self.one_by_one = true;
         let mut now = self.clock.now();
         while self.step::<A>(&mut now) {
             if self.due(now) {
@@ -23,11 +24,6 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     None => break,
                 }
             }
-        }
-        // One at a time, so what was issued is what completed or failed.
-        for dir in [Dir::Read, Dir::Write, Dir::Trim] {
-            let issued = self.recorder.totals()[dir as usize].1 + self.failed[dir as usize];
-            self.recorder.issued_one_by_one(recorded(dir), issued);
         }
     }
 
@@ -54,11 +50,16 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let io = match placed {
             Placed::Here(io) => io,
             Placed::Aside(aside) => {
-                let more = self.aside(aside);
+                self.lap::<A>(Part::Rest);
+                let (from, more) = (self.clock.now(), self.aside(aside));
                 *now = self.clock.now();
+                self.shares.aside(from, *now);
                 return more;
             }
-            Placed::Nowhere => return true,
+            Placed::Nowhere => {
+                self.lap::<A>(Part::Waiting);
+                return true;
+            }
             Placed::Stop => return false,
         };
         self.drawn += 1;
@@ -67,8 +68,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             && io.dir == Dir::Write
             && self.content.fill(&mut self.engine.buffer(0)[..io.len as usize], &io)
         {
-            *now = self.stamp::<A>(*now);
-            self.lap::<A>(Part::Contents);
+            *now = self.stamp::<A>(Part::Contents, *now);
         }
         let op = op_of(&io);
         if A & PACED != 0 {
@@ -79,8 +79,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         }
         let start = *now;
         let outcome = self.carry_out::<A>(&op);
-        *now = self.stamp::<A>(start);
-        self.lap::<A>(Part::Waiting);
+        *now = self.stamp::<A>(Part::Waiting, start);
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
             let times = Times { slat: 0, clat: lat, lat };
@@ -114,25 +113,35 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         }
         let mut more = true;
         while more && !self.hurried(now) {
+            let (before, drawn) = (self.completed(), self.drawn);
             self.shares.start(self.clock.now());
-            let goes_on = if const { A & ZONED != 0 } {
-                self.step::<{ axes::DYNAMIC | PACED | ZONED | SAMPLED }>(&mut now)
-            } else if const { A & PACED != 0 } {
-                self.step::<{ axes::DYNAMIC | PACED | SAMPLED }>(&mut now)
-            } else {
-                self.step::<{ axes::DYNAMIC | SAMPLED }>(&mut now)
-            };
-            if !goes_on {
-                return None;
+            // To the next I/O.
+            while self.drawn == drawn && !self.hurried(now) {
+                let goes_on = if const { A & ZONED != 0 } {
+                    self.step::<{ axes::DYNAMIC | PACED | ZONED | SAMPLED }>(&mut now)
+                } else if const { A & PACED != 0 } {
+                    self.step::<{ axes::DYNAMIC | PACED | SAMPLED }>(&mut now)
+                } else {
+                    self.step::<{ axes::DYNAMIC | SAMPLED }>(&mut now)
+                };
+                if !goes_on {
+                    return None;
+                }
             }
-            more = self.shares.end(1, self.clock.now());
+            more = self.sampled(before);
         }
-        Some(self.clock.now())
+        // What ended the burst may be something to look at.
+        now = self.clock.now();
+        (!self.due(now) || self.look(now)).then_some(now)
     }
 
-    /// The time: exact when latencies are measured.
+    /// The time at which a part of the round has ended: exact when latencies are measured.
     #[inline(always)]
-    fn stamp<const A: u32>(&mut self, last: u64) -> u64 {
+    fn stamp<const A: u32>(&mut self, part: Part, last: u64) -> u64 {
+        if A & SAMPLED != 0 {
+            self.lap::<A>(part);
+            return self.shares.mark();
+        }
         if A == axes::BARE { self.rough_time(last) } else { self.clock.now() }
     }
 

@@ -259,7 +259,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             self.pacing.sleep(&self.clock, until);
         }
         *now = self.clock.now();
-        !self.due(*now) || self.look(*now)
+        // Counters can wait for the I/O that is due: after it the loop looks around, and samples.
+        !self.hurried(*now) || self.look(*now)
     }
 
     /// Bounds a wait for completions by what is due. False when that is due already: nothing is to

@@ -27,6 +27,8 @@ enum Filled {
     End,
     /// The job is to stop.
     Stop,
+    /// I/Os ended as they were queued, and it is time to look around.
+    Look,
 }
 
 /// Where the loop is.
@@ -61,7 +63,13 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     fn round<const A: u32>(&mut self, course: &mut Course) -> bool {
         let Course { slots, batching, held, now, ended } = course;
         if !*ended {
-            *ended = self.fill::<A>(slots, batching, held, *now) != Filled::Wait;
+            let filled = self.fill::<A>(slots, batching, held, now);
+            if filled != Filled::Wait {
+                if filled == Filled::Look {
+                    return true;
+                }
+                *ended = true;
+            }
         }
         let pending = slots.in_flight();
         if pending == 0 {
@@ -80,6 +88,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let mut bounded = want;
         if A & PACED != 0 && !*ended && !self.bound(&mut bounded) {
             *now = self.clock.now();
+            self.lap::<A>(Part::Waiting);
             return true;
         }
         if !self.turn::<A>(slots, bounded, now) {
@@ -105,9 +114,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         }
         let mut more = true;
         while more && !course.ended && !self.hurried(course.now) {
+            let before = self.completed();
             course.now = self.clock.now();
             self.shares.start(course.now);
-            let before = self.completed();
             let goes_on = if const { A & ZONED != 0 } {
                 self.round::<{ axes::DYNAMIC | PACED | ZONED | SAMPLED }>(course)
             } else if const { A & PACED != 0 } {
@@ -118,14 +127,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             if !goes_on || self.error.is_some() {
                 return false;
             }
-            more = self.shares.end(self.completed() - before, self.clock.now());
+            more = self.sampled(before);
         }
-        true
-    }
-
-    /// I/Os that have completed.
-    fn completed(&self) -> u64 {
-        self.recorder.totals().iter().map(|t| t.1).sum()
+        // What ended the burst may be something to look at.
+        !self.due(course.now) || self.look(course.now)
     }
 
     /// Whether what is next must wait until nothing is in flight.
@@ -140,8 +145,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         slots: &mut Slots,
         batching: &Batching,
         held: &mut Option<Next>,
-        mut now: u64,
+        last: &mut u64,
     ) -> Filled {
+        // By value: a variable whose address is given away is not kept in a register.
+        let mut now = *last;
         if A & PACED != 0 {
             self.pacing.wake = u64::MAX;
         }
@@ -194,17 +201,25 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                         && io.dir == Dir::Write
                         && self.content.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
                     {
-                        if A & PACED != 0 {
+                        self.lap::<A>(Part::Contents);
+                        // It may end as it is queued; else it begins with those it goes with.
+                        if A & SAMPLED != 0 {
+                            now = self.shares.mark();
+                        } else if A & axes::DYNAMIC != 0 {
                             now = self.stamp_queued::<A>(now);
-                        } else {
+                        }
+                        if A & PACED == 0 {
                             slots.filled = true;
                         }
-                        self.lap::<A>(Part::Contents);
                     }
                     op
                 }
                 aside => match self.aside_queued(aside, slots) {
-                    Aside::Queue(op) => op,
+                    Aside::Queue(op) => {
+                        // Not with what was before it, should it end as it is queued.
+                        now = self.stamp_queued::<A>(now);
+                        op
+                    }
                     Aside::Done => continue,
                     Aside::Hold => {
                         *held = Some(aside);
@@ -223,7 +238,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             } else {
                 self.engine.queue(slot, &op)
             };
-            self.lap::<A>(Part::Submission);
+            self.lap::<A>(match queued {
+                Queued::Done(_) => Part::Waiting,
+                _ => Part::Submission,
+            });
             match queued {
                 Queued::Pending => {
                     slots.free.pop();
@@ -246,9 +264,13 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     self.record_all::<A>(&runs, end);
                     self.recorder.submit.record(1);
                     self.recorder.complete.record(1);
-                    now = end;
-                    if self.error.is_some() || (self.due(now) && !self.look(now)) {
+                    self.lap::<A>(Part::Completion);
+                    (now, *last) = (end, end);
+                    if self.error.is_some() {
                         return Filled::Stop;
+                    }
+                    if A & SAMPLED != 0 || self.due(now) {
+                        return Filled::Look;
                     }
                 }
                 Queued::Full => {
@@ -338,8 +360,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         slots.done.clear();
         self.lap::<A>(Part::Rest);
         if A & SAMPLED != 0 {
-            // In a call of its own, to tell it from the wait. If it fails, so does the wait.
-            let _ = self.engine.flush();
+            // In a call of its own, to tell it from the wait.
+            if let Err(e) = self.engine.flush() {
+                self.error.get_or_insert(JobError::new("submission", e.errno, e.to_string()));
+                return false;
+            }
             self.lap::<A>(Part::Submission);
         }
         if let Err(e) = self.engine.reap(want, &mut slots.done) {

@@ -49,6 +49,9 @@ pub struct Session<'a, E: Engine, S, C> {
     pub blocked: bool,
     /// What the time goes to.
     pub shares: Shares,
+    /// The loop makes one I/O at a time and leaves it to [`Session::complete_books`] to count what
+    /// follows from that.
+    pub one_by_one: bool,
     live: &'a Live,
     /// When [`Session::look`] is due.
     tick: u64,
@@ -113,6 +116,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             recorder,
             clock,
             error: None,
+            one_by_one: false,
             live,
             tick: 0,
             begin: now,
@@ -175,9 +179,25 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         }
     }
 
-    /// Whether a burst of samples is to end at once.
+    /// A sampled round has ended; `before`: the I/Os that had completed when it began. False at the
+    /// end of the burst.
+    pub fn sampled(&mut self, before: u64) -> bool {
+        // So that nothing but a read of the clock lies between the last part and the end.
+        self.lap::<SAMPLED>(Part::Rest);
+        // The round may have been the one in which measuring began anew.
+        let ios = self.completed().saturating_sub(before);
+        self.shares.end(ios, self.clock.now())
+    }
+
+    /// I/Os that have completed.
+    pub fn completed(&self) -> u64 {
+        self.recorder.totals().iter().map(|t| t.1).sum()
+    }
+
+    /// Whether a burst of samples is to end at once: the next round is not to be begun before it was
+    /// looked around. The ticks that only publish counters can wait: a burst takes two rounds.
     pub fn hurried(&self, now: u64) -> bool {
-        self.control.attention() || now >= self.deadline
+        self.control.attention() || now >= self.until(now)
     }
 
     fn set_tick(&mut self, now: u64) {
@@ -228,8 +248,10 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
 
     fn snapshot(&self, now: u64) -> Snapshot {
         let usage = used().since(&self.usage);
+        let mut recorder = self.recorder.clone();
+        self.complete_books(&mut recorder);
         Snapshot {
-            recorder: self.recorder.clone(),
+            recorder,
             runtime_ns: now.saturating_sub(self.begin),
             user_ns: usage.user_ns,
             system_ns: usage.system_ns,
@@ -238,6 +260,18 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             minf: usage.minor_faults,
             zones: self.zone_counts(),
         }
+    }
+
+    /// Adds to what was recorded what follows from it and is not counted I/O by I/O.
+    fn complete_books(&self, recorder: &mut Recorder) {
+        if self.one_by_one {
+            // What was issued is what completed or failed.
+            for dir in recorder::Dir::ALL {
+                let issued = recorder.totals()[dir as usize].1 + self.failed[dir as usize];
+                recorder.issued_one_by_one(dir, issued);
+            }
+        }
+        recorder.finish();
     }
 
     /// The time, where no latency is measured: read only as often as keeps it within about a
@@ -362,11 +396,13 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             // Nothing of it was to be measured.
             self.begin_measuring(now);
         }
-        self.recorder.finish();
+        let mut recorder = std::mem::take(&mut self.recorder);
+        self.complete_books(&mut recorder);
+        self.recorder = recorder;
         self.publish();
         self.control.set_phase(Phase::Ended);
         WorkerResult {
-            shares: self.shares.result(),
+            shares: self.shares.result(now.saturating_sub(self.begin)),
             depth_found: self.pacing.depth(),
             zones: self.zone_counts(),
             usage: used().since(&self.usage),

@@ -337,7 +337,9 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
     );
     // Constants, so that no loop is compiled that the engine never runs.
     if const { E::ASYNC } && !at_once {
-        let dynamic = job.load.serialize_overlap || job.load.trim_ranges > 1;
+        // Trims may end as they are queued: the bytes of the writes before them are not their time.
+        let trims_between = C::WRITES && job.load.mix.has(Dir::Trim);
+        let dynamic = job.load.serialize_overlap || job.load.trim_ranges > 1 || trims_between;
         let wanted = if dynamic { axes::DYNAMIC } else { wanted };
         run_queued::<LOOPS, _, _, _>(&mut session, wanted);
     } else if const { !E::ASYNC || E::SOMETIMES_AT_ONCE } {

@@ -4,6 +4,9 @@
 //! variant that reads the clock between the parts of a round. Rounds outside bursts have no test for
 //! it. The first round of a burst runs code and data that are not in the caches and is left out.
 //! What reading the clock itself takes is measured beside, and taken off.
+//!
+//! What a synchronous job does between its I/Os (flushes, opens) is rare and may take long, so that
+//! samples would meet it too often or never: of that all is measured.
 
 use fiord_stat::shares::{PARTS, Part, TimeShares};
 
@@ -43,6 +46,8 @@ pub struct Shares {
     empty: (u64, u64),
     rounds: u64,
     ios: u64,
+    /// All the time of what is no I/O.
+    aside: u64,
     /// Of the burst under way: rounds left, and when it is to end.
     left: u32,
     until: u64,
@@ -75,6 +80,12 @@ impl Shares {
         self.mark = now;
     }
 
+    /// Something that is no I/O took from then till now; it is in no part of the round.
+    pub fn aside(&mut self, from: u64, now: u64) {
+        self.aside += now.saturating_sub(from);
+        self.mark = now;
+    }
+
     /// When the last part ended.
     #[inline(always)]
     pub fn mark(&self) -> u64 {
@@ -100,20 +111,24 @@ impl Shares {
     /// way goes on, and its round is left out as a first one is.
     pub fn forget(&mut self) {
         (self.sums, self.empty) = (Laps::default(), (0, 0));
-        (self.rounds, self.ios) = (0, 0);
+        (self.rounds, self.ios, self.aside) = (0, 0, 0);
         self.left = ROUNDS;
     }
 
-    /// What it came to. `None` where nothing was sampled.
-    pub fn result(&self) -> Option<TimeShares> {
+    /// What it came to in a run of so many ns. `None` where nothing was sampled.
+    pub fn result(&self, runtime: u64) -> Option<TimeShares> {
         let (laps, ns) = self.empty;
         let cost = |count: u64| (u128::from(count) * u128::from(ns) / u128::from(laps)) as u64;
         if laps == 0 {
             return None;
         }
-        let parts = std::array::from_fn(|part| {
+        let mut parts: [u64; PARTS] = std::array::from_fn(|part| {
             self.sums.ns[part].saturating_sub(cost(self.sums.count[part]))
         });
+        // The samples stand for the rest of the time.
+        let sampled = u128::from(parts.iter().sum::<u64>()) * u128::from(self.aside);
+        let aside = sampled / u128::from(runtime.saturating_sub(self.aside).max(1));
+        parts[Part::Waiting as usize] += u64::try_from(aside).unwrap_or(u64::MAX >> 8);
         TimeShares::of(parts, self.rounds, self.ios)
     }
 }
@@ -139,11 +154,16 @@ mod tests {
             assert_eq!(more, slow > 0);
             shares.until = now;
         }
-        let result = shares.result().unwrap();
+        let result = shares.result(1_000).unwrap();
         assert_eq!(result.share(Part::Contents), 0.3);
         assert_eq!(result.share(Part::Waiting), 0.5);
         assert_eq!(result.share(Part::Rest), 0.2);
         assert_eq!((result.rounds, result.ios), (1, 1));
+        // For half of the time it flushed.
+        shares.aside(now, now + 500);
+        let result = shares.result(1_000).unwrap();
+        assert_eq!(result.share(Part::Contents), 0.15);
+        assert_eq!(result.share(Part::Waiting), 0.75);
     }
 
     #[test]
@@ -156,7 +176,7 @@ mod tests {
         shares.forget();
         shares.lap(Part::Waiting, 1_200);
         assert!(shares.end(1, 1_210), "it counts as the first of its burst");
-        assert_eq!(shares.result(), None);
+        assert_eq!(shares.result(1), None);
         // Outside a burst as well.
         let mut shares = Shares::new(false);
         shares.forget();
@@ -165,7 +185,7 @@ mod tests {
 
     #[test]
     fn nothing_is_told_where_nothing_was_sampled() {
-        assert_eq!(Shares::new(false).result(), None);
+        assert_eq!(Shares::new(false).result(1), None);
         assert!(!Shares::new(true).begin(5));
     }
 }

@@ -1,5 +1,7 @@
 //! The loops, on engines that need no file and on one whose every answer is scripted.
 
+mod sampled;
+
 use std::path::Path;
 
 use fiord_engine::{
@@ -112,6 +114,8 @@ struct Scripted<F> {
     log: Vec<Op>,
     most: usize,
     unflushed: u32,
+    /// It can submit only together with a wait.
+    broken: bool,
 }
 
 impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
@@ -126,6 +130,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
             log: Vec::new(),
             most: 0,
             unflushed: 0,
+            broken: false,
         }
     }
     fn carry_out(&mut self, op: &Op) -> Outcome {
@@ -169,6 +174,10 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
         Queued::Pending
     }
     fn flush(&mut self) -> Result<u32, EngineError> {
+        if self.broken {
+            let what = "submission is broken".into();
+            return Err(EngineError { what, help: None, errno: 5 });
+        }
         Ok(std::mem::take(&mut self.unflushed))
     }
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {

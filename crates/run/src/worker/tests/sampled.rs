@@ -1,0 +1,223 @@
+//! Rounds that are sampled do what the others do, and what the samples say is so.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use fiord_plan::Rate;
+use fiord_stat::shares::Part;
+
+use super::*;
+
+/// Contents that take 500 ns a write.
+struct Slow(Hand);
+
+impl Fill for Slow {
+    const WRITES: bool = true;
+    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
+        self.0.0.set(self.0.0.get() + 500);
+        true
+    }
+    fn prepare(&mut self, _buffer: &mut [u8]) {}
+}
+
+/// Which loop runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Loop {
+    Direct,
+    Queued,
+    PacedDirect,
+    PacedQueued,
+}
+
+use Loop::{Direct, PacedDirect, PacedQueued, Queued as Many};
+
+/// Runs a list on an engine in which an I/O takes 1 µs and its contents half of one.
+fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
+    which: Loop,
+    job: &JobPlan,
+    control: &JobControl,
+    (at_once, list): (bool, Vec<Next>),
+    answer: F,
+) -> (WorkerResult, usize) {
+    let depth = job.depth.depth;
+    let engine = Scripted::new(at_once, depth, answer);
+    let contents = Slow(engine.clock.clone());
+    let live = Live::new();
+    let mut files = NoFiles(1);
+    let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
+    let mut session = Session::new(
+        (engine, List(list, 0), contents),
+        (job, &mut files),
+        (control, &live),
+        (recorder, 1_000_000_000),
+        None,
+    );
+    match which {
+        Direct => session.run_direct::<{ axes::DYNAMIC }>(),
+        Many => session.run_queued::<{ axes::DYNAMIC }>(),
+        PacedDirect => session.run_direct::<{ axes::DYNAMIC | pacing::PACED }>(),
+        PacedQueued => session.run_queued::<{ axes::DYNAMIC | pacing::PACED }>(),
+    }
+    session.finish();
+    let made = session.engine.log.len();
+    (session.result(), made)
+}
+
+fn writes(n: u64) -> Vec<Next> {
+    (0..n).map(write_at).collect()
+}
+
+#[test]
+fn flushes_between_writes_are_waiting() {
+    let fsync = Next::Flush(Flush::Fsync, 0, 0, 0, true);
+    let list = || (0..20_000).flat_map(|n| [write_at(n), fsync]).collect();
+    for which in [Direct, Many, PacedDirect, PacedQueued] {
+        let control = JobControl::new();
+        let (result, _) = run_loop(which, &plain(), &control, (true, list()), whole);
+        assert_eq!((result.error, result.recorder.sync.n()), (None, 20_000));
+        assert_eq!(result.recorder.sync.max(), 1000, "{which:?}");
+        let shares = result.shares.expect("it ran for longer than a tick");
+        // A write and its contents, then a flush; a burst may begin with either.
+        assert!((shares.share(Part::Waiting) - 0.8).abs() < 0.01, "{which:?}: {shares:?}");
+        assert!((shares.share(Part::Contents) - 0.2).abs() < 0.01, "{which:?}: {shares:?}");
+        assert!(shares.ios > 100 && shares.rounds > 100, "{shares:?}");
+    }
+}
+
+#[test]
+fn contents_are_in_no_latency() {
+    for (which, at_once, depth) in [
+        (Direct, true, 1),
+        (Many, true, 1),
+        (Many, true, 4),
+        (Many, false, 1),
+        (PacedQueued, true, 4),
+    ] {
+        let mut job = plain();
+        job.depth.depth = depth;
+        let (result, made) =
+            run_loop(which, &job, &JobControl::new(), (at_once, writes(20_000)), whole);
+        let write = &result.recorder.dirs[1];
+        let what = format!("{which:?}, {depth} deep, at once: {at_once}");
+        assert_eq!((result.error, made, write.ios), (None, 20_000, 20_000), "{what}");
+        assert_eq!((write.lat.min(), write.lat.max()), (1000, 1000), "{what}");
+        assert_eq!((write.clat.min(), write.clat.max()), (1000, 1000), "{what}");
+        assert_eq!(
+            (write.issued, write.lat.n(), write.clat_hist.count()),
+            (20_000, 20_000, 20_000)
+        );
+        let shares = result.shares.expect("it ran for longer than a tick");
+        assert!((shares.share(Part::Contents) - 1.0 / 3.0).abs() < 1e-9, "{what}: {shares:?}");
+        assert!((shares.share(Part::Waiting) - 2.0 / 3.0).abs() < 1e-9, "{what}: {shares:?}");
+    }
+}
+
+/// The end of the ramp falls into a sampled round, and what was counted before it is gone.
+#[test]
+fn measuring_begins_within_a_sampled_round() {
+    for (which, depth) in [(PacedDirect, 1), (PacedQueued, 4)] {
+        let mut job = plain();
+        job.depth.depth = depth;
+        job.load.mix = Mix::Write;
+        job.pace.rate = [Some(Rate::Ios(100)); 3];
+        job.end.ramp_time = 1_000_000_000;
+        job.end.time_based = true;
+        job.end.runtime = Some(1_000_000_000);
+        let list = (which == PacedDirect, writes(1000));
+        let (result, _) = run_loop(which, &job, &JobControl::new(), list, whole);
+        assert_eq!(result.error, None);
+        let ios = result.recorder.dirs[1].ios;
+        assert!((99..=101).contains(&ios), "{which:?}: {ios}");
+        let shares = result.shares.expect("jobs with a rate are sampled as well");
+        assert!(shares.share(Part::Waiting) > 0.99, "{which:?}: {shares:?}");
+    }
+}
+
+/// Wherever in a burst the job is told to stop.
+#[test]
+fn nothing_is_issued_after_a_stop() {
+    for (which, depth) in [(Direct, 1), (Many, 4), (PacedDirect, 1), (PacedQueued, 4)] {
+        let mut job = plain();
+        job.depth.depth = depth;
+        let sync = matches!(which, Direct | PacedDirect);
+        for last in (3_320..3_400).step_by(3) {
+            let control = JobControl::new();
+            let answer = |n: usize, op: &Op| {
+                if n == last {
+                    control.stop(crate::control::StopReason::Runtime);
+                }
+                whole(n, op)
+            };
+            let (result, made) = run_loop(which, &job, &control, (sync, writes(9_000)), answer);
+            assert_eq!(result.error, None);
+            // Those in flight come back.
+            assert_eq!(made, last + depth as usize, "{which:?}, {last}");
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_run_time_is_the_end_wherever_it_falls() {
+    for runtime in (7_400_000..7_700_000).step_by(10_700) {
+        let mut job = plain();
+        job.end.time_based = true;
+        job.end.runtime = Some(runtime);
+        let list = (true, writes(9_000));
+        let (_, made) = run_loop(Direct, &job, &JobControl::new(), list, whole);
+        assert_eq!(made as u64, runtime.div_ceil(1500), "{runtime}");
+    }
+}
+
+#[test]
+fn a_status_report_has_all_that_the_last_one_has() {
+    let control = JobControl::new();
+    let asked = Rc::new(Cell::new(0));
+    let answer = |n: usize, op: &Op| {
+        if n == 6_000 {
+            control.request_snapshot();
+            asked.set(n as u64);
+        }
+        whole(n, op)
+    };
+    let engine = Scripted::new(true, 1, answer);
+    let contents = Slow(engine.clock.clone());
+    let (live, job, mut files) = (Live::new(), plain(), NoFiles(1));
+    let mut recorder = Recorder::new(axes::SYNC, &[recorder::Dir::Write]);
+    recorder.lat_is_clat = true;
+    let mut session = Session::new(
+        (engine, List(writes(7_000), 0), contents),
+        (&job, &mut files),
+        (&control, &live),
+        (recorder, 1_000_000_000),
+        None,
+    );
+    session.run_direct::<{ axes::SYNC }>();
+    let snapshot = control.take_snapshot(std::time::Duration::ZERO).expect("it was asked for");
+    let same = |recorder: &Recorder, n: u64| {
+        let write = &recorder.dirs[1];
+        assert_eq!((write.issued, write.ios, write.clat.n(), write.lat.n()), (n, n, n, n));
+        assert_eq!(write.clat_hist.count(), n);
+        assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (n, n, n));
+    };
+    same(&snapshot.recorder, 6_001);
+    same(&session.result().recorder, 7_000);
+}
+
+#[test]
+fn a_submission_that_fails_in_a_sampled_round_is_told() {
+    let engine = Scripted { broken: true, ..Scripted::new(false, 4, whole) };
+    let contents = Slow(engine.clock.clone());
+    let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
+    let mut job = plain();
+    job.depth.depth = 4;
+    let mut session = Session::new(
+        (engine, List(writes(20_000), 0), contents),
+        (&job, &mut files),
+        (&control, &live),
+        (Recorder::new(axes::ASYNC, &[recorder::Dir::Write]), 1),
+        None,
+    );
+    session.run_queued::<{ axes::ASYNC }>();
+    let error = session.result().error.expect("the engine is broken");
+    assert!(error.to_string().contains("submission"), "{error}");
+}
