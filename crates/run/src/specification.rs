@@ -1,6 +1,6 @@
 //! What was measured beside what a maker states (`spec`).
 
-use fiord_plan::{JobPlan, Plan, Stated};
+use fiord_plan::{FilePlan, JobPlan, Plan, Stated};
 use fiord_stat::report::{DirKind, JobReport, SpecReport};
 
 /// Every stated number that jobs of the plan are measured against. Jobs that ran side by side on the
@@ -18,7 +18,7 @@ pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
                     && spec.bytes == stated.bytes
                     && spec.stated == stated.value
                     && other.identity.stonewall_group == job.identity.stonewall_group
-                    && other.target.files == job.target.files
+                    && same_targets(other, job)
             };
             match found.iter_mut().find(same) {
                 Some((spec, _)) => spec.achieved += achieved,
@@ -27,6 +27,13 @@ pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
         }
     }
     found.into_iter().map(|(spec, _)| spec).collect()
+}
+
+/// Whether two jobs work on the same files or devices, each on its own part of them perhaps.
+fn same_targets(one: &JobPlan, other: &JobPlan) -> bool {
+    let (one, other) = (&one.target.files, &other.target.files);
+    let same = |(a, b): (&FilePlan, &FilePlan)| a.path == b.path && a.kind == b.kind;
+    one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
 fn first(stated: &Stated, achieved: f64, job: &JobPlan) -> SpecReport {

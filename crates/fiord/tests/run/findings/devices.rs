@@ -188,6 +188,13 @@ fn results_beside_a_specification() {
     let two = json(&place, &format!("{job} --numjobs=2 --filename=f --spec=randread=20k"));
     let percent = two.json()["fiord"]["spec"][0]["percent"].as_f64().unwrap();
     assert!((percent - 100.0).abs() < 1.0, "the jobs are added up: {percent}");
+    // Each on its own part of the target.
+    let four = "--numjobs=4 --filename=f --offset_increment=25% --spec=randread=40k";
+    let four = json(&place, &format!("{job} {four}"));
+    let spec = four.json()["fiord"]["spec"].as_array().unwrap().clone();
+    assert_eq!(spec.len(), 1, "{spec:?}");
+    let percent = spec[0]["percent"].as_f64().unwrap();
+    assert!((percent - 100.0).abs() < 1.0, "the jobs are added up: {percent}");
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
     assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
     let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
