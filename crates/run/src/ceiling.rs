@@ -62,7 +62,7 @@ fn shape(job: &JobPlan) -> JobPlan {
     shape.content = job.content.clone();
     shape.crc = job.crc;
     shape.depth = job.depth;
-    if !keeps_many(&job.engine) {
+    if !keeps_many(&job.engine) && !job.pace.offload {
         shape.depth.depth = 1;
     }
     shape.process.cpus = job.process.cpus.clone();
@@ -90,6 +90,19 @@ mod tests {
     use fiord_plan::{Mix, SimPlan};
 
     use super::*;
+
+    #[test]
+    fn the_depth_is_the_one_that_the_job_keeps() {
+        let depth = |engine, offload| {
+            let mut job = job(engine, 0);
+            job.depth.depth = 8;
+            job.pace.offload = offload;
+            shape(&job).depth.depth
+        };
+        assert_eq!(depth(EnginePlan::Psync, false), 1);
+        assert_eq!(depth(EnginePlan::Psync, true), 8);
+        assert_eq!(depth(EnginePlan::Null, false), 8);
+    }
 
     fn job(engine: EnginePlan, group: u32) -> JobPlan {
         let mut job = JobPlan::plain(engine, 1 << 20);
