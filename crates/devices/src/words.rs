@@ -1,33 +1,26 @@
 //! Sizes, links, caches and users in words.
 
+use fiord_stat::units::{self, Scaled};
 use fiord_sys::survey::pcie::{self, Function, Speed};
 use fiord_sys::survey::{Disk, SharedLink};
 use fiord_sys::thread;
 
 /// Bytes with a decimal unit and three digits, as makers of drives count: `1.92 TB`.
 pub fn decimal(bytes: u128) -> String {
-    scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+    three_digits(units::DECIMAL.of_rounded(bytes as f64))
 }
 
 /// Bytes with a binary unit: `128 KiB`.
 pub fn binary(bytes: u64) -> String {
-    scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+    three_digits(units::BINARY.of_rounded(bytes as f64))
 }
 
-fn scaled(value: f64, base: f64, units: &[&str]) -> String {
-    let mut value = value;
-    let mut unit = 0;
-    // 999.5 would be printed as 1000.
-    while value >= base - 0.5 && unit + 1 < units.len() {
-        value /= base;
-        unit += 1;
-    }
-    let digits = match value {
-        v if unit == 0 || v.fract() == 0.0 || v >= 99.95 => 0,
+fn three_digits(scaled: Scaled) -> String {
+    scaled.text(match scaled.value {
+        v if scaled.index == 0 || scaled.is_whole() || v >= 99.95 => 0,
         v if v >= 9.995 => 1,
         _ => 2,
-    };
-    format!("{value:.digits$} {}", units[unit])
+    })
 }
 
 /// `4096`, or with a larger physical block `512/4096`.

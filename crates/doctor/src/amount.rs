@@ -1,19 +1,21 @@
 //! Numbers in the sentences of findings.
 
+use fiord_stat::units::{self, Scaled};
+
 /// Bytes as people read them: `4.0 KiB`, `1.5 GiB`; exact below a KiB.
 pub(crate) fn bytes(n: u64) -> String {
-    scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+    text(units::BINARY.of(n as f64))
 }
 
 /// A count: `950`, `12.3k`, `4.0M`.
 pub(crate) fn count(n: f64) -> String {
-    let text = scaled(n, 1000.0, &["", "k", "M", "G", "T"]);
-    text.replace(' ', "")
+    let scaled = units::COUNT.of(n);
+    scaled.joined(decimals(scaled))
 }
 
 /// Nanoseconds: `800 ns`, `4.7 us`, `1.2 s`.
 pub(crate) fn time(ns: f64) -> String {
-    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
+    text(units::TIME.of(ns))
 }
 
 /// A share in per cent: `0.4 %`, `37 %`.
@@ -22,17 +24,13 @@ pub(crate) fn percent(share: f64) -> String {
     if percent < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-fn scaled(value: f64, base: f64, units: &[&str]) -> String {
-    let mut value = value;
-    let mut unit = 0;
-    while value >= base && unit + 1 < units.len() {
-        value /= base;
-        unit += 1;
-    }
-    match value.fract() == 0.0 && (unit == 0 || value >= 10.0) {
-        true => format!("{value:.0} {}", units[unit]),
-        false => format!("{value:.1} {}", units[unit]),
-    }
+fn text(scaled: Scaled) -> String {
+    scaled.text(decimals(scaled))
+}
+
+/// One decimal where it tells something.
+fn decimals(scaled: Scaled) -> usize {
+    usize::from(!(scaled.is_whole() && (scaled.index == 0 || scaled.value >= 10.0)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use fiord_job::load::Machine;
 use fiord_load::skew::Curve;
 use fiord_plan::{Dir, JobPlan, Terms, resolve};
+use fiord_stat::units;
 use serde_json::{Value, json};
 
 use fiord_job::diagnostic::{Diagnostic, render};
@@ -184,13 +185,6 @@ impl Shown {
 
 /// Bytes with a binary unit.
 fn size(bytes: f64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 2 };
-    format!("{value:.digits$} {}", units[unit])
+    let scaled = units::BINARY.of(bytes);
+    scaled.text(if scaled.index == 0 || scaled.is_whole() { 0 } else { 2 })
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fiord_stat::units;
 use fiord_sys::file::{self, Kind};
 use fiord_sys::in_use::{self, Use, User};
 use fiord_sys::root::Root;
@@ -228,15 +229,8 @@ impl Target {
 
 /// Bytes with a decimal unit.
 pub(crate) fn bytes(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value >= 99.95 { 0 } else { 1 };
-    format!("{value:.digits$} {}", units[unit])
+    let scaled = units::DECIMAL.of_rounded(bytes as f64);
+    scaled.text(usize::from(scaled.index > 0 && scaled.value < 99.95))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan};
+use fiord_stat::units;
 use fiord_sys::file;
 
 use crate::error::JobError;
@@ -113,12 +114,9 @@ fn low(place: &Path, free: u64, reserve: u64) -> JobError {
     JobError::new("keeping space free", ENOSPC, detail).at(place)
 }
 
-/// Bytes for a person.
 fn size(bytes: u64) -> String {
-    match bytes {
-        0..0x4000_0000 => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
-        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
-    }
+    let scaled = units::BINARY.of(bytes as f64);
+    scaled.text(usize::from(scaled.index > 0))
 }
 
 #[cfg(test)]

@@ -153,9 +153,6 @@ impl JobData {
         for (mine, theirs) in self.dir_runtime_ms.iter_mut().zip(other.dir_runtime_ms) {
             *mine = (*mine).max(theirs);
         }
-        let shares = [(self.shares, self.runtime_ms), (other.shares, other.runtime_ms)];
-        let known: Vec<_> = shares.iter().filter_map(|(s, ms)| Some(((*s)?, *ms))).collect();
-        self.shares = TimeShares::weighed(&known);
         self.runtime_ms += other.runtime_ms;
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;

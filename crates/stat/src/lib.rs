@@ -19,4 +19,5 @@ pub mod report;
 pub mod shares;
 pub mod steady;
 pub mod summary;
+pub mod units;
 pub mod windows;

@@ -115,6 +115,13 @@ pub struct Ceiling {
     pub reached: f64,
 }
 
+impl Ceiling {
+    /// How much of it the run itself reached: 1 is all.
+    pub fn share(&self) -> f64 {
+        self.reached / self.iops.max(1.0)
+    }
+}
+
 /// The bandwidth of a group, all directions together, beside the cores that it had.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoreBandwidth {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fiord_stat::units::BINARY_RATE;
 use fiord_sweep::outcome::PERCENTILES;
 use fiord_sweep::table::{aligned, numbers, scaled};
 use fiord_zones::size;
@@ -49,7 +50,7 @@ pub fn text(results: &Results) -> String {
     for row in &results.rows {
         let mut line: Vec<String> = axes.iter().map(|name| value(row, name)).collect();
         if rated {
-            let bw = |bytes: u64| scaled(bytes as f64, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s"]);
+            let bw = |bytes: u64| scaled(bytes as f64, BINARY_RATE);
             line.push(row.rate.map_or("-".into(), |rate| bw(rate.written)));
         }
         let mut cells = numbers(&row.outcome);

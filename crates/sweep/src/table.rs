@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fiord_stat::units::{self, Units};
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, Settings};
@@ -68,8 +69,8 @@ fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
 /// What was measured, a cell a column of [`NUMBERS`].
 pub fn numbers(outcome: &Outcome) -> Vec<String> {
     let mut row = vec![
-        scaled(outcome.iops, 1000.0, &["", "k", "M", "G"]),
-        scaled(outcome.bw_bytes as f64, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
+        scaled(outcome.iops, units::COUNT),
+        scaled(outcome.bw_bytes as f64, units::BINARY_RATE),
         outcome.mean_ns.map_or("-".into(), time),
     ];
     for i in 0..PERCENTILES.len() {
@@ -79,26 +80,19 @@ pub fn numbers(outcome: &Outcome) -> Vec<String> {
     row
 }
 
-/// Four figures with a unit in which the number is less than `step`.
-pub fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
-    let mut unit = 0;
-    while value >= step && unit + 1 < units.len() {
-        value /= step;
-        unit += 1;
-    }
-    let decimals = if unit == 0 && value.fract() == 0.0 || value >= 1000.0 {
-        0
-    } else if value >= 100.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$}{}", units[unit])
+/// Four figures with a unit.
+pub fn scaled(value: f64, units: Units) -> String {
+    let scaled = units.of(value);
+    scaled.joined(match scaled.value {
+        v if scaled.index == 0 && scaled.is_whole() || v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        _ => 2,
+    })
 }
 
 /// A time in four figures.
 pub fn time(ns: f64) -> String {
-    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
+    scaled(ns, units::TIME)
 }
 
 /// Rows of as many cells each as lines, the cells at the right of their columns.
@@ -126,7 +120,7 @@ fn sentence(knee: &Knee) -> String {
             "{with}knee at {}={value}: {} IOPS, {}; the next step gains less than 5 % throughput \
              for more latency",
             knee.along,
-            scaled(outcome.iops, 1000.0, &["", "k", "M", "G"]),
+            scaled(outcome.iops, units::COUNT),
             outcome
                 .mean_ns
                 .map_or("latency not measured".into(), |ns| format!("{} mean", time(ns))),

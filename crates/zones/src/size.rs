@@ -1,22 +1,17 @@
 //! Bytes with a binary unit.
 
-const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+use fiord_stat::units::BINARY;
 
 /// In the largest unit in which it is a whole number: for sizes that somebody chose.
 pub fn exact(bytes: u64) -> String {
     let unit = if bytes == 0 { 0 } else { (bytes.trailing_zeros() / 10) as usize };
-    let unit = unit.min(UNITS.len() - 1);
-    format!("{} {}", bytes >> (10 * unit), UNITS[unit])
+    format!("{} {}", bytes >> (10 * unit), BINARY.name(unit))
 }
 
 /// In the largest unit in which it is at least 1, with two decimals: for sums.
 pub fn rounded(bytes: u64) -> String {
-    let unit = (bytes.max(1).ilog2() / 10) as usize;
-    let whole = 1u64 << (10 * unit);
-    if bytes.is_multiple_of(whole) {
-        return format!("{} {}", bytes / whole, UNITS[unit]);
-    }
-    format!("{:.2} {}", bytes as f64 / whole as f64, UNITS[unit])
+    let scaled = BINARY.of(bytes as f64);
+    scaled.text(if bytes.is_multiple_of(1 << (10 * scaled.index)) { 0 } else { 2 })
 }
 
 #[cfg(test)]

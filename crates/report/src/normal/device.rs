@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::device::{DeviceView, Issued};
+use fiord_stat::units;
 
 /// Rows of a device, in the order of its directions.
 const NAMES: [&str; 3] = ["read", "write", "trim"];
@@ -57,15 +58,8 @@ fn asked(issued: &Issued, dir: usize) -> String {
 
 /// Bytes with a binary unit, as device limits are: `355.6KiB`.
 fn size(bytes: f64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB"];
-    let mut value = bytes;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = usize::from(value.fract() >= 0.05);
-    format!("{value:.digits$}{}", units[unit])
+    let scaled = units::BINARY.of(bytes);
+    scaled.joined(usize::from(scaled.value.fract() >= 0.05))
 }
 
 #[cfg(test)]

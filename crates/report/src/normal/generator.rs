@@ -18,12 +18,13 @@ pub fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
         (None, None) => {}
     }
     writeln!(out, "\nGenerator: {}", parts.join("; "))?;
-    for Ceiling { group_id, iops, reached } in &generator.ceilings {
-        let used = 100.0 * reached / iops.max(1.0);
+    for ceiling in &generator.ceilings {
+        let Ceiling { group_id, iops, .. } = ceiling;
         writeln!(
             out,
             "Ceiling of group {group_id}: {iops:.0} IOPS on ioengine=null; the run reached \
-             {used:.1}% of it"
+             {:.1}% of it",
+            100.0 * ceiling.share()
         )?;
     }
     Ok(())
