@@ -396,6 +396,10 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             // Nothing of it was to be measured.
             self.begin_measuring(now);
         }
+        if self.control.snapshot_wanted() {
+            // It was asked for too late for the loop to see.
+            self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+        }
         let mut recorder = std::mem::take(&mut self.recorder);
         self.complete_books(&mut recorder);
         self.recorder = recorder;

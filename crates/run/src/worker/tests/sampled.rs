@@ -200,7 +200,10 @@ fn a_status_report_has_all_that_the_last_one_has() {
         assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (n, n, n));
     };
     same(&snapshot.recorder, 6_001);
+    // One that is asked for when the loop is over.
+    control.request_snapshot();
     same(&session.result().recorder, 7_000);
+    same(&control.take_snapshot(std::time::Duration::ZERO).unwrap().recorder, 7_000);
 }
 
 #[test]
