@@ -2,10 +2,12 @@
 //!
 //! A setting that all jobs inherit is idle only where every one of them has no use for it.
 
+mod rules;
+
 use fiord_job::diagnostic::Diagnostic;
 
 use crate::messages::Messages;
-use crate::model::{Dir, EnginePlan, FileKind, FilePlan, Load};
+use crate::model::{Dir, EnginePlan, FileKind, FilePlan, JobPlan, Load};
 use crate::reading::Reading;
 
 /// What jobs have no use for, section by section.
@@ -16,13 +18,8 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// Looks at one section.
-    pub(crate) fn look(
-        &mut self,
-        job: Reading,
-        engine: &EnginePlan,
-        load: &Load,
-        files: &[FilePlan],
-    ) {
+    pub(crate) fn look(&mut self, job: Reading, plan: &JobPlan) {
+        let (engine, load, files) = (&plan.engine, &plan.load, &plan.target.files);
         let mut add = |name: &'static str, why: String, help: &'static str| {
             let Some(setting) = job.set(name) else { return };
             let what = format!("`{name}` has no effect {why}");
@@ -31,6 +28,13 @@ impl Idle {
         directions(job, load, &mut add);
         alone(job, &mut add);
         no_files(job, engine, files, &mut add);
+        for rule in rules::RULES.iter().filter(|rule| !(rule.bears)(plan)) {
+            for name in rule.options {
+                if job.set(name).is_some_and(|setting| rules::says_something(job, setting)) {
+                    add(name, rule.why.into(), rule.help);
+                }
+            }
+        }
     }
 
     /// Says it.

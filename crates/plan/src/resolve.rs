@@ -263,10 +263,10 @@ impl Run<'_> {
             Some(wish) => wish.of(*job, &planned, survey, messages),
             None => None,
         };
-        if instance == 0 {
-            self.idle.look(*job, &plan.engine, &plan.load, &planned);
-        }
         plan.target.files = planned;
+        if instance == 0 {
+            self.idle.look(*job, &plan);
+        }
         plan
     }
 }

@@ -52,3 +52,11 @@ pub(crate) fn error(machine: &Fake, line: &str) -> String {
         Err(errors) => errors[0].what.clone(),
     }
 }
+
+/// The warnings about a command line that must be right.
+pub(crate) fn warned(line: &str) -> Vec<String> {
+    match run(&Fake::default(), line) {
+        Ok(resolved) => resolved.warnings.into_iter().map(|warning| warning.what).collect(),
+        Err(errors) => panic!("{line}: {errors:#?}"),
+    }
+}
