@@ -143,6 +143,8 @@ impl Told {
 pub struct Findings {
     told: Vec<Told>,
     unchecked: Vec<Unchecked>,
+    /// What an earlier stage may have told and this one has counted and found sound.
+    refuted: Vec<Finding>,
 }
 
 impl Findings {
@@ -154,6 +156,12 @@ impl Findings {
     /// Takes a finding where there is one.
     pub fn tell_if(&mut self, told: Option<Told>) {
         self.told.extend(told);
+    }
+
+    /// Takes back what an earlier stage has told with these words, of the same job: what it feared
+    /// has been counted since, and is not there.
+    pub fn refute(&mut self, told: Told) {
+        self.refuted.push(told.finding);
     }
 
     /// Remembers that a finding could not be looked for: told once, however often it is said.
@@ -177,6 +185,8 @@ impl Findings {
 
     /// Adds what another stage found; what was told before is not told again.
     pub fn join(&mut self, later: Findings) {
+        let same = |a: &Finding, b: &Finding| (&a.id, &a.job, &a.what) == (&b.id, &b.job, &b.what);
+        self.told.retain(|told| !later.refuted.iter().any(|sound| same(sound, &told.finding)));
         for told in later.told {
             let known =
                 |t: &Told| t.finding.id == told.finding.id && t.finding.job == told.finding.job;

@@ -1,6 +1,6 @@
 //! `compressible-data`: writes that storage can make smaller than they look.
 
-use fiord_plan::{Content, Dir, EnginePlan, JobPlan};
+use fiord_plan::{Content, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::{Check, Findings, Lint, Told};
@@ -34,7 +34,7 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
 
 fn finding(job: &JobPlan) -> Option<Told> {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
-    if !real || !job.load.mix.has(Dir::Write) {
+    if !real || !job.load.writes_data() {
         return None;
     }
     let (what, why, option) = match &job.content {

@@ -91,7 +91,7 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<Told> {
 
 /// Whether contents can be made while I/Os are under way, or while the job pauses.
 fn overlaps(job: &JobPlan) -> bool {
-    let queues = synchronous(&job.engine).is_none() && job.depth.depth > 1;
+    let queues = synchronous(job).is_none() && job.depth.depth > 1;
     queues || job.pace.offload || !job.pace.is_free()
 }
 

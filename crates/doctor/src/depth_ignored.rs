@@ -1,6 +1,6 @@
-//! `depth-ignored`: a depth above 1 on an engine that completes each I/O before the next.
+//! `depth-ignored`: a depth above 1 where each I/O is complete before the next is made.
 
-use fiord_plan::{EnginePlan, JobPlan};
+use fiord_plan::{EnginePlan, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::{Check, Findings, Lint, Told};
@@ -9,12 +9,14 @@ use crate::{Check, Findings, Lint, Told};
 pub(crate) const CHECK: Check = Check {
     id: "depth-ignored",
     severity: Severity::Suspect,
-    title: "iodepth above 1 on an engine that has one I/O in flight at a time",
+    title: "iodepth above 1 where one I/O is in flight at a time",
     about: "A synchronous engine (`psync`, `sync`, `vsync`, `pvsync`, `pvsync2`, `mmap`) waits for \
-            each I/O before it makes the next. `iodepth=32` changes nothing there: the number is \
-            that of depth 1.",
-    seen: "The job's engine is a synchronous one, its `iodepth` is above 1, and \
-           `io_submit_mode=offload`, which gives each I/O a thread, is not set.",
+            each I/O before it makes the next, and so does `sg` on a block device. `libaio` queues \
+            direct I/O only: without `direct=1` its submission waits for each I/O. `iodepth=32` \
+            changes nothing there: the number is that of depth 1.",
+    seen: "The job's engine is a synchronous one, or `sg` on block devices, or `libaio` without \
+           `direct=1`; its `iodepth` is above 1, and `io_submit_mode=offload`, which gives each I/O \
+           of a synchronous engine a thread, is not set.",
     effect: "As large as the device's parallelism. On a simulated device (`ioengine=sim` with \
              `sim_latency=constant:100us`, `sim_channels=64`), 4 KiB random reads make 10,000 IOPS \
              with one I/O in flight and 320,000 with 32.",
@@ -30,38 +32,56 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
 }
 
 fn finding(job: &JobPlan) -> Option<Told> {
-    if job.pace.offload {
-        return None;
-    }
-    let engine = synchronous(&job.engine)?;
     let depth = job.depth.depth;
     if depth <= 1 {
         return None;
     }
+    let (evidence, mend) = match (synchronous(job), &job.engine) {
+        (Some(_), _) if job.pace.offload => return None,
+        (Some(engine), _) => (
+            format!("ioengine={engine} completes each I/O before it takes the next"),
+            format!("ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1"),
+        ),
+        (None, EnginePlan::Libaio { .. }) if buffered(job) => (
+            "libaio queues direct I/O only: without direct=1 its submission waits for each".into(),
+            "direct=1, or ioengine=io_uring, which hands what waits to threads".into(),
+        ),
+        _ => return None,
+    };
     let name = &job.identity.name;
     let told = CHECK
         .of_job(
             job,
             format!("job {name} asks for iodepth={depth} but has one I/O in flight at a time"),
         )
-        .evidence(format!("ioengine={engine} completes each I/O before it takes the next"))
-        .mend(format!("ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1"))
+        .evidence(evidence)
+        .mend(mend)
         .option("iodepth");
     Some(told)
 }
 
-/// The name of an engine that has one I/O in flight at a time.
-pub(crate) fn synchronous(engine: &EnginePlan) -> Option<&'static str> {
-    match engine {
+/// Whether a job goes through the page cache of something that is stored.
+fn buffered(job: &JobPlan) -> bool {
+    let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
+    !job.target.open.direct && job.target.files.iter().any(|file| stored(file.kind))
+}
+
+/// The name of a job's engine, if it has one I/O in flight at a time on the job's files.
+pub(crate) fn synchronous(job: &JobPlan) -> Option<&'static str> {
+    match &job.engine {
         EnginePlan::Psync => Some("psync"),
         EnginePlan::Sync => Some("sync"),
         EnginePlan::Vsync => Some("vsync"),
         EnginePlan::Pvsync => Some("pvsync"),
         EnginePlan::Pvsync2 { .. } => Some("pvsync2"),
         EnginePlan::Mmap { .. } => Some("mmap"),
+        // The command is an ioctl there; character devices take it as a message.
+        EnginePlan::Sg(_) => {
+            let block = job.target.files.iter().any(|file| file.kind == FileKind::Block);
+            block.then_some("sg")
+        }
         EnginePlan::Libaio { .. }
         | EnginePlan::IoUring(_)
-        | EnginePlan::Sg(_)
         | EnginePlan::IoUringCmd(_)
         | EnginePlan::Null
         | EnginePlan::Sim(_) => None,
@@ -95,6 +115,27 @@ mod tests {
         assert!(told(&plan(EnginePlan::Psync, 1)).is_empty());
         let uring = EnginePlan::IoUring(fiord_plan::IoUringPlan::default());
         assert!(told(&plan(uring, 32)).is_empty());
+    }
+
+    #[test]
+    fn told_of_libaio_through_the_page_cache() {
+        let told = |line: &str| {
+            let job = "--name=a --rw=randread --size=1m --filename=f --iodepth=32";
+            crate::fixture::lint(&CHECK, &format!("{job} {line}"))
+        };
+        assert!(told("--ioengine=libaio")[0].mend.starts_with("direct=1, or"));
+        assert!(told("--ioengine=libaio --direct=1").is_empty());
+        assert!(told("--ioengine=libaio --iodepth=1").is_empty());
+        assert!(told("--ioengine=io_uring").is_empty());
+    }
+
+    #[test]
+    fn sg_queues_on_character_devices_only() {
+        let mut job = plan(EnginePlan::Sg(fiord_plan::SgPlan::default()), 8);
+        job.jobs[0].target.files[0].kind = FileKind::Char;
+        assert!(told(&job).is_empty());
+        job.jobs[0].target.files[0].kind = FileKind::Block;
+        assert!(told(&job)[0].finding.evidence.starts_with("ioengine=sg completes each"));
     }
 
     #[test]

@@ -42,13 +42,18 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
+/// File systems that are the memory that a page cache is made of.
+pub(crate) fn in_memory(kind: &str) -> bool {
+    matches!(kind, "tmpfs" | "ramfs" | "hugetlbfs")
+}
+
 /// The path, what it is on, the evidence, how bad it is.
 fn finding(state: &FileState) -> Option<(String, String, String, Severity)> {
     let path = state.path.display().to_string();
     let kind = state.file_system.as_deref().unwrap_or("an unknown file system").to_owned();
     let regular = state.kind == FileKind::Regular;
     let refused = regular && matches!(state.direct, Ok(Some(None)));
-    if regular && matches!(kind.as_str(), "tmpfs" | "ramfs" | "hugetlbfs") {
+    if regular && in_memory(&kind) {
         let why = format!("{kind} lives in memory");
         return Some((path, kind, why, Severity::Invalid));
     }

@@ -91,7 +91,7 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
     if depth <= u64::from(job.depth.depth) {
         return judge.into();
     }
-    match synchronous(&job.engine) {
+    match synchronous(job) {
         Some(_) => format!("{judge}, or io_submit_mode=offload with iodepth={depth}"),
         None => format!("{judge}, or iodepth={depth}"),
     }

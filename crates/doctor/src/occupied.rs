@@ -53,7 +53,7 @@ pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
 }
 
 fn asked(job: &JobPlan) -> f64 {
-    match synchronous(&job.engine) {
+    match synchronous(job) {
         Some(_) if !job.pace.offload => 1.0,
         _ => f64::from(job.depth.depth),
     }

@@ -16,7 +16,7 @@ pub(crate) const CHECK: Check = Check {
             behaviour. Writeback throttling (`wbt`) holds back buffered writes to keep reads fast.",
     seen: "`queue/scheduler` of the devices under a job that are not rotational: `bfq` is suspect, \
            any other but `none` a note. `queue/wbt_lat_usec` above 0 under a job that writes \
-           through the page cache is a note. Silent when the job sets `ioscheduler`.",
+           through the page cache is a note. Of the scheduler it is silent when the job sets `ioscheduler`.",
     effect: "Depends on the device: the faster it is, the more. Not measured here.",
     mend: "`ioscheduler=none` in the job, which fiord sets for the run; for `wbt` \
            `echo 0 > /sys/block/NAME/queue/wbt_lat_usec`.",
@@ -26,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
-    for job in known.sections().filter(|job| job.target.scheduler.is_none()) {
+    for job in known.sections() {
         for disk in known.machine.devices.of(job) {
             let told = scheduled(job, disk).into_iter().chain(throttled(job, disk));
             told.for_each(|told| findings.tell(told));
@@ -35,7 +35,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 }
 
 fn scheduled(job: &JobPlan, disk: &Disk) -> Option<Told> {
-    let (now, all) = disk.queue.scheduler.as_ref()?;
+    let (now, all) = disk.queue.scheduler.as_ref().filter(|_| job.target.scheduler.is_none())?;
     // On a file the device below it is told of, if it has one.
     if now == "none" || disk.queue.rotational != Some(false) || disk.bus == Bus::Loop {
         return None;
@@ -107,5 +107,7 @@ mod tests {
         assert!(told_before(&CHECK, &case).is_empty(), "direct writes are not writeback");
         case.job().target.open.direct = false;
         assert!(told_before(&CHECK, &case)[0].evidence.contains("wbt_lat_usec is 2000"));
+        case.job().target.scheduler = Some("none".into());
+        assert_eq!(told_before(&CHECK, &case).len(), 1, "it is no scheduler");
     }
 }

@@ -80,7 +80,7 @@ fn split(
         ),
         Some((set, _)) => format!("bs of {} KiB at most", set / 1024),
         None => "blocks that cross no stripe, zone or extent, and memory in few pieces \
-                 (iomem=mmaphuge)"
+                 (iomem=mmaphuge, with free pages in vm.nr_hugepages)"
             .into(),
     };
     let told = CHECK

@@ -44,7 +44,9 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
     let partition = disk.partitions.iter().find(|part| part.name == own);
     let mut parts: Vec<String> = Vec::new();
     // Of a partition the rest of the disk is not touched.
-    if partition.is_none() {
+    if partition.is_some() {
+        parts.extend(devices.partitions.get(&file.path).into_iter().flatten().cloned());
+    } else {
         parts.extend(disk.uses.iter().map(ToString::to_string));
         if !disk.holders.is_empty() {
             parts.push(format!("{} is built on it", disk.holders.join(", ")));
@@ -124,6 +126,22 @@ mod tests {
         assert!(found[0].mend.contains(&format!("wipefs -a {}", node.display())));
         let known = crate::at_stake(&case.plan, &case.machine);
         assert_eq!(known.findings().count(), 1);
+    }
+
+    #[test]
+    fn of_a_partition_only_its_own_users_count() {
+        let tree = Tree::new();
+        let disk = tree.disk("/sys/devices/virtual/block/sda", (8, 0), 1 << 40);
+        tree.partition(&disk, 1, (8, 1), (1 << 20, 1 << 30));
+        tree.write("/proc/self/mountinfo", "27 1 8:1 / /srv rw - ext4 /dev/sda1 rw");
+        let mut case = with_disks(&tree).writing();
+        let part = std::path::PathBuf::from("/dev/sda2");
+        case.disks(|disk| disk.partitions[0].name = "sda2".into());
+        case.job().target.files[0].path = part.clone();
+        case.machine.devices.under = [(part.clone(), vec!["sda".to_owned()])].into();
+        assert!(told_before(&CHECK, &case).is_empty(), "sda1 is not touched");
+        case.machine.devices.partitions = [(part, vec!["dm-0 is built on it".to_owned()])].into();
+        assert_eq!(told_before(&CHECK, &case)[0].evidence, "dm-0 is built on it");
     }
 
     #[test]

@@ -55,13 +55,17 @@ fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
     if times + seconds + minutes == 0 {
         return;
     }
+    let what = match times + seconds {
+        0 => format!("{} grew hotter than its warning temperature during the run", now.name),
+        _ => format!("{} was slowed down for heat during the run", now.name),
+    };
     let at = match now.health.temperature {
         Some(celsius) => format!(", now at {celsius:.0} °C"),
         None => String::new(),
     };
     findings.tell(
         CHECK
-            .of_run(format!("{} was slowed down for heat during the run", now.name))
+            .of_run(what)
             .evidence(format!(
                 "{times} transitions, {seconds} s slowed, {minutes} min above its warning \
                  temperature{at}"
@@ -87,6 +91,12 @@ mod tests {
         let found = told_after(&CHECK, &case);
         assert_eq!(found.len(), 1);
         assert!(found[0].evidence.starts_with("2 transitions, 31 s slowed"), "{found:?}");
+        let warm = Smart { warning_minutes: 3, ..Smart::default() };
+        let mut only_warm = one_drive();
+        only_warm.disks(|disk| disk.health.smart = Some(Smart::default()));
+        only_warm.after.devices.disks[0].health.smart = Some(warm);
+        let found_warm = told_after(&CHECK, &only_warm);
+        assert!(found_warm[0].what.contains("hotter than its warning"), "{found_warm:?}");
         case.machine.surroundings.moment.cpu_throttles = Some(5);
         case.after.surroundings.moment.cpu_throttles = Some(9);
         assert!(told_after(&CHECK, &case)[1].evidence.ends_with("grew by 4"));

@@ -3,7 +3,9 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::conditions::IoQuota;
 
-use crate::{After, Before, Check, Findings, Machine};
+use fiord_sys::survey::Disk;
+
+use crate::{After, Before, Check, Findings, Machine, Told};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -13,9 +15,10 @@ pub(crate) const CHECK: Check = Check {
     about: "The shell, the service or the container that fiord runs in has a limit on bytes or I/Os \
             a second of the device, or on CPU time. The number is the limit's.",
     seen: "`io.max` and `io.latency` (version 1: `blkio.throttle.*`) of the process's groups and of \
-           those above them, for the devices under the targets, before the run. CPU time: \
-           `nr_throttled` of groups with a quota grew during the run. Silent without a limit, and \
-           for a CPU quota that never bit.",
+           those above them, for the devices under the targets, before the run. After it the rates \
+           that the device saw are set beside them: it is silent when they stayed below half \
+           of each limit. CPU time: `throttled_usec` of groups with a quota grew by a millisecond or \
+           more during the run. Silent without a limit, and for a CPU quota that never bit.",
     effect: "All of it: on a loop device 4 KiB direct writes at depth 8 made 2,816 IOPS, and 168 under \
              `blkio.throttle.write_bps_device` of 1 MiB/s.",
     mend: "Run outside of that group (`systemd-run --slice=bench.slice --scope fiord …`), or lift \
@@ -25,27 +28,68 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
+/// A rate below this share of a limit is not the limit's.
+const REACHED: f64 = 0.5;
+
 fn before(known: &Before<'_>, findings: &mut Findings) {
-    for quota in &known.machine.surroundings.moment.quotas.io {
-        let under = known.machine.devices.disks.iter().find(|disk| disk.device == quota.device);
-        let Some(disk) = under.filter(|_| quota.device.is_some()) else { continue };
-        let what = match quota.latency_us {
-            Some(_) => {
-                format!("the control group {} guards its latency on {}", quota.group, disk.name)
-            }
-            None => format!("the control group {} limits I/O to {}", quota.group, disk.name),
+    on_targets(known.machine).for_each(|(quota, disk)| findings.tell(io_limit(quota, disk)));
+}
+
+/// Limits on the devices under the targets.
+fn on_targets(machine: &Machine) -> impl Iterator<Item = (&IoQuota, &Disk)> {
+    machine.surroundings.moment.quotas.io.iter().filter_map(|quota| {
+        let under = machine.devices.disks.iter().find(|disk| disk.device == quota.device);
+        Some((quota, under.filter(|_| quota.device.is_some())?))
+    })
+}
+
+fn io_limit(quota: &IoQuota, disk: &Disk) -> Told {
+    let what = match quota.latency_us {
+        Some(_) => {
+            format!("the control group {} guards its latency on {}", quota.group, disk.name)
+        }
+        None => format!("the control group {} limits I/O to {}", quota.group, disk.name),
+    };
+    let told = CHECK
+        .of_run(what)
+        .evidence(limits_of(quota))
+        .mend("a run in another control group (`systemd-run --slice=bench.slice --scope`)");
+    let latency_only = quota.latency_us.is_some();
+    if latency_only { told.only(Severity::Note) } else { told }
+}
+
+/// Sets the limits beside what the device saw.
+fn reached(known: &After<'_>, findings: &mut Findings) {
+    let limits = on_targets(known.before).filter(|(quota, _)| quota.latency_us.is_none());
+    for (quota, disk) in limits {
+        let views = &known.report.extras.devices;
+        let Some(view) = views.iter().find(|view| view.name == disk.name && view.seconds > 0.0)
+        else {
+            continue;
         };
-        let told = CHECK
-            .of_run(what)
-            .evidence(limits(quota))
-            .mend("a run in another control group (`systemd-run --slice=bench.slice --scope`)");
-        let latency_only = quota.latency_us.is_some();
-        findings.tell(if latency_only { told.only(Severity::Note) } else { told });
+        let near = |limit: Option<u64>, count: u64| {
+            limit.is_some_and(|limit| count as f64 / view.seconds >= limit as f64 * REACHED)
+        };
+        let ways = view.dirs.iter().zip(quota.bytes.iter().zip(&quota.ios));
+        let mut bit =
+            ways.filter(|(dir, (bytes, ios))| near(**bytes, dir.bytes) || near(**ios, dir.ios));
+        let told = io_limit(quota, disk);
+        if bit.next().is_none() {
+            findings.refute(told);
+            continue;
+        }
+        let [read, write] = [0, 1].map(|way| {
+            let dir = &view.dirs[way];
+            let (bytes, ios) = (dir.bytes as f64 / view.seconds, dir.ios as f64 / view.seconds);
+            format!("{bytes:.0} bytes and {ios:.0} I/Os a second")
+        });
+        let limits = limits_of(quota);
+        findings.tell(told.evidence(format!("{limits}; reached: {read} read, {write} written")));
     }
 }
 
 /// The limits in words.
-fn limits(quota: &IoQuota) -> String {
+fn limits_of(quota: &IoQuota) -> String {
     let mut parts = Vec::new();
     for (n, way) in ["read", "write"].iter().enumerate() {
         parts.extend(quota.bytes[n].map(|limit| format!("{way}s at most {limit} bytes a second")));
@@ -56,15 +100,16 @@ fn limits(quota: &IoQuota) -> String {
 }
 
 fn after(known: &After<'_>, findings: &mut Findings) {
+    reached(known, findings);
     let quotas = |machine: &'_ Machine| machine.surroundings.moment.quotas.cpu.clone();
     let then = quotas(known.before);
     for now in quotas(known.after) {
         let Some(then) = then.iter().find(|then| then.group == now.group) else { continue };
         let times = now.throttled.saturating_sub(then.throttled);
-        if times == 0 {
+        let waited = now.throttled_us.saturating_sub(then.throttled_us) as f64 / 1000.0;
+        if times == 0 || waited < 1.0 {
             continue;
         }
-        let waited = now.throttled_us.saturating_sub(then.throttled_us) as f64 / 1000.0;
         let quota = match now.quota_us {
             Some(us) => format!("{us} µs of CPU time in each {} µs", now.period_us),
             None => "no quota of its own".into(),
@@ -103,6 +148,28 @@ mod tests {
         assert_eq!(found[0].what, "the control group /bench limits I/O to nvme0n1");
         let evidence = "reads at most 500 I/Os a second, writes at most 1048576 bytes a second";
         assert_eq!(found[0].evidence, evidence);
+        let mut told = |ios: u64| {
+            use fiord_stat::device::{DeviceDir, DeviceView};
+            let reads = DeviceDir { ios, ..DeviceDir::default() };
+            let mut view =
+                DeviceView { name: "nvme0n1".into(), seconds: 10.0, ..Default::default() };
+            view.dirs[0] = reads;
+            case.report.extras.devices = vec![view];
+            let mut all = Findings::default();
+            let (plan, machine) = (&case.plan, &case.machine);
+            before(&Before { plan, machine }, &mut all);
+            let mut later = Findings::default();
+            after(
+                &After { plan, before: machine, after: &case.after, report: &case.report },
+                &mut later,
+            );
+            all.join(later);
+            all.findings().map(|finding| finding.evidence.clone()).collect::<Vec<_>>()
+        };
+        assert!(told(1000).is_empty(), "far below");
+        assert!(
+            told(5000)[0].ends_with("500 I/Os a second read, 0 bytes and 0 I/Os a second written")
+        );
     }
 
     #[test]

@@ -1,21 +1,24 @@
-//! `zero-data`: what jobs have read holds only zeros.
+//! `zero-data`: what jobs have read holds only zeros, or for the most part.
 
-use fiord_plan::FileKind;
+use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::{After, Check, Findings};
+use crate::amount::percent;
+use crate::fill::fill;
+use crate::machine::Sample;
+use crate::{After, Check, Findings, Told};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "zero-data",
     severity: Severity::Suspect,
-    title: "reads that return only zeros",
+    title: "reads that return zeros",
     about: "A thin volume, a fresh namespace or a drive that was trimmed knows which blocks were \
             never written, and answers reads of them with zeros without touching the medium. Storage \
             that compresses does the same with blocks of zeros that were written.",
     seen: "After the run up to 16 blocks of 4 KiB, spread over what jobs read, are read once more \
            (nothing is read for it during the run, and nothing is kept of what jobs read). Told \
-           when all of them are zero; each device is named. It is silent for devices and files that \
+           when more than half of them are zero; each device is named. It is silent for devices and files that \
            the run writes, and where `unwritten-data` has told of the file already.",
     effect: "A loop device over a sparse file, which is a thin device: 4 KiB random reads with \
              `direct=1` and `psync` made 15.0k IOPS before it was written and 0.6k after.",
@@ -32,29 +35,35 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         let unwritten = known.before.file(&sample.path).and_then(|state| state.data.as_ref());
         let holes =
             unwritten.and_then(|data| data.as_ref().ok()).is_some_and(|d| d.bytes < d.to - d.from);
-        if looked == 0 || zero < looked || holes {
+        if zero * 2 <= looked || holes {
             continue;
         }
         let jobs = &known.plan.jobs;
         let reads =
             |job: &&fiord_plan::JobPlan| job.target.files.iter().any(|f| f.path == sample.path);
         let Some(job) = jobs.iter().find(reads) else { continue };
-        let (path, what) = (
-            sample.path.display(),
-            match sample.kind {
-                FileKind::Block => "a thin or trimmed device answers such reads by itself",
-                _ => "storage that compresses does not store them",
-            },
-        );
-        let told = CHECK
-            .of_job(job, format!("{path} holds only zeros where it was looked at"))
-            .evidence(format!("{zero} of {looked} blocks read again after the run; {what}"))
-            .mend(format!(
-                "a pass that writes all of it: --name=fill --filename={path} --rw=write --bs=1m"
-            ))
-            .option("filename");
-        findings.tell(told);
+        findings.tell_if(finding(job, sample, (looked, zero)));
     }
+}
+
+fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option<Told> {
+    let path = sample.path.display();
+    let file = job.target.files.iter().find(|file| file.path == sample.path)?;
+    let why = match sample.kind {
+        FileKind::Block => "a thin or trimmed device answers such reads by itself",
+        _ => "storage that compresses does not store them",
+    };
+    let what = match zero == looked {
+        true => format!("{path} holds only zeros where it was looked at"),
+        false => format!("{} of {path} are zeros", percent(zero as f64 / looked as f64)),
+    };
+    let end = file.offset.saturating_add(file.len);
+    let told = CHECK
+        .of_job(job, what)
+        .evidence(format!("{zero} of {looked} blocks read again after the run; {why}"))
+        .mend(format!("a pass that writes it: {}", fill(&file.path, file.offset, end)))
+        .option("filename");
+    Some(told)
 }
 
 #[cfg(test)]
@@ -66,15 +75,32 @@ mod tests {
     use crate::fixture::{plan, scratch, told_after};
 
     fn told(byte: u8, line: &str) -> usize {
+        found(&vec![byte; 1 << 20], line).len()
+    }
+
+    fn found(data: &[u8], line: &str) -> Vec<fiord_stat::finding::Finding> {
         let path = scratch();
-        std::fs::write(&path, vec![byte; 1 << 20]).unwrap();
+        std::fs::write(&path, data).unwrap();
         let (plan, _) = plan(&format!("--name=a --size=1m --filename={} {line}", path.display()));
         let machine = Machine::survey_after(&plan);
         let report = Report::default();
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         let found = told_after(&CHECK, &known);
         let _ = std::fs::remove_file(path);
-        found.len()
+        found
+    }
+
+    #[test]
+    fn most_of_it_is_told_with_the_share() {
+        let half = |bytes: usize| {
+            let mut data = vec![0; 1 << 20];
+            data[..bytes].fill(1);
+            found(&data, "--rw=randread")
+        };
+        let found = half(256 << 10);
+        assert!(found[0].what.starts_with("75 % of "), "{found:?}");
+        assert!(found[0].mend.starts_with("a pass that writes it: fiord --name=fill"), "{found:?}");
+        assert!(half(768 << 10).is_empty());
     }
 
     #[test]

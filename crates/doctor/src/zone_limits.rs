@@ -173,7 +173,7 @@ fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<Told> {
 fn overtaking(job: &JobPlan, disk: &Disk) -> bool {
     let forms = &job.load.forms;
     let appends = !forms.is_empty() && forms.iter().all(|(form, _)| *form == WriteForm::Append);
-    let queues = synchronous(&job.engine).is_none() && job.depth.depth > 1;
+    let queues = synchronous(job).is_none() && job.depth.depth > 1;
     disk.queue.zones.is_some() && queues && !appends
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_sys::block;
 use fiord_sys::diskstats::{self, Disk as Stack};
-use fiord_sys::in_use::{self, Storage};
+use fiord_sys::in_use::{self, Storage, Users};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, Survey, signature};
 
@@ -24,6 +24,8 @@ pub struct Devices {
     pub beside: HashMap<PathBuf, String>,
     /// What lies on each device that a job writes to.
     pub signatures: Vec<(PathBuf, Evidence<Vec<String>>)>,
+    /// Of each partition that a job writes to: how it is used, in words (`sda1 is mounted on /srv`).
+    pub partitions: HashMap<PathBuf, Vec<String>>,
 }
 
 impl Devices {
@@ -62,6 +64,7 @@ impl Devices {
             devices.disks = names.iter().filter_map(|name| survey.disk(name)).collect();
         }
         devices.signatures = signatures(plan);
+        devices.partitions = partitions(devices.signatures.iter().map(|(path, _)| path));
         devices
     }
 
@@ -137,6 +140,31 @@ fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
             None => read_marks(&storage),
         };
         found.push((path.to_owned(), marks));
+    }
+    found
+}
+
+/// Mounts, swap space and what is built on those of some devices that are partitions.
+fn partitions<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, Vec<String>> {
+    let mut users: Option<Option<Users>> = None;
+    let mut found = HashMap::new();
+    for path in paths {
+        let number = in_use::storage(path).ok().flatten().map(|storage| storage.device);
+        let Some((number, sysfs)) = number.and_then(|n| Some((n, block::sysfs_path(n)?))) else {
+            continue;
+        };
+        if !sysfs.join("partition").exists() {
+            continue;
+        }
+        // The tables are long on some machines: they are read when a partition asks for them.
+        let Some(users) = users.get_or_insert_with(|| Users::now().ok()) else { continue };
+        let mut words: Vec<String> =
+            users.of_device(number).iter().map(ToString::to_string).collect();
+        let holders = users.holders(&sysfs, &[]);
+        if !holders.is_empty() {
+            words.push(format!("{} is built on it", holders.join(", ")));
+        }
+        found.insert(path.clone(), words);
     }
     found
 }

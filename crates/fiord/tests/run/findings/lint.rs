@@ -18,7 +18,7 @@ fn depth_ignored() {
     let what = both(
         "depth-ignored",
         &format!("{job} --ioengine=psync --iodepth=32"),
-        &format!("{job} --ioengine=libaio --iodepth=32"),
+        &format!("{job} --ioengine=io_uring --iodepth=32"),
     );
     assert!(what.contains("iodepth=32"), "{what}");
 }
