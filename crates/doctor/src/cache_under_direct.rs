@@ -19,13 +19,16 @@ pub(crate) const CHECK: Check = Check {
             passes by, makes every direct write slower and one run unlike the next.",
     seen: "fiord drops what is cached after it has opened the target for the last time \
            (`invalidate=1`), what is dirty too, opens it once for each job and holds it. \
-           `cachestat(2)` (Linux 6.5) counts the pages of what the job uses: before the run, when \
-           everything is open and dropped, and before the job lets go of its files. Told when there \
-           are any: suspect for jobs that write, a note for those that read. Who has the target open \
-           beside it is told as far as `/proc` shows it. With `invalidate=1` it is silent of what \
-           could be dropped.",
+           `cachestat(2)` (Linux 6.5) counts the pages of what the job uses of a file, and all of a \
+           device: before the run; when all jobs that start together are ready, where what somebody \
+           has read meanwhile is dropped too; and before the job lets go of its files. Told when \
+           there are any: suspect for jobs that write, a note for those that read. Who has the \
+           target open beside it is told as far as `/proc` shows it. With `invalidate=1` it is silent \
+           of what could be dropped.",
     effect: "Two threads of 1 MiB direct writes to a `dm-zero` device made 3800 MB/s, and 2400 \
-             MB/s after udev's `blkid` had left 25 pages in the page cache.",
+             MB/s after udev's `blkid` had left 25 pages in the page cache. In an emulated machine \
+             (Linux 6.12) two threads of 4 KiB random writes made 56.8k IOPS, and 53.6k with 25 pages \
+             cached in a part of the device that neither wrote to.",
     mend: "Find the other reader (`fuser -v`, `udevadm monitor`) and end it; `invalidate=1` where the \
            job turned it off.",
     lint: None,

@@ -19,7 +19,7 @@ use crate::zones::{Owner, Owners};
 pub(crate) struct Cached {
     /// The file's index.
     pub file: usize,
-    /// When everything was open, and what could be dropped had been.
+    /// Just before the first I/O, when what could be dropped had been.
     pub at_start: Option<u64>,
     /// When the job was done.
     pub at_end: Option<u64>,
@@ -164,19 +164,20 @@ impl<'p> FileSet<'p> {
         target.open.direct && all_open && !target.unlink_each_loop && stored
     }
 
-    /// Counts the cached pages of what is open, before the first I/O. What is dirty was not dropped
-    /// with the rest: it is written first, and dropped then.
+    /// Counts the cached pages of what is open, just before the first I/O, and drops what somebody
+    /// has read in since [`Files::ready`]. What is dirty is written first.
     fn count_at_start(&mut self) -> Result<(), JobError> {
         let mut cached = Vec::new();
         for (file, (plan, fd)) in self.job.target.files.iter().zip(&self.open).enumerate() {
             let Some(fd) = fd.as_ref().filter(|_| self.counts_cached(plan)) else { continue };
-            let count = || cached_pages(plan, fd);
-            let mut now = count();
-            if self.job.target.open.invalidate && now.is_some_and(|now| now.dirty > 0) {
-                // What cannot be written is still there, and told of.
-                let _ = file::fdatasync(fd);
+            let mut now = cached_pages(plan, fd);
+            if self.job.target.open.invalidate && now.is_some_and(|now| now.cached > 0) {
+                if now.is_some_and(|now| now.dirty > 0) {
+                    // What cannot be written is still there, and told of.
+                    let _ = file::fdatasync(fd);
+                }
                 self.invalidate(plan, fd)?;
-                now = count();
+                now = cached_pages(plan, fd);
             }
             cached.push(Cached { file, at_start: now.map(|now| now.cached), at_end: None });
         }
@@ -265,6 +266,11 @@ impl Files for FileSet<'_> {
                 self.invalidate(plan, fd)?;
             }
         }
+        // What is dirty takes its time: not while others have begun.
+        self.count_at_start()
+    }
+
+    fn starting(&mut self) -> Result<(), JobError> {
         self.count_at_start()
     }
 

@@ -61,3 +61,30 @@ fn files_removed_each_loop_are_made_again() {
     files.open(0).unwrap();
     assert_eq!(std::fs::metadata(&job.target.files[0].path).unwrap().len(), 8192);
 }
+
+#[test]
+fn pages_that_come_while_others_get_ready_are_dropped_before_the_first_io() {
+    let dir = Scratch::new();
+    let path = dir.path().join("f");
+    std::fs::write(&path, vec![1u8; 1 << 20]).unwrap();
+    let mut job = job(path.clone(), 1 << 20);
+    job.target.open.direct = true;
+    job.target.open.invalidate = true;
+    let mut files = FileSet::new(&job);
+    if files.open(0).is_err() {
+        return eprintln!("skipped: no direct I/O here");
+    }
+    let fd = files.open(0).unwrap().fd.unwrap();
+    file::fsync(&fd).unwrap();
+    files.ready().unwrap();
+    let pages = || file::cached_pages(&fd, 0, 1 << 20).map(|pages| pages.cached);
+    if pages() != Ok(0) {
+        return eprintln!("skipped: cachestat(2) needs Linux 6.5, and pages must go when dropped");
+    }
+    assert_eq!(std::fs::read(&path).unwrap().len(), 1 << 20);
+    assert_ne!(pages(), Ok(0));
+    files.starting().unwrap();
+    files.close(0).unwrap();
+    let wanted = Cached { file: 0, at_start: Some(0), at_end: Some(0) };
+    assert_eq!(files.cached_under_direct(), [wanted]);
+}

@@ -55,6 +55,11 @@ pub trait Files {
     fn close(&mut self, file: u32) -> Result<(), JobError>;
     /// After the last file of the set-up was opened: drop cached pages (`invalidate`).
     fn ready(&mut self) -> Result<(), JobError>;
+    /// All jobs that start together are ready, and the first I/O is next: drop what others have read
+    /// into the page cache meanwhile, and count what is left.
+    fn starting(&mut self) -> Result<(), JobError> {
+        Ok(())
+    }
     /// `unlink_each_loop`: every file is closed; remove the regular ones, they are made again when
     /// opened.
     fn next_loop(&mut self) -> Result<(), JobError>;

@@ -328,6 +328,9 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
     if !control.wait_for_go() {
         return WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) };
     }
+    if let Err(error) = files.starting() {
+        return failed(error);
+    }
     let mut session = Session::new(
         (engine, source, content),
         (job, files),
