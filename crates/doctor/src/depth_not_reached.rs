@@ -28,7 +28,9 @@ pub(crate) const CHECK: Check = Check {
            `/proc/diskstats`) is below half of what its jobs ask for (`iodepth` times jobs, at least \
            four). Only for jobs with `direct=1` that nothing else holds back (no rate, no think time, \
            no flushes) and that have the device to themselves. Where the CPUs are busy all the time, \
-           `generator-bound` speaks in its place. What limits is named: the kernel's or the \
+           `generator-bound` speaks in its place. Of a disk that takes so few commands at a time \
+           (`device/queue_depth`; SATA 31 or 32) it is told as well, whatever waits in the kernel \
+           before it. What limits is named: the kernel's or the \
            device's queue; a file system, where a job writes what was not written before (by \
            `SEEK_DATA`); submission that blocks, by its latency; CPUs that other programs had. Where none of these can be seen, \
            it is told below an eighth only.",
@@ -62,10 +64,27 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 
 fn finding(known: &After<'_>, occupied: &Occupied<'_>) -> Option<Told> {
     let Occupied { entry, device, asked, busy, cores } = occupied;
-    if *asked < 4.0 || device.depth >= asked * SHARE || *busy >= cores * 0.9 {
+    if *asked < 4.0 || *busy >= cores * 0.9 {
         return None;
     }
     let (job, name) = (entry.jobs[0], &entry.report.name);
+    let takes = known.before.devices.named(&device.name).and_then(|disk| disk.device_depth);
+    if let Some(takes) = takes.filter(|takes| *takes > 0 && (*takes as f64) < asked * SHARE)
+        && device.depth >= takes as f64 * SHARE
+    {
+        let what =
+            format!("job {name} asks for {asked:.0} I/Os at a time, {} takes {takes}", device.name);
+        let evidence = format!(
+            "device/queue_depth is {takes}: of the {:.1} that the kernel had the others waited",
+            device.depth
+        );
+        let mend =
+            format!("iodepth={takes}, or echo N > /sys/block/{}/device/queue_depth", device.name);
+        return Some(CHECK.of_job(job, what).evidence(evidence).mend(mend).option("iodepth"));
+    }
+    if device.depth >= asked * SHARE {
+        return None;
+    }
     let (limit, mend) = limiter(known, occupied)?;
     let told = CHECK
         .of_job(
@@ -221,6 +240,20 @@ mod tests {
             "handing an I/O over takes 900 us of its 1.0 ms: submission waits"
         );
         assert!(limits(1 << 20, 1e4).is_empty(), "nobody can say why");
+    }
+
+    #[test]
+    fn a_disk_that_takes_few_commands_is_named() {
+        let few = |depth| {
+            told(depth, 5.0, |case| {
+                case.job().depth.depth = 128;
+                case.disks(|disk| disk.device_depth = Some(32));
+            })
+        };
+        let wanted = "job plain asks for 128 I/Os at a time, nvme0n1 takes 32";
+        assert_eq!(few(128.0), [wanted], "its queue in the kernel is as long as asked for");
+        assert_eq!(few(31.0), [wanted]);
+        assert!(told(8.0, 5.0, |case| case.disks(|d| d.device_depth = Some(32))).is_empty());
     }
 
     #[test]

@@ -3,33 +3,70 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
+use crate::check::Entry;
 use crate::{After, Check, Findings, Gap};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "device-errors",
     severity: Severity::Suspect,
-    title: "errors that the device counted",
+    title: "errors of the device",
     about: "The device repeated or mended something, or refused commands, and counted it. The time \
             that took is in the latencies although no I/O failed, and the number is one of a device \
             that should not be trusted.",
     seen: "Counters that are read before and after the run: media errors and entries of the error \
            log in the SMART log of NVMe drives, commands that ended with an error (`ioerr_cnt`) of \
            SCSI and ATA disks. A growing error log without media errors is a note: commands that a \
-           drive does not know end there too. Silent when none grew.",
-    effect: "Not measured here: no failing drive was at hand.",
+           drive does not know end there too. And I/Os that failed in a job that goes on all the same \
+           (`continue_on_error`), where the first of them failed as devices fail: `EIO`, `ENODATA`, \
+           `EREMOTEIO`, `ENOLINK`, `ETIMEDOUT`. Silent when there was none of this.",
+    effect: "A simulated SCSI disk (`scsi_debug`) that fails every hundredth command, which the kernel \
+             then repeats: 5.4k IOPS in place of 12.7k of 4 KiB random reads at depth 4, and not one \
+             I/O that failed.",
     mend: "Find out which with `nvme error-log`, `smartctl -a` and `dmesg`; measure on a sound drive.",
     lint: None,
     before: None,
     after: Some(after),
 };
 
+/// What the block layer answers for a device that fails: medium, target, path, time.
+const DEVICE: [(i32, &str); 5] =
+    [(5, "EIO"), (61, "ENODATA"), (67, "ENOLINK"), (110, "ETIMEDOUT"), (121, "EREMOTEIO")];
+
 fn after(known: &After<'_>, findings: &mut Findings) {
+    known.entries().iter().for_each(|entry| failed(known, entry, findings));
     for then in &known.before.devices.disks {
         if let Some(now) = known.after.devices.named(&then.name) {
             disk(then, now, findings);
         }
     }
+}
+
+/// I/Os that failed and that the job went on from.
+fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
+    let Some(errors) = entry.report.errors.as_ref().filter(|errors| errors.total > 0) else {
+        return;
+    };
+    let Some((_, name)) = DEVICE.iter().find(|(errno, _)| *errno == errors.first) else { return };
+    let mut disks: Vec<&str> = Vec::new();
+    for disk in entry.jobs.iter().flat_map(|job| known.before.devices.of(job)) {
+        // Those that are not made of others: one of them it was.
+        if disk.members.is_empty() && !disks.contains(&disk.name.as_str()) {
+            disks.push(&disk.name);
+        }
+    }
+    if disks.is_empty() {
+        return;
+    }
+    let ios: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
+    let told = CHECK
+        .of_job(entry.jobs[0], format!("I/Os of job {} failed", entry.report.name))
+        .evidence(format!(
+            "{} failed beside {ios} that did not, the first with {name}; they are in no latency",
+            errors.total
+        ))
+        .mend(format!("a look at `dmesg`, and a sound device ({})", disks.join(", ")));
+    findings.tell(told);
 }
 
 fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
@@ -67,8 +104,31 @@ fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
 mod tests {
     use fiord_sys::survey::Smart;
 
+    use fiord_stat::report::{DirKind, ErrorReport};
+
     use super::*;
     use crate::drives::{one_drive, told_after};
+    use crate::fixture::row;
+
+    #[test]
+    fn ios_that_failed() {
+        let mut case = one_drive();
+        let report = &mut case.report.jobs[0];
+        report.name = "x".into();
+        report.dirs = vec![row(DirKind::Read, 100.0, 10)];
+        let ios = report.dirs[0].total_ios;
+        let errors = |total, first| Some(ErrorReport { total, first, ..ErrorReport::default() });
+        report.errors = errors(0, 0);
+        assert!(told_after(&CHECK, &case).is_empty());
+        case.report.jobs[0].errors = errors(214, 5);
+        let found = told_after(&CHECK, &case);
+        assert_eq!(found[0].what, "I/Os of job x failed");
+        let evidence = format!("214 failed beside {ios} that did not, the first with EIO");
+        assert!(found[0].evidence.starts_with(&evidence), "{found:?}");
+        // No device says this: a verification does.
+        case.report.jobs[0].errors = errors(3, 84);
+        assert!(told_after(&CHECK, &case).is_empty());
+    }
 
     #[test]
     fn counters_that_grow() {

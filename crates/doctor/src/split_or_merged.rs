@@ -19,7 +19,8 @@ pub(crate) const CHECK: Check = Check {
     seen: "The device's own counters over the measured time against what the jobs issued, where all \
            jobs on it use `direct=1`: the device completed over 5 % more I/Os than were issued \
            (suspect), or over 5 % of them were merged (a note). Silent for buffered I/O, which is \
-           always in the page cache's sizes, and for jobs that work on several devices.",
+           always in the page cache's sizes, and for jobs that work on several devices. Flushes, which \
+           the kernel counts as writes without data, are left out.",
     effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 of \
              64 KiB, and a depth of 4 one of 19.",
     mend: "`bs` up to `max_sectors_kb`; or `echo N > /sys/block/NAME/queue/max_sectors_kb`, up to \
@@ -83,13 +84,14 @@ fn split(
                  (iomem=mmaphuge, with free pages in vm.nr_hugepages)"
             .into(),
     };
+    // Flushes without data are among the I/Os, not among the pieces.
+    let pieces = (ios + more).saturating_sub(seen.merges).max(1);
     let told = CHECK
         .of_run(format!("{name} reach {} in pieces", device.name))
         .evidence(format!(
-            "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived{}",
+            "{ios} of {:.1} KiB were issued, {pieces} of {:.1} KiB arrived{}",
             issued.size(dir) / 1024.0,
-            seen.ios,
-            seen.size() / 1024.0,
+            seen.bytes as f64 / pieces as f64 / 1024.0,
             match below {
                 Some((set, _)) => format!("; max_sectors_kb is {}", set / 1024),
                 None => String::new(),
@@ -153,6 +155,16 @@ mod tests {
         assert!(told_after(&CHECK, &case)[0].mend.ends_with(mend));
         case.job().target.open.direct = false;
         assert!(told_after(&CHECK, &case).is_empty(), "the page cache has sizes of its own");
+    }
+
+    #[test]
+    fn flushes_are_no_pieces() {
+        let mut case = wrote(200, 0);
+        case.report.extras.devices[0].flushes = 100;
+        assert!(told_after(&CHECK, &case).is_empty());
+        case.report.extras.devices[0].dirs[1].ios = 500;
+        let evidence = "100 of 1024.0 KiB were issued, 400 of 256.0 KiB arrived";
+        assert!(told_after(&CHECK, &case)[0].evidence.starts_with(evidence));
     }
 
     #[test]

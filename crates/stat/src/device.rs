@@ -63,10 +63,13 @@ impl Issued {
 
 impl DeviceView {
     /// I/Os that came to be because larger ones were cut: what arrived, merged or not, less what
-    /// was issued. `None` where that is not known.
+    /// was issued. `None` where that is not known. The kernel counts a flush that comes without data
+    /// as a write of no bytes too.
     pub fn splits(&self, dir: usize) -> Option<u64> {
+        const WRITE: usize = 1;
         let issued = self.issued?;
         let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
-        Some(arrived.saturating_sub(issued.ios[dir]))
+        let empty = if dir == WRITE { self.flushes } else { 0 };
+        Some(arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty))
     }
 }

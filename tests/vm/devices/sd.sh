@@ -1,7 +1,7 @@
 # A SCSI disk of 64 MiB (scsi_debug) as block, sg and bsg device, with UNMAP and WRITE SAME
 # gives: sd sd-sg sd-bsg
 # modules: scsi_debug sd_mod sg
-# not-with: sdzoned
+# not-with: sdzoned sd4k
 
 up() {
     modprobe sd_mod

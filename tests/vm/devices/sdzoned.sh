@@ -1,7 +1,7 @@
 # A host-managed zoned SCSI disk (scsi_debug): 64 zones of 1 MiB, the first 4 conventional, at most 8 open
 # gives: sdzoned sdzoned-sg sdzoned-bsg
 # modules: scsi_debug sd_mod sg
-# not-with: sd
+# not-with: sd sd4k
 
 up() {
     modprobe sd_mod
