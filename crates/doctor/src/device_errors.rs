@@ -20,9 +20,10 @@ pub(crate) const CHECK: Check = Check {
            drive does not know end there too. And I/Os that failed in a job that goes on all the same \
            (`continue_on_error`), where the first of them failed as devices fail: `EIO`, `ENODATA`, \
            `EREMOTEIO`, `ENOLINK`, `ETIMEDOUT`. Silent when there was none of this.",
-    effect: "A simulated SCSI disk (`scsi_debug`) that fails every hundredth command, which the kernel \
-             then repeats: 5.4k IOPS in place of 12.7k of 4 KiB random reads at depth 4, and not one \
-             I/O that failed.",
+    effect: "A simulated SCSI disk (`scsi_debug`) that had to mend an error in every hundredth of 4096 \
+             reads: `ioerr_cnt` grew by 40, and not one I/O failed. A target that fails for one second \
+             in three (`dm-flakey`): 200 of 600 I/Os at a rate of 200 failed, and the latencies are \
+             those of the 400 others.",
     mend: "Find out which with `nvme error-log`, `smartctl -a` and `dmesg`; measure on a sound drive.",
     lint: None,
     before: None,

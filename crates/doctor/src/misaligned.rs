@@ -4,6 +4,7 @@ use fiord_plan::{Dir, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
+use crate::places::node;
 use crate::{Before, Check, Findings, Told};
 
 /// The definition.
@@ -51,8 +52,9 @@ fn findings_of(job: &JobPlan, disk: &Disk) -> Vec<Told> {
             .option(option);
         told.push(finding.only(severity));
     }
-    let paths = job.target.files.iter().filter_map(|file| file.path.file_name()?.to_str());
-    for part in paths.filter_map(|path| disk.partitions.iter().find(|part| part.name == path)) {
+    let names =
+        job.target.files.iter().filter_map(|file| Some(node(&file.path).file_name()?.to_owned()));
+    for part in names.filter_map(|name| disk.partitions.iter().find(|part| name == *part.name)) {
         if !part.start.is_multiple_of(physical) {
             let finding = CHECK
                 .of_job(job, format!("the partition {} is not aligned", part.name))

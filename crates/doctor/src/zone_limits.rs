@@ -14,7 +14,7 @@ use fiord_sys::survey::{Disk, Zones};
 use crate::amount::bytes;
 use crate::depth_ignored::synchronous;
 use crate::machine::Gap;
-use crate::places::together;
+use crate::places::{node, together};
 use crate::{Before, Check, Findings, Lint, Told};
 
 /// Since then the kernel keeps the order of writes to a zone itself (zone write plugging).
@@ -62,7 +62,10 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
 }
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
-    let disk_of = |path: &Path| known.machine.devices.under(path).find(|disk| disk.node() == path);
+    let disk_of = |path: &Path| {
+        let node = node(path);
+        known.machine.devices.under(path).find(|disk| disk.node() == node)
+    };
     for (path, jobs) in writers(known.plan) {
         let said = |job: &&JobPlan| {
             job.load.zoned.is_some_and(|zoned| zoned.ignore_limits || zoned.max_open.is_some())

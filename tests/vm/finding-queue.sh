@@ -1,0 +1,92 @@
+# What lies between a job and a device: generator-bound, depth-not-reached, scheduler, misaligned, split-or-merged, volatile-cache
+# devices: nullb sd4k
+# limit: 150s
+
+fast=/dev/fiord/nullb
+slow=/dev/fiord/nullb-slow
+disk=/dev/fiord/sd4k
+queue() { echo "/sys/block/$(basename "$(readlink -f "$1")")/$2"; }
+found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }
+evidence() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\") | .what + \": \" + .evidence] | join(\"; \")"; }
+# told NAME ID REGEX: a run's report has the finding once, with this in it.
+told() {
+    say "$2: $(evidence "$1" "$2")"
+    same "$2 is told once" "$(found "$1" "$2")" 1
+    evidence "$1" "$2" >told.txt
+    has "$2" told.txt "$3"
+}
+silent() { same "$2 is silent" "$(evidence "$1" "$2")" ""; }
+timed="--direct=1 --ioengine=libaio --time_based --runtime=1s"
+
+# A device that answers at once keeps no queue: what is measured is the CPU.
+fiord_json fast --name=x --filename=$fast --rw=randread --bs=4k --iodepth=8 $timed
+told fast generator-bound "limited by its CPUs.*busy for (9[0-9]|100) % of the time, 0.[0-9] of 8 I/Os at the device"
+fiord_json slow --name=x --filename=$slow --rw=randread --bs=4k --iodepth=8 $timed
+silent slow generator-bound
+silent slow depth-not-reached
+within "2 ms each" "$(json slow '.jobs[0].read.clat_ns.mean / 1e6')" 2 8
+
+# More I/Os than the queue of the kernel takes, or the disk at a time.
+fiord_json deep --name=x --filename=$slow --rw=randread --bs=4k --iodepth=128 $timed
+told deep depth-not-reached "asks for 128 I/Os at a time, nullb-slow had [0-9.]+: its queue takes 31 requests"
+echo 4 >"$(queue $disk device/queue_depth)"
+fiord_json few --name=x --filename=$disk --rw=randread --bs=4k --iodepth=32 $timed
+told few depth-not-reached "asks for 32 I/Os at a time, sd[a-z] takes 4: device/queue_depth is 4"
+echo 31 >"$(queue $disk device/queue_depth)"
+fiord_json enough --name=x --filename=$disk --rw=randread --bs=4k --iodepth=16 $timed
+silent enough depth-not-reached
+say "depth 32 on a disk that takes 4: $(json few '.jobs[0].read.iops') IOPS; 16 on one that takes 31: $(json enough '.jobs[0].read.iops')"
+
+# Schedulers, by name; silent for none, and for a job that names its own.
+for name in mq-deadline bfq none; do
+    check "scheduler $name" scheduler $fast $name
+    fiord_json "$name" --name=x --filename=$fast --rw=randread --bs=4k --iodepth=8 $timed
+    say "scheduler $name: $(json "$name" '.jobs[0].read.iops') IOPS"
+done
+told mq-deadline scheduler "go through the scheduler mq-deadline"
+told bfq scheduler "go through the scheduler bfq"
+same "bfq is suspect" "$(json bfq '.fiord.findings[] | select(.id == "scheduler") | .severity')" suspect
+same "mq-deadline is a note" "$(json mq-deadline '.fiord.findings[] | select(.id == "scheduler") | .severity')" note
+silent none scheduler
+
+# Parts of physical blocks, by the block size and by where the partition starts (an MBR with one, at sector 63).
+check "scheduler none" scheduler $disk none
+writes="--name=x --filename=$disk --rw=randwrite --iodepth=4 --ignore_findings=target-in-use $timed"
+fiord_json odd $writes --bs=512
+told odd misaligned "no whole blocks of sd[a-z]: the smallest block is 512, the physical block 4096 bytes"
+fiord_json even $writes --bs=4k
+silent even misaligned
+{
+    printf '\0\0\0\0\203\0\0\0\77\0\0\0\0\100\0\0'
+    dd if=/dev/zero bs=48 count=1 2>/dev/null
+    printf '\125\252'
+} | dd of=$disk bs=1 seek=446 2>/dev/null
+check "the table is read again" blockdev --rereadpt $disk
+part=$(readlink -f $disk)1
+wait=0
+until [ -b "$part" ] || [ $wait = 50 ]; do
+    usleep 20000
+    wait=$((wait + 1))
+done
+fiord_json part --name=x --filename="$part" --rw=randwrite --bs=4k --iodepth=4 $timed
+told part misaligned "the partition sd[a-z]1 is not aligned: it starts at byte 32256, 3584 beyond a physical block of 4096"
+dd if=/dev/zero of=$disk bs=512 count=1 2>/dev/null
+check "no table" blockdev --rereadpt $disk
+
+# 1 MiB writes through a queue that takes 356 KiB: three pieces each.
+echo 356 >"$(queue $disk queue/max_sectors_kb)"
+large="--name=x --filename=$disk --rw=write --size=64M --iodepth=4 --direct=1 --ioengine=libaio"
+fiord_json pieces $large --bs=1M
+told pieces split-or-merged "64 of 1024.0 KiB were issued, 192 of 341.3 KiB arrived; max_sectors_kb is 356"
+fiord_json whole $large --bs=256k --rw=randwrite
+silent whole split-or-merged
+# A flush is no piece of a write, though the kernel counts it among them.
+fiord_json synced --name=x --filename=$disk --rw=randwrite --bs=4k --size=1M --fsync=1 --direct=1 --ioengine=psync --number_ios=100
+silent synced split-or-merged
+
+# A volatile cache has taken all; with a flush in the time it has not.
+few="--name=x --filename=$disk --rw=write --bs=64k --size=8M --iodepth=4 --direct=1 --ioengine=libaio"
+fiord_json cached $few
+told cached volatile-cache "8.0 MiB in .* and no flush; queue/write_cache of sd[a-z] is write back"
+fiord_json flushed $few --end_fsync=1
+silent flushed volatile-cache
