@@ -213,6 +213,7 @@ mod tests {
             facts: Err(gap()),
             file_system: Ok("ext4".into()),
             direct: Err(gap()),
+            direct_writes_cached: false,
             on_loop: None,
             cache: Err(gap()),
             openers: Vec::new(),

@@ -1,6 +1,6 @@
 //! `direct-not-direct`: `direct=1` on something that has no direct I/O of its own.
 
-use fiord_plan::FileKind;
+use fiord_plan::{Dir, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::machine::FileState;
@@ -12,15 +12,19 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Invalid,
     title: "direct=1 where I/O goes through memory all the same",
     about: "`O_DIRECT` is a wish. tmpfs takes it and serves memory; FUSE hands it to a daemon that \
-            does as it likes; ZFS before 2.3 takes it and caches; a loop device does direct I/O on \
+            does as it likes; ZFS before 2.3 takes it and caches; btrfs, since \
+            Linux 6.15, writes data with checksums through the page cache; a loop device does direct I/O on \
             itself while the file below it is read through the page cache.",
     seen: "The type of the file system, what `statx(2)` says about direct I/O on the file \
-           (`STATX_DIOALIGN`, Linux 6.1), and `loop/dio` of a loop device below. Invalid for file \
+           (`STATX_DIOALIGN`, Linux 6.1), and `loop/dio` of a loop device below; for jobs that write to \
+           btrfs the kernel's version, the file's flags (`chattr +C`) and the options of the mount \
+           (`nodatasum`, `nodatacow`). Invalid for file \
            systems that live in memory, suspect for the others.",
     effect: "4 KiB random reads with `direct=1` and `psync` made 321k IOPS on tmpfs and 18.0k \
              on ext4 of the same virtual machine.",
-    mend: "A file on a file system with direct I/O (ext4, XFS, btrfs) or the device itself; \
-           `losetup --direct-io=on` for a loop device.",
+    mend: "A file on a file system with direct I/O (ext4, XFS) or the device itself; `losetup \
+           --direct-io=on` for a loop device; on btrfs `chattr +C` of the directory before the file \
+           is made in it, which turns checksums and copies on write off.",
     lint: None,
     before: Some(before),
     after: None,
@@ -29,17 +33,34 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut Findings) {
     for job in known.sections().filter(|job| job.target.open.direct) {
         let files = job.target.files.iter().filter_map(|file| known.machine.file(&file.path));
+        let writes = job.load.mix.has(Dir::Write);
+        if let Some(state) = files.clone().find(|state| writes && state.direct_writes_cached) {
+            findings.tell(btrfs(job, state));
+            continue;
+        }
         let mut told = files.filter_map(finding);
         if let Some((path, kind, why, severity)) = told.next() {
             let told: Told = CHECK
                 .of_job(job, format!("direct=1 has no effect on {path}, which is on {kind}"))
                 .evidence(why)
-                .mend("a file on ext4, XFS or btrfs, or a device; losetup --direct-io=on for a loop device")
+                .mend(
+                    "a file on ext4 or XFS, or a device; losetup --direct-io=on for a loop device",
+                )
                 .option("direct")
                 .only(severity);
             findings.tell(told);
         }
     }
+}
+
+fn btrfs(job: &JobPlan, state: &FileState) -> Told {
+    let path = state.path.display();
+    CHECK
+        .of_job(job, format!("direct=1 has no effect on writes to {path}, which is on btrfs"))
+        .evidence("since Linux 6.15 btrfs writes data that have checksums through the page cache")
+        .mend("a new file in a directory with chattr +C, which has no checksums; or ext4 or XFS")
+        .option("direct")
+        .only(Severity::Suspect)
 }
 
 /// File systems that are the memory that a page cache is made of.
@@ -86,6 +107,7 @@ mod tests {
         machine.files[0].file_system = Ok(kind.into());
         machine.files[0].on_loop = on_loop;
         machine.files[0].direct = Ok(None);
+        machine.files[0].direct_writes_cached = kind == "btrfs";
         let found = told_before(&CHECK, &Before { plan: &plan, machine: &machine });
         found.into_iter().map(|finding| finding.severity).collect()
     }
@@ -98,5 +120,7 @@ mod tests {
         assert_eq!(told("ext4", Some(("loop0".into(), true)), "--direct=1"), []);
         assert_eq!(told("ext4", None, "--direct=1"), []);
         assert_eq!(told("tmpfs", None, ""), []);
+        assert_eq!(told("btrfs", None, "--direct=1"), [], "reads are direct");
+        assert_eq!(told("btrfs", None, "--direct=1 --rw=randwrite"), [Severity::Suspect]);
     }
 }

@@ -32,10 +32,14 @@ impl Sink {
         let Some(path) = path else { return Ok(Sink::standard()) };
         match File::create(path) {
             Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None, deaf: false }),
-            Err(e) => Err(format!(
-                "fio: output file open error: {path}: {e}\n  help: --output needs a directory that \
-                 is there and may be written\n"
-            )),
+            Err(e) => {
+                let help = match e.kind() {
+                    io::ErrorKind::IsADirectory => "--output takes the name of a file",
+                    io::ErrorKind::NotFound => "the directory of --output has to be there",
+                    _ => "--output needs a file that can be made or written",
+                };
+                Err(format!("fio: output file open error: {path}: {e}\n  help: {help}\n"))
+            }
         }
     }
 

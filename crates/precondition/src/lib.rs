@@ -161,7 +161,9 @@ fn summary(
                 match say(session.out, &format!("{}: {words}\n", target.name)) {
                     // A reader that goes away changes nothing.
                     Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-                    other => other.map_err(|e| format!("the result cannot be written: {e}"))?,
+                    other => other.map_err(|e| {
+                        format!("standard output: the result cannot be written: {e}")
+                    })?,
                 }
                 if matches!(ended, Ended::Stopped { .. }) && end == End::Done {
                     end = End::Stopped;
@@ -182,7 +184,7 @@ fn say(to: &mut dyn Write, text: &str) -> std::io::Result<()> {
 
 /// The same of what must be read before anything is lost.
 fn warn(to: &mut dyn Write, text: &str) -> Result<(), String> {
-    say(to, text).map_err(|e| format!("nobody can be told what will be lost: {e}"))
+    say(to, text).map_err(|e| format!("standard error: nobody can be told what will be lost: {e}"))
 }
 
 #[cfg(test)]

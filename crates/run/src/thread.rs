@@ -17,6 +17,8 @@ use crate::error::failed;
 
 const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;
+const EACCES: i32 = 13;
+const EPERM: i32 = 1;
 
 /// What a thread's settings keep alive while its job runs.
 #[derive(Debug, Default)]
@@ -118,7 +120,11 @@ fn schedulers(job: &JobPlan) -> Result<(), JobError> {
         };
         block::set_scheduler(device, name).map_err(|e| {
             let mut error = failed("ioscheduler", plan, &e);
-            if let Ok(present) = block::scheduler(device) {
+            if matches!(e.errno, EACCES | EPERM) {
+                error.detail = "setting a scheduler needs root; set it beforehand, and drop \
+                                ioscheduler"
+                    .into();
+            } else if let Ok(present) = block::scheduler(device) {
                 let list = present.available.join(", ");
                 error.detail = format!("{name} was not taken; this device has: {list}");
             }

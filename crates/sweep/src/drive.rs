@@ -39,12 +39,12 @@ pub fn run(
     let mut sweep = match prepare(args, loader, program, version, err) {
         Ok(sweep) => sweep,
         Err(what) => {
-            let _ = write!(err, "fiord: {what}");
+            let _ = write!(err, "fiord: {}", own(&what));
             return End::Failed;
         }
     };
     let end = sweep.everything(loader, err).unwrap_or_else(|what| {
-        let _ = write!(err, "fiord: {what}");
+        let _ = write!(err, "fiord: {}", own(&what));
         End::Failed
     });
     let results = sweep.results(end == End::Done);
@@ -61,6 +61,11 @@ pub fn run(
         }
         _ => end,
     }
+}
+
+/// What a job file's error says, without the name of the program that jobs put before it.
+fn own(what: &str) -> &str {
+    what.strip_prefix("fio: ").unwrap_or(what)
 }
 
 fn prepare(

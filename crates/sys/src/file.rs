@@ -19,7 +19,7 @@ pub use facts::{
     Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, target_size,
 };
 pub use hint::{Lifetime, rwf, set_lifetime};
-pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits};
+pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits, is_nocow};
 pub use lock::{Lock, LockKind};
 pub use open::{Open, open_directory, reopen};
 pub use openers::{Opener, openers};

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
+use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, mount};
 
 use super::{Evidence, Gap};
@@ -17,6 +18,9 @@ const CLOSELY: usize = 256;
 const PIECES: usize = 4096;
 /// So long is looked for programs that have files open.
 const SEARCH: Duration = Duration::from_millis(20);
+
+/// From here on btrfs writes data with checksums through the page cache, `O_DIRECT` or not.
+const BTRFS_FALLS_BACK: Kernel = Kernel::new(6, 15);
 
 /// A file or device at one moment.
 #[derive(Debug, Clone)]
@@ -32,6 +36,9 @@ pub struct FileState {
     /// What direct I/O must look like: `Some(None)` where the file system has none, `None` where it
     /// (or a kernel before 6.1) does not say. Regular files only.
     pub direct: Evidence<Option<Option<DirectLimits>>>,
+    /// Direct writes to it go through the page cache all the same: on btrfs data that have checksums,
+    /// since Linux 6.15, for pages in memory cannot change between checksum and write.
+    pub direct_writes_cached: bool,
     /// What is below, where that is a loop device: its name, and whether it uses direct I/O itself.
     pub on_loop: Option<(String, bool)>,
     /// Its pages in memory: of a regular file within the bytes that jobs use, of a device that jobs
@@ -117,6 +124,7 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
         on_loop: facts.as_ref().ok().and_then(|facts| on_loop(facts.node.unwrap_or(facts.device))),
         facts,
         direct: Err(Gap("not a regular file".into())),
+        direct_writes_cached: false,
         cache: Err(Gap("not a regular file".into())),
         openers: Vec::new(),
         data: None,
@@ -148,6 +156,11 @@ fn look_inside(state: &mut FileState, used: &Use) {
         Ok(fd) => {
             let (from, to) = used.all;
             state.direct = file::direct_limits(&fd).map_err(|e| Gap::of(&e));
+            state.direct_writes_cached = used.direct
+                && state.file_system.as_ref().is_ok_and(|kind| kind == "btrfs")
+                && kernel().is_ok_and(|kernel| kernel >= BTRFS_FALLS_BACK)
+                && !file::is_nocow(&fd).unwrap_or(false)
+                && has_checksums(&state.path);
             state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
             state.data = Some(data(&fd, used.read.unwrap_or(used.all)));
         }
@@ -157,6 +170,13 @@ fn look_inside(state: &mut FileState, used: &Use) {
             state.data = Some(Err(gap));
         }
     }
+}
+
+/// Whether the btrfs that holds a file makes checksums of data.
+fn has_checksums(path: &Path) -> bool {
+    let without = |option: &str| matches!(option, "nodatasum" | "nodatacow");
+    let mount = mount::holding(path).ok().flatten();
+    mount.is_some_and(|mount| !mount.super_options.split(',').any(without))
 }
 
 fn cache_gap(error: &fiord_sys::Error) -> Gap {

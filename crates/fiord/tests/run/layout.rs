@@ -65,3 +65,14 @@ fn every_word_of_fallocate_works_or_says_why() {
         std::fs::remove_file(place.path("a.0.0")).unwrap();
     }
 }
+
+#[test]
+fn a_file_larger_than_its_file_system_is_refused_before_it_fills_it() {
+    let place = Place::new();
+    for rw in ["read", "randwrite --overwrite=1"] {
+        let ran = place.run(&format!("--name=a --rw={rw} --size=900t"));
+        assert_ne!(ran.status, Some(0), "{ran:?}");
+        assert!(ran.err.contains("its file system has"), "{}", ran.err);
+        assert!(place.names().is_empty(), "nothing is made");
+    }
+}

@@ -201,3 +201,11 @@ fn latency_against_load_bends_at_the_highest_rate() {
     let again = place.run(line).ok();
     assert_eq!((ran_points(&again.err), again.out), (0, ran.out));
 }
+
+#[test]
+fn a_job_file_that_is_not_there_is_said_by_one_program() {
+    let place = Place::new();
+    let ran = place.run("sweep nowhere.fio --set iodepth=1,2");
+    assert_ne!(ran.status, Some(0));
+    assert!(ran.err.starts_with("fiord: unable to open"), "{}", ran.err);
+}

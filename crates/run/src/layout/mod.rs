@@ -133,6 +133,24 @@ fn holds_data(job: &JobPlan) -> bool {
     job.load.mix.has(Dir::Read) || job.target.layout.overwrite
 }
 
+/// A file that is to hold data can be no larger than its file system: to find that out by writing
+/// would fill the disk, and take everybody else's room. (That there is too little room just now may
+/// change until it is needed.)
+fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
+    let directory = plan.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Ok(space) = file::space(directory.unwrap_or(Path::new("."))) else { return Ok(()) };
+    // Some file systems, such as those of other machines, do not say.
+    if space.total == 0 || needed <= space.total {
+        return Ok(());
+    }
+    let detail = format!(
+        "it is to be laid out with {needed} bytes, and its file system has {} in all: use a smaller \
+         size, or another place (directory)",
+        space.total
+    );
+    Err(JobError::new("layout", ENOSPC, detail).at(&plan.path))
+}
+
 fn make(
     job: &JobPlan,
     plan: &FilePlan,
@@ -140,6 +158,9 @@ fn make(
     overseer: &mut dyn Overseer,
 ) -> Result<Done, JobError> {
     let needed = plan.size_needed.unwrap_or(0);
+    if holds_data(job) {
+        fits(plan, needed)?;
+    }
     let fd = open_to_make(job, plan)?;
     let layout = &job.target.layout;
     let allocated = file::allocate(fd.as_fd(), how(layout.fallocate), present, needed - present);

@@ -50,6 +50,18 @@ pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
     }))
 }
 
+/// Whether a file is overwritten in place and without checksums on a file system that does neither
+/// by itself (btrfs, `chattr +C`): `FS_NOCOW_FL` of `FS_IOC_GETFLAGS` (`linux/fs.h`).
+pub fn is_nocow(file: impl AsFd) -> Result<bool> {
+    const FS_NOCOW_FL: libc::c_long = 0x0080_0000;
+    let mut flags: libc::c_long = 0;
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes an int, for which a `long`, the type in the call's number, has room.
+    let rc = unsafe { libc::ioctl(fd, libc::FS_IOC_GETFLAGS, &mut flags) };
+    check("FS_IOC_GETFLAGS", rc)?;
+    Ok(flags & FS_NOCOW_FL != 0)
+}
+
 fn statx(file: impl AsFd, mask: u32) -> Result<libc::statx> {
     // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
     let mut facts: libc::statx = unsafe { std::mem::zeroed() };

@@ -127,6 +127,31 @@ fn writes_in_a_row_on_xfs() {
     in_a_row("xfs");
 }
 
+/// Since Linux 6.15 data with checksums are written through the page cache.
+#[test]
+fn direct_writes_to_btrfs() {
+    let place = Place::new();
+    let Some(mounted) = Mounted::new(&place, "btrfs") else { return };
+    let job = |name: &str| {
+        let path = mounted.point.join(name);
+        format!("--name=a --rw=write --bs=4k --size=1m --direct=1 --filename={}", path.display())
+    };
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split('.').map_while(|part| part.parse::<u32>().ok());
+    if (numbers.next(), numbers.next()) >= (Some(6), Some(15)) {
+        let told = finding(&json(&place, &job("f")), "direct-not-direct");
+        assert_eq!(told["severity"], "suspect");
+        assert!(told["mend"].as_str().unwrap().contains("chattr +C"), "{told}");
+        silent(&json(&place, &job("f").replace("rw=write", "rw=read")), "direct-not-direct");
+    }
+    let plain = mounted.point.join("plain");
+    std::fs::create_dir_all(&plain).unwrap();
+    let marked = Command::new("chattr").arg("+C").arg(&plain).status();
+    if marked.is_ok_and(|status| status.success()) {
+        silent(&json(&place, &job("plain/f")), "direct-not-direct");
+    }
+}
+
 #[test]
 fn a_file_that_another_process_serves() {
     let place = Place::new();
