@@ -21,7 +21,9 @@ pub(crate) const CHECK: Check = Check {
            (`nodatasum`, `nodatacow`). Invalid for file \
            systems that live in memory, suspect for the others.",
     effect: "4 KiB random reads with `direct=1` and `psync` made 321k IOPS on tmpfs and 18.0k \
-             on ext4 of the same virtual machine.",
+             on ext4 of the same virtual machine. 64 KiB sequential writes with `direct=1` to btrfs (Linux 6.18, a \
+             loop device over memory) made 219 MB/s, and 1.56 GB/s into a file with `chattr +C` \
+             (medians of three).",
     mend: "A file on a file system with direct I/O (ext4, XFS) or the device itself; `losetup \
            --direct-io=on` for a loop device; on btrfs `chattr +C` of the directory before the file \
            is made in it, which turns checksums and copies on write off.",

@@ -23,8 +23,11 @@ fn each_is_said() {
         (format!("{null} --rw=write --write_hint=short"), "write_hint"),
         (format!("{null} --ioscheduler=none"), "ioscheduler"),
         (format!("{sg} --rw=read --ioscheduler=none"), "ioscheduler"),
-        (format!("--name=a --filename=/dev/zero --size=1m --ioscheduler=none"), "ioscheduler"),
-        (format!("--name=a --filename=/dev/zero --size=1m --fadvise_hint=random"), "fadvise_hint"),
+        ("--name=a --filename=/dev/zero --size=1m --ioscheduler=none".to_string(), "ioscheduler"),
+        (
+            "--name=a --filename=/dev/zero --size=1m --fadvise_hint=random".to_string(),
+            "fadvise_hint",
+        ),
         (format!("{sg} --rw=read --sg_write_mode=write_same"), "sg_write_mode"),
         (format!("{sg} --rw=read --writefua=1"), "writefua"),
         (format!("{sg} --rw=write --readfua=1"), "readfua"),
