@@ -68,24 +68,10 @@ fn buffered(job: &JobPlan) -> bool {
 
 /// The name of a job's engine, if it has one I/O in flight at a time on the job's files.
 pub(crate) fn synchronous(job: &JobPlan) -> Option<&'static str> {
-    match &job.engine {
-        EnginePlan::Psync => Some("psync"),
-        EnginePlan::Sync => Some("sync"),
-        EnginePlan::Vsync => Some("vsync"),
-        EnginePlan::Pvsync => Some("pvsync"),
-        EnginePlan::Pvsync2 { .. } => Some("pvsync2"),
-        EnginePlan::Mmap { .. } => Some("mmap"),
-        // The command is an ioctl there; character devices take it as a message.
-        EnginePlan::Sg(_) => {
-            let block = job.target.files.iter().any(|file| file.kind == FileKind::Block);
-            block.then_some("sg")
-        }
-        EnginePlan::Libaio { .. }
-        | EnginePlan::IoUring(_)
-        | EnginePlan::IoUringCmd(_)
-        | EnginePlan::Null
-        | EnginePlan::Sim(_) => None,
-    }
+    // The command is an ioctl there; character devices take it as a message.
+    let ioctl = matches!(job.engine, EnginePlan::Sg(_))
+        && job.target.files.iter().any(|file| file.kind == FileKind::Block);
+    (ioctl || job.engine.is_synchronous()).then(|| job.engine.name())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the lines before a run say of each job.
 
 use fiord_job::spec::JobSpec;
-use fiord_plan::{BlockSize, Dir, EnginePlan, JobPlan, Mix, Plan};
+use fiord_plan::{BlockSize, Dir, JobPlan, Mix, Plan};
 use fiord_report::header;
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
@@ -40,7 +40,7 @@ fn introduction(job: &JobPlan) -> JobHeader {
             rw: rw(job).to_owned(),
             bs,
             seq_rand: false,
-            engine: engine(&job.engine).to_owned(),
+            engine: job.engine.name().to_owned(),
             iodepth: job.depth.depth,
         },
         members: job.identity.instances,
@@ -60,23 +60,5 @@ fn rw(job: &JobPlan) -> &'static str {
         (Mix::ReadWrite { .. }, true) => "randrw",
         (Mix::TrimWrite, false) => "trimwrite",
         (Mix::TrimWrite, true) => "randtrimwrite",
-    }
-}
-
-/// The word of `ioengine`.
-fn engine(engine: &EnginePlan) -> &'static str {
-    match engine {
-        EnginePlan::Psync => "psync",
-        EnginePlan::Sync => "sync",
-        EnginePlan::Vsync => "vsync",
-        EnginePlan::Pvsync => "pvsync",
-        EnginePlan::Pvsync2 { .. } => "pvsync2",
-        EnginePlan::Mmap { .. } => "mmap",
-        EnginePlan::Libaio { .. } => "libaio",
-        EnginePlan::IoUring(_) => "io_uring",
-        EnginePlan::Sg(_) => "sg",
-        EnginePlan::IoUringCmd(_) => "io_uring_cmd",
-        EnginePlan::Null => "null",
-        EnginePlan::Sim(_) => "sim",
     }
 }

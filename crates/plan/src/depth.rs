@@ -18,7 +18,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         depth = DEEPEST;
     }
     let offload = job.plain_word("io_submit_mode") == "offload";
-    if depth > 1 && synchronous(engine) && !offload {
+    if depth > 1 && engine.is_synchronous() && !offload {
         messages.push(
             job.warning(
                 "iodepth",
@@ -28,7 +28,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         );
     }
     const THREADS: u32 = 4096;
-    if depth > THREADS && synchronous(engine) && offload {
+    if depth > THREADS && engine.is_synchronous() && offload {
         messages.push(
             job.error("iodepth", format!("`io_submit_mode=offload` makes {depth} threads"))
                 .help(format!("the most is {THREADS}; use `ioengine=io_uring` for more at once")),
@@ -46,16 +46,4 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         complete_max: complete_max.map(|m| m.max(floor)),
         low: cut("iodepth_low").filter(|l| *l > 0 && *l < depth),
     }
-}
-
-fn synchronous(engine: &EnginePlan) -> bool {
-    matches!(
-        engine,
-        EnginePlan::Psync
-            | EnginePlan::Sync
-            | EnginePlan::Vsync
-            | EnginePlan::Pvsync
-            | EnginePlan::Pvsync2 { .. }
-            | EnginePlan::Mmap { .. }
-    )
 }

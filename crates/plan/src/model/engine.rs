@@ -1,5 +1,7 @@
 //! What carries the I/Os out, and how many at once.
 
+use fiord_job::option::table;
+
 use super::PassthroughPlan;
 
 /// The engine and its options.
@@ -46,6 +48,31 @@ pub enum EnginePlan {
     Null,
     /// A simulated device with a virtual clock.
     Sim(SimPlan),
+}
+
+impl EnginePlan {
+    /// The word of `ioengine`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            EnginePlan::Psync => "psync",
+            EnginePlan::Sync => "sync",
+            EnginePlan::Vsync => "vsync",
+            EnginePlan::Pvsync => "pvsync",
+            EnginePlan::Pvsync2 { .. } => "pvsync2",
+            EnginePlan::Mmap { .. } => "mmap",
+            EnginePlan::Libaio { .. } => "libaio",
+            EnginePlan::IoUring(_) => "io_uring",
+            EnginePlan::Sg(_) => "sg",
+            EnginePlan::IoUringCmd(_) => "io_uring_cmd",
+            EnginePlan::Null => "null",
+            EnginePlan::Sim(_) => "sim",
+        }
+    }
+
+    /// Whether it completes each I/O before it takes the next, as the registry of engines has it.
+    pub fn is_synchronous(&self) -> bool {
+        table::find_engine(self.name()).is_some_and(|engine| engine.synchronous)
+    }
 }
 
 /// `io_uring`'s options.

@@ -42,7 +42,7 @@ const SOURCES: &[&str] = &[
 
 /// Options that the language itself has used up, or that have one value only until their other
 /// words are built.
-const ELSEWHERE: [&str; 5] = ["name", "kb_base", "profile", "dataplacement", "cmd_type"];
+const ELSEWHERE: [&str; 4] = ["name", "kb_base", "profile", "cmd_type"];
 
 #[test]
 fn every_built_option_is_read() {
