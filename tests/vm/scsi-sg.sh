@@ -58,8 +58,9 @@ check "no longer in use" swapoff $SD
 dd if=/dev/urandom of=$SD bs=1M count=8 oflag=direct 2>/dev/null
 before=$(dd if=$SD bs=1M count=8 iflag=direct 2>/dev/null | md5sum)
 echo "0 8192 linear $SD 4096" | dmsetup create --noudevsync fiord-lv
+volume=/dev/dm-$(dmsetup info -c --noheadings -o minor fiord-lv | tr -d ' ')
 for what in write trim read; do
-    refused "a mapped volume: $what" "built on .*whole disk beneath" --name=x --ioengine=sg --filename=/dev/mapper/fiord-lv --rw=$what --bs=4k --size=1m
+    refused "a mapped volume: $what" "built on .*whole disk beneath" --name=x --ioengine=sg --filename=$volume --rw=$what --bs=4k --size=1m
 done
 check "the volume is removed" dmsetup remove --noudevsync fiord-lv
 same "the disk beneath" "$(dd if=$SD bs=1M count=8 iflag=direct 2>/dev/null | md5sum)" "$before"
