@@ -172,7 +172,8 @@ impl<'p> FileSet<'p> {
             let Some(fd) = fd.as_ref().filter(|_| self.counts_cached(plan)) else { continue };
             let mut now = cached_pages(plan, fd);
             if self.job.target.open.invalidate && now.is_some_and(|now| now.cached > 0) {
-                if now.is_some_and(|now| now.dirty > 0) {
+                // To drop what is dirty only begins to write it: it is gone when that has ended.
+                if now.is_some_and(|now| now.dirty + now.writeback > 0) {
                     // What cannot be written is still there, and told of.
                     let _ = file::fdatasync(fd);
                 }

@@ -194,3 +194,29 @@ fn depth_not_reached() {
     }
     silent(&json(&place, &format!("{job} --rate_iops=10")), "depth-not-reached");
 }
+
+#[test]
+fn what_was_written_just_before_is_gone_from_the_cache() {
+    let place = Place::new();
+    if !goes_around_the_cache(&place) {
+        return;
+    }
+    for round in 0..3 {
+        let file = format!("--name=a --filename=w{round} --size=4m");
+        json(&place, &format!("{file} --rw=write --bs=1m"));
+        let ran = json(&place, &format!("{file} --rw=randread --direct=1"));
+        silent(&ran, "cache-under-direct");
+    }
+    let mapped = "--name=a --filename=w0 --size=4m --rw=randread --direct=1 --ioengine=mmap";
+    silent(&json(&place, mapped), "cache-under-direct");
+    let memory = std::path::Path::new("/dev/shm");
+    if memory.is_dir() {
+        let file = memory.join(format!("fiord-around-{}", std::process::id()));
+        let job = format!("--name=a --rw=randread --size=1m --filename={}", file.display());
+        let ran = place.run(&format!("--output-format=json {job} --direct=1 --unlink=1"));
+        // tmpfs before Linux 6.6 has no direct I/O.
+        if ran.status == Some(0) {
+            silent(&ran, "cache-under-direct");
+        }
+    }
+}
