@@ -1,9 +1,11 @@
 //! `reads-beyond-pointer`: reads of zones that may hold no data.
 
-use fiord_plan::{Dir, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
-use crate::{Check, Findings, Lint};
+use crate::amount::bytes;
+use crate::machine::zones::{Written, reads_beyond};
+use crate::{Before, Check, Findings, Told};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -13,47 +15,97 @@ pub(crate) const CHECK: Check = Check {
     about: "What lies behind the write pointer of a zone was never written. The device answers reads \
             of it without a look at its medium, so that they are faster than any read of data, and \
             the number is one of both.",
-    seen: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`. It is silent without the \
-           latter: then fiord reads what was written, and refuses to where nothing was.",
+    seen: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`, and zones that it reads are \
+           not full, by the device's report (of up to 4096 zones; where there is none it is told \
+           without numbers). It is silent without `read_beyond_wp`: then fiord reads what was \
+           written, and refuses to where nothing was.",
     effect: "Not measured here: no drive with zones was at hand.",
     mend: "Leave out `read_beyond_wp` and write the zones first.",
-    lint: Some(lint),
-    before: None,
+    lint: None,
+    before: Some(before),
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
-    let first_of_section = known.plan.jobs.iter().filter(|job| job.identity.instance == 0);
-    let beyond = |job: &&JobPlan| {
-        job.load.mix.has(Dir::Read) && job.load.zoned.is_some_and(|zoned| zoned.read_beyond)
-    };
-    for job in first_of_section.filter(beyond) {
-        let name = &job.identity.name;
-        findings.tell(
-            CHECK
-                .of_job(job, format!("job {name} may read zones that hold no data"))
-                .evidence("read_beyond_wp=1: the device answers such reads without its medium")
-                .mend("zones that are written first, without read_beyond_wp"),
-        );
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    for job in known.sections().filter(|job| reads_beyond(job)) {
+        let mut zones = Written::default();
+        let mut all = true;
+        for file in &job.target.files {
+            let state = known.machine.zones.iter().find(|(path, _)| *path == file.path);
+            // What a file is made believe to have is not known before the run.
+            match state.and_then(|(_, state)| findings.had(&CHECK, state)) {
+                Some(more) => zones = zones.with(more),
+                None => all = false,
+            }
+        }
+        if !all || zones.partly > 0 {
+            findings.tell(told(job, &zones));
+        }
     }
+}
+
+fn told(job: &JobPlan, zones: &Written) -> Told {
+    let Written { partly, capacity, bytes: written, .. } = *zones;
+    let amount = match zones.partly {
+        0 => "".into(),
+        _ => format!(
+            " {partly} of {} zones are not full, and hold {} of {};",
+            zones.zones,
+            bytes(written),
+            bytes(capacity)
+        ),
+    };
+    CHECK
+        .of_job(job, format!("job {} may read zones that hold no data", job.identity.name))
+        .evidence(format!(
+            "read_beyond_wp=1:{amount} the device answers such reads without its medium"
+        ))
+        .mend("zones that are written first, without read_beyond_wp")
+        .option("read_beyond_wp")
 }
 
 #[cfg(test)]
 mod tests {
+    use fiord_sys::zone::{Kind, State, Zone};
+
     use super::*;
-    use crate::fixture::told_once;
+    use crate::fixture::{plan, told_before};
+    use crate::{Gap, Machine};
+
+    fn found(line: &str, zones: Option<Written>) -> Vec<String> {
+        let job = "--size=4m --filename=f --zonemode=zbd --zonesize=1m --bs=64k --name=a";
+        let (plan, _) = plan(&format!("{job} {line}"));
+        let mut machine = Machine::survey(&plan);
+        let state = zones.ok_or(Gap("needs root".into()));
+        machine.zones = vec![(plan.jobs[0].target.files[0].path.clone(), state)];
+        let found = told_before(&CHECK, &Before { plan: &plan, machine: &machine });
+        found.into_iter().map(|finding| finding.evidence).collect()
+    }
 
     #[test]
     fn told_of_jobs_that_may_read_what_was_not_written() {
-        let zones = "--size=4m --filename=f --zonemode=zbd --zonesize=1m --bs=64k";
-        let found = told_once(
-            &CHECK,
-            &format!("{zones} --rw=randread --read_beyond_wp=1 --name=a"),
-            &[
-                &format!("{zones} --rw=randread --name=a"),
-                &format!("{zones} --rw=write --read_beyond_wp=1 --name=a"),
-            ],
+        let beyond = "--rw=randread --read_beyond_wp=1";
+        let zone = |written: u64| Zone {
+            start: 1 << 20,
+            len: 1 << 20,
+            capacity: 1 << 20,
+            write_pointer: (1 << 20) + written,
+            kind: Kind::SequentialRequired,
+            state: State::Empty,
+        };
+        let zones = |written: &[u64]| {
+            Some(written.iter().fold(Written::default(), |all, bytes| all.add(&zone(*bytes))))
+        };
+        assert_eq!(
+            found(beyond, zones(&[0, 512 << 10, 1 << 20])),
+            [
+                "read_beyond_wp=1: 2 of 3 zones are not full, and hold 1.5 MiB of 3.0 MiB; the device \
+              answers such reads without its medium"
+            ]
         );
-        assert!(found.what.contains("hold no data"), "{found:?}");
+        assert!(found(beyond, zones(&[1 << 20])).is_empty(), "all is written");
+        assert_eq!(found(beyond, None).len(), 1, "it is not known");
+        assert!(found("--rw=randread", zones(&[0])).is_empty());
+        assert!(found("--rw=write --read_beyond_wp=1", zones(&[0])).is_empty());
     }
 }

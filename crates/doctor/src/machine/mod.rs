@@ -8,11 +8,15 @@
 //! | what is known of the disks under the targets | [`devices`] |
 //! | CPUs, clock, limits, pressure | [`surroundings`] |
 //! | does what jobs have read hold only zeros | [`samples`] |
+//! | how much of the zones that jobs read was written | [`zones`] |
 
 pub mod devices;
 pub mod files;
 pub mod samples;
 pub mod surroundings;
+pub mod zones;
+
+use std::path::PathBuf;
 
 use fiord_plan::Plan;
 use fiord_sys::host::{self, Memory};
@@ -52,6 +56,8 @@ pub struct Machine {
     pub surroundings: Surroundings,
     /// Blocks of what jobs have read; only after a run.
     pub samples: Vec<Sample>,
+    /// The zones of devices that jobs read beyond write pointers.
+    pub zones: Vec<(PathBuf, Evidence<zones::Written>)>,
 }
 
 impl Default for Machine {
@@ -64,6 +70,7 @@ impl Default for Machine {
             devices: Devices::default(),
             surroundings: Surroundings::default(),
             samples: Vec::new(),
+            zones: Vec::new(),
         }
     }
 }
@@ -80,6 +87,7 @@ impl Machine {
             devices: Devices::survey(plan),
             surroundings: Surroundings::survey(plan),
             samples: Vec::new(),
+            zones: zones::survey(plan),
         }
     }
 
