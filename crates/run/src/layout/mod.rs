@@ -158,7 +158,8 @@ fn make(
     overseer: &mut dyn Overseer,
 ) -> Result<Done, JobError> {
     let needed = plan.size_needed.unwrap_or(0);
-    if holds_data(job) {
+    // With `fill_device` a full file system is what is wanted.
+    if holds_data(job) && !job.end.fill_device {
         fits(plan, needed)?;
     }
     let fd = open_to_make(job, plan)?;
