@@ -1,17 +1,19 @@
 //! `SIGBUS` as an error.
 //!
 //! Touching a mapped file beyond its end (somebody shortened it), on a full file system, or where
-//! the device fails raises `SIGBUS`, which ends the process. Inside [`guarded`] it does not: the
-//! handler puts a page of anonymous memory where the fault was, notes the address and returns, so
+//! the device fails raises `SIGBUS`, which ends the process. In a range with a [`Guard`] it does not:
+//! the handler puts a page of anonymous memory where the fault was, notes the address and returns, so
 //! that the interrupted instruction goes on and runs to its end in order. No stack is unwound and
-//! nothing is jumped over. [`guarded`] then reports the fault.
+//! nothing is jumped over. [`Guard::fault`] then tells.
+//!
+//! A guard stands as long as the mapping does, so that an access costs one look at what the handler
+//! may have noted.
 //!
 //! The page that was put there hides the file from then on. Whoever owns the mapping must map the
 //! file anew before using it again; [`crate::mapping::Mapping`] does that.
 
-use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
 use crate::error::check;
 use crate::{Result, host};
@@ -23,71 +25,123 @@ pub struct Fault {
     pub offset: usize,
 }
 
-/// No address: what [`Guard::fault`] holds while nothing has faulted.
+/// No address: what [`Range::fault`] holds while nothing has faulted.
 const NOWHERE: usize = usize::MAX;
 
-/// The range this thread guards. Only this thread and a handler that interrupts it look at it;
-/// atomics with compiler fences are what makes that well defined.
-struct Guard {
+/// A place in the list of guarded ranges. Never freed, for a handler may be looking at it; used again.
+#[derive(Debug)]
+struct Range {
+    used: AtomicBool,
     start: AtomicUsize,
+    /// First address behind it; 0 while there is no range.
     end: AtomicUsize,
+    /// First address that faulted.
     fault: AtomicUsize,
+    next: *const Range,
 }
 
-thread_local! {
-    // Const-initialised and without a destructor: reading it in a signal handler is a plain
-    // access to thread-local memory, which `guarded` has touched before.
-    static GUARD: Guard =
-        const { Guard { start: AtomicUsize::new(0), end: AtomicUsize::new(0), fault: AtomicUsize::new(NOWHERE) } };
-}
+// SAFETY: `next` is written before others see the range, and points to one that is never freed.
+unsafe impl Sync for Range {}
+
+/// The guarded ranges, as a list that only grows.
+static RANGES: AtomicPtr<Range> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Page size, kept where the handler can read it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-/// Runs `body`; a `SIGBUS` at an address in `range` makes the result a [`Fault`] instead of
-/// ending the process. What `body` read from the faulting page is then zeroes, and what it wrote
-/// there is lost, so its result is dropped.
-///
-/// The range must belong to one mapping that only this thread uses: another thread would find the
-/// anonymous page there without being told. Guards do not nest. [`install`] must have worked before:
-/// without the handler a fault ends the process.
-///
-/// # Errors
-/// The fault.
-#[inline(always)]
-pub fn guarded<T>(
-    range: Range<*const u8>,
-    body: impl FnOnce() -> T,
-) -> std::result::Result<T, Fault> {
-    let start = range.start as usize;
-    GUARD.with(|guard| {
-        guard.fault.store(NOWHERE, Ordering::Relaxed);
-        guard.start.store(start, Ordering::Relaxed);
-        guard.end.store(range.end as usize, Ordering::Relaxed);
-        /// Disarms even if the body panics.
-        struct Disarm<'a>(&'a Guard);
-        impl Drop for Disarm<'_> {
-            fn drop(&mut self) {
-                compiler_fence(Ordering::SeqCst);
-                self.0.end.store(0, Ordering::Relaxed);
+/// All places of the list.
+fn ranges() -> impl Iterator<Item = &'static Range> {
+    let mut next = RANGES.load(Ordering::Acquire).cast_const();
+    std::iter::from_fn(move || {
+        // SAFETY: null, or a range that is never freed.
+        let range = unsafe { next.as_ref() }?;
+        next = range.next;
+        Some(range)
+    })
+}
+
+impl Range {
+    /// A place nobody uses.
+    fn unused() -> &'static Range {
+        let claimed = |range: &&Range| !range.used.swap(true, Ordering::AcqRel);
+        if let Some(range) = ranges().find(claimed) {
+            return range;
+        }
+        let new = Box::leak(Box::new(Range {
+            used: AtomicBool::new(true),
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            fault: AtomicUsize::new(NOWHERE),
+            next: RANGES.load(Ordering::Acquire),
+        }));
+        loop {
+            let next = new.next.cast_mut();
+            match RANGES.compare_exchange(next, new, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return new,
+                Err(first) => new.next = first,
             }
         }
-        let disarm = Disarm(guard);
+    }
+
+    /// Whether the address is in it. A range that changes meanwhile is not this thread's.
+    fn contains(&self, address: usize) -> bool {
+        let end = self.end.load(Ordering::Acquire);
+        let start = self.start.load(Ordering::Acquire);
+        (start..end).contains(&address) && self.end.load(Ordering::Acquire) == end
+    }
+}
+
+/// Keeps a `SIGBUS` in a range of memory from ending the process, while it lives. What is read from
+/// a page that faulted is zeroes, and what is written there is lost.
+#[derive(Debug)]
+pub struct Guard {
+    range: &'static Range,
+}
+
+impl Guard {
+    /// Guards `len` bytes from `start`. They must belong to one mapping that only one thread uses:
+    /// another one would find the anonymous page there without being told.
+    ///
+    /// # Errors
+    /// That of `sigaction(2)`.
+    pub fn new(start: *const u8, len: usize) -> Result<Guard> {
+        install()?;
+        let range = Range::unused();
+        range.fault.store(NOWHERE, Ordering::Relaxed);
+        range.start.store(start.addr(), Ordering::Release);
+        range.end.store(start.addr() + len, Ordering::Release);
+        Ok(Guard { range })
+    }
+
+    /// The first fault since the last [`Guard::clear`].
+    #[inline(always)]
+    pub fn fault(&self) -> Option<Fault> {
+        // The accesses before are done: a handler of this thread has noted what they met with.
         compiler_fence(Ordering::SeqCst);
-        let value = body();
-        drop(disarm);
-        match guard.fault.load(Ordering::Relaxed) {
-            NOWHERE => Ok(value),
-            address => Err(Fault { offset: address.saturating_sub(start) }),
+        match self.range.fault.load(Ordering::Relaxed) {
+            NOWHERE => None,
+            address => Some(Fault { offset: address - self.range.start.load(Ordering::Relaxed) }),
         }
-    })
+    }
+
+    /// Forgets the fault.
+    pub fn clear(&self) {
+        self.range.fault.store(NOWHERE, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.range.end.store(0, Ordering::Release);
+        self.range.used.store(false, Ordering::Release);
+    }
 }
 
 /// Installs the handler, once a process.
 ///
 /// # Errors
 /// That of `sigaction(2)`.
-pub fn install() -> Result<()> {
+fn install() -> Result<()> {
     static INSTALLED: OnceLock<Result<()>> = OnceLock::new();
     INSTALLED.get_or_init(install_once).clone()
 }
@@ -106,13 +160,11 @@ fn install_once() -> Result<()> {
 extern "C" fn on_bus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo, and for SIGBUS it holds an address.
     let address = unsafe { (*info).si_addr() } as usize;
-    let replaced = GUARD.with(|guard| {
-        let inside = (guard.start.load(Ordering::Relaxed)..guard.end.load(Ordering::Relaxed))
-            .contains(&address);
-        if inside && guard.fault.load(Ordering::Relaxed) == NOWHERE {
-            guard.fault.store(address, Ordering::Relaxed);
+    let replaced = ranges().find(|range| range.contains(address)).is_some_and(|range| {
+        if range.fault.load(Ordering::Relaxed) == NOWHERE {
+            range.fault.store(address, Ordering::Relaxed);
         }
-        inside && put_page(address)
+        put_page(address)
     });
     if !replaced {
         // Not ours: the same fault again, without a handler, ends the process as it should.

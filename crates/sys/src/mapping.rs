@@ -41,6 +41,7 @@ pub struct Mapping {
     len: usize,
     offset: u64,
     access: Access,
+    guard: bus::Guard,
     /// Kept to map anew after a fault.
     file: File,
 }
@@ -57,11 +58,17 @@ impl Mapping {
     /// open for it ([`Access::Write`] needs reading and writing); `ENODEV` for what cannot be
     /// mapped (pipes, some devices).
     pub fn new(file: impl AsFd, access: Access, offset: u64, len: usize) -> Result<Mapping> {
-        bus::install()?;
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
         let base = map(&file, access, offset, len, std::ptr::null_mut())?;
-        Ok(Mapping { base, len, offset, access, file })
+        match bus::Guard::new(base.as_ptr(), len) {
+            Ok(guard) => Ok(Mapping { base, len, offset, access, guard, file }),
+            Err(error) => {
+                // SAFETY: exactly the range that was mapped, which nothing borrows.
+                unsafe { libc::munmap(base.as_ptr().cast(), len) };
+                Err(error)
+            }
+        }
     }
 
     /// Where in the file it begins, in bytes.
@@ -92,13 +99,13 @@ impl Mapping {
     #[inline]
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<()> {
         let from = self.place("mmap read", offset, into.len())?;
-        let range = self.guarded_range();
-        let outcome = bus::guarded(range, || {
-            // SAFETY: `place` has checked that the source lies inside the mapping, which `into`
-            // cannot overlap as it is a borrowed slice of other memory.
-            unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
-        });
-        outcome.map_err(|fault| self.recover("mmap read", fault))
+        // SAFETY: `place` has checked that the source lies inside the mapping, which `into` cannot
+        // overlap as it is a borrowed slice of other memory.
+        unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
+        match self.guard.fault() {
+            None => Ok(()),
+            Some(fault) => Err(self.recover("mmap read", fault)),
+        }
     }
 
     /// Copies to the file at `offset` (counted from the start of the file), into the page cache:
@@ -113,12 +120,12 @@ impl Mapping {
             return Err(Error::new("mmap write", libc::EBADF));
         }
         let to = self.place("mmap write", offset, from.len())?;
-        let range = self.guarded_range();
-        let outcome = bus::guarded(range, || {
-            // SAFETY: as in `read`; the mapping is writable.
-            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
-        });
-        outcome.map_err(|fault| self.recover("mmap write", fault))
+        // SAFETY: as in `read`; the mapping is writable.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        match self.guard.fault() {
+            None => Ok(()),
+            Some(fault) => Err(self.recover("mmap write", fault)),
+        }
     }
 
     /// Writes a range out and waits (`msync(2)` with `MS_SYNC`); the range is widened to pages.
@@ -160,17 +167,12 @@ impl Mapping {
         Ok((unsafe { start.sub(lead) }, len + lead))
     }
 
-    #[inline(always)]
-    fn guarded_range(&self) -> std::ops::Range<*const u8> {
-        let start = self.base.as_ptr().cast_const();
-        start..start.wrapping_add(self.len)
-    }
-
     /// Maps the file anew over what the handler left, and finds out what was wrong.
     #[cold]
     #[inline(never)]
     fn recover(&mut self, op: &'static str, fault: bus::Fault) -> Error {
         let at = self.base.as_ptr();
+        self.guard.clear();
         if let Err(error) = map(&self.file, self.access, self.offset, self.len, at) {
             return error;
         }
