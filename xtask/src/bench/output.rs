@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rows::{Bound, Row};
+use super::rows::{Bound, Row, What};
 
 /// The ratios of one row against one other, one a round.
 pub struct Ratios {
@@ -26,6 +26,15 @@ pub struct Outcome {
     pub missing: Option<String>,
     /// Against each.
     pub ratios: Vec<Ratios>,
+}
+
+impl Outcome {
+    /// What an I/O took fiord, in nanoseconds: of the whole run, or of its CPU time with `--per-cpu`.
+    /// `None` where I/Os a second are not what is measured.
+    fn ns_per_io(&self) -> Option<f64> {
+        let rate = median(&self.figures);
+        (self.row.what == What::Rate && rate > 0.0).then(|| 1e9 / rate)
+    }
 }
 
 /// The median; not a number when there is nothing.
@@ -62,8 +71,8 @@ fn verdict(bound: Bound, ratio: f64, rounds: usize) -> &'static str {
 /// The head of the table.
 pub fn head() -> String {
     format!(
-        "{:<48} {:<14} {:>8}  {:<16} {:<14} {}\n",
-        "row", "against", "median", "spread", "required", "result"
+        "{:<48} {:>9}  {:<14} {:>8}  {:<16} {:<14} {}\n",
+        "row", "ns an I/O", "against", "median", "spread", "required", "result"
     )
 }
 
@@ -74,21 +83,22 @@ pub fn lines(outcome: &Outcome) -> String {
     }
     let mut text = String::new();
     for (i, ratios) in outcome.ratios.iter().enumerate() {
-        let name = if i == 0 { outcome.row.name } else { "" };
-        text += &line(name, ratios);
+        let time = outcome.ns_per_io().map_or(String::new(), |ns| format!("{ns:.1}"));
+        let (name, time) = if i == 0 { (outcome.row.name, time) } else { ("", String::new()) };
+        text += &line(&format!("{name:<48} {time:>9} "), ratios);
     }
     text
 }
 
-fn line(name: &str, ratios: &Ratios) -> String {
+fn line(begin: &str, ratios: &Ratios) -> String {
     if let Some(why) = &ratios.missing {
-        return format!("{name:<48} {:<14} {why}\n", ratios.than);
+        return format!("{begin} {:<14} {why}\n", ratios.than);
     }
     let low = ratios.rounds.iter().copied().fold(f64::INFINITY, f64::min);
     let high = ratios.rounds.iter().copied().fold(0.0, f64::max);
     let middle = median(&ratios.rounds);
     let text = format!(
-        "{name:<48} {:<14} {middle:>8.2}  {:<16} {:<14} {}",
+        "{begin} {:<14} {middle:>8.2}  {:<16} {:<14} {}",
         ratios.than,
         format!("{low:.2} to {high:.2}"),
         requirement(ratios.bound),
@@ -119,6 +129,7 @@ pub fn value(outcome: &Outcome) -> Value {
         "measured": outcome.row.what.unit(),
         "job": outcome.row.job,
         "fiord": outcome.figures,
+        "ns_per_io": outcome.ns_per_io(),
         "missing": outcome.missing,
         "comparisons": against,
     })

@@ -111,6 +111,15 @@ const READ_4K: &[&str] = &["--ioengine=psync", "--rw=randread", "--bs=4k", "FILE
 const NULL_READ: &[&str] =
     &["--ioengine=null", "--rw=randread", "--bs=4k", "--norandommap", "--size=256m"];
 
+const NULL_READ_32: &[&str] = &[
+    "--ioengine=null",
+    "--iodepth=32",
+    "--rw=randread",
+    "--bs=4k",
+    "--norandommap",
+    "--size=256m",
+];
+
 /// All rows, in the order in which they run.
 pub const ROWS: &[Row] = &[
     // The kernel does the work.
@@ -223,7 +232,7 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "null depth 32 random read",
         what: Rate,
-        job: &["--ioengine=null", "--iodepth=32", "--rw=randread", "--bs=4k", "--norandommap"],
+        job: NULL_READ_32,
         than: &[(Fio, AtLeast(8.0))],
     },
     Row {
@@ -326,6 +335,49 @@ pub const ROWS: &[Row] = &[
         ],
         than: &[(Itself("with percentiles", NULL_READ), AtLeast(0.97))],
     },
+    Row {
+        name: "null with the total latency alone",
+        what: Rate,
+        job: &[
+            "--ioengine=null",
+            "--rw=randread",
+            "--bs=4k",
+            "--norandommap",
+            "--size=256m",
+            "--disable_clat=1",
+            "--disable_slat=1",
+        ],
+        than: &[(Itself("with all three", NULL_READ), Any)],
+    },
+    Row {
+        name: "null depth 32 without latencies",
+        what: Rate,
+        job: &[
+            "--ioengine=null",
+            "--iodepth=32",
+            "--rw=randread",
+            "--bs=4k",
+            "--norandommap",
+            "--size=256m",
+            "--gtod_reduce=1",
+        ],
+        than: &[(Itself("with latencies", NULL_READ_32), Any)],
+    },
+    Row {
+        name: "null depth 32 with the total latency alone",
+        what: Rate,
+        job: &[
+            "--ioengine=null",
+            "--iodepth=32",
+            "--rw=randread",
+            "--bs=4k",
+            "--norandommap",
+            "--size=256m",
+            "--disable_clat=1",
+            "--disable_slat=1",
+        ],
+        than: &[(Itself("with all three", NULL_READ_32), Any)],
+    },
     // Two jobs.
     Row {
         name: "2 jobs on 2 cores, psync",
@@ -363,7 +415,7 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "instructions an I/O, null depth 32",
         what: Instructions,
-        job: &["--ioengine=null", "--iodepth=32", "--rw=randread", "--bs=4k", "--norandommap"],
+        job: NULL_READ_32,
         than: &[(PlainFio, Any)],
     },
     Row { name: "memory of one job", what: OwnMemory, job: READ_4K, than: &[(Fio, AtMost(0.25))] },
