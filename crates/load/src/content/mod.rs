@@ -5,7 +5,6 @@ pub mod compress;
 pub mod duplicates;
 pub mod pattern;
 pub mod random;
-pub mod reads;
 pub mod scramble;
 pub mod shape;
 #[cfg(test)]
@@ -15,10 +14,9 @@ pub mod steady;
 mod tests;
 
 use checked::Checked;
-use fiord_plan::JobPlan;
+use fiord_plan::{Dir, JobPlan};
 use pattern::Pattern;
 use random::Refill;
-use reads::Reads;
 use scramble::Scramble;
 use shape::Shaped;
 use steady::{Fixed, Zero};
@@ -50,12 +48,12 @@ impl AnyContent {
     /// before, with [`pattern::with_files`].
     pub fn of(job: &JobPlan, salt: u64) -> Result<Self, LoadError> {
         let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index as u64);
-        let reads = Reads::of(job);
-        let put_back = reads != Reads::None;
+        // Buffers may hold what was read.
+        let put_back = job.load.mix.has(Dir::Read) && job.load.mix.has(Dir::Write);
         let content = match &job.content {
             fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
             fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
-            fiord_plan::Content::Scramble => AnyContent::Scramble(Scramble::new(lanes, reads)),
+            fiord_plan::Content::Scramble => AnyContent::Scramble(Scramble::new(lanes, put_back)),
             fiord_plan::Content::Refill => AnyContent::Refill(Refill::new(lanes)),
             fiord_plan::Content::Pattern(parts) => {
                 AnyContent::Pattern(Pattern::new(parts, put_back)?)
@@ -68,6 +66,7 @@ impl AnyContent {
     }
 
     /// Whether [`Content::fill`] touches the buffer at all.
+    #[inline]
     pub fn touches(&self) -> bool {
         match self {
             AnyContent::Zero(c) => c.put_back,
@@ -94,8 +93,19 @@ impl Content for AnyContent {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
+        match self {
+            AnyContent::Scramble(c) => c.fill(buffer, io),
+            others => others.fill_else(buffer, io),
+        }
+    }
+}
+
+impl AnyContent {
+    /// What is no default: out of its way.
+    #[inline(never)]
+    fn fill_else(&mut self, buffer: &mut [u8], io: &Io) {
         match self {
             AnyContent::Scramble(c) => c.fill(buffer, io),
             AnyContent::Zero(c) => c.fill(buffer, io),

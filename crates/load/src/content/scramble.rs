@@ -1,92 +1,264 @@
 //! Random bytes that are different in every write: the default.
 //!
-//! How they are made depends on the size of the write, because a buffer is written again and again,
-//! and storage that compresses looks for repetitions in records of up to 128 KiB (the default of ZFS,
-//! the most of btrfs):
+//! New bytes for each write would take longer than everything else that a generator does. But a buffer
+//! that is written again as it is could be found again by storage that looks for duplicates, and
+//! storage that compresses looks for repetitions in records: 128 KiB is the default of ZFS and the most
+//! of btrfs, 1 MiB the usual choice for large files.
 //!
-//! - Below 128 KiB several writes can share a record. The bytes are new: that costs no more than
-//!   setting them to a value would.
-//! - From 128 KiB on a write fills a record alone. Each 512 byte sector gets a mark that no other
-//!   sector of the job has ever had, so no two blocks are equal, whatever block size storage looks
-//!   for duplicates with. Only one cache line in eight is touched.
+//! Writes below 128 KiB, of which several can share a record, are made in groups of 4 KiB. Each 512 byte
+//! sector gets a mark that no other sector of the job has ever had, so no two blocks are equal, whatever
+//! block size storage looks for duplicates with; one cache line in eight is touched. The other bytes are
+//! new where the last ones have been written before
 //!
-//! In a job that also reads, a buffer may hold what was read. A signature in its first bytes tells;
-//! without it the buffer is filled anew.
+//! - to the same MiB of the file: nothing in a record of that size or less is alike;
+//! - to a MiB that cannot be told from it: so blocks that are alike but for their marks are ten where
+//!   writes are random, and never more than 64.
+//!
+//! A group says itself where it was written, in 16 bytes of its first sector, see [`Trail`]. That also
+//! tells whether a read has put something else there since, in jobs that do both.
+//!
+//! From 128 KiB on a write fills a record alone, and only gets marks.
 
 use super::random::Lanes;
-use super::reads::Reads;
 use crate::{Content, Io};
 
 /// Bytes between two marks.
 const SECTOR: usize = 512;
 
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// Lines of a sector.
+const LINES: usize = SECTOR / LINE;
+
+/// Bytes whose contents are kept or renewed together.
+const GROUP: usize = LINES * SECTOR;
+
 /// A write of this size or more fills a record of compressing storage alone.
 const RECORD: usize = 128 << 10;
 
+/// Two writes to the same stretch of this size, a power of two, are alike nowhere: 1 MiB.
+const STRETCH: u32 = 20;
+
 /// Added for each mark: odd, so all 2^64 marks are different; no mark looks like its neighbours.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// `STRIDE` times this is 1 modulo 2^64: it turns the difference of two marks into sectors.
+const UNSTRIDE: u64 = inverse(STRIDE);
+
+/// What looks as if it was marked longer ago than this, in sectors, is no mark of this job: half an
+/// exabyte. Other words look as old as their bits are random.
+const KNOWN: u64 = 1 << 40;
+
+/// What was marked longer ago than this, in groups, is renewed in jobs that read: 2 MiB of writes.
+const RECENT: u64 = 512;
+
+/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that
+/// are right, of which the number itself has three.
+const fn inverse(odd: u64) -> u64 {
+    let mut inverse = odd;
+    let mut right = 3;
+    while right < 64 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        right *= 2;
+    }
+    inverse
+}
+
+/// Where the bytes of a group have been written: one of 64 bits for each stretch, chosen by its number.
+#[derive(Debug, Clone, Copy)]
+struct Trail(u64);
+
+impl Trail {
+    /// With another write. `None` where the bytes are to be renewed.
+    #[inline]
+    fn go_on(self, place: u64) -> Option<Trail> {
+        (self.0 & place == 0).then_some(Trail(self.0 | place))
+    }
+
+    /// The bits of the stretches that a group at this offset of a file lies in: two at most.
+    #[inline]
+    fn place(file: u32, offset: u64) -> u64 {
+        let [first, last] = [offset, offset.wrapping_add(GROUP as u64 - 1)].map(|at| at >> STRETCH);
+        // Multiples of the golden ratio: neighbours are far apart.
+        let bit =
+            |stretch: u64| 1 << ((stretch ^ u64::from(file) << 40).wrapping_mul(STRIDE) >> 58);
+        if first == last { bit(first) } else { bit(first) | bit(last) }
+    }
+
+    /// As it stands behind a mark: no two blocks have the same bits there.
+    #[inline]
+    fn hidden(self, mark: u64) -> u64 {
+        self.0 ^ mark.rotate_left(29)
+    }
+
+    /// What stands behind this mark.
+    #[inline]
+    fn shown(word: u64, mark: u64) -> Trail {
+        Trail(word ^ mark.rotate_left(29))
+    }
+}
+
+/// Which of the last groups have been written on from: one bit each. A job that reads finds groups in
+/// its buffers that it wrote before; their trails are those of then, and must not be gone on with twice.
+#[derive(Debug, Clone, Default)]
+struct Continued([u64; RECENT as usize / 64]);
+
+impl Continued {
+    /// Whether the group with this number has not been gone on with before. From now on it has.
+    #[inline]
+    fn first_time(&mut self, number: u64) -> bool {
+        let (word, bit) = self.bit(number);
+        let first = *word & bit == 0;
+        *word |= bit;
+        first
+    }
+
+    /// A new group has this number.
+    #[inline]
+    fn forget(&mut self, number: u64) {
+        let (word, bit) = self.bit(number);
+        *word &= !bit;
+    }
+
+    #[inline]
+    fn bit(&mut self, number: u64) -> (&mut u64, u64) {
+        let place = (number % RECENT) as usize;
+        (&mut self.0[place / 64], 1 << (place % 64))
+    }
+}
 
 /// Random bytes that differ in every write (`scramble_buffers`).
 #[derive(Debug, Clone)]
 pub struct Scramble {
     lanes: Lanes,
+    /// The last mark.
     mark: u64,
-    /// Makes signatures of this job, in this run.
-    secret: u64,
-    reads: Reads,
+    /// Groups made, in jobs that read.
+    groups: u64,
+    /// Buffers are also read into.
+    read_into: bool,
+    continued: Continued,
 }
 
 impl Scramble {
-    /// Random bytes and the first mark from `lanes`. `reads`: whether buffers are also read into.
-    pub fn new(mut lanes: Lanes, reads: Reads) -> Self {
+    /// Random bytes and the first mark from `lanes`. `read_into`: whether buffers are also read into.
+    pub fn new(mut lanes: Lanes, read_into: bool) -> Self {
         let mark = lanes.word();
-        let secret = lanes.word();
-        Scramble { lanes, mark, secret, reads }
+        Scramble { lanes, mark, groups: 0, read_into, continued: Continued::default() }
     }
 
-    /// A number that depends on `word`, and that nobody else would write behind it.
-    fn signature(&self, word: [u8; 8]) -> [u8; 8] {
-        let mixed = (u64::from_le_bytes(word) ^ self.secret).wrapping_mul(STRIDE);
-        (mixed ^ (mixed >> 32)).wrapping_mul(STRIDE).to_le_bytes()
-    }
-
-    /// Whether the buffer still holds what this content put there.
-    fn intact(&self, buffer: &[u8]) -> bool {
-        let signed = buffer.first_chunk::<16>().is_some_and(|start| {
-            let (words, _) = start.as_chunks::<8>();
-            words[1] == self.signature(words[0])
-        });
-        signed && self.reads == Reads::SameBlocks
-    }
-
-    fn sign(&mut self, buffer: &mut [u8]) {
-        self.mark = self.mark.wrapping_add(STRIDE);
-        if let Some(start) = buffer.first_chunk_mut::<16>() {
-            let (words, _) = start.as_chunks_mut::<8>();
-            words[0] = self.mark.to_le_bytes();
-            words[1] = self.signature(words[0]);
+    /// Makes a group of a write that may share a record with others, to be written at this place.
+    #[inline]
+    fn group(&mut self, group: &mut [u8; GROUP], place: u64) {
+        let line = line_of(group);
+        let (mark, word) = signature(group, line);
+        // Without reads the signature is this job's; or the bytes are the first, and any trail will do.
+        let known = !self.read_into || self.latest(mark);
+        match known.then(|| Trail::shown(word, mark).go_on(place)).flatten() {
+            Some(trail) => self.mark_and_sign(group, line, trail),
+            None => self.renew(group, place),
         }
     }
 
-    /// Marks lie in another cache line of each eighth sector: at the same place in all, they would
-    /// fall into a few sets of the cache and push each other out.
-    fn mark_sectors(&mut self, buffer: &mut [u8]) {
+    /// Makes a group of a write that fills records alone.
+    #[inline]
+    fn group_alone(&mut self, group: &mut [u8; GROUP], place: u64) {
+        let line = line_of(group);
+        if !self.read_into {
+            self.mark(group, line);
+        } else if self.since(signature(group, line).0) < KNOWN {
+            self.mark_and_sign(group, line, Trail(place));
+        } else {
+            self.renew(group, place);
+        }
+    }
+
+    /// Sectors marked since this mark was made; any number where it is none.
+    #[inline]
+    fn since(&self, mark: u64) -> u64 {
+        self.mark.wrapping_sub(mark).wrapping_mul(UNSTRIDE)
+    }
+
+    /// Whether the group with this mark is recent, and nothing has been written on from it.
+    #[inline]
+    fn latest(&mut self, mark: u64) -> bool {
+        // A signature holds the first mark of its group.
+        let ago = self.since(mark) / LINES as u64;
+        ago < RECENT - 1 && self.continued.first_time(self.groups.wrapping_sub(ago))
+    }
+
+    /// Marks the sectors of a group. Where in the sectors, its bytes say: at the same place in all, marks
+    /// would fall into a few sets of the cache and push each other out.
+    #[inline]
+    fn mark(&mut self, group: &mut [u8; GROUP], line: usize) {
         let mut mark = self.mark;
-        let (groups, rest) = buffer.as_chunks_mut::<{ 8 * SECTOR }>();
-        for (i, group) in groups.iter_mut().enumerate() {
-            let line = i % 8 * 64;
-            for sector in group.as_chunks_mut::<SECTOR>().0 {
-                mark = mark.wrapping_add(STRIDE);
-                sector[line..line + 8].copy_from_slice(&mark.to_le_bytes());
-            }
-        }
-        for sector in rest.chunks_mut(SECTOR) {
+        for sector in group.as_chunks_mut::<SECTOR>().0 {
             mark = mark.wrapping_add(STRIDE);
-            let room = sector.len().min(8);
-            sector[..room].copy_from_slice(&mark.to_be_bytes()[..room]);
+            sector.as_chunks_mut::<LINE>().0[line % LINES][..8]
+                .copy_from_slice(&mark.to_le_bytes());
         }
         self.mark = mark;
     }
+
+    #[inline]
+    fn mark_and_sign(&mut self, group: &mut [u8; GROUP], line: usize, trail: Trail) {
+        let first = self.mark.wrapping_add(STRIDE);
+        self.mark(group, line);
+        group.as_chunks_mut::<LINE>().0[line % LINES][8..16]
+            .copy_from_slice(&trail.hidden(first).to_le_bytes());
+        self.count();
+    }
+
+    /// New bytes for a group, with its signature.
+    #[inline(never)]
+    fn renew(&mut self, group: &mut [u8; GROUP], place: u64) {
+        self.lanes.fill(group);
+        self.mark_and_sign(group, line_of(group), Trail(place));
+    }
+
+    /// Counts a group.
+    #[inline]
+    fn count(&mut self) {
+        if self.read_into {
+            self.groups += 1;
+            self.continued.forget(self.groups);
+        }
+    }
+
+    /// A write of any length.
+    #[inline(never)]
+    fn fill_groups(&mut self, buffer: &mut [u8], io: &Io) {
+        let alone = buffer.len() >= RECORD;
+        let mut offset = io.offset;
+        let (groups, rest) = buffer.as_chunks_mut::<GROUP>();
+        for group in groups {
+            let place = Trail::place(io.file, offset);
+            if alone {
+                self.group_alone(group, place)
+            } else {
+                self.group(group, place)
+            }
+            offset += GROUP as u64;
+        }
+        if !rest.is_empty() {
+            self.lanes.fill(rest);
+        }
+    }
+}
+
+/// Which line of a sector holds its mark: any, but always the same until the bytes are renewed.
+#[inline]
+fn line_of(group: &[u8; GROUP]) -> usize {
+    // A byte behind the signature.
+    usize::from(group[16]) % LINES
+}
+
+/// The mark in the first sector of a group, and the word behind it.
+#[inline]
+fn signature(group: &[u8; GROUP], line: usize) -> (u64, u64) {
+    let words = group.as_chunks::<LINE>().0[line % LINES].as_chunks::<8>().0;
+    (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]))
 }
 
 impl Content for Scramble {
@@ -94,19 +266,12 @@ impl Content for Scramble {
         self.lanes.fill(buffer);
     }
 
-    #[inline]
-    fn fill(&mut self, buffer: &mut [u8], _: &Io) {
-        if buffer.len() < RECORD {
-            return self.lanes.fill(buffer);
+    #[inline(always)]
+    fn fill(&mut self, buffer: &mut [u8], io: &Io) {
+        // Most writes are of one group.
+        match buffer.as_mut_array::<GROUP>() {
+            Some(group) => self.group(group, Trail::place(io.file, io.offset)),
+            None => self.fill_groups(buffer, io),
         }
-        if self.reads == Reads::None {
-            return self.mark_sectors(buffer);
-        }
-        if self.intact(buffer) {
-            self.mark_sectors(buffer);
-        } else {
-            self.lanes.fill(buffer);
-        }
-        self.sign(buffer);
     }
 }

@@ -147,7 +147,9 @@ fn left_of_records(writes: &[Vec<u8>], record: usize, level: i32) -> f64 {
 /// buffers.
 #[test]
 fn writes_of_a_record_do_not_compress_against_each_other() {
-    for (slots, len) in [(1, 512), (1, 4096), (3, 4096), (1, 65536), (2, 131_008)] {
+    for (slots, len) in
+        [(1, 512), (1, 4096), (3, 4096), (32, 4096), (1, 5000), (1, 65536), (2, 131_008)]
+    {
         let writes = written(Kind::Scramble, 0, slots, &vec![len; (1 << 20) / len]);
         for (record, level) in [(131_072, 3), (1 << 20, 3), (1 << 20, 19)] {
             let left = left_of_records(&writes, record, level);
@@ -158,6 +160,58 @@ fn writes_of_a_record_do_not_compress_against_each_other() {
     for len in [131_072, 1 << 20] {
         let writes = written(Kind::Scramble, 0, 1, &vec![len; (4 << 20) / len]);
         assert!(left_of_records(&writes, 131_072, 3) > 99.5, "bs={len}");
+    }
+}
+
+/// Random writes to a file, which come from few buffers and land anywhere, some of them twice; in
+/// half of the cases reads come between. How much of the file compressors leave, and how many of its
+/// groups of 4 KiB were made anew.
+fn random_writes(blocks: usize, len: usize, slots: usize, reads: bool) -> (f64, f64) {
+    use crate::rng::{Purpose, Rng};
+    let mut job = job(Kind::Scramble);
+    if reads {
+        job.load.mix = fiord_plan::Mix::ReadWrite { read_percent: 50 };
+    }
+    let mut content = AnyContent::of(&job, 0).unwrap();
+    let mut buffers = vec![vec![0; len]; slots];
+    buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
+    let mut file = vec![0; blocks * len];
+    // All of it once, as a file is laid out: bytes that nothing is alike.
+    AnyContent::of(&self::job(Kind::Refill), 9).unwrap().prepare(&mut file);
+    let mut rng = Rng::new(1, Purpose::Content, 0);
+    let (mut anew, mut groups) = (0, 0);
+    for i in 0..3 * blocks {
+        let at = (rng.draw() % blocks as u64) as usize * len;
+        let buffer = &mut buffers[i % slots];
+        if reads && rng.draw() % 2 == 0 {
+            buffer.copy_from_slice(&file[at..at + len]);
+            continue;
+        }
+        let before = buffer.clone();
+        let io =
+            Io { dir: Dir::Write, file: 0, offset: at as u64, len: len as u32, tag: Tag::PLAIN };
+        content.fill(buffer, &io);
+        let same = |(a, b): (&[u8], &[u8])| a[40..48] == b[40..48];
+        groups += len / 4096;
+        anew += before.chunks(4096).zip(buffer.chunks(4096)).filter(|pair| !same(*pair)).count();
+        file[at..at + len].copy_from_slice(buffer);
+    }
+    all_different(std::slice::from_ref(&file));
+    let left = left_of_records(std::slice::from_ref(&file), 1 << 20, 1);
+    (left, anew as f64 / groups as f64)
+}
+
+#[test]
+fn random_writes_do_not_compress_against_each_other() {
+    for (len, slots) in [(4096, 1), (4096, 32), (16384, 4), (65536, 1)] {
+        let (left, anew) = random_writes((32 << 20) / len, len, slots, false);
+        assert!(left > 99.5, "bs={len}, {slots} slots: {left:.1} % left");
+        // In 32 stretches of a MiB some of the last dozen writes were to the same.
+        assert!((0.1..0.25).contains(&anew), "bs={len}, {slots} slots: {anew:.2} made anew");
+        let (left, anew) = random_writes((32 << 20) / len, len, slots, true);
+        assert!(left > 99.5, "bs={len}, {slots} slots, reads: {left:.1} % left");
+        // What was read is seldom what was written just before.
+        assert!((0.4..0.7).contains(&anew), "bs={len}, {slots} slots, reads: {anew:.2} made anew");
     }
 }
 

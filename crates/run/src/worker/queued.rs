@@ -321,15 +321,14 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     fn stamp_issue<const A: u32>(&mut self, slots: &mut Slots) {
         self.recorder.depth.record_n(slots.in_flight(), std::mem::take(&mut slots.fresh_data));
         if A != axes::BARE && !slots.fresh.is_empty() {
-            if C::WRITES && std::mem::take(&mut slots.filled) {
-                let ready = self.clock.now();
-                for &slot in &slots.fresh {
-                    slots.flights[slot as usize].start = ready;
-                }
-            }
+            let ready = (C::WRITES && std::mem::take(&mut slots.filled)).then(|| self.clock.now());
             let issue = self.clock.now();
             for &slot in &slots.fresh {
-                slots.flights[slot as usize].issue = issue;
+                let flight = &mut slots.flights[slot as usize];
+                flight.issue = issue;
+                if let Some(ready) = ready {
+                    flight.start = ready;
+                }
             }
         }
         slots.fresh.clear();
