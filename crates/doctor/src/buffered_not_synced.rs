@@ -7,6 +7,7 @@ use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
 use crate::direct_not_direct::in_memory;
+use crate::timing::ends_the_run;
 use crate::{After, Before, Check, Findings, Machine, Told};
 
 /// The definition.
@@ -20,7 +21,10 @@ pub(crate) const CHECK: Check = Check {
     seen: "A job writes to files or devices without `direct=1`, and neither `sync`, `fsync`, \
            `fdatasync`, `sync_file_range`, `end_fsync`, `fsync_on_close` nor `end_syncfs` is set. \
            After the run `cachestat(2)` (Linux 6.5) counts what of its files is still dirty or on \
-           its way; it is silent when nothing is, and where files live in memory anyway (tmpfs).",
+           its way, and names it. It takes the finding back when nothing is and no other job of the run \
+           began after this one or ran longer: else the kernel, or that job's flush, may have \
+           written it out since, and the number was made before. Silent where files live in \
+           memory anyway (tmpfs).",
     effect: "256 MiB written to a file on ext4 in blocks of 1 MiB: 1.7 GiB/s without a flush, \
              with all of it dirty at the end, and 329 MiB/s with `end_fsync=1`.",
     mend: "`end_fsync=1`, which is part of the measured time; `fdatasync=N` for programs that do so; \
@@ -59,12 +63,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
                 counted += 1;
             }
         }
-        if dirty == 0 && counted == paths.len() {
+        // What a later job or the kernel has written out since was in memory for this one.
+        if dirty == 0 && counted == paths.len() && ends_the_run(known, &entry) {
             findings.refute(told(job));
         }
         if dirty > 0 {
             let evidence = format!(
-                "{} written, {} of that still in memory only when it ended",
+                "{} written, {} of that still in memory only when the run ended",
                 bytes(written),
                 bytes(dirty)
             );
@@ -147,16 +152,22 @@ mod tests {
 
     /// What is told of a run in all, with so many dirty pages at its end, on a file system.
     fn run(dirty: u64, kind: &str) -> Vec<Finding> {
+        run_with(dirty, kind, "")
+    }
+
+    /// The same with more jobs.
+    fn run_with(dirty: u64, kind: &str, more: &str) -> Vec<Finding> {
         let path = scratch();
         std::fs::write(&path, b"some").unwrap();
         let line = "--name=a --size=1m --rw=write --numjobs=2 --filename";
-        let (plan, _) = plan(&format!("{line}={}", path.display()));
+        let (plan, _) = plan(&format!("{line}={} {more}", path.display()));
         let mut machine = Machine::survey(&plan);
         let _ = std::fs::remove_file(path);
         machine.files[0].file_system = Ok(kind.into());
         machine.files[0].cache = Ok(CacheUse { cached: dirty, dirty, ..CacheUse::default() });
         let job = || JobReport { members: 1, ..JobReport::default() };
-        let report = Report { jobs: vec![job(), job()], ..Report::default() };
+        let jobs = plan.jobs.iter().map(|_| job()).collect();
+        let report = Report { jobs, ..Report::default() };
         let mut all = Findings::default();
         super::before(&Before { plan: &plan, machine: &machine }, &mut all);
         let mut later = Findings::default();
@@ -173,5 +184,13 @@ mod tests {
         assert!(found[0].evidence.contains("12 KiB of that still in memory"), "{found:?}");
         assert_eq!(run(0, "ext4"), [], "nothing is left in memory");
         assert_eq!(run(3, "tmpfs"), [], "where it is for good");
+    }
+
+    #[test]
+    fn what_a_later_job_may_have_flushed_is_not_taken_back() {
+        let later = "--name=b --stonewall --ioengine=null --rw=read --size=1m";
+        let found = run_with(0, "ext4", later);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].evidence.starts_with("no sync, fsync"), "{found:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! `device-errors`: the device counted errors during the run.
 
 use fiord_stat::finding::Severity;
+use fiord_sys::errno;
 use fiord_sys::survey::{Bus, Disk};
 
 use crate::check::Entry;
@@ -31,8 +32,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 /// What the block layer answers for a device that fails: medium, target, path, time.
-const DEVICE: [(i32, &str); 5] =
-    [(5, "EIO"), (61, "ENODATA"), (67, "ENOLINK"), (110, "ETIMEDOUT"), (121, "EREMOTEIO")];
+const DEVICE: [&str; 5] = ["EIO", "ENODATA", "ENOLINK", "ETIMEDOUT", "EREMOTEIO"];
 
 fn after(known: &After<'_>, findings: &mut Findings) {
     known.entries().iter().for_each(|entry| failed(known, entry, findings));
@@ -48,7 +48,10 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
     let Some(errors) = entry.report.errors.as_ref().filter(|errors| errors.total > 0) else {
         return;
     };
-    let Some((_, name)) = DEVICE.iter().find(|(errno, _)| *errno == errors.first) else { return };
+    let name = errno::name(errors.first);
+    if !DEVICE.contains(&name) {
+        return;
+    }
     let mut disks: Vec<&str> = Vec::new();
     for disk in entry.jobs.iter().flat_map(|job| known.before.devices.of(job)) {
         // Those that are not made of others: one of them it was.

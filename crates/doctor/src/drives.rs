@@ -58,7 +58,7 @@ pub(crate) fn with_disks(tree: &Tree) -> Case {
     let machine =
         Machine { devices: Devices { disks, under, ..Devices::default() }, ..Machine::default() };
     let report = Report {
-        jobs: vec![JobReport { members: 1, ..JobReport::default() }],
+        jobs: vec![JobReport { members: 1, runtime_ms: 10_000, ..JobReport::default() }],
         ..Report::default()
     };
     Case {

@@ -2,12 +2,13 @@
 
 use fiord_plan::{Dir, JobPlan, Rate};
 use fiord_stat::finding::Severity;
-use fiord_stat::report::LatencySummary;
+use fiord_stat::report::{DirReport, LatencySummary};
 
 use crate::amount::time;
 use crate::check::Entry;
 use crate::depth_ignored::synchronous;
-use crate::rate_missed::dir;
+use crate::direction::{dir, words};
+use crate::rate_missed;
 use crate::{After, Check, Findings, Told};
 
 /// The definition.
@@ -27,7 +28,8 @@ pub(crate) const CHECK: Check = Check {
     mend: "Judge by the latency from the intended start, which is in the report \
            (`intended_lat_ns` under `fiord` in JSON). An `iodepth` of the rate times the longest \
            delay, 1000 for 1 s at 1000 IOPS, has room for every I/O when it is due; a synchronous \
-           engine needs `io_submit_mode=offload` with it, which does nothing for others.",
+           engine needs `io_submit_mode=offload` with it, which does nothing for others. No depth \
+           is named beyond 4096, or where the rate was not reached: then any queue fills up.",
     lint: None,
     before: None,
     after: Some(after),
@@ -37,19 +39,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries() {
         for (kind, intended) in &entry.report.intended {
             let row = entry.report.dirs.iter().find(|row| row.kind == *kind);
-            let actual = row.map(|row| if row.clat.n > 0 { &row.clat } else { &row.lat });
-            findings
-                .tell_if(actual.and_then(|actual| finding(&entry, dir(*kind), actual, intended)));
+            findings.tell_if(row.and_then(|row| finding(&entry, row, intended)));
         }
     }
 }
 
-fn finding(
-    entry: &Entry<'_>,
-    dir: Option<Dir>,
-    actual: &LatencySummary,
-    intended: &LatencySummary,
-) -> Option<Told> {
+fn finding(entry: &Entry<'_>, row: &DirReport, intended: &LatencySummary) -> Option<Told> {
+    let actual = if row.clat.n > 0 { &row.clat } else { &row.lat };
     let (percentage, from_actual) = near_99(actual)?;
     let (same, from_intended) = near_99(intended)?;
     let more = from_intended.saturating_sub(from_actual);
@@ -57,7 +53,10 @@ fn finding(
         return None;
     }
     let name = &entry.report.name;
-    let word = dir.map_or("I/Os", |dir| ["reads", "writes", "trims"][dir as usize]);
+    let word = words(row.kind);
+    // Behind a rate that is beyond the device any depth fills up.
+    let reached = !missed(entry);
+    let longest = if reached { intended.max } else { 0 };
     let told = CHECK
         .of_job(
             entry.jobs[0],
@@ -68,9 +67,17 @@ fn finding(
             time(from_actual as f64),
             time(from_intended as f64)
         ))
-        .mend(room(entry.jobs[0], dir, intended.max));
+        .mend(room(entry.jobs[0], dir(row.kind), longest));
     Some(told)
 }
+
+/// Whether some direction did not reach its rate.
+fn missed(entry: &Entry<'_>) -> bool {
+    entry.report.dirs.iter().any(|row| rate_missed::finding(entry, row).is_some())
+}
+
+/// A depth beyond this is no advice: such a queue is longer than any that a device has.
+const DEEPEST: u64 = 4096;
 
 /// The depth that has room for all that is due in the longest delay (ns).
 fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
@@ -88,7 +95,7 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
         None => 0.0,
     };
     let depth = (rate * longest as f64 / 1e9).ceil() as u64;
-    if depth <= u64::from(job.depth.depth) {
+    if depth <= u64::from(job.depth.depth) || depth > DEEPEST {
         return judge.into();
     }
     match synchronous(job) {
@@ -115,6 +122,15 @@ mod tests {
     }
 
     fn found(engine: &str, actual: u64, intended: u64) -> Vec<fiord_stat::finding::Finding> {
+        found_at(1000.0, engine, actual, intended)
+    }
+
+    fn found_at(
+        iops: f64,
+        engine: &str,
+        actual: u64,
+        intended: u64,
+    ) -> Vec<fiord_stat::finding::Finding> {
         let line = "--name=a --rw=randread --size=1m --filename=/dev/zero --rate_iops=1000";
         let job = &format!("{line} --ioengine={engine}");
         let summary = |p99| LatencySummary {
@@ -124,7 +140,7 @@ mod tests {
             ..LatencySummary::default()
         };
         after(&CHECK, job, &|report| {
-            let mut row = row(DirKind::Read, 1000.0, 10);
+            let mut row = row(DirKind::Read, iops, 10);
             row.clat = summary(actual);
             report.dirs = vec![row];
             report.intended = vec![(DirKind::Read, summary(intended))];
@@ -137,6 +153,15 @@ mod tests {
         let judge = "the latency from the intended start";
         assert_eq!(mend("sim"), format!("{judge}, or iodepth=1000"));
         assert_eq!(mend("psync"), format!("{judge}, or io_submit_mode=offload with iodepth=1000"));
+    }
+
+    #[test]
+    fn no_depth_is_named_that_does_not_help() {
+        let judge = "the latency from the intended start";
+        let mend = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).mend;
+        assert_eq!(mend(700.0, 900_000_000), judge, "the rate is beyond the device");
+        assert_eq!(mend(1000.0, 3_900_000_000), format!("{judge}, or iodepth=4000"));
+        assert_eq!(mend(1000.0, 4_900_000_000), judge, "5000 at a time");
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod depth_ignored;
 mod depth_not_reached;
 mod device_errors;
 mod direct_not_direct;
+mod direction;
 mod drive_letter;
 #[cfg(test)]
 mod drives;
@@ -66,6 +67,7 @@ mod split_or_merged;
 mod target_in_use;
 mod thermal_throttle;
 mod throttled_by_cgroup;
+mod timing;
 mod too_short;
 mod unit_surprise;
 mod unwritten_data;

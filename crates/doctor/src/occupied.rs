@@ -6,6 +6,7 @@ use fiord_stat::device::DeviceView;
 use crate::After;
 use crate::check::Entry;
 use crate::depth_ignored::synchronous;
+use crate::timing::fills;
 
 /// A printed job that had one device to itself: what was asked of it and what the device saw.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Occupied<'a> {
 }
 
 /// The printed jobs whose depth can be judged: direct I/O as fast as it goes, on one device that no
-/// other job of the run uses.
+/// other job of the run uses, for all of the run.
 pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
     let devices = &known.report.extras.devices;
     let mut found = Vec::new();
@@ -39,7 +40,8 @@ pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
             });
         let shared =
             others.flat_map(|job| known.before.devices.of(job)).any(|disk| disk.name == name);
-        if shared || device.seconds < 0.5 {
+        // The device's mean is over the run: it says nothing of jobs that had a part of it.
+        if shared || device.seconds < 0.5 || !fills(&entry, device.seconds) {
             continue;
         }
         let asked = entry.jobs.iter().map(|job| asked(job)).sum();
@@ -52,7 +54,7 @@ pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
     found
 }
 
-fn asked(job: &JobPlan) -> f64 {
+pub(crate) fn asked(job: &JobPlan) -> f64 {
     match synchronous(job) {
         Some(_) if !job.pace.offload => 1.0,
         _ => f64::from(job.depth.depth),

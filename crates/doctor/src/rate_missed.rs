@@ -1,11 +1,12 @@
 //! `rate-missed`: a rate that was asked for and not reached.
 
-use fiord_plan::{Dir, JobPlan, Rate, RateProcess};
+use fiord_plan::{JobPlan, Rate, RateProcess};
 use fiord_stat::finding::Severity;
-use fiord_stat::report::{DirKind, DirReport};
+use fiord_stat::report::DirReport;
 
 use crate::amount::{count, percent};
 use crate::check::Entry;
+use crate::direction::{dir, words};
 use crate::{After, Check, Findings, Told};
 
 /// The definition.
@@ -43,17 +44,8 @@ fn only_rate(job: &JobPlan) -> bool {
     pace.think.is_none() && pace.flow.is_none() && pace.goal.is_none()
 }
 
-/// The direction of a row of the report.
-pub(crate) fn dir(kind: DirKind) -> Option<Dir> {
-    match kind {
-        DirKind::Read => Some(Dir::Read),
-        DirKind::Write => Some(Dir::Write),
-        DirKind::Trim => Some(Dir::Trim),
-        DirKind::Mixed => None,
-    }
-}
-
-fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
+/// Whether a direction of a printed job did not reach its rate; what it is told with.
+pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
     let dir = dir(row.kind)? as usize;
     let rates: Option<Vec<Rate>> = entry.jobs.iter().map(|job| job.pace.rate[dir]).collect();
     let rates = rates?;
@@ -75,7 +67,7 @@ fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
         return None;
     }
     let (job, name) = (entry.jobs[0], &entry.report.name);
-    let word = ["reads", "writes", "trims"][dir];
+    let word = words(row.kind);
     let unit = if ios { "IOPS" } else { "bytes/s" };
     let told = CHECK
         .of_job(
@@ -93,6 +85,8 @@ fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_stat::report::DirKind;
+
     use super::*;
     use crate::fixture::{after, row};
 

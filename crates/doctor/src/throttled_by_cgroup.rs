@@ -1,10 +1,11 @@
 //! `throttled-by-cgroup`: a control group limits the run's I/O or CPU time.
 
+use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::conditions::IoQuota;
-
 use fiord_sys::survey::Disk;
 
+use crate::timing::fills;
 use crate::{After, Before, Check, Findings, Machine, Told};
 
 /// The definition.
@@ -17,7 +18,8 @@ pub(crate) const CHECK: Check = Check {
     seen: "`io.max` and `io.latency` (version 1: `blkio.throttle.*`) of the process's groups and of \
            those above them, for the devices under the targets, before the run. After it the rates \
            that the device saw are set beside them: it is silent when they stayed below half \
-           of each limit. CPU time: `throttled_usec` of groups with a quota grew by a millisecond or \
+           of each limit, and every job on the device ran all the time without `thinktime`; \
+           else a mean over the run says nothing of the moments in which the limit bit. CPU time: `throttled_usec` of groups with a quota grew by a millisecond or \
            more during the run. Silent without a limit, and for a CPU quota that never bit.",
     effect: "All of it: on a loop device 4 KiB direct writes at depth 8 made 2,816 IOPS, and 168 under \
              `blkio.throttle.write_bps_device` of 1 MiB/s.",
@@ -75,7 +77,9 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
             ways.filter(|(dir, (bytes, ios))| near(**bytes, dir.bytes) || near(**ios, dir.ios));
         let told = io_limit(quota, disk);
         if bit.next().is_none() {
-            findings.refute(told);
+            if steady(known, &disk.name, view.seconds) {
+                findings.refute(told);
+            }
             continue;
         }
         let [read, write] = [0, 1].map(|way| {
@@ -86,6 +90,19 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
         let limits = limits_of(quota);
         findings.tell(told.evidence(format!("{limits}; reached: {read} read, {write} written")));
     }
+}
+
+/// Whether every job on a disk ran for all of so many seconds without pauses of its own: what the
+/// disk saw in the mean it saw all the time.
+fn steady(known: &After<'_>, disk: &str, seconds: f64) -> bool {
+    let entries = known.entries();
+    let on_it =
+        |job: &&JobPlan| known.before.devices.of(job).iter().any(|under| under.name == disk);
+    known.plan.jobs.iter().filter(on_it).all(|job| {
+        let index = job.identity.index;
+        let mut own = entries.iter().filter(|e| e.jobs.iter().any(|j| j.identity.index == index));
+        job.pace.think.is_none() && own.next().is_some_and(|entry| fills(entry, seconds))
+    })
 }
 
 /// The limits in words.
@@ -148,13 +165,14 @@ mod tests {
         assert_eq!(found[0].what, "the control group /bench limits I/O to nvme0n1");
         let evidence = "reads at most 500 I/Os a second, writes at most 1048576 bytes a second";
         assert_eq!(found[0].evidence, evidence);
-        let mut told = |ios: u64| {
+        let mut told = |ios: u64, ran: u64| {
             use fiord_stat::device::{DeviceDir, DeviceView};
             let reads = DeviceDir { ios, ..DeviceDir::default() };
             let mut view =
                 DeviceView { name: "nvme0n1".into(), seconds: 10.0, ..Default::default() };
             view.dirs[0] = reads;
             case.report.extras.devices = vec![view];
+            case.report.jobs[0].runtime_ms = ran;
             let mut all = Findings::default();
             let (plan, machine) = (&case.plan, &case.machine);
             before(&Before { plan, machine }, &mut all);
@@ -166,9 +184,11 @@ mod tests {
             all.join(later);
             all.findings().map(|finding| finding.evidence.clone()).collect::<Vec<_>>()
         };
-        assert!(told(1000).is_empty(), "far below");
+        assert!(told(1000, 10_000).is_empty(), "far below");
+        assert_eq!(told(1000, 1_000), [evidence], "all of it in a tenth of the run");
         assert!(
-            told(5000)[0].ends_with("500 I/Os a second read, 0 bytes and 0 I/Os a second written")
+            told(5000, 10_000)[0]
+                .ends_with("500 I/Os a second read, 0 bytes and 0 I/Os a second written")
         );
     }
 

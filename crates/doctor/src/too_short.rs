@@ -1,16 +1,21 @@
 //! `too-short`: too few I/Os, or too few windows, to say what the numbers are.
 
+use fiord_plan::Dir;
 use fiord_stat::finding::Severity;
-use fiord_stat::report::{DirKind, DirReport, RateSummary};
+use fiord_stat::report::{DirReport, RateSummary};
 
 use crate::amount::{count, percent};
 use crate::check::Entry;
+use crate::direction::words;
+use crate::timing::seconds;
 use crate::{After, Check, Findings, Told};
 
 /// Samples that have to lie behind a percentile.
 const BEHIND: f64 = 10.0;
 /// Half the width of the interval of the mean that is no finding, as a share of the mean.
 const WIDE: f64 = 0.1;
+/// A job that ran for this share of its `runtime` was ended by it.
+const BY_TIME: f64 = 0.95;
 /// Windows from which an interval can be had at all.
 const FEWEST: u64 = 4;
 
@@ -29,7 +34,8 @@ pub(crate) const CHECK: Check = Check {
     effect: "Ten runs of 256 random reads of 4 KiB with `direct=1` on an ext4 file of a virtual \
              machine gave 99th percentiles between 171 us and 4.0 ms: two or three I/Os decided.",
     mend: "A `runtime` of as many seconds as the I/Os that are needed take at the IOPS that were \
-           reached (it is named), with `time_based`; or a greater `size`.",
+           reached (it is named), with `time_based`; or a greater `size`; or a greater \
+           `number_ios`, where that ends the job.",
     lint: None,
     before: None,
     after: Some(after),
@@ -67,25 +73,39 @@ fn few(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
             latency.n,
             count(needed)
         ))
-        .mend(longer(needed, row.iops));
+        .mend(longer(entry, needed / latency.n.max(1) as f64, needed / row.iops));
     Some(told)
 }
 
-/// How long it takes to have enough of them.
-fn longer(needed: f64, iops: f64) -> String {
-    let seconds = (needed / iops).ceil();
-    match seconds.is_finite() && seconds < 86_400.0 {
-        true => format!("runtime={:.0} with time_based, or a greater size", seconds.max(1.0)),
-        false => "a longer runtime or a greater size".into(),
+/// What ends the job later: so many times the I/Os, which take so many seconds.
+fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
+    let job = entry.jobs[0];
+    let made: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
+    let each = made / u64::from(entry.report.members.max(1));
+    let wanted = (each as f64 * times).ceil();
+    if job.end.ios.is_some_and(|ios| each >= ios) {
+        // It ends a job that is `time_based` too; any other ends before it when the size is less.
+        let dirs = Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir));
+        let block = dirs.map(|dir| job.load.blocks[dir as usize].min()).max().unwrap_or(1);
+        let blocks = job.end.bytes / u64::from(block.max(1)) * job.end.loops;
+        let holds = job.end.time_based || blocks as f64 >= wanted;
+        let more = if holds { "" } else { " with time_based" };
+        return format!("number_ios={wanted:.0}{more}");
     }
-}
-
-fn words(kind: DirKind) -> &'static str {
-    match kind {
-        DirKind::Read => "reads",
-        DirKind::Write => "writes",
-        DirKind::Trim => "trims",
-        _ => "I/Os",
+    let time = needed.ceil().max(1.0);
+    if !time.is_finite() || time >= 86_400.0 {
+        return "a longer runtime or a greater size".into();
+    }
+    let ended_by_time =
+        job.end.runtime.is_some_and(|ns| seconds(entry) >= ns as f64 / 1e9 * BY_TIME);
+    let capped = job.end.ios.is_some_and(|ios| (ios as f64) < wanted);
+    let ios = if capped { format!(" and number_ios={wanted:.0}") } else { String::new() };
+    match (job.end.time_based, ended_by_time) {
+        (true, _) => format!("runtime={time:.0}{ios}"),
+        (false, true) => {
+            format!("runtime={time:.0}{ios}, with time_based if the size ends it first")
+        }
+        (false, false) => format!("runtime={time:.0} with time_based{ios}, or a greater size"),
     }
 }
 
@@ -129,7 +149,7 @@ fn student(freedom: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::report::LatencySummary;
+    use fiord_stat::report::{DirKind, LatencySummary};
 
     use super::*;
     use crate::fixture::{after, row};
@@ -165,6 +185,29 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].what, "job a made too few writes for their percentiles");
         assert_eq!(found[0].mend, "runtime=20 with time_based, or a greater size");
+    }
+
+    #[test]
+    fn what_ended_the_job_is_what_mends_it() {
+        let mend = |more: &str, ms| {
+            let job = format!("--name=a --ioengine=sim --rw=randread --size=2m {more}");
+            let found = after(&CHECK, &job, &|report| {
+                let mut row = row(DirKind::Read, 50.0, 10);
+                let percentiles = vec![(99.0, 1)];
+                row.clat = LatencySummary { n: 500, percentiles, ..LatencySummary::default() };
+                (report.dirs, report.runtime_ms) = (vec![row], ms);
+                report.percentile_list = vec![99.0];
+            });
+            found[0].mend.clone()
+        };
+        assert_eq!(mend("", 10_000), "runtime=20 with time_based, or a greater size");
+        assert_eq!(mend("--runtime=10 --time_based", 10_000), "runtime=20");
+        let either = "runtime=20, with time_based if the size ends it first";
+        assert_eq!(mend("--runtime=10", 10_000), either);
+        assert_eq!(mend("--number_ios=500 --size=8m", 10_000), "number_ios=1000");
+        assert_eq!(mend("--number_ios=500", 10_000), "number_ios=1000 with time_based");
+        let capped = "runtime=20 and number_ios=1000";
+        assert_eq!(mend("--number_ios=600 --runtime=10 --time_based", 10_000), capped);
     }
 
     #[test]
