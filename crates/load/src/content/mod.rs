@@ -14,7 +14,7 @@ pub mod steady;
 mod tests;
 
 use checked::Checked;
-use fiord_plan::{Dir, JobPlan};
+use fiord_plan::{BlockSize, Dir, JobPlan};
 use pattern::Pattern;
 use random::Refill;
 use scramble::Scramble;
@@ -53,7 +53,11 @@ impl AnyContent {
         let content = match &job.content {
             fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
             fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
-            fiord_plan::Content::Scramble => AnyContent::Scramble(Scramble::new(lanes, put_back)),
+            fiord_plan::Content::Scramble => {
+                let sizes = &job.load.blocks[Dir::Write as usize];
+                let one_size = matches!(sizes, BlockSize::Fixed(_));
+                AnyContent::Scramble(Scramble::new(lanes, put_back, one_size))
+            }
             fiord_plan::Content::Refill => AnyContent::Refill(Refill::new(lanes)),
             fiord_plan::Content::Pattern(parts) => {
                 AnyContent::Pattern(Pattern::new(parts, put_back)?)

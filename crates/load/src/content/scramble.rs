@@ -14,10 +14,11 @@
 //! - to a MiB that cannot be told from it: so blocks that are alike but for their marks are ten where
 //!   writes are random, and never more than 64.
 //!
-//! A group says itself where it was written, in 16 bytes of its first sector, see [`Trail`]. That also
-//! tells whether a read has put something else there since, in jobs that do both.
+//! A group says itself where it was written, in 16 bytes of its first sector, see [`Trail`]. In jobs that
+//! also read, or write blocks of several sizes, that also tells whether something else has been put
+//! there since.
 //!
-//! From 128 KiB on a write fills a record alone, and only gets marks.
+//! Where all writes have one size of 128 KiB or more, each fills a record alone, and only gets marks.
 
 use super::random::Lanes;
 use crate::{Content, Io};
@@ -46,11 +47,8 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 /// `STRIDE` times this is 1 modulo 2^64: it turns the difference of two marks into sectors.
 const UNSTRIDE: u64 = inverse(STRIDE);
 
-/// What looks as if it was marked longer ago than this, in sectors, is no mark of this job: half an
-/// exabyte. Other words look as old as their bits are random.
-const KNOWN: u64 = 1 << 40;
-
-/// What was marked longer ago than this, in groups, is renewed in jobs that read: 2 MiB of writes.
+/// What was marked longer ago than this, in groups, is renewed where signatures are looked at closely:
+/// 2 MiB of writes.
 const RECENT: u64 = 512;
 
 /// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that
@@ -134,18 +132,23 @@ pub struct Scramble {
     lanes: Lanes,
     /// The last mark.
     mark: u64,
-    /// Groups made, in jobs that read.
+    /// Groups made, where signatures are looked at.
     groups: u64,
-    /// Buffers are also read into.
-    read_into: bool,
+    /// What is in a buffer may be other than what was last put there: something that was read, or part
+    /// of a block of another size.
+    doubtful: bool,
+    /// All writes have one size.
+    one_size: bool,
     continued: Continued,
 }
 
 impl Scramble {
-    /// Random bytes and the first mark from `lanes`. `read_into`: whether buffers are also read into.
-    pub fn new(mut lanes: Lanes, read_into: bool) -> Self {
+    /// Random bytes and the first mark from `lanes`. `read_into`: whether buffers are also read into;
+    /// `one_size`: whether all blocks that are written have one size.
+    pub fn new(mut lanes: Lanes, read_into: bool, one_size: bool) -> Self {
         let mark = lanes.word();
-        Scramble { lanes, mark, groups: 0, read_into, continued: Continued::default() }
+        let doubtful = read_into || !one_size;
+        Scramble { lanes, mark, groups: 0, doubtful, one_size, continued: Continued::default() }
     }
 
     /// Makes a group of a write that may share a record with others, to be written at this place.
@@ -153,8 +156,9 @@ impl Scramble {
     fn group(&mut self, group: &mut [u8; GROUP], place: u64) {
         let line = line_of(group);
         let (mark, word) = signature(group, line);
-        // Without reads the signature is this job's; or the bytes are the first, and any trail will do.
-        let known = !self.read_into || self.latest(mark);
+        // Without doubt the signature is that of the last write; or the bytes are the first, and any
+        // trail will do.
+        let known = !self.doubtful || self.latest(mark);
         match known.then(|| Trail::shown(word, mark).go_on(place)).flatten() {
             Some(trail) => self.mark_and_sign(group, line, trail),
             None => self.renew(group, place),
@@ -165,9 +169,10 @@ impl Scramble {
     #[inline]
     fn group_alone(&mut self, group: &mut [u8; GROUP], place: u64) {
         let line = line_of(group);
-        if !self.read_into {
-            self.mark(group, line);
-        } else if self.since(signature(group, line).0) < KNOWN {
+        if !self.doubtful {
+            return self.mark(group, line);
+        }
+        if self.latest(signature(group, line).0) {
             self.mark_and_sign(group, line, Trail(place));
         } else {
             self.renew(group, place);
@@ -220,7 +225,7 @@ impl Scramble {
     /// Counts a group.
     #[inline]
     fn count(&mut self) {
-        if self.read_into {
+        if self.doubtful {
             self.groups += 1;
             self.continued.forget(self.groups);
         }
@@ -229,7 +234,7 @@ impl Scramble {
     /// A write of any length.
     #[inline(never)]
     fn fill_groups(&mut self, buffer: &mut [u8], io: &Io) {
-        let alone = buffer.len() >= RECORD;
+        let alone = self.one_size && buffer.len() >= RECORD;
         let mut offset = io.offset;
         let (groups, rest) = buffer.as_chunks_mut::<GROUP>();
         for group in groups {

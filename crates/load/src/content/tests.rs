@@ -156,6 +156,18 @@ fn writes_of_a_record_do_not_compress_against_each_other() {
             assert!(left > 99.5, "bs={len}, {slots} slots, records of {record}: {left:.1} % left");
         }
     }
+    // Of several sizes: what is left in a buffer is part of another block.
+    for sizes in [vec![512, 4096], vec![65536, 131_072], vec![4096, 8192, 65536, 512, 7000]] {
+        let mut job = job(Kind::Scramble);
+        job.load.blocks =
+            std::array::from_fn(|_| fiord_plan::BlockSize::Range { min: 512, max: 131_072 });
+        let lens: Vec<usize> = sizes.iter().copied().cycle().take(200).collect();
+        for slots in [1, 2, 3, 32] {
+            let writes = writes(&job, 0, slots, &lens).unwrap();
+            let left = left_of_records(&writes, 131_072, 3);
+            assert!(left > 99.5, "{sizes:?}, {slots} slots: {left:.1} % left");
+        }
+    }
     // From 128 KiB on a write is a record of its own.
     for len in [131_072, 1 << 20] {
         let writes = written(Kind::Scramble, 0, 1, &vec![len; (4 << 20) / len]);

@@ -17,6 +17,8 @@ pub struct Permutation {
     mask: u64,
     shift: u32,
     first: u64,
+    /// The next number: made a draw ahead, so that nothing waits for the arithmetic.
+    next: u64,
 }
 
 /// A multiplier with good spectral properties for every power-of-two modulus (Steele and Vigna,
@@ -29,7 +31,7 @@ impl Permutation {
         let bits = 64 - n.saturating_sub(1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         let first = rng.draw() & mask;
-        Permutation {
+        let mut order = Permutation {
             state: first,
             step: rng.draw() | 1,
             scramble: rng.draw() & !6 | 5,
@@ -37,12 +39,21 @@ impl Permutation {
             mask,
             shift: bits.div_ceil(2),
             first,
-        }
+            next: 0,
+        };
+        order.next = order.make();
+        order
     }
 
     /// The next number of the order.
     #[inline]
     pub fn draw(&mut self) -> u64 {
+        let next = self.make();
+        std::mem::replace(&mut self.next, next)
+    }
+
+    #[inline]
+    fn make(&mut self) -> u64 {
         loop {
             self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.step) & self.mask;
             let mut x = self.state;
@@ -60,6 +71,7 @@ impl Permutation {
     /// Begins the same order from its start.
     pub fn rewind(&mut self) {
         self.state = self.first;
+        self.next = self.make();
     }
 }
 

@@ -21,9 +21,10 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "scramble_buffers",
         Kind::Bool,
-        "Changes a buffer before it is written again: writes of less than 128 KiB in every byte, so \
-         that they do not compress against each other, larger ones in a few bytes of each sector, so \
-         that deduplication finds nothing.",
+        "Changes a buffer before it is written again: a few bytes of each sector, so that deduplication \
+         finds nothing, and all bytes where the last ones went to the same MiB of the file, so that \
+         writes do not compress against each other. Of writes that all have one size of 128 KiB or \
+         more, a few bytes of each sector.",
         "scramble_buffers=0",
     )
     .default("1"),
