@@ -136,7 +136,7 @@ complete -c fiord -l ba -r -d 'Random offsets are multiples of this instead of t
 complete -c fiord -l blockalign -r -d 'Random offsets are multiples of this instead of the block size'
 complete -c fiord -l zero_buffers -d 'Writes zeros'
 complete -c fiord -l refill_buffers -d 'Makes new contents for every write, in place of changing old ones a little'
-complete -c fiord -l scramble_buffers -x -a '0 1' -d 'Changes a buffer before it is written again: writes of less than 128 KiB in every byte, so that they do not compress against each other, larger ones in a few bytes of each sector, so that deduplication finds nothing'
+complete -c fiord -l scramble_buffers -x -a '0 1' -d 'Changes a buffer before it is written again: a few bytes of each sector, so that deduplication finds nothing, and all bytes where the last ones went to the same MiB of the file, so that writes do not compress against each other'
 complete -c fiord -l buffer_crc -x -a '0 1' -d 'Ends every block written with the CRC-32C of the bytes before it, in four bytes, the lowest first'
 complete -c fiord -l buffer_pattern -r -d 'Fills writes with this pattern, over and over: text in double quotes, hexadecimal or decimal numbers, the contents of a file named in single quotes, %o for the offset, one after the other as one likes'
 complete -c fiord -l buffer_compress_percentage -r -d 'Makes contents that a compressor can shrink by this many per cent: random bytes, then zeros or buffer_pattern'

@@ -4,9 +4,6 @@
 
 disk=/dev/fiord/nvme
 
-# found NAME ID: how often a run's report has this finding.
-found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }
-
 check "devices as JSON" sh -c "fiord devices --format=json $disk /dev/fiord/nvme-ext >devices.json"
 same "model" "$(jq -r '.devices[0].model' devices.json)" "QEMU NVMe Ctrl"
 same "firmware is told" "$(jq '.devices[0].firmware | length > 0' devices.json)" true

@@ -5,16 +5,6 @@
 delayed=/dev/fiord/dmdelay
 disk=/dev/fiord/nvme
 zoned=/dev/fiord/nullzoned
-found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }
-evidence() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\") | .what + \": \" + .evidence] | join(\"; \")"; }
-# told NAME ID REGEX: a run's report has the finding once, with this in it.
-told() {
-    say "$2: $(evidence "$1" "$2")"
-    same "$2 is told once" "$(found "$1" "$2")" 1
-    evidence "$1" "$2" >told.txt
-    has "$2" told.txt "$3"
-}
-silent() { same "$2 is silent" "$(evidence "$1" "$2")" ""; }
 
 # Reads take 5 ms, and for half a second of five 800 ms: those that were due meanwhile come late and are fast.
 rate="--name=x --filename=$delayed --direct=1 --ioengine=psync --rw=randread --bs=4k --rate_iops=80 --time_based --runtime=5s"

@@ -6,16 +6,6 @@ fast=/dev/fiord/nullb
 slow=/dev/fiord/nullb-slow
 disk=/dev/fiord/sd4k
 queue() { echo "/sys/block/$(basename "$(readlink -f "$1")")/$2"; }
-found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }
-evidence() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\") | .what + \": \" + .evidence] | join(\"; \")"; }
-# told NAME ID REGEX: a run's report has the finding once, with this in it.
-told() {
-    say "$2: $(evidence "$1" "$2")"
-    same "$2 is told once" "$(found "$1" "$2")" 1
-    evidence "$1" "$2" >told.txt
-    has "$2" told.txt "$3"
-}
-silent() { same "$2 is silent" "$(evidence "$1" "$2")" ""; }
 timed="--direct=1 --ioengine=libaio --time_based --runtime=1s"
 
 # A device that answers at once keeps no queue: what is measured is the CPU.

@@ -274,9 +274,11 @@ impl Content for Scramble {
     #[inline(always)]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
         // Most writes are of one group.
-        match buffer.as_mut_array::<GROUP>() {
-            Some(group) => self.group(group, Trail::place(io.file, io.offset)),
-            None => self.fill_groups(buffer, io),
+        if buffer.len() == GROUP
+            && let Some(group) = buffer.first_chunk_mut()
+        {
+            return self.group(group, Trail::place(io.file, io.offset));
         }
+        self.fill_groups(buffer, io);
     }
 }

@@ -195,7 +195,7 @@ fn random_writes(blocks: usize, len: usize, slots: usize, reads: bool) -> (f64, 
     for i in 0..3 * blocks {
         let at = (rng.draw() % blocks as u64) as usize * len;
         let buffer = &mut buffers[i % slots];
-        if reads && rng.draw() % 2 == 0 {
+        if reads && rng.draw().is_multiple_of(2) {
             buffer.copy_from_slice(&file[at..at + len]);
             continue;
         }

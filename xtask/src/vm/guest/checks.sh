@@ -69,6 +69,23 @@ fiord_json() {
 # json NAME FILTER: what jq says of NAME.json.
 json() { jq -r "$2" "$1.json" 2>&1; }
 
+# found NAME ID: how often a run's report has this finding.
+found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }
+
+# evidence NAME ID: what a run's report says of it.
+evidence() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\") | .severity + \": \" + .what + \": \" + .evidence] | join(\"; \")"; }
+
+# told NAME ID REGEX: a run's report has the finding once, with this in it.
+told() {
+    say "$2: $(evidence "$1" "$2")"
+    same "$2 is told once" "$(found "$1" "$2")" 1
+    evidence "$1" "$2" >told.txt
+    has "$2" told.txt "$3"
+}
+
+# silent NAME ID: it does not have the finding.
+silent() { same "$2 is silent" "$(evidence "$1" "$2")" ""; }
+
 # refused TEXT PATTERN ARGUMENTS…: fiord ends with an error that matches the pattern, one that a person can
 # read: no panic.
 refused() {

@@ -140,21 +140,33 @@ fn a_program_that_reads_the_device_through_the_cache() {
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     let job = format!(
         "--name=a --filename={} --rw=randwrite --bs=4k --direct=1 --offset=32m --size=32m \
-         --rate_iops=100 --runtime=1 --time_based",
+         --rate_iops=100 --runtime=2 --time_based",
         device.path()
     );
+    // Where udev runs, it looks at a device that is new, or that a writer has closed: others than this
+    // test may be told of, and rightly.
+    let settle = || drop(Command::new("udevadm").arg("settle").output());
+    settle();
     let ran = json(&place, &job);
     if ran.json()["fiord"]["not_checked"].to_string().contains("cachestat") {
         return eprintln!("skipped: cachestat(2) needs Linux 6.5");
     }
-    silent(&ran, "cache-under-direct");
+    let udev = std::path::Path::new("/run/udev/control").exists();
+    if !udev {
+        silent(&ran, "cache-under-direct");
+    }
     // What was read before is dropped; what is read while the job runs, as udev's blkid does, is
     // there at its end. Pages of a device last as long as somebody has it open.
     let mut other = std::fs::File::open(device.path()).unwrap();
     other.read_exact(&mut vec![0; 40 << 20]).unwrap();
-    silent(&json(&place, &job), "cache-under-direct");
+    settle();
+    let ran = json(&place, &job);
+    if !udev {
+        silent(&ran, "cache-under-direct");
+    }
+    settle();
     let late = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(600));
+        std::thread::sleep(std::time::Duration::from_millis(1000));
         other.seek(SeekFrom::Start(40 << 20)).unwrap();
         other.read_exact(&mut vec![0; 100 << 10]).unwrap();
         other
@@ -166,7 +178,7 @@ fn a_program_that_reads_the_device_through_the_cache() {
     let evidence = told["evidence"].as_str().unwrap();
     assert!(evidence.starts_with("0 pages before the first I/O, "), "{told}");
     assert!(evidence.contains("another program has read it since"), "{told}");
-    assert!(evidence.ends_with(&format!("(process {})", std::process::id())), "{told}");
+    assert!(udev || evidence.contains(&format!("(process {})", std::process::id())), "{told}");
 }
 
 #[test]

@@ -47,9 +47,10 @@ fn jobs() -> Vec<String> {
     jobs
 }
 
-/// Whether a finding is about the machine that the tests run on, and true of it: the jobs here set
-/// none of what these are about, so the machine decides, and it is asked here once more and
-/// otherwise than the finding asks. Anything that is not true of the machine counts as an alarm.
+/// Whether a finding is about the machine that the tests run on: the jobs here set none of what these
+/// are about. Where that stays as it is (clock, governor, nodes, schedulers), the machine is asked here
+/// once more. What others do while the tests run cannot be asked afterwards: those findings are excused
+/// by what they say, and their own tests show that they are silent where nobody else runs.
 fn of_this_machine(finding: &Value) -> bool {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let any = |directory: &str, file: &str, holds: &dyn Fn(&str) -> bool| {
