@@ -150,6 +150,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_new_file_in_memory_is_nothing_to_flush() {
+        let shm = std::path::Path::new("/dev/shm");
+        if !fiord_sys::mount::holding(shm).is_ok_and(|m| m.is_some_and(|m| m.kind == "tmpfs")) {
+            return eprintln!("skipped: no tmpfs at /dev/shm");
+        }
+        let name = format!("/dev/shm/fiord-doctor-new-{}", std::process::id());
+        assert_eq!(told(&format!("--name=a --filename={name} --size=1m --rw=write")), []);
+    }
+
     /// What is told of a run in all, with so many dirty pages at its end, on a file system.
     fn run(dirty: u64, kind: &str) -> Vec<Finding> {
         run_with(dirty, kind, "")

@@ -150,11 +150,11 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
         return Some((limit, "ioengine=io_uring, or numjobs for more threads".into()));
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
-    if let Ok(Some(crowd)) = noisy_neighbour::crowd(then, now) {
-        let (waited, elapsed) = crowd.waited;
+    let cpus = then.cpus_of_all(entry.jobs.iter().copied());
+    if let Ok(Some(crowd)) = noisy_neighbour::crowd(then, now, &cpus) {
         let limit = format!(
-            "they were not on the device for want of CPUs: other programs computed, and something \
-             waited for one for {waited} of {elapsed} ms"
+            "they were not on the device for want of CPUs: other programs computed, and {}",
+            crowd.short
         );
         return Some((limit, "an idle machine (`top` says who it is)".into()));
     }
@@ -332,7 +332,7 @@ mod tests {
             case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
             let now = &mut case.after.surroundings;
             now.at = 1_000_000_000;
-            now.moment.cpu = Some(CpuTime { user: 150, stolen: 0, total: 200 });
+            now.moment.cpu = Some(CpuTime { user: 150, total: 200, ..CpuTime::default() });
             now.moment.pressure.cpu = Some(Stall { some_us: 900_000, full_us: 0 });
         };
         assert_eq!(

@@ -88,7 +88,9 @@ fn finding(state: &FileState) -> Option<(String, String, String, Severity)> {
         let why = format!("/sys/block/{name}/loop/dio is 0: its file goes through the page cache");
         return Some((path, format!("/dev/{name}"), why, Severity::Suspect));
     }
-    if refused || kind == "zfs" && !matches!(state.direct, Ok(Some(Some(_)))) {
+    // What is not there yet has said nothing about direct I/O.
+    let silent = state.facts.is_ok() && !matches!(state.direct, Ok(Some(Some(_))));
+    if refused || kind == "zfs" && silent {
         let why = "statx says that direct I/O is not possible on this file".to_owned();
         let why = if refused { why } else { "ZFS before 2.3 takes O_DIRECT and caches".into() };
         return Some((path, kind, why, Severity::Suspect));

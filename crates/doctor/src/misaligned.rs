@@ -4,7 +4,7 @@ use fiord_plan::{Dir, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
-use crate::places::node;
+use crate::machine::Devices;
 use crate::{Before, Check, Findings, Told};
 
 /// The definition.
@@ -31,12 +31,14 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut Findings) {
     for job in known.sections().filter(|job| job.target.open.direct) {
         for disk in known.machine.devices.of(job).iter().filter(|disk| disk.members.is_empty()) {
-            findings_of(job, disk).into_iter().for_each(|told| findings.tell(told));
+            findings_of(job, disk, &known.machine.devices)
+                .into_iter()
+                .for_each(|told| findings.tell(told));
         }
     }
 }
 
-fn findings_of(job: &JobPlan, disk: &Disk) -> Vec<Told> {
+fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<Told> {
     let physical = disk.queue.physical;
     if physical <= disk.queue.logical || physical == 0 {
         return Vec::new();
@@ -52,9 +54,8 @@ fn findings_of(job: &JobPlan, disk: &Disk) -> Vec<Told> {
             .option(option);
         told.push(finding.only(severity));
     }
-    let names =
-        job.target.files.iter().filter_map(|file| Some(node(&file.path).file_name()?.to_owned()));
-    for part in names.filter_map(|name| disk.partitions.iter().find(|part| name == *part.name)) {
+    let names = job.target.files.iter().filter_map(|file| devices.node(&file.path).file_name());
+    for part in names.filter_map(|name| disk.partitions.iter().find(|part| *name == *part.name)) {
         if !part.start.is_multiple_of(physical) {
             let finding = CHECK
                 .of_job(job, format!("the partition {} is not aligned", part.name))

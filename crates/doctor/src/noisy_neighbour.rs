@@ -5,6 +5,7 @@ use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
 
 use fiord_sys::conditions::CpuTime;
+use fiord_sys::cpu::CpuSet;
 
 use crate::machine::Surroundings;
 use crate::{After, Check, Evidence, Findings, Gap, Told};
@@ -21,7 +22,10 @@ pub(crate) const CHECK: Check = Check {
            `direct=1`. Time stolen by a hypervisor: more than 10 % of all CPU time. Other programs: \
            they computed in user mode for more than 10 % of all CPU time (the kernel's threads, \
            which may work for the run, have none), and something waited for a CPU for more than \
-           10 % of the time (`/proc/pressure/cpu`). Memory pressure: all tasks waited for memory \
+           10 % of the time (`/proc/pressure/cpu`). Where the jobs may only use some of the CPUs \
+           (`cpus_allowed`, a cpuset) those alone count (`cpuN` in `/proc/stat`), and that they \
+           were idle for less than 10 % of the time takes the place of the waiting, which the \
+           kernel counts for the whole machine. Memory pressure: all tasks waited for memory \
            more than 10 % of the time. Silent below that.",
     effect: "As large as the neighbour. On a loop device a second program that read it in blocks of \
              256 KiB moved 249 MB beside the 5 MB of a random reader at depth 1.",
@@ -41,6 +45,8 @@ const STOLEN: f64 = 0.10;
 /// for a CPU.
 const OTHERS: f64 = 0.10;
 const WAITED: f64 = 0.10;
+/// CPUs that were idle for a larger share of the time were enough.
+const IDLE: f64 = 0.10;
 /// `USER_HZ`, in ns.
 const TICK: u64 = 10_000_000;
 /// Share of the time in which everything waited for memory.
@@ -60,8 +66,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
     findings.tell_if(stolen(then, now));
-    let crowd = crowd(then, now);
-    let told = findings.had(&CHECK, &crowd).copied().flatten().map(crowded);
+    let crowd = crowd(then, now, &then.cpus_of_all(&known.plan.jobs));
+    let told = findings.had(&CHECK, &crowd).cloned().flatten().map(crowded);
     findings.tell_if(told);
     findings.tell_if(short_of_memory(then, now));
 }
@@ -84,20 +90,43 @@ fn stolen(then: &Surroundings, now: &Surroundings) -> Option<Told> {
     })
 }
 
-/// Other programs that computed, and what waited for a CPU.
-#[derive(Debug, Clone, Copy)]
+/// Other programs that computed, and by what it is seen that they were in the way.
+#[derive(Debug, Clone)]
 pub(crate) struct Crowd {
-    /// Their share of all CPU time.
+    /// Their share of the time of the CPUs that the jobs may use.
     pub share: f64,
-    /// For so long something waited for a CPU, and the time that was looked at, ms.
-    pub waited: (u64, u64),
+    /// Those, where they are not all of the machine's.
+    pub cpus: Option<CpuSet>,
+    /// How there was not enough of them, in words.
+    pub short: String,
 }
 
-/// Whether others had the CPUs between two looks; a gap where only the kernel could tell.
-pub(crate) fn crowd(then: &Surroundings, now: &Surroundings) -> Evidence<Option<Crowd>> {
+/// The time of those CPUs that jobs may use, where these are some of the machine's only.
+fn part_time(then: &Surroundings, now: &Surroundings, own: &CpuSet) -> Option<CpuTime> {
+    let cpus = &now.moment.cpus;
+    let mine = |cpu: &&(usize, CpuTime)| own.contains(cpu.0);
+    if own.is_empty() || cpus.iter().all(|cpu| mine(&cpu)) {
+        return None;
+    }
+    let since = |(number, time): &(usize, CpuTime)| {
+        let before = then.moment.cpus.iter().find(|(known, _)| known == number)?;
+        Some(time.since(before.1))
+    };
+    cpus.iter().filter(mine).map(since).try_fold(CpuTime::default(), |sum, one| Some(sum.and(one?)))
+}
+
+/// Whether others had the CPUs that jobs may use between two looks; a gap where only the kernel
+/// could tell.
+pub(crate) fn crowd(
+    then: &Surroundings,
+    now: &Surroundings,
+    own: &CpuSet,
+) -> Evidence<Option<Crowd>> {
+    if let Some(cpu) = part_time(then, now, own) {
+        return Ok(crowd_of_part(cpu, own_ticks(then, now), own));
+    }
     let Some(cpu) = cpu_time(then, now) else { return Ok(None) };
-    let own = now.own_user.saturating_sub(then.own_user) / TICK;
-    let share = cpu.user.saturating_sub(own) as f64 / cpu.total as f64;
+    let share = cpu.user.saturating_sub(own_ticks(then, now)) as f64 / cpu.total as f64;
     if share <= OTHERS {
         return Ok(None);
     }
@@ -106,19 +135,35 @@ pub(crate) fn crowd(then: &Surroundings, now: &Surroundings) -> Evidence<Option<
     };
     let (waited, elapsed) = (b.since(a).some_us / 1000, now.at.saturating_sub(then.at) / 1_000_000);
     let long = waited as f64 > WAITED * elapsed as f64;
-    Ok(long.then_some(Crowd { share, waited: (waited, elapsed) }))
+    let short = format!("something waited for a CPU for {waited} of {elapsed} ms");
+    Ok(long.then_some(Crowd { share, cpus: None, short }))
+}
+
+/// User time of the run between two looks, in ticks.
+fn own_ticks(then: &Surroundings, now: &Surroundings) -> u64 {
+    now.own_user.saturating_sub(then.own_user) / TICK
+}
+
+/// Others on the CPUs of the jobs, of which there are more in the machine: what waited elsewhere is
+/// nothing to them, so these must have been busy.
+fn crowd_of_part(cpu: CpuTime, own: u64, cpus: &CpuSet) -> Option<Crowd> {
+    let share = cpu.user.saturating_sub(own) as f64 / cpu.total.max(1) as f64;
+    let idle = cpu.idle as f64 / cpu.total.max(1) as f64;
+    let short = format!("these were idle for {:.0} % of the time", idle * 100.0);
+    let told = cpu.total >= 100 && share > OTHERS && idle < IDLE;
+    told.then(|| Crowd { share, cpus: Some(cpus.clone()), short })
 }
 
 fn crowded(crowd: Crowd) -> Told {
-    let Crowd { share, waited: (waited, elapsed) } = crowd;
+    let Crowd { share, cpus, short } = crowd;
+    let (of, mend) = match cpus {
+        None => ("all CPU time".into(), "CPUs of the run's own (a cpuset and cpus_allowed)"),
+        Some(cpus) => (format!("the time of the jobs' CPUs ({cpus})"), "other CPUs"),
+    };
     CHECK
         .of_run("other programs used the CPUs during the run")
-        .evidence(format!(
-            "they computed for {:.0} % of all CPU time, and something waited for a CPU for \
-             {waited} of {elapsed} ms",
-            share * 100.0
-        ))
-        .mend("an idle machine (`top` says who it is), or CPUs of the run's own (cpuset)")
+        .evidence(format!("they computed for {:.0} % of {of}, and {short}", share * 100.0))
+        .mend(format!("an idle machine (`top` says who it is), or {mend}"))
 }
 
 /// Everything waited for memory.
@@ -203,17 +248,46 @@ mod tests {
         then.moment.pressure.memory = Some(Stall::default());
         let now = &mut case.after.surroundings;
         now.at = 1_000_000_000;
-        now.moment.cpu = Some(CpuTime { stolen: 9, total: 100, user: 0 });
+        now.moment.cpu = Some(CpuTime { stolen: 9, total: 100, ..CpuTime::default() });
         now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 50_000 });
         assert!(told_after(&CHECK, &case).is_empty());
         let now = &mut case.after.surroundings;
-        now.moment.cpu = Some(CpuTime { stolen: 25, total: 100, user: 0 });
+        now.moment.cpu = Some(CpuTime { stolen: 25, total: 100, ..CpuTime::default() });
         now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 500_000 });
         let found = told_after(&CHECK, &case);
         assert!(
             found[0].evidence.starts_with("25.0 %") && found[1].evidence.contains("500 of 1000")
         );
     }
+
+    #[test]
+    fn jobs_on_cpus_of_their_own_are_judged_by_those() {
+        let mut case = one_drive();
+        let found = |case: &mut crate::drives::Case, own: [u64; 2], others: [u64; 2]| {
+            let time = |[user, idle]: [u64; 2]| CpuTime { user, idle, total: 200, stolen: 0 };
+            let start = CpuTime::default();
+            let then = &mut case.machine.surroundings;
+            then.moment.cpus = vec![(0, start), (1, start)];
+            (then.moment.cpu, then.moment.pressure.cpu) = (Some(start), Some(Stall::default()));
+            let now = &mut case.after.surroundings;
+            (now.at, now.own_user) = (2_000_000_000, 20 * TICK);
+            now.moment.cpus = vec![(0, time(own)), (1, time(others))];
+            now.moment.cpu = Some(time(own).and(time(others)));
+            now.moment.pressure.cpu = Some(Stall { some_us: 1_900_000, full_us: 0 });
+            told_after(&CHECK, case)
+        };
+        case.job().process.cpus = Some(vec![0]);
+        assert_eq!(found(&mut case, [20, 100], [200, 0]), [], "a busy CPU that is not the jobs'");
+        let told = found(&mut case, [160, 4], [0, 200]);
+        let evidence = "they computed for 70 % of the time of the jobs' CPUs (0), and these were \
+                        idle for 2 % of the time";
+        assert_eq!(told[0].evidence, evidence);
+        assert_eq!(found(&mut case, [80, 60], [0, 200]), [], "there was time enough");
+        case.job().process.cpus = Some(vec![0, 1]);
+        let told = found(&mut case, [20, 100], [200, 0]);
+        assert!(told[0].evidence.contains("waited for a CPU"), "all CPUs: {told:?}");
+    }
+
     #[test]
     fn other_programs_on_the_cpus() {
         let mut case = one_drive();
@@ -221,7 +295,7 @@ mod tests {
         let found = |case: &mut crate::drives::Case, user, own, waited| {
             let now = &mut case.after.surroundings;
             (now.at, now.own_user) = (1_000_000_000, own * TICK);
-            now.moment.cpu = Some(CpuTime { user, stolen: 0, total: 200 });
+            now.moment.cpu = Some(CpuTime { user, total: 200, ..CpuTime::default() });
             now.moment.pressure.cpu = Some(Stall { some_us: waited, full_us: 0 });
             case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
             told_after(&CHECK, case)

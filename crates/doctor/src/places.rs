@@ -1,7 +1,7 @@
 //! Which jobs use the same bytes at the same time.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
 
@@ -67,12 +67,6 @@ fn first<'a>(
         }
     }
     best
-}
-
-/// A path behind its symbolic links, as `/dev/disk/by-id/…` has them: the node's own, whose file name
-/// is the kernel's name of a device. As it is where nothing is there.
-pub(crate) fn node(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Whether two jobs can run at the same time.

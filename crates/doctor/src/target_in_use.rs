@@ -5,7 +5,6 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
 use crate::machine::Devices;
-use crate::places::node;
 use crate::{Before, Check, Findings, Gap};
 
 /// The definition.
@@ -41,7 +40,7 @@ pub(crate) fn before(known: &Before<'_>, findings: &mut Findings) {
 }
 
 fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings: &mut Findings) {
-    let node = node(&file.path);
+    let node = devices.node(&file.path);
     let own = node.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let partition = disk.partitions.iter().find(|part| part.name == own);
     let mut parts: Vec<String> = Vec::new();

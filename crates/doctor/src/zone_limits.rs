@@ -14,7 +14,7 @@ use fiord_sys::survey::{Disk, Zones};
 use crate::amount::bytes;
 use crate::depth_ignored::synchronous;
 use crate::machine::Gap;
-use crate::places::{node, together};
+use crate::places::together;
 use crate::{Before, Check, Findings, Lint, Told};
 
 /// Since then the kernel keeps the order of writes to a zone itself (zone write plugging).
@@ -63,7 +63,7 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let disk_of = |path: &Path| {
-        let node = node(path);
+        let node = known.machine.devices.node(path);
         known.machine.devices.under(path).find(|disk| disk.node() == node)
     };
     for (path, jobs) in writers(known.plan) {

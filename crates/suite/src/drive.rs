@@ -17,7 +17,7 @@ use fiord_sys::signal::{self, Signals};
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 use fiord_zones::change::Change;
 use fiord_zones::consent::{self, Ask};
-use fiord_zones::summary::{Summary, written};
+use fiord_zones::summary::Summary;
 use fiord_zones::{in_use, size};
 
 use crate::args::{Args, Format};
@@ -384,7 +384,7 @@ pub(crate) fn left(steps: &[Step], zones: &[Zone], is_done: impl Fn(&Step) -> bo
 
 fn is_filled(zones: &[Zone], filled: Filled) -> bool {
     let count = filled.zones as usize;
-    zones.len() >= count && zones[..count].iter().all(|zone| written(zone) >= filled.bytes)
+    zones.len() >= count && zones[..count].iter().all(|zone| zone.written() >= filled.bytes)
 }
 
 /// Whether a job file can be run on this machine: that it can be read, that everything in it is

@@ -5,7 +5,6 @@ use std::ops::Range;
 use fiord_sys::zone::{Action, State, Zone, ZonedDevice};
 
 use crate::size;
-use crate::summary::written;
 
 /// What is going to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +39,8 @@ impl Change {
             }
             change.zones += u64::from(effect);
             change.lost += match action {
-                Action::Reset => written(zone),
-                Action::Finish => zone.capacity - written(zone),
+                Action::Reset => zone.written(),
+                Action::Finish => zone.capacity - zone.written(),
                 Action::Open | Action::Close => 0,
             };
             match change.runs.last_mut().filter(|run| run.end == index) {

@@ -3,7 +3,7 @@
 use fiord_sys::zone::{Kind, State, Zone};
 use serde_json::{Map, Value, json};
 
-use crate::summary::{Summary, written};
+use crate::summary::Summary;
 use crate::table::View;
 
 /// The document.
@@ -53,7 +53,7 @@ fn one(index: usize, zone: &Zone) -> Value {
         "state": zone.state.word(),
         "start_bytes": zone.start,
         "write_pointer_bytes": pointed.then_some(zone.write_pointer),
-        "written_bytes": pointed.then_some(written(zone)),
+        "written_bytes": pointed.then_some(zone.written()),
         "capacity_bytes": zone.capacity,
         "size_bytes": zone.len,
     })

@@ -34,7 +34,7 @@ impl Summary {
                 sums.states[at] += 1;
             }
             sums.capacity += zone.capacity;
-            sums.written += written(zone);
+            sums.written += zone.written();
         }
         sums
     }
@@ -57,9 +57,4 @@ impl Summary {
     pub fn present(&self) -> impl Iterator<Item = (State, u64)> {
         STATES.into_iter().zip(self.states).filter(|(_, n)| *n > 0)
     }
-}
-
-/// Bytes between a zone's start and its write pointer; 0 where there is no pointer to tell.
-pub fn written(zone: &Zone) -> u64 {
-    zone.write_pointer - zone.start
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use fiord_sys::zone::{Facts, Kind, State, Zone};
 
 use crate::size;
-use crate::summary::{Summary, written};
+use crate::summary::Summary;
 
 /// What is to be shown, and how.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ fn limit(most: Option<u32>) -> String {
 
 /// Whether two neighbours can share a line: only their place tells them apart.
 fn alike(a: &Zone, b: &Zone) -> bool {
-    let what = |zone: &Zone| (zone.kind, zone.state, zone.len, zone.capacity, written(zone));
+    let what = |zone: &Zone| (zone.kind, zone.state, zone.len, zone.capacity, zone.written());
     what(a) == what(b)
 }
 
@@ -130,7 +130,7 @@ impl Row {
             zone.state.word().into(),
             zone.start.to_string(),
             pointer,
-            size::rounded(written(&zone)),
+            size::rounded(zone.written()),
             size::exact(zone.capacity),
             size::exact(zone.len),
         ];

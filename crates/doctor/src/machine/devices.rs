@@ -19,6 +19,9 @@ pub struct Devices {
     pub disks: Vec<Disk>,
     /// Names of the disks under each path of the plan.
     pub under: HashMap<PathBuf, Vec<String>>,
+    /// Each device of the plan behind its symbolic links, as `/dev/disk/by-id/…` has them, where
+    /// there are any: the file name is the kernel's name of the device.
+    pub nodes: HashMap<PathBuf, PathBuf>,
     /// Of SCSI generic devices that jobs write to, the disk. Commands are in no counter of the block
     /// layer: what is judged by those does not look at it.
     pub beside: HashMap<PathBuf, String>,
@@ -39,6 +42,11 @@ impl Devices {
         for file in files.filter(|file| real(file.kind)) {
             if !seen.insert(&file.path) {
                 continue;
+            }
+            if let (FileKind::Block | FileKind::Char, Ok(node)) =
+                (file.kind, std::fs::canonicalize(&file.path))
+            {
+                devices.nodes.insert(file.path.clone(), node);
             }
             // Files of one directory are on the same disks.
             let place = match (file.kind, file.path.parent()) {
@@ -66,6 +74,11 @@ impl Devices {
         devices.signatures = signatures(plan);
         devices.partitions = partitions(devices.signatures.iter().map(|(path, _)| path));
         devices
+    }
+
+    /// A device of the plan behind its symbolic links; the path itself where nothing was there.
+    pub fn node<'p>(&'p self, path: &'p Path) -> &'p Path {
+        self.nodes.get(path).map_or(path, PathBuf::as_path)
     }
 
     /// The disks under a path of the plan.
@@ -182,4 +195,22 @@ fn flatten(stack: &Stack, names: &mut Vec<String>) {
         names.push(stack.name.clone());
     }
     stack.members.iter().for_each(|member| flatten(member, names));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{plan, scratch};
+
+    #[test]
+    fn links_to_devices_are_followed_once_for_all() {
+        let link = scratch();
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        let (plan, _) =
+            plan(&format!("--name=a --rw=read --size=4k --filename={}", link.display()));
+        let devices = Devices::survey(&plan);
+        std::fs::remove_file(&link).unwrap();
+        assert_eq!(devices.node(&link), Path::new("/dev/null"), "it is gone, and known");
+        assert_eq!(devices.node(Path::new("/dev/else")), Path::new("/dev/else"));
+    }
 }

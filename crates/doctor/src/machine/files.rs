@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
-use fiord_sys::{block, mount};
+use fiord_sys::{block, errno, mount};
 
 use super::{Evidence, Gap};
 
@@ -31,7 +31,8 @@ pub struct FileState {
     pub kind: FileKind,
     /// What `stat(2)` says; a gap where it is not there.
     pub facts: Evidence<file::Facts>,
-    /// The type of the file system that holds it (`ext4`, `tmpfs`); of a device that of `/dev`.
+    /// The type of the file system that holds it (`ext4`, `tmpfs`), or that will, where it is not
+    /// there yet; of a device that of `/dev`.
     pub file_system: Evidence<String>,
     /// What direct I/O must look like: `Some(None)` where the file system has none, `None` where it
     /// (or a kernel before 6.1) does not say. Regular files only.
@@ -116,11 +117,13 @@ fn reads(job: &JobPlan) -> bool {
 }
 
 fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
-    let facts = file::facts(path).map_err(|e| Gap::of(&e));
+    let found = file::facts(path);
+    let file_system = mounts.kind(path, &found);
+    let facts = found.map_err(|e| Gap::of(&e));
     let mut state = FileState {
         path: path.into(),
         kind: used.kind,
-        file_system: mounts.kind(path, &facts),
+        file_system,
         on_loop: facts.as_ref().ok().and_then(|facts| on_loop(facts.node.unwrap_or(facts.device))),
         facts,
         direct: Err(Gap("not a regular file".into())),
@@ -204,6 +207,12 @@ fn on_loop(device: Device) -> Option<(String, bool)> {
     Some((name, dio.trim() == "1"))
 }
 
+/// What is known of the nearest directory above a path.
+fn directory(path: &Path) -> Option<file::Facts> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().skip(1).find_map(|above| file::facts(above).ok())
+}
+
 /// File system types by device: the list of mounts is long on some machines.
 #[derive(Default)]
 struct Mounts {
@@ -220,13 +229,41 @@ impl Mounts {
         found
     }
 
-    fn kind(&mut self, path: &Path, facts: &Evidence<file::Facts>) -> Evidence<String> {
-        let device = facts.as_ref().map_err(Clone::clone)?.device;
+    fn kind(&mut self, path: &Path, found: &fiord_sys::Result<file::Facts>) -> Evidence<String> {
+        let device = match found {
+            Ok(facts) => facts.device,
+            // What is not there yet will be where its directory is, or will be.
+            Err(error) if errno::name(error.errno) == "ENOENT" => {
+                directory(path).ok_or_else(|| Gap::of(error))?.device
+            }
+            Err(error) => return Err(Gap::of(error)),
+        };
         let ask = || match mount::holding(path) {
             Ok(Some(mount)) => Ok(mount.kind),
             Ok(None) => Err(Gap("no mount holds it".into())),
             Err(error) => Err(Gap::of(&error)),
         };
         self.kinds.entry(device).or_insert_with(ask).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{plan, scratch};
+
+    #[test]
+    fn what_is_not_there_yet_is_on_the_file_system_of_its_directory() {
+        let path = scratch();
+        let kind = |path: &Path| {
+            let line = format!("--name=a --rw=write --size=4k --filename={}", path.display());
+            survey(&plan(&line).0).remove(0).file_system
+        };
+        let new = kind(&path.join("in/a/directory/that/is/not/there"));
+        assert!(!path.exists());
+        std::fs::write(&path, b"some").unwrap();
+        let there = kind(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!((new, there.is_ok()), (there.clone(), true));
     }
 }

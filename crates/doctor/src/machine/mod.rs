@@ -76,8 +76,8 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Looks at what the plan uses. Takes no longer than 50 ms, changes nothing, and reads no data
-    /// of a target but the marks at the start of block devices that are written to.
+    /// Looks at what the plan uses. Takes no more than 50 ms of CPU time, changes nothing, and reads
+    /// no data of a target but the marks at the start of block devices that are written to.
     pub fn survey(plan: &Plan) -> Machine {
         Machine {
             // First: the look itself reads.
@@ -91,7 +91,7 @@ impl Machine {
         }
     }
 
-    /// The same after a run, with a few blocks of what the jobs have read.
+    /// The same after a run, with a few blocks of what the jobs have read: for 50 ms at most.
     pub fn survey_after(plan: &Plan) -> Machine {
         let machine = Machine::survey(plan);
         Machine { samples: samples::take(plan), ..machine }
@@ -112,7 +112,7 @@ mod tests {
 
     /// By CPU time of this thread, which does all of it: a busy machine makes it longer, not more.
     #[test]
-    fn a_look_costs_less_than_fifty_milliseconds() {
+    fn a_look_costs_less_than_fifty_milliseconds_of_cpu_time() {
         let path = scratch();
         std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
         let line = format!("--name=a --rw=read --size=1m --direct=1 --filename={}", path.display());

@@ -18,11 +18,9 @@ use super::{Evidence, Gap};
 const BLOCKS: u64 = 16;
 /// Bytes of one.
 const BLOCK: usize = 4096;
-/// All of it takes no longer than this, each file an equal share of it …
-const TIME: Duration = Duration::from_millis(30);
-/// … but for one block of each of so many files, on devices however slow. The rest are not looked at,
-/// which is said.
-const FILES: usize = 32;
+/// No read begins later than this, but for the first, on devices however slow: each file has an equal
+/// share of it. The rest are not looked at, which is said.
+const TIME: Duration = Duration::from_millis(50);
 
 /// What the blocks of one file held.
 #[derive(Debug, Clone)]
@@ -37,7 +35,11 @@ pub struct Sample {
 
 /// Reads a few blocks of every file that jobs only read.
 pub(super) fn take(plan: &Plan) -> Vec<Sample> {
-    let until = Instant::now() + TIME;
+    take_for(plan, TIME)
+}
+
+fn take_for(plan: &Plan, time: Duration) -> Vec<Sample> {
+    let until = Instant::now() + time;
     let written: BTreeSet<_> = files(plan, |job| !reads_only(job)).map(|(path, ..)| path).collect();
     let mut seen = BTreeSet::new();
     let read = files(plan, reads_only).filter(|(path, ..)| !written.contains(path));
@@ -46,8 +48,8 @@ pub(super) fn take(plan: &Plan) -> Vec<Sample> {
     for (n, (path, kind, from, len)) in read.iter().copied().enumerate() {
         let left = until.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(read.len() - n).unwrap_or(u32::MAX);
-        let zeros = match left.is_zero() && n >= FILES {
-            true => Err(Gap("reading samples of so many files takes too long".into())),
+        let zeros = match left.is_zero() && n > 0 {
+            true => Err(Gap(format!("samples of files are read for {} ms", time.as_millis()))),
             false => zeros(path, from, len, Instant::now() + share),
         };
         samples.push(Sample { path: path.clone(), kind, zeros });
@@ -94,4 +96,25 @@ fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64
         }
     }
     Ok((looked, zero))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{plan, scratch};
+
+    #[test]
+    fn no_read_begins_when_the_time_is_over() {
+        let paths = [scratch(), scratch(), scratch()];
+        paths.iter().for_each(|path| std::fs::write(path, vec![7u8; 1 << 20]).unwrap());
+        let job = |path: &PathBuf| format!("--name=a --rw=read --filename={}", path.display());
+        let (plan, _) = plan(&paths.each_ref().map(job).join(" "));
+        let samples = take_for(&plan, Duration::ZERO);
+        let all = take_for(&plan, Duration::from_secs(60));
+        paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+        assert_eq!(samples[0].zeros, Ok((1, 0)), "one block of the first");
+        let gap = Err(Gap("samples of files are read for 0 ms".into()));
+        assert!(samples[1..].iter().all(|sample| sample.zeros == gap), "{samples:?}");
+        assert!(all.iter().all(|sample| sample.zeros == Ok((BLOCKS, 0))), "{all:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fiord_plan::{Dir, FileKind, JobPlan, Plan};
-use fiord_sys::zone::{Device, Kind, Zone, ZonedDevice};
+use fiord_sys::zone::{Device, Zone, ZonedDevice};
 
 use super::{Evidence, Gap};
 
@@ -26,12 +26,12 @@ pub struct Written {
 impl Written {
     /// Adds a zone up.
     pub(crate) fn add(mut self, zone: &Zone) -> Written {
-        if zone.kind != Kind::Conventional {
-            let bytes = zone.write_pointer - zone.start;
+        if zone.is_sequential() {
+            let bytes = zone.written();
             self.zones += 1;
             self.partly += u64::from(bytes < zone.capacity);
             self.capacity += zone.capacity;
-            self.bytes += bytes.min(zone.capacity);
+            self.bytes += bytes;
         }
         self
     }

@@ -36,6 +36,8 @@ pub struct Moment {
     pub pressure: Pressure,
     /// CPU time, and how much of it a hypervisor gave to others.
     pub cpu: Option<CpuTime>,
+    /// The same of each CPU, by its number; empty where the kernel does not say.
+    pub cpus: Vec<(usize, CpuTime)>,
     /// Times the CPUs were slowed down for heat.
     pub cpu_throttles: Option<u64>,
     /// Limits of this process's cgroups, and how often they bit.
@@ -48,6 +50,7 @@ impl Moment {
         Moment {
             pressure: Pressure::read(root),
             cpu: CpuTime::read(root),
+            cpus: CpuTime::of_each(root),
             cpu_throttles: power::throttles(root),
             quotas: Quotas::read(root),
         }

@@ -49,34 +49,57 @@ impl Pressure {
     }
 }
 
-/// CPU time of all CPUs since boot, in ticks of `USER_HZ` (100 a second).
+/// CPU time of all CPUs or of one since boot, in ticks of `USER_HZ` (100 a second).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// Of programs in user mode, guests of virtual machines too. The kernel's own threads have none.
     pub user: u64,
     /// Time a virtual CPU was ready and did not run.
     pub stolen: u64,
+    /// Time in which there was nothing to run, waiting for I/O included.
+    pub idle: u64,
     /// All time, idle and stolen included.
     pub total: u64,
 }
 
 impl CpuTime {
-    /// Now.
+    /// Of all CPUs together, now.
     pub fn read(root: &Root) -> Option<CpuTime> {
-        let text = root.text("/proc/stat")?;
-        let numbers: Vec<u64> = text
-            .lines()
-            .next()?
-            .strip_prefix("cpu ")?
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
+        CpuTime::parse(root.text("/proc/stat")?.lines().next()?.strip_prefix("cpu ")?)
+    }
+
+    /// Of each CPU that is online, by its number, now.
+    pub fn of_each(root: &Root) -> Vec<(usize, CpuTime)> {
+        let text = root.text("/proc/stat").unwrap_or_default();
+        let one = |line: &str| {
+            let (number, times) = line.strip_prefix("cpu")?.split_once(' ')?;
+            Some((number.parse().ok()?, CpuTime::parse(times)?))
+        };
+        text.lines().filter_map(one).collect()
+    }
+
+    /// The numbers of a line (`proc_stat(5)`).
+    fn parse(line: &str) -> Option<CpuTime> {
+        let words = line.split_whitespace();
+        let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
         // user nice system idle iowait irq softirq steal; guest time is in user time.
         Some(CpuTime {
             user: numbers.first()? + numbers.get(1)?,
             stolen: *numbers.get(7)?,
+            idle: numbers.get(3)? + numbers.get(4)?,
             total: numbers.iter().take(8).sum(),
         })
+    }
+
+    /// Of several CPUs together.
+    #[must_use]
+    pub fn and(self, other: CpuTime) -> CpuTime {
+        CpuTime {
+            user: self.user + other.user,
+            stolen: self.stolen + other.stolen,
+            idle: self.idle + other.idle,
+            total: self.total + other.total,
+        }
     }
 
     /// What was added since an earlier reading.
@@ -84,6 +107,7 @@ impl CpuTime {
         CpuTime {
             user: self.user.saturating_sub(earlier.user),
             stolen: self.stolen.saturating_sub(earlier.stolen),
+            idle: self.idle.saturating_sub(earlier.idle),
             total: self.total.saturating_sub(earlier.total),
         }
     }

@@ -54,14 +54,18 @@ fn pressure_and_stolen_time() {
     let text =
         "some avg10=1.55 avg60=1.24 avg300=1.04 total=1000\nfull avg10=0 avg60=0 avg300=0 total=10";
     machine.write("/proc/pressure/io", text);
-    machine.write("/proc/stat", "cpu  100 0 50 800 10 0 0 40 0 0\ncpu0 1 2 3");
+    let stat = "cpu  100 0 50 800 10 0 0 40 0 0\ncpu0 60 5 0 20 2 0 0 13 0 0\ncpu12 1 2 3\nctxt 7";
+    machine.write("/proc/stat", stat);
     let now = Moment::now(&machine.root());
     let io = now.pressure.io.unwrap();
     assert_eq!((io.some_us, io.full_us), (1000, 10));
     let cpu = now.cpu.unwrap();
     assert_eq!((cpu.user, cpu.stolen, cpu.total), (100, 40, 1000));
-    let since = cpu.since(pressure::CpuTime { user: 90, stolen: 30, total: 900 });
-    assert_eq!((since.user, since.stolen_share()), (10, 0.1));
+    let since = cpu.since(pressure::CpuTime { user: 90, stolen: 30, idle: 800, total: 900 });
+    assert_eq!((since.user, since.stolen_share(), since.idle), (10, 0.1, 10));
+    let one = pressure::CpuTime { user: 65, stolen: 13, idle: 22, total: 100 };
+    assert_eq!(now.cpus, [(0, one)], "a line with too few numbers is no CPU");
+    assert_eq!((one.and(one).user, one.and(one).idle, one.and(one).total), (130, 44, 200));
 }
 
 #[test]

@@ -120,6 +120,11 @@ impl Zone {
     pub const fn end(&self) -> u64 {
         self.start + self.len
     }
+    /// Bytes between its start and its write pointer; 0 where there is no pointer to tell, all of
+    /// them where it is full.
+    pub const fn written(&self) -> u64 {
+        self.write_pointer - self.start
+    }
     /// Whether it has a write pointer.
     pub const fn is_sequential(&self) -> bool {
         !matches!(self.kind, Kind::Conventional)
