@@ -316,7 +316,7 @@ fn not_in_use(
     if !usage.mix.changes_data() || usage.access.mounted_write {
         return Some(());
     }
-    let (what, help) = match survey.facts.user(path) {
+    let (what, help) = match survey.user(path) {
         Ok(None) => return Some(()),
         Ok(Some(user)) => (
             format!(
@@ -326,7 +326,7 @@ fn not_in_use(
         ),
         Err(why) => (
             format!("it cannot be told whether `{shown}` is in use: {why}"),
-            "run as a user who may open its block device; `allow_mounted_write=1` says that its data may be lost",
+            "see to that, or say `allow_mounted_write=1` if its data may be lost",
         ),
     };
     messages.push(job.error("filename", what).help(help));

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fiord_sys::in_use::Users;
 use fiord_sys::nvme;
 
 use crate::scsi::ScsiDisk;
@@ -85,8 +86,8 @@ pub trait Facts {
     fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String>;
     /// Who uses a device: of a block device mounts, swap and holders of it, its partitions and what is
     /// built on them; of a character device that stands for storage, those of its block device.
-    /// In words why it cannot be told.
-    fn user(&self, device: &Path) -> Result<Option<String>, String>;
+    /// In words why it cannot be told. What there is of users is read once a plan, into `users`.
+    fn user(&self, device: &Path, users: &Users) -> Result<Option<String>, String>;
     /// Bytes that an unprivileged user may still write to the file system of a path.
     fn free_space(&self, path: &Path) -> Option<u64>;
     /// The placement identifiers that an NVMe namespace may use for flexible data placement, in the

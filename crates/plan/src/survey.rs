@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fiord_sys::in_use::Users;
 use fiord_sys::nvme;
 
 use crate::facts::{Facts, Found};
@@ -16,6 +17,7 @@ pub(crate) struct Survey<'a> {
     seen: HashMap<PathBuf, Result<Found, (io::ErrorKind, String)>>,
     planned: HashMap<PathBuf, u64>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, String>>,
+    users: Users,
 }
 
 /// Why a path cannot be looked at.
@@ -29,7 +31,17 @@ pub(crate) struct Unseen {
 
 impl<'a> Survey<'a> {
     pub(crate) fn new(facts: &'a dyn Facts) -> Self {
-        Survey { facts, seen: HashMap::new(), planned: HashMap::new(), namespaces: HashMap::new() }
+        Survey {
+            facts,
+            seen: HashMap::new(),
+            planned: HashMap::new(),
+            namespaces: HashMap::new(),
+            users: Users::default(),
+        }
+    }
+    /// Who uses what stands at a path.
+    pub(crate) fn user(&self, path: &Path) -> Result<Option<String>, String> {
+        self.facts.user(path, &self.users)
     }
     /// What stands at a path now.
     pub(crate) fn look(&mut self, path: &Path) -> Result<Found, Unseen> {

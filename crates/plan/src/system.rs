@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
+use fiord_sys::in_use::Users;
 use fiord_sys::scsi::generic::Addressee;
-use fiord_sys::{block, host, in_use, nvme, scsi};
+use fiord_sys::{block, host, nvme, scsi};
 
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 use crate::scsi::ScsiDisk;
@@ -105,7 +106,7 @@ impl Facts for Machine {
 
     fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
         let (name, _) = block::beside_generic(node(device)?)?;
-        Some(Path::new("/dev").join(name))
+        Some(block::node(&name))
     }
 
     fn zones(&self, device: &Path) -> Option<ZoneFacts> {
@@ -140,19 +141,13 @@ impl Facts for Machine {
         })
     }
 
-    fn user(&self, device: &Path) -> Result<Option<String>, String> {
-        let found = in_use::user(device).map_err(|error| error.to_string())?;
+    fn user(&self, device: &Path, users: &Users) -> Result<Option<String>, String> {
+        let found = users.user(device).map_err(|error| error.to_string())?;
         Ok(found.map(|user| user.to_string()))
     }
 
     fn free_space(&self, path: &Path) -> Option<u64> {
-        let mut at = std::path::absolute(path).ok()?;
-        while !at.exists() {
-            if !at.pop() {
-                return None;
-            }
-        }
-        file::space(&at).ok().map(|s| s.available)
+        file::space_for(path).ok().map(|s| s.available)
     }
 
     fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, String> {

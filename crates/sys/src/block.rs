@@ -86,6 +86,17 @@ pub fn name(device: Device) -> Option<String> {
     Some(sysfs_path(device)?.file_name()?.to_str()?.to_owned())
 }
 
+/// The number that a block device's sysfs directory tells.
+pub fn device_number(sysfs: &Path) -> Option<Device> {
+    Device::parse(&text(&sysfs.join("dev"))?)
+}
+
+/// Where `/dev` has the block device of a kernel's name: slashes in names of devices are exclamation
+/// marks in sysfs (`cciss!c0d0`).
+pub fn node(name: &str) -> PathBuf {
+    Path::new("/dev").join(name.replace('!', "/"))
+}
+
 /// The sysfs directory of the whole disk: the device itself, or the parent of a partition.
 pub fn whole_disk_path(device: Device) -> Option<PathBuf> {
     let path = sysfs_path(device)?;
@@ -123,7 +134,7 @@ pub fn partitions(disk: &Path) -> Vec<Partition> {
             let path = disk.join(&name);
             Some(Partition {
                 number: number(&path.join("partition"))?,
-                device: text(&path.join("dev")).and_then(|text| Device::parse(&text)),
+                device: device_number(&path),
                 start: number(&path.join("start"))?.saturating_mul(512),
                 size: number(&path.join("size"))?.saturating_mul(512),
                 name,
@@ -244,6 +255,12 @@ mod tests {
         assert_eq!(parsed.available, ["none", "mq-deadline", "kyber"]);
         assert_eq!(parse_scheduler("none\n").current, "none");
         assert_eq!(parse_scheduler("").current, "");
+    }
+
+    #[test]
+    fn nodes_of_names_with_slashes() {
+        assert_eq!(node("sda1"), Path::new("/dev/sda1"));
+        assert_eq!(node("cciss!c0d0p1"), Path::new("/dev/cciss/c0d0p1"));
     }
 
     #[test]

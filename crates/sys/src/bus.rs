@@ -130,6 +130,11 @@ impl Guard {
     }
 }
 
+/// Whether a guard stands over an address.
+pub(crate) fn is_guarded(address: *const u8) -> bool {
+    ranges().any(|range| range.contains(address.addr()))
+}
+
 impl Drop for Guard {
     fn drop(&mut self) {
         self.range.end.store(0, Ordering::Release);

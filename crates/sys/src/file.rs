@@ -16,7 +16,7 @@ pub use allocate::{Preallocate, allocate, truncate};
 pub use cache::{Advice, CacheUse, advise, cached_pages, drop_cache};
 pub use extent::{data_bytes, next_data, next_hole};
 pub use facts::{
-    Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, target_size,
+    Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
 };
 pub use hint::{Lifetime, rwf, set_lifetime};
 pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits, is_nocow};

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::file::{self, Device, Kind};
@@ -74,7 +74,7 @@ impl std::fmt::Display for User {
 /// # Errors
 /// As [`Users::user`].
 pub fn user(path: &Path) -> Result<Option<User>> {
-    Users::now()?.user(path)
+    Users::now().user(path)
 }
 
 /// The storage that a path stands for: a block device of the kernel.
@@ -101,8 +101,7 @@ pub fn storage(path: &Path) -> Result<Option<Storage>> {
             Some(Storage { name, device, node: Some(path.to_owned()) })
         }
         (Kind::Char, Some(node)) => beside(node).map(|(name, device)| {
-            // Slashes in names of devices are exclamation marks in sysfs (`cciss!c0d0`).
-            let path = Path::new("/dev").join(name.replace('!', "/"));
+            let path = block::node(&name);
             let same = |found: file::Facts| found.kind == Kind::Block && found.node == Some(device);
             let node = file::facts(&path).is_ok_and(same).then_some(path);
             Storage { name, device, node }
@@ -131,39 +130,72 @@ struct Loop {
     backing: PathBuf,
 }
 
-/// What is mounted, what is swap and what loop devices there are, read once for any number of
-/// devices.
+/// What is mounted and what is swap.
+#[derive(Debug)]
+struct Tables {
+    mounts: HashMap<Device, Vec<PathBuf>>,
+    swaps: Vec<Swap>,
+}
+
+/// What is mounted, what is swap and what loop devices there are, for any number of devices. Each is
+/// read when it is first asked for, and once: a regular file needs no mount table.
 #[derive(Debug, Default)]
 pub struct Users {
     root: Root,
-    mounts: HashMap<Device, Vec<PathBuf>>,
-    swaps: Vec<Swap>,
-    loops: Vec<Loop>,
+    tables: OnceLock<Result<Tables>>,
+    loops: OnceLock<Vec<Loop>>,
+    /// Device and inode of the file of each loop device that can be looked at, with its index.
+    backings: OnceLock<Vec<((Device, u64), usize)>>,
 }
 
 impl Users {
-    /// On this machine, at this moment.
-    ///
-    /// # Errors
-    /// As [`Users::read`].
-    pub fn now() -> Result<Users> {
-        Users::read(&Root::machine())
+    /// On this machine, from the moment on at which it is asked.
+    pub fn now() -> Users {
+        Users::below(&Root::machine())
     }
 
-    /// Reads the mount table, the list of swap space, and the loop devices.
+    /// On the machine below `root`.
+    pub fn below(root: &Root) -> Users {
+        Users { root: root.clone(), ..Users::default() }
+    }
+
+    /// Whether mounts and swap can be told at all.
     ///
     /// # Errors
     /// The mount table cannot be read.
-    pub fn read(root: &Root) -> Result<Users> {
-        let path = root.path("/proc/self/mountinfo");
-        let text = std::fs::read(&path).map_err(|e| Error::from_io("read", &e).at(&path))?;
-        let mut mounts: HashMap<Device, Vec<PathBuf>> = HashMap::new();
-        for mount in mount::parse(&text) {
-            for device in mount.devices() {
-                mounts.entry(device).or_default().push(mount.point.clone());
+    pub fn readable(&self) -> Result<()> {
+        self.tables().map(drop)
+    }
+
+    fn tables(&self) -> Result<&Tables> {
+        let read = || {
+            let path = self.root.path("/proc/self/mountinfo");
+            let text = std::fs::read(&path).map_err(|e| untold(&e, &path))?;
+            let mut mounts: HashMap<Device, Vec<PathBuf>> = HashMap::new();
+            for mount in mount::parse(&text) {
+                for device in mount.devices() {
+                    mounts.entry(device).or_default().push(mount.point.clone());
+                }
             }
-        }
-        Ok(Users { root: root.clone(), mounts, swaps: swaps(root), loops: loops(root) })
+            Ok(Tables { mounts, swaps: swaps(&self.root) })
+        };
+        self.tables.get_or_init(read).as_ref().map_err(Error::clone)
+    }
+
+    fn loops(&self) -> &[Loop] {
+        self.loops.get_or_init(|| loops(&self.root))
+    }
+
+    /// Loop devices that are made of a regular file.
+    fn loops_of(&self, file: &file::Facts) -> impl Iterator<Item = &Loop> {
+        let look = |(index, one): (usize, &Loop)| {
+            let facts = file::facts(&self.root.path(&one.backing)).ok()?;
+            Some(((facts.device, facts.inode), index))
+        };
+        let all = || self.loops().iter().enumerate().filter_map(look).collect();
+        let key = (file.device, file.inode);
+        let backings = self.backings.get_or_init(all).iter();
+        backings.filter(move |(of, _)| *of == key).filter_map(|(_, index)| self.loops().get(*index))
     }
 
     /// How a disk or partition (its sysfs directory), its partitions and what is built on them are
@@ -171,32 +203,40 @@ impl Users {
     ///
     /// For a partition the disk it is a part of does not count: writing to one partition leaves the
     /// others alone.
-    pub fn of(&self, sysfs: &Path) -> Vec<Use> {
+    ///
+    /// # Errors
+    /// The mount table cannot be read.
+    pub fn of(&self, sysfs: &Path) -> Result<Vec<Use>> {
         self.uses_of(self.family(sysfs))
     }
 
     /// The same by number, which is all there is of a device where sysfs does not know it.
-    pub fn of_device(&self, device: Device) -> Vec<Use> {
+    ///
+    /// # Errors
+    /// As [`Users::of`].
+    pub fn of_device(&self, device: Device) -> Result<Vec<Use>> {
         match self.sysfs(device) {
             Some(sysfs) => self.of(&sysfs),
             None => self.uses_of(vec![(device.to_string(), Some(device))]),
         }
     }
 
-    fn uses_of(&self, family: Vec<(String, Option<Device>)>) -> Vec<Use> {
+    fn uses_of(&self, family: Vec<(String, Option<Device>)>) -> Result<Vec<Use>> {
+        let tables = self.tables()?;
         let mut found = Vec::new();
         for (name, device) in family {
-            for point in device.and_then(|device| self.mounts.get(&device)).into_iter().flatten() {
+            for point in device.and_then(|device| tables.mounts.get(&device)).into_iter().flatten()
+            {
                 found.push(Use::Mounted { device: name.clone(), point: point.clone() });
             }
             let own = |swap: &Swap| {
                 swap.name.as_ref() == Some(&name) || (device.is_some() && swap.device == device)
             };
-            if self.swaps.iter().any(own) {
+            if tables.swaps.iter().any(own) {
                 found.push(Use::Swap { device: name });
             }
         }
-        found
+        Ok(found)
     }
 
     /// What is built on a disk or its partitions: holders that the kernel lists, and loop devices.
@@ -234,7 +274,7 @@ impl Users {
 
     /// Of a block device.
     fn user_of(&self, storage: &Storage) -> Result<Option<User>> {
-        if let Some(first) = self.of_device(storage.device).into_iter().next() {
+        if let Some(first) = self.of_device(storage.device)?.into_iter().next() {
             return Ok(Some(User::Listed(first)));
         }
         let holders = |path: PathBuf| self.holders(&path, &block::partitions(&path));
@@ -248,26 +288,19 @@ impl Users {
                 // Flash without a block device: what is mounted from it or built on it was listed.
                 return Ok(None);
             }
-            let path = Path::new("/dev").join(&storage.name);
-            return Err(Error::new("open", libc::ENOENT).at(path));
+            return Err(without_node(&storage.name));
         };
         let held = User::Held { device: storage.name.clone(), by: Vec::new() };
         Ok(is_claimed(node)?.then_some(held))
     }
 
     fn user_of_file(&self, file: &file::Facts) -> Result<Option<User>> {
-        let same = |found: file::Facts| (found.device, found.inode) == (file.device, file.inode);
-        for one in &self.loops {
-            if !file::facts(&self.root.path(&one.backing)).is_ok_and(same) {
-                continue;
-            }
-            let device = text(&one.sysfs.join("dev")).and_then(|text| Device::parse(&text));
-            let node = Path::new("/dev").join(&one.name);
-            if let Some(device) = device {
-                let storage = Storage { name: one.name.clone(), device, node: Some(node) };
-                if let Some(user) = self.user_of(&storage)? {
-                    return Ok(Some(user));
-                }
+        for one in self.loops_of(file) {
+            let Some(device) = block::device_number(&one.sysfs) else { continue };
+            let node = Some(block::node(&one.name));
+            let user = self.user_of(&Storage { name: one.name.clone(), device, node })?;
+            if user.is_some() {
+                return Ok(user);
             }
         }
         Ok(None)
@@ -286,7 +319,7 @@ impl Users {
             if found.iter().any(|(known, _)| known == name) {
                 continue;
             }
-            found.push((name.to_owned(), device_of(&path)));
+            found.push((name.to_owned(), block::device_number(&path)));
             todo.extend(block::partitions(&path).iter().rev().map(|part| path.join(&part.name)));
             let holders = path.join("holders");
             todo.extend(
@@ -300,9 +333,9 @@ impl Users {
     /// Loop devices whose file is this disk or partition.
     fn loops_over<'a>(&'a self, sysfs: &Path) -> impl Iterator<Item = &'a Loop> {
         let name = sysfs.file_name().map(|name| name.to_string_lossy().replace('!', "/"));
-        let ask = self.root.is_machine() && !self.loops.is_empty();
-        let device = if ask { device_of(sysfs) } else { None };
-        self.loops.iter().filter(move |one| {
+        let ask = self.root.is_machine() && !self.loops().is_empty();
+        let device = if ask { block::device_number(sysfs) } else { None };
+        self.loops().iter().filter(move |one| {
             // Others are files, which may lie where looking at them takes for ever.
             let Ok(below) = one.backing.strip_prefix("/dev") else { return false };
             let same = |found: file::Facts| found.kind == Kind::Block && found.node == device;
@@ -312,8 +345,25 @@ impl Users {
     }
 }
 
-fn device_of(sysfs: &Path) -> Option<Device> {
-    Device::parse(&text(&sysfs.join("dev"))?)
+/// That there is no mount table, as in a chroot or an early boot without `/proc`.
+fn untold(why: &std::io::Error, table: &Path) -> Error {
+    let error = Error::from_io("read", why).at(table);
+    match error.errno {
+        libc::ENOENT => error.saying("it is not there; mount /proc (`mount -t proc proc /proc`)"),
+        _ => error,
+    }
+}
+
+/// That a device can be reached by a generic node alone, as in a container.
+fn without_node(name: &str) -> Error {
+    let node = block::node(name);
+    let said = format!(
+        "this block device is not here. No holder of it shows in sysfs and no mount in this mount \
+         namespace, but outside of it the device may be mounted: give the container the block \
+         device as well (`--device={0}`, or `mknod {0}`)",
+        node.display()
+    );
+    Error::new("open", libc::ENOENT).at(node).saying(said)
 }
 
 fn swaps(root: &Root) -> Vec<Swap> {

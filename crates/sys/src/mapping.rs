@@ -37,17 +37,37 @@ pub enum Pattern {
 /// It is `Send` but not `Sync`: a mapping belongs to one thread at a time.
 #[derive(Debug)]
 pub struct Mapping {
-    base: NonNull<u8>,
+    /// Taken down before the memory goes (fields are dropped in their order): another thread's
+    /// mapping may be given the same addresses at once, and its faults are not this one's.
+    guard: bus::Guard,
+    area: Area,
+    /// Bytes that can be used: all of them, or none after the file could not be mapped anew.
     len: usize,
     offset: u64,
     access: Access,
-    guard: bus::Guard,
+    /// Why the file could not be mapped anew after a fault.
+    broken: Option<Error>,
     /// Kept to map anew after a fault.
     file: File,
 }
 
-// SAFETY: the mapping is owned by this value alone and has no tie to a thread.
-unsafe impl Send for Mapping {}
+/// Memory that a file is mapped into.
+#[derive(Debug)]
+struct Area {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the memory is owned by this value alone and has no tie to a thread.
+unsafe impl Send for Area {}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        debug_assert!(!bus::is_guarded(self.base.as_ptr()), "the guard goes first");
+        // SAFETY: exactly the range that was mapped, which nothing borrows.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
 
 impl Mapping {
     /// Maps `len` bytes of the file from `offset`, which must be a multiple of the page size. The
@@ -61,14 +81,9 @@ impl Mapping {
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
         let base = map(&file, access, offset, len, std::ptr::null_mut())?;
-        match bus::Guard::new(base.as_ptr(), len) {
-            Ok(guard) => Ok(Mapping { base, len, offset, access, guard, file }),
-            Err(error) => {
-                // SAFETY: exactly the range that was mapped, which nothing borrows.
-                unsafe { libc::munmap(base.as_ptr().cast(), len) };
-                Err(error)
-            }
-        }
+        let area = Area { base, len };
+        let guard = bus::Guard::new(base.as_ptr(), len)?;
+        Ok(Mapping { guard, area, len, offset, access, broken: None, file })
     }
 
     /// Where in the file it begins, in bytes.
@@ -76,7 +91,7 @@ impl Mapping {
         self.offset
     }
 
-    /// Its length in bytes.
+    /// Its length in bytes; 0 after a fault when the file could not be mapped anew.
     #[allow(clippy::len_without_is_empty)] // the kernel maps nothing empty
     pub fn len(&self) -> usize {
         self.len
@@ -153,10 +168,15 @@ impl Mapping {
     #[inline(always)]
     fn place(&self, op: &'static str, offset: u64, len: usize) -> Result<*mut u8> {
         if !self.covers(offset, len) {
-            return Err(Error::new(op, libc::EINVAL));
+            return Err(self.outside(op));
         }
         // SAFETY: `covers` has checked that the place lies inside the mapping.
-        Ok(unsafe { self.base.as_ptr().add((offset - self.offset) as usize) })
+        Ok(unsafe { self.area.base.as_ptr().add((offset - self.offset) as usize) })
+    }
+
+    #[cold]
+    fn outside(&self, op: &'static str) -> Error {
+        self.broken.clone().unwrap_or_else(|| Error::new(op, libc::EINVAL))
     }
 
     fn pages(&self, op: &'static str, offset: u64, len: usize) -> Result<(*mut u8, usize)> {
@@ -171,11 +191,14 @@ impl Mapping {
     #[cold]
     #[inline(never)]
     fn recover(&mut self, op: &'static str, fault: bus::Fault) -> Error {
-        let at = self.base.as_ptr();
-        self.guard.clear();
-        if let Err(error) = map(&self.file, self.access, self.offset, self.len, at) {
+        let Area { base, len } = self.area;
+        if let Err(error) = map(&self.file, self.access, self.offset, len, base.as_ptr()) {
+            // Memory that is no file, or nothing at all, is left: no access goes there any more.
+            self.len = 0;
+            self.broken = Some(error.clone());
             return error;
         }
+        self.guard.clear();
         let place = self.offset + fault.offset as u64;
         let size =
             file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::Kind::Regular);
@@ -193,13 +216,6 @@ impl Mapping {
         // SAFETY: the descriptor is open and `vfs` is writable.
         let rc = unsafe { libc::fstatvfs(self.file.as_raw_fd(), &mut vfs) };
         rc == 0 && vfs.f_bavail == 0
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: exactly the range that was mapped, which nothing borrows.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
 
@@ -275,6 +291,38 @@ mod tests {
         file.set_len(4 * page as u64).unwrap();
         mapping.write(2 * page as u64, &[9; 10]).unwrap();
         assert_eq!(std::fs::read(&path).unwrap()[2 * page..2 * page + 10], [9; 10]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_mapped_anew_goes_on_failing() {
+        let (path, file) = scratch("anew", 2);
+        let page = host::page_size();
+        let mut mapping = Mapping::new(&file, Access::Write, 0, 2 * page).unwrap();
+        file.set_len(0).unwrap();
+        // A directory is open for reading only, and cannot be mapped.
+        mapping.file = File::open(std::env::temp_dir()).unwrap();
+        let first = mapping.write(0, &[1; 10]).unwrap_err();
+        assert_eq!((first.op, first.errno), ("mmap", libc::EACCES));
+        file.set_len(2 * page as u64).unwrap();
+        for _ in 0..2 {
+            assert_eq!(mapping.write(0, &[1; 10]), Err(first.clone()));
+            assert_eq!(mapping.read(page as u64, &mut [0; 10]), Err(first.clone()));
+        }
+        assert_eq!(mapping.sync(0, page), Err(first));
+        // Whoever has windows takes another one.
+        assert!(!mapping.covers(0, 1));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_guard_goes_before_the_memory() {
+        let (path, file) = scratch("order", 1);
+        let mapping = Mapping::new(&file, Access::Read, 0, host::page_size()).unwrap();
+        let base = mapping.area.base.as_ptr();
+        assert!(bus::is_guarded(base));
+        // The area asserts that it is guarded no more when it goes.
+        drop(mapping);
         std::fs::remove_file(path).unwrap();
     }
 

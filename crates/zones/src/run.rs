@@ -55,7 +55,7 @@ fn renew(path: &Path, change: &Change) -> Result<(), String> {
     }
     let storage = fiord_sys::in_use::storage(path).map_err(|e| e.to_string())?;
     let Some(storage) = storage else { return Ok(()) };
-    let block = storage.node.unwrap_or_else(|| Path::new("/dev").join(&storage.name));
+    let block = storage.node.unwrap_or_else(|| fiord_sys::block::node(&storage.name));
     let again = || -> Result<(), String> {
         let device = Device::open(&block, true).map_err(|e| e.to_string())?;
         let zones = device.zones().map_err(|e| e.to_string())?;

@@ -159,7 +159,8 @@ fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
 
 /// Mounts, swap space and what is built on those of some devices that are partitions.
 fn partitions<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, Vec<String>> {
-    let mut users: Option<Option<Users>> = None;
+    // The tables are long on some machines: they are read when a partition asks for them.
+    let users = Users::now();
     let mut found = HashMap::new();
     for path in paths {
         let number = in_use::storage(path).ok().flatten().map(|storage| storage.device);
@@ -169,10 +170,8 @@ fn partitions<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, 
         if !sysfs.join("partition").exists() {
             continue;
         }
-        // The tables are long on some machines: they are read when a partition asks for them.
-        let Some(users) = users.get_or_insert_with(|| Users::now().ok()) else { continue };
-        let mut words: Vec<String> =
-            users.of_device(number).iter().map(ToString::to_string).collect();
+        let Ok(uses) = users.of_device(number) else { continue };
+        let mut words: Vec<String> = uses.iter().map(ToString::to_string).collect();
         let holders = users.holders(&sysfs, &[]);
         if !holders.is_empty() {
             words.push(format!("{} is built on it", holders.join(", ")));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fiord_sys::in_use::Users;
 use fiord_sys::nvme;
 
 use crate::ScsiDisk;
@@ -142,7 +143,7 @@ impl Facts for Fake {
             _ => Err("it is no SCSI device".into()),
         }
     }
-    fn user(&self, device: &Path) -> Result<Option<String>, String> {
+    fn user(&self, device: &Path, _: &Users) -> Result<Option<String>, String> {
         match self.mounted.iter().any(|m| m == device) {
             true => Ok(Some("it is mounted on /mnt".into())),
             false if self.secret.iter().any(|s| s == device) => Err("open: EACCES".into()),

@@ -19,7 +19,7 @@ mod mounted;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use fiord_plan::{Dir, Fallocate, FileKind, FilePlan, JobPlan};
+use fiord_plan::{Content, Dir, Fallocate, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Open, Preallocate};
 
 use crate::error::{JobError, failed};
@@ -133,12 +133,20 @@ fn holds_data(job: &JobPlan) -> bool {
     job.load.mix.has(Dir::Read) || job.target.layout.overwrite
 }
 
+/// Whether contents take as many bytes on storage that compresses or keeps what is equal once
+/// (btrfs, ZFS, VDO) as on any other.
+fn takes_its_size(content: &Content) -> bool {
+    match content {
+        Content::Zero | Content::Pattern(_) | Content::Shaped(_) => false,
+        Content::Scramble | Content::Fixed | Content::Refill => true,
+    }
+}
+
 /// A file that is to hold data can be no larger than its file system: to find that out by writing
 /// would fill the disk, and take everybody else's room. (That there is too little room just now may
 /// change until it is needed.)
 fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
-    let directory = plan.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let Ok(space) = file::space(directory.unwrap_or(Path::new("."))) else { return Ok(()) };
+    let Ok(space) = file::space_for(&plan.path) else { return Ok(()) };
     // Some file systems, such as those of other machines, do not say.
     if space.total == 0 || needed <= space.total {
         return Ok(());
@@ -159,7 +167,7 @@ fn make(
 ) -> Result<Done, JobError> {
     let needed = plan.size_needed.unwrap_or(0);
     // With `fill_device` a full file system is what is wanted.
-    if holds_data(job) && !job.end.fill_device {
+    if holds_data(job) && takes_its_size(&job.content) && !job.end.fill_device {
         fits(plan, needed)?;
     }
     let fd = open_to_make(job, plan)?;

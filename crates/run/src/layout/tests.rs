@@ -187,3 +187,36 @@ fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
     drop(holder);
     refuse_mounted(&job).unwrap();
 }
+
+#[test]
+fn the_file_system_asked_is_the_one_a_link_leads_to() {
+    // procfs has no size and so no limit; what the scratch directory is on has one.
+    let dir = Scratch::new();
+    let (link, dangling) = (dir.path().join("link"), dir.path().join("dangling"));
+    std::os::unix::fs::symlink("/proc/self/status", &link).unwrap();
+    std::os::unix::fs::symlink("/proc/self/task/new", &dangling).unwrap();
+    let mut job = job(&dir, 1 << 60);
+    let here = job.target.files[0].clone();
+    assert_eq!(fits(&here, 1 << 60).unwrap_err().errno, ENOSPC);
+    for path in [link, dangling] {
+        job.target.files[0].path = path;
+        fits(&job.target.files[0], 1 << 60).unwrap();
+    }
+}
+
+#[test]
+fn what_compresses_may_be_larger_than_its_file_system() {
+    let dir = Scratch::new();
+    let mut job = job(&dir, 1 << 60);
+    job.target.layout.fallocate = Fallocate::None;
+    let refused = prepare(&job, &mut Notes::default()).unwrap_err();
+    assert!(refused.to_string().contains("use a smaller size"), "{refused}");
+    for content in [Content::Zero, Content::Pattern(Vec::new())] {
+        assert!(!takes_its_size(&content), "{content:?}");
+    }
+    assert!([Content::Scramble, Content::Fixed, Content::Refill].iter().all(takes_its_size));
+    // It is begun, and cut short here.
+    job.content = Content::Zero;
+    let mut notes = Notes { patience: Some(0), ..Notes::default() };
+    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
+}

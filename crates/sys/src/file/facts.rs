@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use crate::error::{c_path, check};
-use crate::{Result, block};
+use crate::{Error, Result, block};
 
 /// A device number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -181,6 +181,32 @@ pub struct Space {
     pub available: u64,
     /// Its block size.
     pub block_size: u64,
+}
+
+/// Room on the file system that a file at `path` lies on, through symbolic links; of one that is not
+/// there yet, where it would be made: in the nearest directory above that is there.
+///
+/// # Errors
+/// As [`space`].
+pub fn space_for(path: &Path) -> Result<Space> {
+    // As many links as the kernel follows.
+    const LINKS: usize = 40;
+    let absolute =
+        |path: &Path| std::path::absolute(path).map_err(|e| Error::from_io("statvfs", &e).at(path));
+    let mut at = absolute(path)?;
+    // A link to what is not there yet: opening it makes that.
+    for _ in 0..LINKS {
+        match std::fs::read_link(&at) {
+            Ok(to) => at = absolute(&at.parent().unwrap_or(Path::new("/")).join(to))?,
+            Err(_) => break,
+        }
+    }
+    loop {
+        match space(&at) {
+            Err(error) if matches!(error.errno, libc::ENOENT | libc::ENOTDIR) && at.pop() => {}
+            other => return other,
+        }
+    }
 }
 
 /// Room on the file system that holds `path` (a file or a directory).

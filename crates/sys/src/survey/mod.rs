@@ -26,12 +26,13 @@ pub mod signature;
 
 use std::path::PathBuf;
 
+use crate::Error;
 use crate::block;
 use crate::file::{Device, Open};
 use crate::in_use::{Use, Users};
 use crate::nvme::admin::{self, Refused};
 use crate::nvme::{self, Namespace};
-use crate::root::{Root, names, number, text};
+use crate::root::{Root, names, number};
 
 pub use crate::block::Partition;
 pub use health::{Health, Smart};
@@ -104,8 +105,7 @@ pub struct Disk {
 impl Disk {
     /// `/dev/nvme0n1`.
     pub fn node(&self) -> PathBuf {
-        // Slashes in names of devices are exclamation marks in sysfs (`cciss!c0d0`).
-        PathBuf::from("/dev").join(self.name.replace('!', "/"))
+        block::node(&self.name)
     }
 
     /// Bytes a second that the disk's own attachment carries: its PCIe link, or its cable.
@@ -139,8 +139,14 @@ impl Survey {
     pub fn new(root: Root, depth: Depth) -> Survey {
         // A tree of files has no devices that could be asked.
         let depth = if root.is_machine() { depth } else { Depth::Files };
-        let users = Users::read(&root).unwrap_or_default();
+        let users = Users::below(&root);
         Survey { users, bridges: pcie::Bridges::default(), root, depth }
+    }
+
+    /// Why mounts and swap could not be told of any disk: the mount table cannot be read. No disk
+    /// then shows such a use, whether it has one or not.
+    pub fn unchecked(&self) -> Option<Error> {
+        self.users.readable().err()
     }
 
     /// Names of all disks, and of NVMe generic nodes that have no block device.
@@ -188,9 +194,7 @@ impl Survey {
         let controllers =
             if bus == Bus::Nvme { identity::nvme_controllers(&sysfs) } else { Vec::new() };
         let way = controllers.first().unwrap_or(&sysfs);
-        let device = text(&sysfs.join("dev"))
-            .and_then(|text| Device::parse(&text))
-            .filter(|_| !name.starts_with("ng"));
+        let device = block::device_number(&sysfs).filter(|_| !name.starts_with("ng"));
         let mut places: Vec<PathBuf> = controllers.clone();
         places.push(sysfs.join("device"));
         let mut disk = Disk {
@@ -209,7 +213,8 @@ impl Survey {
             cable: identity::cable(&sysfs),
             holders: self.users.holders(&sysfs, &partitions),
             members: names(&sysfs.join("slaves")),
-            uses: self.users.of(&sysfs),
+            // That this could not be told is said once: `unchecked`.
+            uses: self.users.of(&sysfs).unwrap_or_default(),
             signatures: device.and_then(|device| signature::by_udev(&self.root, device)),
             health: Health {
                 temperature: health::temperature(places.iter().map(PathBuf::as_path)),
