@@ -11,13 +11,17 @@ use crate::{Shown, words};
 const SCHEMA: u32 = 1;
 
 pub(crate) fn text(shown: &Shown) -> String {
-    let devices: Vec<Value> = shown.disks.iter().map(disk).collect();
+    let mut devices: Vec<Value> = shown.disks.iter().map(disk).collect();
+    if shown.unchecked.is_some() {
+        devices.iter_mut().for_each(|disk| disk["uses"] = Value::Null);
+    }
     let links: Vec<Value> = shown.links.iter().map(shared).collect();
     let document = json!({
         "schema": SCHEMA,
         "devices": devices,
         "links": links,
         "not_permitted": words::missing(&shown.disks),
+        "uses_unchecked": shown.unchecked,
     });
     format!("{document:#}\n")
 }

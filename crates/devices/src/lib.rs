@@ -51,6 +51,8 @@ struct Shown {
     disks: Vec<Disk>,
     /// Links above them, with *all* disks of the machine that share each.
     links: Vec<SharedLink>,
+    /// Why mounts and swap could not be told of any disk.
+    unchecked: Option<String>,
 }
 
 /// The answer, or what is wrong.
@@ -65,17 +67,20 @@ pub fn show(args: &Args) -> Result<String, String> {
     }
     let wanted =
         args.device.iter().map(|name| resolve(name, &root)).collect::<Result<Vec<_>, _>>()?;
-    let all = Survey::new(root, Depth::Full).disks();
-    let shown = choose(&all, &wanted, args.all);
+    let survey = Survey::new(root, Depth::Full);
+    let all = survey.disks();
+    let mut shown = choose(&all, &wanted, args.all);
+    shown.unchecked = survey.unchecked().map(|why| why.to_string());
     if let Some(missing) = wanted.iter().flatten().find(|name| !all.iter().any(|d| is(d, name))) {
         return Err(format!("fiord: the kernel has no disk {missing}\n"));
     }
-    Ok(match () {
-        () if args.format == "json" => json::text(&shown),
+    let text = match () {
+        () if args.format == "json" => return Ok(json::text(&shown)),
         () if args.tree => tree::text(&shown),
         () if args.long || !wanted.is_empty() => sheet::text(&shown),
         () => table::text(&shown, width()),
-    })
+    };
+    Ok(text + &words::unchecked_line(&shown))
 }
 
 /// Columns to fill: the terminal's; of what is none, `COLUMNS`, else any number.
@@ -103,7 +108,7 @@ fn choose(all: &[Disk], wanted: &[Vec<String>], empty_too: bool) -> Shown {
         names.iter().filter_map(|name| all.iter().find(|disk| is(disk, name)).cloned()).collect()
     };
     let above = |link: &SharedLink| link.disks.iter().any(|d| disks.iter().any(|s| s.name == *d));
-    Shown { links: links.into_iter().filter(above).collect(), disks }
+    Shown { links: links.into_iter().filter(above).collect(), disks, unchecked: None }
 }
 
 /// The kernel's names of the disks that a name, a node or a file stands for.

@@ -111,3 +111,22 @@ fn json_has_the_numbers() {
 fn what_is_not_there_is_said() {
     assert!(shown(&machine(), &["nvme7n1"]).unwrap_err().contains("nvme7n1"));
 }
+
+#[test]
+fn without_a_mount_table_no_disk_is_called_unused() {
+    let machine = machine();
+    let said = "could not be checked";
+    for how in [&[][..], &["--tree"], &["--long"], &["sda"]] {
+        assert!(!shown(&machine, how).unwrap().contains(said), "{how:?}");
+    }
+    std::fs::remove_file(machine.root().path("/proc/self/mountinfo")).unwrap();
+    for how in [&[][..], &["--tree"], &["--long"], &["sda"]] {
+        let text = shown(&machine, how).unwrap();
+        assert_eq!(text.matches(said).count(), 1, "{how:?}: {text}");
+        assert!(text.contains("mount /proc"), "{text}");
+    }
+    let text = shown(&machine, &["--format=json"]).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(document["devices"][0]["uses"].is_null(), "{text}");
+    assert!(document["uses_unchecked"].as_str().unwrap().contains("mountinfo"), "{text}");
+}

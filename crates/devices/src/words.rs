@@ -5,6 +5,8 @@ use fiord_sys::survey::pcie::{self, Function, Speed};
 use fiord_sys::survey::{Disk, SharedLink};
 use fiord_sys::thread;
 
+use crate::Shown;
+
 /// Bytes with a decimal unit and three digits, as makers of drives count: `1.92 TB`.
 pub fn decimal(bytes: u128) -> String {
     three_digits(units::DECIMAL.of_rounded(bytes as f64))
@@ -137,6 +139,13 @@ pub fn missing_line(disks: &[Disk]) -> String {
         }
         all => format!("\nroot would add: {}\n", all.join(", ")),
     }
+}
+
+/// A line that says that what is mounted or swap is not known, or nothing.
+pub(crate) fn unchecked_line(shown: &Shown) -> String {
+    let line =
+        |why| format!("\nmounts and swap could not be checked, any disk may be in use: {why}\n");
+    shown.unchecked.as_ref().map(line).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
     let node = devices.node(&file.path);
     let own = node.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let partition = disk.partitions.iter().find(|part| part.name == own);
+    if let Some(gap) = &devices.unchecked {
+        findings.gap(&CHECK, gap);
+    }
     let mut parts: Vec<String> = Vec::new();
     // Of a partition the rest of the disk is not touched.
     if partition.is_some() {
@@ -108,6 +111,16 @@ mod tests {
         );
         case.job().load.mix = fiord_plan::Mix::Read;
         assert!(told_before(&CHECK, &case).is_empty(), "it only reads");
+    }
+
+    #[test]
+    fn that_mounts_could_not_be_read_is_said() {
+        let mut case = one_drive().writing();
+        case.machine.devices.unchecked = Some(Gap("read /proc/self/mountinfo".into()));
+        assert!(told_before(&CHECK, &case).is_empty());
+        let known = crate::at_stake(&case.plan, &case.machine);
+        let said = format!("{known:?}");
+        assert!(said.contains("read /proc/self/mountinfo"), "{said}");
     }
 
     #[test]

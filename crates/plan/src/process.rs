@@ -40,17 +40,8 @@ fn priority(job: Reading) -> Option<IoPrio> {
 }
 
 fn cgroup(job: Reading, messages: &mut Messages) -> Option<Cgroup> {
-    let Some(name) = job.set_text("cgroup") else {
-        let weight = job.is_set("cgroup_weight").then_some("cgroup_weight");
-        let keep = job.flag("cgroup_nodelete").then_some("cgroup_nodelete");
-        for name in weight.into_iter().chain(keep) {
-            messages.push(
-                job.error(name, format!("`{name}` has no effect without `cgroup`"))
-                    .help("add `cgroup=NAME`"),
-            );
-        }
-        return None;
-    };
+    // What says how it is made or kept, without a name, is told by the rules of `idle`.
+    let name = job.set_text("cgroup")?;
     let path = std::path::Path::new(&name);
     let climbs = path.components().any(|c| c == std::path::Component::ParentDir);
     if name.is_empty() || climbs {

@@ -29,6 +29,8 @@ pub struct Devices {
     pub signatures: Vec<(PathBuf, Evidence<Vec<String>>)>,
     /// Of each partition that a job writes to: how it is used, in words (`sda1 is mounted on /srv`).
     pub partitions: HashMap<PathBuf, Vec<String>>,
+    /// Why mounts and swap could be told of none of them.
+    pub unchecked: Option<Gap>,
 }
 
 impl Devices {
@@ -70,6 +72,7 @@ impl Devices {
         if !names.is_empty() {
             let survey = Survey::new(Root::machine(), Depth::Health);
             devices.disks = names.iter().filter_map(|name| survey.disk(name)).collect();
+            devices.unchecked = survey.unchecked().map(|error| Gap::of(&error));
         }
         devices.signatures = signatures(plan);
         devices.partitions = partitions(devices.signatures.iter().map(|(path, _)| path));

@@ -68,6 +68,18 @@ pub(super) const RULES: &[Rule] = &[
         help: "raise `iodepth`",
     },
     Rule {
+        options: &["cgroup_weight", "cgroup_nodelete"],
+        bears: |job| job.process.cgroup.is_some(),
+        why: "without `cgroup`",
+        help: "add `cgroup=NAME`",
+    },
+    Rule {
+        options: &["uncached"],
+        bears: |job| !matches!(job.engine, EnginePlan::IoUringCmd(_)),
+        why: "on commands, which have no page cache to leave nothing behind in",
+        help: "leave it out",
+    },
+    Rule {
         options: &["rate_process"],
         bears: |job| job.pace.rate != [None; 3],
         why: "on a job that has no rate",
@@ -98,7 +110,8 @@ mod tests {
     #[test]
     fn every_name_is_an_option() {
         for name in RULES.iter().flat_map(|rule| rule.options) {
-            assert!(table::find(name).is_some_and(|def| def.name == *name), "{name}");
+            let any = table::find(name).is_some_and(|def| def.name == *name);
+            assert!(any || !table::engines_with(name).is_empty(), "{name}");
         }
     }
 
@@ -115,6 +128,8 @@ mod tests {
             "buffer_compress_percentage=50",
             "iodepth_batch=4",
             "rate_process=poisson",
+            "cgroup_weight=500",
+            "cgroup_nodelete=1",
         ] {
             let told = warned(&format!("--name=a --rw=read --size=1m --ioengine=sim --{option}"));
             assert_eq!(told.len(), 1, "{option}: {told:?}");
@@ -132,6 +147,7 @@ mod tests {
             // A floor without a rate is kept, and a window without a criterion has one by default.
             "--name=a --rw=read --rate_min=1m --ss_dur=10",
             // For all jobs, and one needs it.
+            "--cgroup_nodelete=1 --rw=read --name=a --name=b --cgroup=bench",
             "--norandommap --end_fsync=1 --rw=read --name=a --name=b --rw=randwrite",
         ] {
             assert_eq!(warned(&format!("{sim} {line}")), Vec::<String>::new(), "{line}");

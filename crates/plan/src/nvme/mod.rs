@@ -63,12 +63,6 @@ pub(crate) fn without_effect(
                 .help("leave out `nowait`"),
         );
     }
-    if plan.ring.uncached {
-        messages.push(
-            job.error("uncached", "commands have no page cache to leave nothing behind in")
-                .help("leave out `uncached`"),
-        );
-    }
     if load.sync_file_range.is_some() {
         messages.push(
             job.error(

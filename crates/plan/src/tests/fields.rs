@@ -322,7 +322,6 @@ fn single_values_that_are_wrong() {
         ("--size=1m --nrfiles=0", "no usable number of files"),
         ("--size=1m --filename=-", "is a pipe or socket"),
         ("--size=8z", "given in zones"),
-        ("--size=1m --cgroup_weight=200", "no effect without `cgroup`"),
         ("--size=1m --cgroup=../../x", "no name of a control group"),
     ];
     for (line, part) in table {

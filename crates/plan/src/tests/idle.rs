@@ -75,9 +75,17 @@ fn globals_that_some_job_has_a_use_for() {
     assert_eq!(none.iter().filter(|what| what.contains("`rate_cycle`")).count(), 1, "{none:?}");
 }
 
+/// fio runs such a job: it is told, and told once where all jobs inherit it.
 #[test]
 fn a_control_group_that_is_kept_has_a_name() {
-    let found =
-        error(&Fake::empty().file("f", 1 << 20), "--name=a --filename=f --cgroup_nodelete=1");
-    assert!(found.contains("no effect without `cgroup`"), "{found}");
+    for option in ["cgroup_nodelete=1", "cgroup_weight=500"] {
+        for line in [
+            format!("--name=a --filename=f --{option}"),
+            format!("--{option} --name=a --filename=f --name=b --filename=f"),
+        ] {
+            let found = warnings(&line);
+            let told = found.iter().filter(|what| what.contains("no effect without `cgroup`"));
+            assert_eq!(told.count(), 1, "{line}: {found:?}");
+        }
+    }
 }
