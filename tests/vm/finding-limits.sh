@@ -66,6 +66,8 @@ fiord_json crowd $zbd --rw=randwrite --size=32z --numjobs=16 --number_ios=4
 told crowd zone-limits "16 jobs write to $zoned at once, and 14 zones may be open: the device permits 14: 2 jobs wait for another's zone"
 fiord_json fits $zbd --rw=randwrite --size=32z --numjobs=14 --number_ios=4
 silent fits zone-limits
+# They left zones open, which others may not take.
+check "all zones empty" fiord zones $zoned --reset --yes
 fiord_json fill $zbd --rw=write --size=2z
 fiord_json written $zbd --rw=read --size=2z --number_ios=16
 silent written reads-beyond-pointer
