@@ -76,3 +76,26 @@ fn a_file_larger_than_its_file_system_is_refused_before_it_fills_it() {
         assert!(place.names().is_empty(), "nothing is made");
     }
 }
+
+/// As in a chroot or an early boot. A device is another thing: nobody can tell who uses it.
+#[test]
+fn without_proc_and_sys_files_are_written_all_the_same() {
+    let place = Place::new();
+    let without = |words: &[&str]| {
+        let script = "mount -t tmpfs none /proc && mount -t tmpfs none /sys && exec \"$@\"";
+        let mut command = std::process::Command::new("unshare");
+        command.args(["-m", "sh", "-c", script, "sh"]).args(words).current_dir(place.path("."));
+        command.output()
+    };
+    if !without(&["true"]).is_ok_and(|ran| ran.status.success()) {
+        return eprintln!("skipped: a mount namespace needs root");
+    }
+    for engine in ["null", "sim", "psync"] {
+        let engine = format!("--ioengine={engine}");
+        let words = ["--name=a", "--rw=write", "--size=1m", "--filename=f", &engine];
+        let ran = without(&[&[env!("CARGO_BIN_EXE_fiord")], &words[..]].concat()).unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{engine}: {said}");
+    }
+    assert_eq!(std::fs::metadata(place.path("f")).unwrap().len(), 1 << 20);
+}
