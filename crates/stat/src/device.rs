@@ -63,11 +63,11 @@ impl Issued {
 
 impl DeviceView {
     /// I/Os that came to be because larger ones were cut: what arrived, merged or not, less what
-    /// was issued. `None` where that is not known. The kernel counts a flush that comes without data
-    /// as a write of no bytes too.
+    /// was issued. `None` where that is not known, and where nothing was issued: what came then is
+    /// somebody else's. The kernel counts a flush that comes without data as a write of no bytes too.
     pub fn splits(&self, dir: usize) -> Option<u64> {
         const WRITE: usize = 1;
-        let issued = self.issued?;
+        let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
         let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
         let empty = if dir == WRITE { self.flushes } else { 0 };
         Some(arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty))

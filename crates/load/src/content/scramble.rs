@@ -14,7 +14,7 @@
 //! - to a MiB that cannot be told from it: so blocks that are alike but for their marks are ten where
 //!   writes are random, and never more than 64.
 //!
-//! A group says itself where it was written, in 16 bytes of its first sector, see [`Trail`]. In jobs that
+//! A group says itself where it was written, in 16 bytes of its first sector, see `Trail`. In jobs that
 //! also read, or write blocks of several sizes, that also tells whether something else has been put
 //! there since.
 //!

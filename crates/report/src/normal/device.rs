@@ -84,13 +84,17 @@ mod tests {
             members: Vec::new(),
         };
         let mut out = Vec::new();
-        write(&[device], &mut out).unwrap();
+        write(std::slice::from_ref(&device), &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nAs the device saw it:\n  sda: depth=1.25 (issued 8.00), busy=99.50%, flushes=3\n    \
              write: ios=295 of 347.1KiB (issued 100 of 1MiB), merged=0, split off=192, \
              mean=1.500msec\n"
         );
+        // What others write is no piece of anything.
+        let none = Issued { ios: [1, 0, 0], bytes: [4096, 0, 0], depth: None };
+        let device = DeviceView { dirs: device.dirs, issued: Some(none), ..DeviceView::default() };
+        assert_eq!(device.splits(1), None);
         let mut out = Vec::new();
         write(&[DeviceView::default()], &mut out).unwrap();
         assert!(out.is_empty());
