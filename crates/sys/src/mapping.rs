@@ -43,6 +43,8 @@ pub struct Mapping {
     area: Area,
     /// Bytes that can be used: all of them, or none after the file could not be mapped anew.
     len: usize,
+    /// Bytes from the start that reads and writes may touch.
+    limit: usize,
     offset: u64,
     access: Access,
     /// Why the file could not be mapped anew after a fault.
@@ -83,7 +85,7 @@ impl Mapping {
         let base = map(&file, access, offset, len, std::ptr::null_mut())?;
         let area = Area { base, len };
         let guard = bus::Guard::new(base.as_ptr(), len)?;
-        Ok(Mapping { guard, area, len, offset, access, broken: None, file })
+        Ok(Mapping { guard, area, len, limit: len, offset, access, broken: None, file })
     }
 
     /// Where in the file it begins, in bytes.
@@ -97,23 +99,39 @@ impl Mapping {
         self.len
     }
 
+    /// Keeps reads and writes from what lies behind the first `bytes`, as the file is no longer.
+    pub fn limit(&mut self, bytes: usize) {
+        self.limit = bytes.min(self.len);
+    }
+
     /// Whether `len` bytes of the file at `offset` lie inside.
-    #[inline(always)]
     pub fn covers(&self, offset: u64, len: usize) -> bool {
-        offset >= self.offset
-            && (offset - self.offset)
-                .checked_add(len as u64)
-                .is_some_and(|end| end <= self.len as u64)
+        self.inside(self.len, offset, len).is_some()
+    }
+
+    /// Whether `len` bytes of the file at `offset` lie inside, and before the limit.
+    #[inline(always)]
+    pub fn reaches(&self, offset: u64, len: usize) -> bool {
+        self.inside(self.limit, offset, len).is_some()
+    }
+
+    /// Where `len` bytes of the file at `offset` begin, counted from the start of the mapping;
+    /// `None` when they do not lie in its first `all` bytes.
+    #[inline(always)]
+    fn inside(&self, all: usize, offset: u64, len: usize) -> Option<usize> {
+        // What lies before the mapping becomes a place far behind it.
+        let at = offset.wrapping_sub(self.offset);
+        (at <= all as u64 && len as u64 <= all as u64 - at).then_some(at as usize)
     }
 
     /// Copies from the file at `offset` (counted from the start of the file).
     ///
     /// # Errors
-    /// `EINVAL` outside the mapping; `ENODATA` where the file has become shorter; `EIO` where the
-    /// device failed.
-    #[inline]
+    /// `EINVAL` outside the mapping or its [limit](Mapping::limit); `ENODATA` where the file has
+    /// become shorter; `EIO` where the device failed.
+    #[inline(always)]
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let from = self.place("mmap read", offset, into.len())?;
+        let from = self.place("mmap read", self.limit, offset, into.len())?;
         // SAFETY: `place` has checked that the source lies inside the mapping, which `into` cannot
         // overlap as it is a borrowed slice of other memory.
         unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
@@ -129,12 +147,12 @@ impl Mapping {
     /// # Errors
     /// As for [`Mapping::read`], `ENOSPC` where the file system has no room for a hole that is
     /// filled, and `EBADF` if it is mapped for reading.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
         if self.access != Access::Write {
             return Err(Error::new("mmap write", libc::EBADF));
         }
-        let to = self.place("mmap write", offset, from.len())?;
+        let to = self.place("mmap write", self.limit, offset, from.len())?;
         // SAFETY: as in `read`; the mapping is writable.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
         match self.guard.fault() {
@@ -166,12 +184,10 @@ impl Mapping {
     }
 
     #[inline(always)]
-    fn place(&self, op: &'static str, offset: u64, len: usize) -> Result<*mut u8> {
-        if !self.covers(offset, len) {
-            return Err(self.outside(op));
-        }
-        // SAFETY: `covers` has checked that the place lies inside the mapping.
-        Ok(unsafe { self.area.base.as_ptr().add((offset - self.offset) as usize) })
+    fn place(&self, op: &'static str, all: usize, offset: u64, len: usize) -> Result<*mut u8> {
+        let Some(at) = self.inside(all, offset, len) else { return Err(self.outside(op)) };
+        // SAFETY: `inside` has checked that the place lies in the mapping.
+        Ok(unsafe { self.area.base.as_ptr().add(at) })
     }
 
     #[cold]
@@ -180,7 +196,7 @@ impl Mapping {
     }
 
     fn pages(&self, op: &'static str, offset: u64, len: usize) -> Result<(*mut u8, usize)> {
-        let start = self.place(op, offset, len)?;
+        let start = self.place(op, self.len, offset, len)?;
         let lead = start as usize % host::page_size();
         // SAFETY: the mapping begins at a page, so the page of a place in it does not begin
         // before it.
@@ -194,7 +210,7 @@ impl Mapping {
         let Area { base, len } = self.area;
         if let Err(error) = map(&self.file, self.access, self.offset, len, base.as_ptr()) {
             // Memory that is no file, or nothing at all, is left: no access goes there any more.
-            self.len = 0;
+            (self.len, self.limit) = (0, 0);
             self.broken = Some(error.clone());
             return error;
         }

@@ -51,15 +51,17 @@ impl Mapped {
         }
     }
 
-    /// How many bytes of `len` from `offset` are in the file.
+    /// The mapping, when all of these bytes are in it and in the file.
     #[inline(always)]
-    fn present(&mut self, offset: u64, len: usize) -> usize {
-        let end = offset.saturating_add(len as u64);
-        if end <= self.size { len } else { self.present_now(offset, len) }
+    fn at_once(&mut self, offset: u64, len: usize) -> Option<&mut Mapping> {
+        self.window.as_mut().filter(|window| window.reaches(offset, len))
     }
 
-    #[cold]
-    fn present_now(&mut self, offset: u64, len: usize) -> usize {
+    /// How many bytes of `len` from `offset` are in the file.
+    fn present(&mut self, offset: u64, len: usize) -> usize {
+        if offset.saturating_add(len as u64) <= self.size {
+            return len;
+        }
         self.size = match fiord_sys::file::facts_of(&*self.fd) {
             Ok(facts) if self.regular => facts.size,
             _ => u64::MAX,
@@ -67,8 +69,7 @@ impl Mapped {
         len.min(usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX))
     }
 
-    /// The mapping with these bytes in it.
-    #[inline(always)]
+    /// The mapping with these bytes in it, which are in the file.
     fn window(
         &mut self,
         offset: u64,
@@ -79,10 +80,13 @@ impl Mapped {
         if !covered {
             self.move_window(offset, len, advice)?;
         }
-        self.window.as_mut().ok_or_else(|| fiord_sys::Error::new("mmap", libc::EINVAL))
+        let window =
+            self.window.as_mut().ok_or_else(|| fiord_sys::Error::new("mmap", libc::EINVAL))?;
+        let known = self.size.saturating_sub(window.offset());
+        window.limit(usize::try_from(known).unwrap_or(usize::MAX));
+        Ok(window)
     }
 
-    #[cold]
     fn move_window(
         &mut self,
         offset: u64,
@@ -122,9 +126,89 @@ impl Mapped {
 
 impl Call {
     #[inline(always)]
-    fn mapped(&mut self, file: File) -> Option<(&mut Mapped, (bool, Option<Pattern>))> {
+    fn mapped(&mut self, file: File) -> Option<&mut Mapped> {
+        self.files.get_mut(file.index as usize)?.as_mut()
+    }
+
+    /// The mapping moved so that what the file has of these bytes is in it, and how many they are.
+    /// `Err` is what the I/O returns.
+    fn moved(&mut self, file: File, span: Span) -> Result<(&mut Mapping, usize), i64> {
         let advice = (self.huge, self.pattern);
-        Some((self.files.get_mut(file.index as usize)?.as_mut()?, advice))
+        let mapped = self.mapped(file).ok_or(-i64::from(libc::EBADF))?;
+        let len = mapped.present(span.offset, span.len);
+        if len == 0 {
+            return Err(0);
+        }
+        let window = mapped.window(span.offset, len, advice).map_err(|error| code(&error))?;
+        Ok((window, len))
+    }
+
+    /// A read that needs more than a copy.
+    ///
+    /// # Safety
+    /// As [`Transfer::read`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn read_moved(&mut self, file: File, span: Span) -> i64 {
+        match self.moved(file, span) {
+            // SAFETY: the caller vouches for the memory.
+            Ok((window, len)) => unsafe { read(window, Span { len, ..span }) },
+            Err(code) => code,
+        }
+    }
+
+    /// A write that needs more than a copy.
+    ///
+    /// # Safety
+    /// As [`Transfer::write`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn write_moved(&mut self, file: File, span: Span) -> i64 {
+        match self.moved(file, span) {
+            // SAFETY: the caller vouches for the memory.
+            Ok((window, len)) => unsafe { write(window, Span { len, ..span }) },
+            // A mapping cannot make the file longer.
+            Err(0) if span.len > 0 => -i64::from(libc::EIO),
+            Err(code) => code,
+        }
+    }
+}
+
+/// Copies out of a mapping.
+///
+/// # Safety
+/// As [`Transfer::read`].
+#[inline(always)]
+unsafe fn read(window: &mut Mapping, span: Span) -> i64 {
+    // SAFETY: the caller vouches for the memory.
+    let into = unsafe { std::slice::from_raw_parts_mut(span.data, span.len) };
+    match window.read(span.offset, into) {
+        Ok(()) => span.len as i64,
+        Err(error) => code(&error),
+    }
+}
+
+/// Copies into a mapping.
+///
+/// # Safety
+/// As [`Transfer::write`].
+#[inline(always)]
+unsafe fn write(window: &mut Mapping, span: Span) -> i64 {
+    // SAFETY: the caller vouches for the memory.
+    let from = unsafe { std::slice::from_raw_parts(span.data, span.len) };
+    match window.write(span.offset, from) {
+        Ok(()) => span.len as i64,
+        Err(error) => code(&error),
+    }
+}
+
+/// What an I/O that failed returns.
+#[cold]
+fn code(error: &fiord_sys::Error) -> i64 {
+    match error.errno {
+        // The file became shorter in between.
+        libc::ENODATA => -i64::from(libc::EIO),
+        errno => -i64::from(errno),
     }
 }
 
@@ -165,41 +249,26 @@ impl Transfer for Call {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
-        let Some((mapped, advice)) = self.mapped(file) else { return -i64::from(libc::EBADF) };
-        let len = mapped.present(span.offset, span.len);
-        if len == 0 {
-            return 0;
-        }
-        // SAFETY: the caller vouches for the memory.
-        let into = unsafe { std::slice::from_raw_parts_mut(span.data, len) };
-        let window = mapped.window(span.offset, len, advice);
-        match window.and_then(|window| window.read(span.offset, into)) {
-            Ok(()) => len as i64,
-            // The file became shorter in between.
-            Err(error) if error.errno == libc::ENODATA => -i64::from(libc::EIO),
-            Err(error) => -i64::from(error.errno),
+        let window = self.mapped(file).and_then(|mapped| mapped.at_once(span.offset, span.len));
+        match window {
+            // SAFETY: the caller vouches for the memory.
+            Some(window) => unsafe { read(window, span) },
+            // SAFETY: as above.
+            None => unsafe { self.read_moved(file, span) },
         }
     }
 
-    #[inline]
+    /// `EBADF` on a file that is mapped for reading.
+    #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
-        let Some((mapped, advice)) = self.mapped(file) else { return -i64::from(libc::EBADF) };
-        if mapped.access == Access::Read {
-            return -i64::from(libc::EBADF);
-        }
-        let len = mapped.present(span.offset, span.len);
-        if len == 0 {
-            return if span.len == 0 { 0 } else { -i64::from(libc::EIO) };
-        }
-        // SAFETY: the caller vouches for the memory.
-        let from = unsafe { std::slice::from_raw_parts(span.data, len) };
-        let window = mapped.window(span.offset, len, advice);
-        match window.and_then(|window| window.write(span.offset, from)) {
-            Ok(()) => len as i64,
-            Err(error) if error.errno == libc::ENODATA => -i64::from(libc::EIO),
-            Err(error) => -i64::from(error.errno),
+        let window = self.mapped(file).and_then(|mapped| mapped.at_once(span.offset, span.len));
+        match window {
+            // SAFETY: the caller vouches for the memory.
+            Some(window) => unsafe { write(window, span) },
+            // SAFETY: as above.
+            None => unsafe { self.write_moved(file, span) },
         }
     }
 
@@ -207,7 +276,7 @@ impl Transfer for Call {
     /// changed through a mapping too, where a window has moved over it.
     fn dataless(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
         if matches!(op.kind, OpKind::Fsync | OpKind::Fdatasync)
-            && let Some((mapped, _)) = self.mapped(file)
+            && let Some(mapped) = self.mapped(file)
             && mapped.is_whole()
             && let Some(window) = &mapped.window
         {

@@ -139,7 +139,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         self.buffers.slice(slot)
     }
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             return self.dataless(op);

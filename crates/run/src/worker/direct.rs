@@ -167,6 +167,13 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         }
     }
 
+    /// The same out of the way of the loop, which has the engine's code in it.
+    #[cold]
+    #[inline(never)]
+    fn aside_at_once(&mut self, op: &Op) -> Outcome {
+        self.at_once(op)
+    }
+
     /// An I/O that failed, or moved less than it should: goes on with its rest. `None`: the job ends.
     #[cold]
     fn unusual<const A: u32>(
@@ -191,7 +198,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     op.offset += u64::from(bytes);
                     op.at += bytes;
                     op.len -= bytes;
-                    outcome = self.at_once(&op);
+                    outcome = self.aside_at_once(&op);
                 }
                 Ok(_) => break,
             }
@@ -232,7 +239,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Flushes a file and measures it. False when that failed and ends the job.
     pub fn flush_now(&mut self, op: &Op) -> bool {
         let start = self.clock.now();
-        let outcome = self.at_once(op);
+        let outcome = self.aside_at_once(op);
         self.recorder.sync_issued += 1;
         match outcome.get() {
             Ok(_) => {
