@@ -28,6 +28,7 @@ pub mod offload;
 pub mod sg;
 pub mod sim;
 pub mod sync;
+mod syscall;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

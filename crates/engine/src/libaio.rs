@@ -16,7 +16,7 @@ use crate::files::Files;
 use crate::flags;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
-    Slot, Target, Want, dataless,
+    Slot, Target, Want, dataless, syscall,
 };
 
 /// `struct iocb` (`linux/aio_abi.h`), little-endian field order.
@@ -168,17 +168,17 @@ impl Libaio {
         while self.sent < self.unsent.len() {
             let rest = &self.unsent[self.sent..];
             let rest = &rest[..rest.len().min(self.batch)];
-            let (count, list) = (rest.len() as i64, rest.as_ptr());
+            let args = [self.context as usize, rest.len(), rest.as_ptr().expose_provenance(), 0];
             // SAFETY: the list has `count` pointers to control blocks that live as long as the
             // engine, whose buffers belong to slots in flight.
-            let ret = unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, list) };
+            let ret = unsafe { syscall::call4(libc::SYS_io_submit, args) };
             if ret > 0 {
                 self.sent += ret as usize;
                 self.in_flight += ret as u32;
                 total += ret as u32;
                 continue;
             }
-            match if ret == 0 { libc::EAGAIN } else { last_errno() } {
+            match if ret == 0 { libc::EAGAIN } else { -ret as i32 } {
                 libc::EINTR => {}
                 // No room in the kernel until something completes.
                 libc::EAGAIN if self.in_flight > 0 => break,
@@ -243,17 +243,20 @@ impl Libaio {
         let max = max.min(self.events.len() as u32);
         // SAFETY: `events` has room for `max` entries, and the time outlives the call.
         let ret = unsafe {
-            libc::syscall(
+            syscall::call6(
                 libc::SYS_io_getevents,
-                self.context,
-                i64::from(min),
-                i64::from(max),
-                self.events.as_mut_ptr(),
-                time,
+                [
+                    self.context as usize,
+                    min as usize,
+                    max as usize,
+                    self.events.as_mut_ptr().expose_provenance(),
+                    time.expose_provenance(),
+                    0,
+                ],
             )
         };
         if ret < 0 {
-            let errno = last_errno();
+            let errno = -ret as i32;
             if errno == libc::EINTR {
                 return Ok(0);
             }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 use super::abi::*;
 use super::entry::{Completion, Submission};
 use crate::error::last_errno;
+use crate::syscall;
 
 /// What the ring is to be like.
 #[derive(Debug, Clone, Copy)]
@@ -246,17 +247,12 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         }
         // SAFETY: no argument structure is passed.
         let ret = unsafe {
-            libc::syscall(
+            syscall::call6(
                 libc::SYS_io_uring_enter,
-                self.enter_fd,
-                send,
-                wait,
-                flags,
-                0usize,
-                0usize,
+                [self.enter_fd as usize, send as usize, wait as usize, flags as usize, 0, 0],
             )
         };
-        if ret < 0 { Err(last_errno()) } else { Ok(ret as u32) }
+        if ret < 0 { Err(-ret as i32) } else { Ok(ret as u32) }
     }
 
     #[inline(never)]

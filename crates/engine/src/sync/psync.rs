@@ -1,12 +1,7 @@
 //! `psync`: `pread(2)` and `pwrite(2)`. The default engine.
-//!
-//! The calls are made without the C library's wrappers: in a program with several threads those
-//! are points of cancellation, which costs two locked instructions an I/O. Nobody cancels threads
-//! here.
 
 use super::{File, Span, Transfer};
-use crate::error::raw_result;
-use crate::{EngineConfig, EngineError};
+use crate::{EngineConfig, EngineError, syscall};
 
 /// The calls.
 #[derive(Debug)]
@@ -37,6 +32,7 @@ impl Transfer for Call {
 /// As [`Transfer::read`] or [`Transfer::write`], whichever `number` names.
 #[inline(always)]
 unsafe fn call(number: libc::c_long, file: File, span: Span) -> i64 {
+    let args = [file.fd as usize, span.data.expose_provenance(), span.len, span.offset as usize];
     // SAFETY: the caller vouches for the memory.
-    raw_result(unsafe { libc::syscall(number, file.fd, span.data, span.len, span.offset as i64) })
+    unsafe { syscall::call4(number, args) }
 }

@@ -1,0 +1,104 @@
+//! System calls of the I/O path, without the C library between.
+//!
+//! Its `syscall(2)` is a function with as many moves as arguments, and its wrappers of calls that
+//! block are points of cancellation, which costs two locked instructions an I/O in a program with
+//! several threads. Nobody cancels threads here. Where no instruction is known below, the C
+//! library's function does it.
+
+use libc::c_long;
+
+/// A call of four arguments. What the kernel returns: an errno is negative.
+///
+/// # Safety
+/// As the system call named by `number` demands.
+#[inline(always)]
+pub(crate) unsafe fn call4(number: c_long, args: [usize; 4]) -> i64 {
+    // The kernel looks at no more than the call has; the registers are left as they are.
+    #[cfg(target_arch = "x86_64")]
+    {
+        let ret: i64;
+        // SAFETY: the instruction changes rax, rcx, r11 and what the call is said to write, for
+        // which the caller vouches.
+        unsafe {
+            std::arch::asm!(
+                "syscall",
+                inlateout("rax") number => ret,
+                in("rdi") args[0],
+                in("rsi") args[1],
+                in("rdx") args[2],
+                in("r10") args[3],
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack),
+            );
+        }
+        ret
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        call6(number, [args[0], args[1], args[2], args[3], 0, 0])
+    }
+}
+
+/// A call of up to six arguments.
+///
+/// # Safety
+/// As [`call4`].
+#[inline(always)]
+pub(crate) unsafe fn call6(number: c_long, args: [usize; 6]) -> i64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let ret: i64;
+        // SAFETY: as in `call4`.
+        unsafe {
+            std::arch::asm!(
+                "syscall",
+                inlateout("rax") number => ret,
+                in("rdi") args[0],
+                in("rsi") args[1],
+                in("rdx") args[2],
+                in("r10") args[3],
+                in("r8") args[4],
+                in("r9") args[5],
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack),
+            );
+        }
+        ret
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let [a, b, c, d, e, f] = args;
+        // SAFETY: the caller vouches for it.
+        crate::error::raw_result(unsafe { libc::syscall(number, a, b, c, d, e, f) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_errnos_come_back() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&file) as usize;
+        let mut data = [0u8; 4];
+        let at = data.as_mut_ptr().expose_provenance();
+        // SAFETY: `data` has room for four bytes.
+        assert_eq!(unsafe { call4(libc::SYS_pread64, [fd, at, 4, 0]) }, 4);
+        assert_eq!(&data, b"\x7fELF");
+        // SAFETY: as above; -1 is no descriptor.
+        let ret = unsafe { call4(libc::SYS_pread64, [-1isize as usize, at, 4, 0]) };
+        assert_eq!(ret, -i64::from(libc::EBADF));
+        // SAFETY: maps memory at an address of the kernel's choice; then gives it back.
+        unsafe {
+            let (access, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let args = [0, 4096, access as usize, kind as usize, -1isize as usize, 0];
+            let map = call6(libc::SYS_mmap, args);
+            assert!(map > 0, "{map}");
+            assert_eq!(call4(libc::SYS_munmap, [map as usize, 4096, 0, 0]), 0);
+        }
+    }
+}
