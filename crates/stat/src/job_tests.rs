@@ -125,6 +125,20 @@ fn synchronous_engines_record_once() {
 }
 
 #[test]
+fn what_was_not_asked_for_is_forgotten() {
+    let times = Times { slat: 100, clat: 900, lat: 1000 };
+    let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
+    recorder.axes = axes::LAT;
+    recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, times);
+    recorder.keep_asked();
+    recorder.finish();
+    let read = &recorder.dirs[0];
+    assert_eq!((read.lat.n(), read.lat.max()), (1, 1000));
+    assert_eq!((read.slat.n(), read.clat.n(), read.clat_hist.count()), (0, 0, 0));
+    assert_eq!((recorder.latency_buckets().0, recorder.totals()[0]), ([0; 32], (4096, 1)));
+}
+
+#[test]
 fn a_job_that_still_runs_has_total_latencies() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
     recorder.lat_is_clat = true;

@@ -271,6 +271,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
                 recorder.issued_one_by_one(dir, issued);
             }
         }
+        recorder.keep_asked();
         recorder.finish();
     }
 

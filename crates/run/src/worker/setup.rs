@@ -299,7 +299,8 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
         .filter(|(_, dir)| job.load.mix.has(*dir))
         .map(|(recorded, _)| recorded)
         .collect();
-    let mut recorder = Recorder::new(wanted, &dirs);
+    let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
+    recorder.axes = wanted;
     if let Some(priorities) = &job.load.priorities {
         let own = job.process.ioprio.map_or(0, IoPrio::bits);
         let others = priorities.values.iter().map(|value| value.bits());
@@ -387,13 +388,20 @@ fn run_queued<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
         return session.run_queued::<{ axes::DYNAMIC | PACED | ZONED }>();
     }
     if const { LOOPS == HOT_LOOPS } {
-        match wanted {
+        match with_neighbours(wanted) {
             axes::BARE => return session.run_queued::<{ axes::BARE }>(),
             axes::ASYNC => return session.run_queued::<{ axes::ASYNC }>(),
             _ => {}
         }
     }
     session.run_queued::<{ axes::DYNAMIC }>();
+}
+
+/// What the loop of queued I/Os takes where `wanted` is asked for: all of what it takes by default
+/// rather than a part, and what was not asked for is forgotten at the end. Deciding at each I/O
+/// costs more than all of it.
+fn with_neighbours(wanted: u32) -> u32 {
+    if wanted != axes::BARE && wanted & !axes::ASYNC == 0 { axes::ASYNC } else { wanted }
 }
 
 /// What the job's options ask to be measured. Engines that complete at once have no submission
