@@ -109,6 +109,7 @@ _fiord() {
         --log_unix_epoch) words="0 1" ;;
         --block_error_percentiles) words="0 1" ;;
         --disk_util) words="0 1" ;;
+        --generator_shares) words="0 1" ;;
         --clat_percentiles) words="0 1" ;;
         --lat_percentiles) words="0 1" ;;
         --slat_percentiles) words="0 1" ;;
@@ -468,6 +469,7 @@ _fiord() {
         --log_alternate_epoch_clock_id=
         --block_error_percentiles=
         --disk_util=
+        --generator_shares=
         --clat_percentiles=
         --lat_percentiles=
         --slat_percentiles=

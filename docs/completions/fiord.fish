@@ -303,6 +303,7 @@ complete -c fiord -l log_unix_epoch -x -a '0 1' -d 'Stamps log entries with the 
 complete -c fiord -l log_alternate_epoch_clock_id -r -d 'The number of that clock, as in clock_gettime(2)'
 complete -c fiord -l block_error_percentiles -x -a '0 1' -d 'Counts how many trims each block has seen before its first error, and what that error was'
 complete -c fiord -l disk_util -x -a '0 1' -d 'Reports what the disks under the files have done meanwhile'
+complete -c fiord -l generator_shares -x -a '0 1' -d 'Samples what the time of the generator\'s own threads goes to: contents, submission, waiting, completion'
 complete -c fiord -l clat_percentiles -x -a '0 1' -d 'Reports percentiles of completion latency'
 complete -c fiord -l lat_percentiles -x -a '0 1' -d 'Reports percentiles of total latency, from submission to completion'
 complete -c fiord -l slat_percentiles -x -a '0 1' -d 'Reports percentiles of submission latency, which synchronous engines do not have'

@@ -145,6 +145,7 @@ impl JobPlan {
                 clat_percentiles: true,
                 lat_percentiles: false,
                 slat_percentiles: false,
+                shares: true,
                 percentiles: vec![50.0, 99.0],
                 percentile_decimals: 2,
                 clock: ClockSource::Auto,

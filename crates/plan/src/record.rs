@@ -20,6 +20,7 @@ pub(crate) fn record(job: Reading) -> Record {
         clat_percentiles: job.flag("clat_percentiles"),
         lat_percentiles: job.flag("lat_percentiles"),
         slat_percentiles: job.flag("slat_percentiles"),
+        shares: job.flag("generator_shares"),
         percentiles: percentiles(job),
         percentile_decimals: percentile_decimals(job),
         clock: match job.plain_word("clocksource") {

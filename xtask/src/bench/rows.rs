@@ -336,6 +336,25 @@ pub const ROWS: &[Row] = &[
         than: &[(Itself("with percentiles", NULL_READ), AtLeast(0.97))],
     },
     Row {
+        name: "null with self-measurement",
+        what: Rate,
+        job: NULL_READ,
+        than: &[(
+            Itself(
+                "unmeasured",
+                &[
+                    "--ioengine=null",
+                    "--rw=randread",
+                    "--bs=4k",
+                    "--norandommap",
+                    "--size=256m",
+                    "--generator_shares=0",
+                ],
+            ),
+            AtLeast(0.99),
+        )],
+    },
+    Row {
         name: "null with the total latency alone",
         what: Rate,
         job: &[

@@ -23,6 +23,8 @@ pub struct Record {
     pub lat_percentiles: bool,
     /// See `clat_percentiles`.
     pub slat_percentiles: bool,
+    /// `generator_shares`: samples what the thread's time goes to.
+    pub shares: bool,
     /// `percentile_list`, ascending.
     pub percentiles: Vec<f64>,
     /// Decimals with which they are printed: as many as the finest was typed with.

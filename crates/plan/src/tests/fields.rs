@@ -257,6 +257,8 @@ fn records_and_reports() {
         ("--bwavgtime=250 --iopsavgtime=2s", |j| {
             (j.record.bandwidth_window, j.record.iops_window) == (SECOND / 4, 2 * SECOND)
         }),
+        ("", |j| j.record.shares),
+        ("--generator_shares=0", |j| !j.record.shares),
         ("--lat_percentiles=1 --slat_percentiles=1 --clat_percentiles=0", |j| {
             j.record.lat_percentiles && j.record.slat_percentiles && !j.record.clat_percentiles
         }),

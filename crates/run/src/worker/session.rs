@@ -106,7 +106,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             pacing: Pacing::new(job, seat, cycle_hertz, now),
             placer,
             blocked: false,
-            shares: Shares::new(matches!(job.engine, EnginePlan::Sim(_))),
+            shares: Shares::new(job.record.shares && !matches!(job.engine, EnginePlan::Sim(_))),
             engine,
             source,
             content,

@@ -36,8 +36,8 @@ impl Laps {
 /// Samples of one job.
 #[derive(Debug, Default)]
 pub struct Shares {
-    /// The time of this engine has no processor behind it.
-    off: bool,
+    /// Samples are taken.
+    on: bool,
     sums: Laps,
     round: Laps,
     /// When the part under way began.
@@ -54,15 +54,15 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of a job; `simulated`: its clock is not the machine's.
-    pub fn new(simulated: bool) -> Self {
-        Shares { off: simulated, ..Shares::default() }
+    /// Of a job. `on`: samples are wanted, and there is a processor behind the time of its clock.
+    pub fn new(on: bool) -> Self {
+        Shares { on, ..Shares::default() }
     }
 
     /// A burst begins. False when nothing is to be sampled.
     pub fn begin(&mut self, now: u64) -> bool {
         (self.left, self.until) = (ROUNDS, now.saturating_add(LONGEST));
-        !self.off
+        self.on
     }
 
     /// A round begins.
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_the_clock_is_taken_off_and_the_first_round_left_out() {
-        let mut shares = Shares::new(false);
+        let mut shares = Shares::new(true);
         assert!(shares.begin(0));
         let mut now = 0;
         // Each read of the clock takes 10. The first round is slow, the second ends the burst.
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn measuring_can_begin_within_a_round() {
-        let mut shares = Shares::new(false);
+        let mut shares = Shares::new(true);
         shares.begin(0);
         shares.left = 2;
         shares.start(1_000);
@@ -178,14 +178,14 @@ mod tests {
         assert!(shares.end(1, 1_210), "it counts as the first of its burst");
         assert_eq!(shares.result(1), None);
         // Outside a burst as well.
-        let mut shares = Shares::new(false);
+        let mut shares = Shares::new(true);
         shares.forget();
         assert!(shares.begin(5) && shares.end(1, 6));
     }
 
     #[test]
     fn nothing_is_told_where_nothing_was_sampled() {
-        assert_eq!(Shares::new(false).result(1), None);
-        assert!(!Shares::new(true).begin(5));
+        assert_eq!(Shares::new(true).result(1), None);
+        assert!(!Shares::new(false).begin(5));
     }
 }

@@ -230,6 +230,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("1"),
     option(
+        "generator_shares",
+        Kind::Bool,
+        "Samples what the time of the generator's own threads goes to: contents, submission, \
+         waiting, completion. The samples cost less than a hundredth of the time; without them the \
+         report has no such line, and findings that need it are silent.",
+        "generator_shares=0",
+    )
+    .default("1")
+    .since("fiord"),
+    option(
         "clat_percentiles",
         Kind::Bool,
         "Reports percentiles of completion latency.",
