@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use fiord_sys::in_use::Users;
 use fiord_sys::nvme;
 
-use crate::scsi::ScsiDisk;
-
 /// What stands at a path, links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundKind {
@@ -21,6 +19,19 @@ pub enum FoundKind {
     Pipe,
     /// A directory.
     Directory,
+}
+
+impl FoundKind {
+    /// As messages name it.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            FoundKind::Regular => "a regular file",
+            FoundKind::Block => "a block device",
+            FoundKind::Char => "a character device",
+            FoundKind::Pipe => "a pipe or socket",
+            FoundKind::Directory => "a directory",
+        }
+    }
 }
 
 /// A path that was looked at.
@@ -61,6 +72,17 @@ impl ZoneFacts {
     pub fn limit(&self) -> Option<u32> {
         self.max_open.into_iter().chain(self.max_active).min()
     }
+}
+
+/// A disk that takes SCSI commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScsiDisk {
+    /// Logical blocks.
+    pub blocks: u64,
+    /// Bytes of a logical block.
+    pub block: u32,
+    /// Bytes that one command may move, where the kernel says so.
+    pub max_transfer: Option<u64>,
 }
 
 /// The machine. Nothing here changes it or reads or writes a target's data.

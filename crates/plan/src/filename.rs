@@ -1,21 +1,114 @@
-//! Names of files that the plan makes up.
+//! What the files of a job are called: names that it gives, finds or makes up.
 
 use std::path::{Path, PathBuf};
 
+use crate::messages::Messages;
+use crate::paths;
+use crate::reading::Reading;
+use crate::survey::Survey;
+
+/// More files than this in one job are refused: each costs memory and an entry in the plan.
+const MOST_FILES: u64 = 16 << 20;
+
+/// How a job's files are named; read once for all its instances.
+#[derive(Debug, Clone)]
+pub(crate) struct Naming {
+    directories: Vec<PathBuf>,
+    names: Vec<String>,
+    found: Vec<PathBuf>,
+    format: String,
+    count: u64,
+    job: String,
+}
+
+impl Naming {
+    /// Reads the options and, for `opendir`, the directory.
+    pub(crate) fn read(job: Reading, survey: &mut Survey, messages: &mut Messages) -> Self {
+        let directories: Vec<PathBuf> =
+            job.paths("directory").into_iter().map(PathBuf::from).collect();
+        for directory in &directories {
+            paths::directory(job, directory, survey, messages);
+        }
+        let mut names = job.paths("filename");
+        let count = job.count("nrfiles").unwrap_or(1);
+        if job.is_set("nrfiles") && !names.is_empty() && count < names.len() as u64 {
+            messages.push(job.warning(
+                "nrfiles",
+                format!("only the first {count} of {} names in `filename` are used", names.len()),
+            ));
+            names.truncate(count.max(1) as usize);
+        }
+        if count == 0 || count > MOST_FILES {
+            messages.push(
+                job.error("nrfiles", format!("`nrfiles={count}` is no usable number of files"))
+                    .help(format!("write a number from 1 to {MOST_FILES}")),
+            );
+        }
+        Naming {
+            found: opened(job, survey, messages),
+            directories,
+            names,
+            format: job.text("filename_format").filter(|f| !f.is_empty()).unwrap_or_else(default),
+            count: count.clamp(1, MOST_FILES),
+            job: job.spec.name.clone(),
+        }
+    }
+
+    /// The paths of one instance.
+    pub(crate) fn paths(&self, instance: u32) -> Vec<PathBuf> {
+        if !self.names.is_empty() || !self.found.is_empty() {
+            let directory = self.directories.first().map(PathBuf::as_path);
+            let named = self.names.iter().map(|n| below(directory, n));
+            return named.chain(self.found.iter().cloned()).collect();
+        }
+        let turn = instance as usize % self.directories.len().max(1);
+        let directory = self.directories.get(turn).map(PathBuf::as_path);
+        (0..self.count)
+            .map(|file| {
+                let parts = Parts { job: &self.job, instance, file };
+                below(directory, &made_up(&self.format, parts))
+            })
+            .collect()
+    }
+}
+
+fn default() -> String {
+    "$jobname.$jobnum.$filenum".into()
+}
+
+fn opened(job: Reading, survey: &Survey, messages: &mut Messages) -> Vec<PathBuf> {
+    let Some(directory) = job.set_text("opendir") else { return Vec::new() };
+    match survey.facts.list(Path::new(&directory)) {
+        Ok(found) if found.is_empty() => {
+            messages.push(
+                job.error("opendir", format!("there is no file below `{directory}`")).help(
+                    "name a directory with files in it, or use `directory=` to make new ones",
+                ),
+            );
+            found
+        }
+        Ok(found) => found,
+        Err(e) => {
+            messages.push(job.error("opendir", format!("cannot list `{directory}`: {e}")));
+            Vec::new()
+        }
+    }
+}
+
 /// What goes into a made-up name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Parts<'a> {
+struct Parts<'a> {
     /// `$jobname`.
-    pub(crate) job: &'a str,
+    job: &'a str,
     /// `$jobnum`: which instance of its section, from 0.
-    pub(crate) instance: u32,
+    instance: u32,
     /// `$filenum`: which file of the instance, from 0.
-    pub(crate) file: u64,
+    file: u64,
 }
 
 /// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` (empty: there is no client) in a
 /// `filename_format`. Any other text, with or without `$`, stays.
-pub(crate) fn made_up(format: &str, parts: Parts) -> String {
+fn made_up(format: &str, parts: Parts) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut rest = format;
     while let Some(at) = rest.find('$') {
@@ -40,6 +133,6 @@ pub(crate) fn made_up(format: &str, parts: Parts) -> String {
 }
 
 /// A name in a directory. An absolute name stays as it is.
-pub(crate) fn below(directory: Option<&Path>, name: &str) -> PathBuf {
+fn below(directory: Option<&Path>, name: &str) -> PathBuf {
     directory.map_or_else(|| PathBuf::from(name), |d| d.join(name))
 }

@@ -4,16 +4,17 @@
 //! name, and nothing here does I/O on a target.
 //!
 //! [`resolve`] is the way in. One module a subject: where does a file's size come from? `sizes`.
-//! What is a file called? `filename`.
+//! What is a file called? `filename`. Why may a job not use what stands at a path? `paths`.
 
 mod blocks;
 mod checks;
 mod content;
 mod cpus;
 mod depth;
-pub mod distribution;
+mod distribution;
 mod engine;
 pub mod facts;
+mod file_zones;
 mod filename;
 mod files;
 mod finish;
@@ -27,6 +28,7 @@ pub mod model;
 mod nvme;
 mod open;
 mod pace;
+mod paths;
 mod placement;
 mod plain;
 mod priority;
@@ -45,14 +47,14 @@ mod start;
 mod steady;
 mod survey;
 pub mod system;
+mod target;
+mod usage;
 mod zones;
 
-pub use distribution::{Distribution, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip, skew_of};
-pub use facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
+pub use distribution::skew_of;
+pub use facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use resolve::{Resolved, Terms, resolve};
-pub use scsi::ScsiDisk;
-pub use specification::{Pattern, Stated};
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,9 @@ use fiord_job::number;
 use fiord_job::option::def::Unit;
 
 use crate::blocks;
-use crate::distribution::{self, Distribution};
+use crate::distribution;
 use crate::messages::Messages;
-use crate::model::{BlockSize, Generator, Load, Mix, Sequencer, Step};
+use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Sequencer, Step};
 use crate::reading::Reading;
 use crate::{sprandom, zones};
 

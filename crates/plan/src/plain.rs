@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use crate::distribution::Distribution;
 use crate::model::*;
 
 impl JobPlan {

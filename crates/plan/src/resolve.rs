@@ -4,10 +4,9 @@ use fiord_job::Invocation;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::{JobSpec, Setting};
 
-use crate::checks::{self, Access};
 use crate::cpus::CpuSet;
 use crate::facts::Facts;
-use crate::files::{self, Naming, Usage};
+use crate::filename::Naming;
 use crate::groups::{self, Groups};
 use crate::idle::Idle;
 use crate::messages::Messages;
@@ -15,11 +14,12 @@ use crate::model::{Dir, Identity, JobPlan, Plan, Start};
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
+use crate::usage::{self, Access, Usage};
 use crate::{
-    blocks, content, depth, distribution, engine, finish, forms, load, nvme, open, pace, placement,
-    priority, process, ranges, record,
+    blocks, checks, content, depth, distribution, engine, files, finish, forms, load, nvme, open,
+    pace, placement, priority, process, ranges, record,
 };
-use crate::{reporting, scsi, seeds, specification, sprandom, start, zones};
+use crate::{reporting, scsi, seeds, specification, sprandom, start, target, zones};
 
 /// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
 /// thread.
@@ -208,7 +208,7 @@ impl Run<'_> {
             commands: engine::sends_commands(&engine),
             scsi: scsi::is_sg(&engine),
             largest: Dir::ALL.iter().map(|d| blocks[*d as usize].max()).max().unwrap_or(0),
-            stated: files::stated(job),
+            stated: usage::stated(job),
             access: Access::of(job, &open, block),
             layout,
         };
@@ -228,7 +228,7 @@ impl Run<'_> {
                 engine,
                 start: place.start,
                 end: finish::end(job, messages),
-                target: files::target(job, open, layout, messages),
+                target: target::target(job, open, layout, messages),
                 load,
                 content,
                 crc,
@@ -258,7 +258,7 @@ impl Run<'_> {
             .unwrap_or_else(|| finish::bytes(*job, &planned, *block));
         sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
-        plan.target.open_files = files::open_files(*job, planned.len());
+        plan.target.open_files = target::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {
             Some(wish) => wish.of(*job, &planned, survey, messages),
             None => None,

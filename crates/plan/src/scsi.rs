@@ -2,27 +2,15 @@
 
 use std::path::Path;
 
-use crate::checks;
-use crate::facts::{Found, FoundKind};
-use crate::files::Usage;
+use crate::facts::{Found, FoundKind, ScsiDisk};
 use crate::messages::Messages;
 use crate::model::{Dir, EnginePlan, FileKind, Load, OpenPlan, SgPlan, SgWrite, WriteForm};
 use crate::reading::Reading;
 use crate::survey::Survey;
+use crate::usage::Usage;
 
 /// Commands that the driver has room for, an open character device.
 const ROOM: u32 = 16;
-
-/// A disk that takes SCSI commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScsiDisk {
-    /// Logical blocks.
-    pub blocks: u64,
-    /// Bytes of a logical block.
-    pub block: u32,
-    /// Bytes that one command may move, where the kernel says so.
-    pub max_transfer: Option<u64>,
-}
 
 /// The options of `sg`.
 pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
@@ -126,7 +114,7 @@ pub(crate) fn device(
                     "filename",
                     format!(
                         "`{shown}` is {}, and `ioengine=sg` sends SCSI commands to a disk",
-                        checks::in_words(other)
+                        other.in_words()
                     ),
                 )
                 .help("name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)"),

@@ -1,8 +1,9 @@
 //! `sprandom`, `spr_num_regions`, `spr_op`, `spr_cs`: what they ask for, and what contradicts them.
 
-use crate::distribution::Distribution;
 use crate::messages::Messages;
-use crate::model::{BlockSize, Dir, End, FilePlan, Generator, Load, Mix, SpRandom, Step};
+use crate::model::{
+    BlockSize, Dir, Distribution, End, FilePlan, Generator, Load, Mix, SpRandom, Step,
+};
 use crate::reading::Reading;
 
 /// What only says more about `sprandom`.

@@ -10,8 +10,7 @@ use fiord_sys::in_use::Users;
 use fiord_sys::scsi::generic::Addressee;
 use fiord_sys::{block, host, nvme, scsi};
 
-use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
-use crate::scsi::ScsiDisk;
+use crate::facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
 
 /// The real machine.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,7 +1,6 @@
 //! Which I/Os a job makes.
 
-use super::{Placement, Priorities, SpRandom, WriteForm, Zoned};
-use crate::distribution::{Distribution, Strided};
+use super::{Distribution, Placement, Priorities, SpRandom, Strided, WriteForm, Zoned};
 
 /// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

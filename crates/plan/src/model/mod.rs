@@ -3,6 +3,7 @@
 //! Times are nanoseconds, sizes and offsets are bytes, unless a field says otherwise.
 
 mod content;
+mod distribution;
 mod engine;
 mod job;
 mod load;
@@ -13,12 +14,14 @@ mod priority;
 mod process;
 mod protection;
 mod record;
+mod specification;
 mod sprandom;
 mod tag;
 mod target;
 mod zones;
 
 pub use content::*;
+pub use distribution::*;
 pub use engine::*;
 pub use job::*;
 pub use load::*;
@@ -29,6 +32,7 @@ pub use priority::*;
 pub use process::*;
 pub use protection::*;
 pub use record::*;
+pub use specification::*;
 pub use sprandom::*;
 pub use tag::*;
 pub use target::*;

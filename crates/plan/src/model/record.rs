@@ -1,6 +1,6 @@
 //! What is measured, and how it is reported.
 
-use crate::specification::Stated;
+use super::Stated;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq)]

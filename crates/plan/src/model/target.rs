@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Zones;
-use crate::distribution::Skew;
+use super::{Skew, Zones};
 
 /// The files or devices of a job.
 #[derive(Debug, Clone, PartialEq)]

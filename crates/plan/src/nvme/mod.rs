@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use fiord_sys::nvme::{CommandSet, Device};
 
-use crate::checks;
 use crate::facts::{Found, FoundKind, Passthrough};
 use crate::messages::Messages;
 use crate::model::{Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget};
@@ -125,7 +124,7 @@ pub(crate) fn suits(
                     format!(
                         "`{shown}` is {}, and `ioengine=io_uring_cmd` sends NVMe commands to the \
                          generic character device of a namespace (/dev/ngXnY)",
-                        checks::in_words(found.kind)
+                        found.kind.in_words()
                     ),
                 )
                 .help(format!("{hint}, or take another engine, such as `ioengine=io_uring`")),

@@ -1,0 +1,272 @@
+//! The zones of a file (`zonemode=zbd`): what its device says, what is emulated, and the part of the
+//! file that begins and ends with one.
+
+use std::path::Path;
+
+use fiord_sys::nvme::CommandSet;
+
+use crate::facts::{Passthrough, ZoneFacts};
+use crate::messages::Messages;
+use crate::model::{BlockSize, Dir, FileKind, Load, Zoned, Zones};
+use crate::reading::Reading;
+use crate::sizes::Region;
+use crate::survey::Survey;
+
+/// The zones of a file. `None`: it has none, or (with a message) none that can be used.
+pub(crate) fn of_file(
+    job: Reading,
+    path: &Path,
+    kind: FileKind,
+    load: (&Load, bool),
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<Zones> {
+    let (load, direct) = load;
+    let real = match real(path, kind, survey) {
+        Real::Zoned(facts) => Some(facts),
+        Real::Plain => None,
+        Real::Unknown(_) if load.zoned.is_none() => None,
+        Real::Unknown(why) => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!("the zones of `{}` cannot be told: {why}", path.display()),
+                )
+                .help("name its block device, or leave out `zonemode=zbd`"),
+            );
+            return None;
+        }
+    };
+    let writes = load.mix.has(Dir::Write);
+    let Some(zoned) = load.zoned else {
+        if real.is_some() && (writes || load.mix.has(Dir::Trim)) {
+            messages.push(
+                job.warning(
+                    "zonemode",
+                    format!(
+                        "`{}` is a zoned device: writes fail that are not at the write pointer of \
+                         a zone",
+                        path.display()
+                    ),
+                )
+                .help("add `zonemode=zbd`"),
+            );
+        }
+        return None;
+    };
+    let zones = match real {
+        Some(facts) => device(job, path, facts, &zoned, messages)?,
+        None => emulated(job, path, messages)?,
+    };
+    if real.is_some() && writes && !direct && kind == FileKind::Block {
+        messages.push(
+            job.error(
+                "direct",
+                format!(
+                    "`{}` is a zoned device: writes through the page cache reach it in no order \
+                     that its zones could follow",
+                    path.display()
+                ),
+            )
+            .help("add `direct=1`"),
+        );
+    }
+    blocks(job, load, zones, messages);
+    Some(zones)
+}
+
+/// What is known of the zones of a target itself.
+enum Real {
+    Zoned(ZoneFacts),
+    /// It has none.
+    Plain,
+    /// It takes commands that go past the block layer, and whether it has zones nobody says: made
+    /// believe zones would write over the real ones.
+    Unknown(String),
+}
+
+fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
+    if !matches!(kind, FileKind::Block | FileKind::Char) {
+        return Real::Plain;
+    }
+    if let Some(facts) = survey.facts.zones(path) {
+        return Real::Zoned(facts);
+    }
+    match survey.facts.passthrough(path).filter(|_| kind == FileKind::Char) {
+        None => Real::Plain,
+        Some(Passthrough::Nvme) => of_namespace(path, survey),
+        Some(Passthrough::Scsi) => match survey.facts.block_sibling(path) {
+            Some(block) if survey.facts.zones(&block).is_none() => Real::Plain,
+            Some(_) => Real::Unknown("a SCSI generic device has no zone reports here".into()),
+            None => Real::Unknown("it has no block device that would tell".into()),
+        },
+    }
+}
+
+/// A namespace without a block device (the kernel cannot use it as one) or without sysfs says itself
+/// what it is.
+fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
+    let device = match survey.namespace(path) {
+        Ok(device) => device,
+        Err(why) => return Real::Unknown(why),
+    };
+    let block = u64::from(device.namespace.format.data);
+    match (device.command_set, device.zoned) {
+        (_, Some(zoned)) => match zoned.zone_blocks.checked_mul(block).filter(|size| *size > 0) {
+            Some(zone_size) => Real::Zoned(ZoneFacts {
+                zone_size,
+                max_open: zoned.max_open,
+                max_active: zoned.max_active,
+            }),
+            None => Real::Unknown("it says that its zones have no size".into()),
+        },
+        (CommandSet::Zoned, None) => Real::Unknown("it does not say how large they are".into()),
+        _ => Real::Plain,
+    }
+}
+
+fn device(
+    job: Reading,
+    path: &Path,
+    facts: ZoneFacts,
+    zoned: &Zoned,
+    messages: &mut Messages,
+) -> Option<Zones> {
+    let asked = job.count("zonesize").unwrap_or(0);
+    if asked > 0 && asked != facts.zone_size {
+        messages.push(
+            job.error(
+                "zonesize",
+                format!(
+                    "`zonesize={asked}` is not the size of the zones of `{}`: they have {} bytes",
+                    path.display(),
+                    facts.zone_size
+                ),
+            )
+            .help("leave it out: the device tells it"),
+        );
+        return None;
+    }
+    if let (Some(most), Some(limit)) = (zoned.max_open, facts.limit())
+        && most > limit
+        && !zoned.ignore_limits
+    {
+        messages.push(
+            job.error(
+                "max_open_zones",
+                format!(
+                    "`max_open_zones={most}` is more than the {limit} zones that `{}` can have open",
+                    path.display()
+                ),
+            )
+            .help(format!("write {limit} or less, or add `ignore_zone_limits=1`")),
+        );
+    }
+    Some(Zones { size: facts.zone_size, emulated: None })
+}
+
+fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones> {
+    let size = job.count("zonesize").unwrap_or(0);
+    if size == 0 {
+        messages.push(
+            job.error(
+                "zonesize",
+                format!(
+                    "specifying the zone size is mandatory with `zonemode=zbd`: `{}` is no zoned \
+                     device",
+                    path.display()
+                ),
+            )
+            .help("write the size of the zones to emulate: `zonesize=256m`"),
+        );
+        return None;
+    }
+    let capacity = job.count("zonecapacity").filter(|c| *c > 0).unwrap_or(size);
+    if capacity > size {
+        messages.push(
+            job.error(
+                "zonecapacity",
+                format!("job parameter zonecapacity {capacity} is larger than zone size {size}"),
+            )
+            .help("write no more than `zonesize`"),
+        );
+        return None;
+    }
+    Some(Zones { size, emulated: Some(capacity) })
+}
+
+/// Blocks that no zone can take.
+fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
+    let capacity = zones.emulated.unwrap_or(zones.size);
+    let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
+    let most = dirs.map(|dir| load.blocks[dir as usize].max()).max().unwrap_or(0);
+    if u64::from(most) > capacity {
+        messages.push(
+            job.error(
+                "bs",
+                format!(
+                    "I/O buflen exceeds zone size: blocks of {most} bytes, and zones of {capacity}"
+                ),
+            )
+            .help(format!("write `bs={capacity}` or less")),
+        );
+    }
+    let trim = &load.blocks[Dir::Trim as usize];
+    if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.try_into().unwrap_or(0)) {
+        messages.push(
+            job.error(
+                "bs",
+                format!("trim block size {} is not the zone size {}", trim.max(), zones.size),
+            )
+            .help(format!("a trim resets a zone: write `bs=,,{}`", zones.size)),
+        );
+    }
+}
+
+/// Makes a region begin and end with a zone. `None`: a message says why it cannot.
+pub(crate) fn whole(
+    job: Reading,
+    path: &Path,
+    region: Region,
+    zones: Option<Zones>,
+    messages: &mut Messages,
+) -> Option<Region> {
+    let Some(zones) = zones else { return Some(region) };
+    let shown = path.display();
+    if let Some(asked) = region.asked {
+        messages.push(
+            job.error(
+                "size",
+                format!(
+                    "the range of {asked} bytes from {} on reaches past the end of `{shown}`, \
+                     which has {} there",
+                    region.offset, region.len
+                ),
+            )
+            .help(format!("`{shown}` has {} zones from there on", region.len / zones.size)),
+        );
+        return None;
+    }
+    let end = region.offset.saturating_add(region.len);
+    let offset = region.offset.checked_next_multiple_of(zones.size).unwrap_or(end);
+    let last = end / zones.size * zones.size;
+    if offset >= last {
+        messages.push(
+            job.error("size", format!("{shown}: io_size must be at least one zone"))
+                .help(format!("zones of `{shown}` have {} bytes", zones.size)),
+        );
+        return None;
+    }
+    let mut note = |name: &str, what: String| {
+        messages
+            .push(job.warning(name, format!("{shown}: {what}: zones have {} bytes", zones.size)));
+    };
+    if offset != region.offset {
+        note("offset", format!("rounded up offset from {} to {offset}", region.offset));
+    }
+    let (len, rest) = (last - offset, end - offset);
+    if len != rest {
+        note("size", format!("rounded down io_size from {rest} to {len}"));
+    }
+    Some(Region { offset, len, ..region })
+}

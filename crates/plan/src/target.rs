@@ -1,0 +1,73 @@
+//! What holds for all files of a job together: in which order they are used, how many are open,
+//! locks.
+
+use crate::distribution;
+use crate::messages::Messages;
+use crate::model::{FileService, Layout, LockFile, OpenPlan, Target};
+use crate::reading::Reading;
+
+/// Everything about the target but its files, which depend on the instance.
+pub(crate) fn target(
+    job: Reading,
+    open: OpenPlan,
+    layout: Layout,
+    messages: &mut Messages,
+) -> Target {
+    Target {
+        files: Vec::new(),
+        open_files: 1,
+        service: service(job, messages),
+        open,
+        layout,
+        lock: lock(job),
+        unlink: job.flag("unlink"),
+        unlink_each_loop: job.flag("unlink_each_loop"),
+        scheduler: job.set_text("ioscheduler"),
+    }
+}
+
+/// `file_service_type`.
+fn service(job: Reading, messages: &mut Messages) -> FileService {
+    let (word, suffix) = job.word("file_service_type").unwrap_or(("roundrobin", None));
+    if matches!(word, "zipf" | "pareto" | "normal") {
+        return distribution::of_files(job, word, suffix.as_deref(), messages)
+            .map_or(FileService::RoundRobin(1), FileService::Skewed);
+    }
+    let each = match suffix.as_deref().map(|s| s.trim().parse::<u32>()) {
+        None => 1,
+        Some(Ok(n)) if n > 0 => n,
+        Some(_) => {
+            messages.push(
+                job.error(
+                    "file_service_type",
+                    "the number of I/Os to each file is not a number from 1",
+                )
+                .help(format!("write `file_service_type={word}:8`")),
+            );
+            1
+        }
+    };
+    match word {
+        "random" => FileService::Random(each),
+        "sequential" => FileService::Sequential,
+        _ => FileService::RoundRobin(each),
+    }
+}
+
+/// `openfiles`: at least 1, at most all; 0 and unset are all.
+pub(crate) fn open_files(job: Reading, files: usize) -> u32 {
+    let all = u32::try_from(files).unwrap_or(u32::MAX).max(1);
+    match job.set_count32("openfiles") {
+        None | Some(0) => all,
+        Some(n) => n.min(all),
+    }
+}
+
+/// `lockfile`.
+fn lock(job: Reading) -> LockFile {
+    match job.plain_word("lockfile") {
+        "exclusive" => LockFile::Exclusive,
+        "readwrite" => LockFile::ReadWrite,
+        _ => LockFile::None,
+    }
+}
