@@ -191,7 +191,9 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                     let op = op_of(&io);
                     if A & axes::DYNAMIC != 0
                         && self.job.load.serialize_overlap
-                        && slots.overlaps(&op)
+                        // Not by reference: an op whose address is given away is made in memory, and
+                        // the copy of it waits for that.
+                        && slots.overlaps(op.file, op.offset, op.len)
                     {
                         *held = Some(next);
                         return Filled::Wait;

@@ -52,15 +52,20 @@ impl Slots {
         (self.flights.len() - self.free.len()) as u32
     }
 
-    /// Whether an op touches a byte of one in flight (`serialize_overlap`).
-    pub fn overlaps(&self, op: &Op) -> bool {
-        let end = op.offset + u64::from(op.len);
-        (0..self.flights.len() as u32).filter(|slot| !self.free.contains(slot)).any(|slot| {
-            let other = &self.flights[slot as usize].op;
-            let moves = matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+    /// Whether `len` bytes of a file from `offset` touch a byte of an op in flight
+    /// (`serialize_overlap`).
+    pub fn overlaps(&self, file: u32, offset: u64, len: u32) -> bool {
+        let end = offset + u64::from(len);
+        (0u32..).zip(&self.flights).any(|(slot, flight)| {
+            let other = &flight.op;
             let other_start = other.offset - u64::from(other.at);
             let other_end = other.offset + u64::from(other.len);
-            moves && other.file == op.file && op.offset < other_end && other_start < end
+            other.file == file
+                && offset < other_end
+                && other_start < end
+                && matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim)
+                // What a free slot had before is seldom here: its place in the list is looked for last.
+                && !self.free.contains(&slot)
         })
     }
 }
