@@ -217,6 +217,22 @@ fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
 }
 
 #[test]
+fn a_mapped_file_that_grows_is_read_further() {
+    let file = Scratch::new("grows", B + 100);
+    let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
+    attach(&mut engine, 0, &file.target(4 * B, false));
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 0)), Queued::Done(Outcome::ok(BLOCK)));
+    // What the file has of a block, then nothing.
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 1)), Queued::Done(Outcome::ok(100)));
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(0)));
+    let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
+    opened.set_len(3 * B).unwrap();
+    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(BLOCK)));
+    assert_eq!(engine.queue(0, &op(OpKind::Write, 2)), Queued::Done(Outcome::ok(BLOCK)));
+    assert_eq!(engine.queue(0, &op(OpKind::Write, 3)), Queued::Done(Outcome::err(libc::EIO)));
+}
+
+#[test]
 fn a_window_moves_over_a_file_larger_than_it() {
     let size = 200u64 << 30;
     let file = Scratch::new("window", size);
