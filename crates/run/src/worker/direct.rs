@@ -5,11 +5,11 @@ use fiord_load::{Dir, Io, Next, Source};
 use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::Part;
 
+use super::ops::{direction, op_of, op_of_flush, recorded};
 use super::pacing::PACED;
-use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use super::session::{Fill, Session};
 use super::shares::SAMPLED;
 use super::zoned::{Placed, ZONED};
-use crate::error::JobError;
 
 impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Runs to the end of the work, the run time or the first error. `A` is a set of [`axes`].
@@ -249,30 +249,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             Err(_) => self.io_failed(op, outcome),
         }
     }
-
-    /// Keeps an error. True when there is none.
-    pub fn note(&mut self, result: Result<(), JobError>) -> bool {
-        match result {
-            Ok(()) => true,
-            Err(error) => {
-                self.error.get_or_insert(error);
-                false
-            }
-        }
-    }
 }
 
 /// The outcome of an I/O that did all of its work. Trims move no bytes.
 #[inline(always)]
 pub fn complete(io: &Io) -> Outcome {
     Outcome::ok(if io.dir == Dir::Trim { 0 } else { io.len })
-}
-
-/// The direction of an op that moves or drops data.
-pub fn direction(op: &Op) -> Dir {
-    match op.kind {
-        fiord_engine::OpKind::Read => Dir::Read,
-        fiord_engine::OpKind::Trim => Dir::Trim,
-        _ => Dir::Write,
-    }
 }

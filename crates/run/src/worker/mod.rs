@@ -7,8 +7,11 @@
 //! | the loop of engines that complete each I/O at once | `direct.rs` |
 //! | the loop of engines that have many I/Os in flight | `queued.rs` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
-//! | waiting for what is due: rates, pauses, flows, limits on latency | `pacing.rs` |
+//! | what happens when an I/O fails, and what is said of it | `failure.rs` |
+//! | when is the next I/O due: rates, pauses, flows, limits on latency | `pacing.rs` |
+//! | how the loops wait for it | `paced.rs` |
 //! | I/Os that zones decide the place of | `zoned.rs` |
+//! | what a source says, in the engine's and the recorder's words | `ops.rs` |
 //! | which slots are free, which ops are in flight | `slots.rs` |
 //! | what the thread's time goes to | `shares.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
@@ -17,8 +20,11 @@
 //! combination that matters, so the plain path has no test for what a job does not use.
 
 mod direct;
+mod failure;
 mod finish;
 mod locked;
+mod ops;
+mod paced;
 mod pacing;
 mod queued;
 mod session;

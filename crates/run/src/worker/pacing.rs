@@ -2,35 +2,44 @@
 //! compiled with [`PACED`] in their axes have any of this.
 //!
 //! What is due when is decided in `fiord_load::pace`, without a clock; here the clock is read, and
-//! what is not due is waited for.
+//! what is not due is waited for. `paced.rs` is what the loops make of it.
 
 use std::hint::spin_loop;
 use std::time::Duration;
 
-use fiord_engine::{Engine, Op, OpKind, Slot, Time, Want};
+use fiord_engine::{Op, OpKind, Slot, Time, Want};
+use fiord_load::Dir;
 use fiord_load::pace::goal::Verdict;
 use fiord_load::pace::think::Thought;
 use fiord_load::pace::{Floor, Goal, Pacer, Seat, Thinker};
-use fiord_load::{Dir, Next, Source};
 use fiord_plan::{JobPlan, Rate};
 
-use super::direct::direction;
-use super::session::{Fill, Session, recorded};
+use super::ops::direction;
 use crate::error::JobError;
 
 /// In a set of axes: the loop waits for what is due. Such loops are compiled once for all
 /// measurements, so it stands beside `DYNAMIC`.
 pub const PACED: u32 = 1 << 30;
 
-/// The longest sleep: a job that is told to end does so in this time.
-const NAP: u64 = 50_000_000;
-/// How long a job that is ahead of its flow waits before it looks again, where it says nothing.
+/// How long a job that is ahead of its flow waits before it looks again, where it says nothing, ns.
 const FLOW_NAP: u64 = 50_000;
-/// Waits end at most so much early, to be finished busily: more is the machine's fault and costs
+/// Waits end at most so much early, ns, to be finished busily: more is the machine's fault and costs
 /// too much.
 const MOST_LAG: u64 = 100_000;
 /// There is no such time.
 const NEVER: u64 = u64::MAX;
+
+/// What a look at floors and goals came to.
+pub enum Judged {
+    /// Nothing: the job goes on.
+    GoOn,
+    /// Another depth is tried: what was measured so far is forgotten.
+    Anew,
+    /// The search for a depth is over, and with it the job.
+    Found,
+    /// Less was done than the job has to do.
+    Missed(JobError),
+}
 
 /// Everything that decides when a job's I/Os are made. All of it is empty for most jobs.
 pub struct Pacing {
@@ -59,8 +68,6 @@ pub struct Pacing {
     lag: u64,
     /// When the wait that is under way is to end; 0: it has no end.
     aim: u64,
-    /// The search for a depth is over.
-    found: bool,
 }
 
 impl Pacing {
@@ -90,7 +97,6 @@ impl Pacing {
             crowded: false,
             lag: 0,
             aim: 0,
-            found: false,
         }
     }
 
@@ -150,6 +156,125 @@ impl Pacing {
         }
     }
 
+    /// Whether pauses, flows and goals permit another I/O with so many in flight. If not,
+    /// `wake` says what to wait for.
+    pub fn gate(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
+        self.wake = NEVER;
+        if self.owed > 0 {
+            busy(clock, now.saturating_add(std::mem::take(&mut self.owed)));
+            *now = clock.now();
+        }
+        if *now < self.not_before {
+            self.wake = self.not_before;
+            return false;
+        }
+        if self.goal.as_ref().is_some_and(|goal| in_flight >= goal.depth()) {
+            return false;
+        }
+        match self.thinker.as_mut().map_or(Thought::Go, |thinker| thinker.before(*now, in_flight)) {
+            Thought::Go => {}
+            Thought::Drain => return false,
+            Thought::Pause { busy: spin, idle } => {
+                let (working, end) = (now.saturating_add(spin), now.saturating_add(spin + idle));
+                if let Some(pacer) = self.pacer.as_mut().filter(|_| self.forgive) {
+                    pacer.shift(spin + idle);
+                }
+                busy(clock, working);
+                *now = clock.now();
+                self.not_before = end;
+                self.wake = end;
+                return *now >= end;
+            }
+        }
+        self.crowded = self.seat.as_ref().is_some_and(|seat| !seat.may_go());
+        if self.crowded {
+            self.wake = now.saturating_add(self.flow_nap);
+        }
+        !self.crowded
+    }
+
+    /// Waits, with nothing in flight, for what [`Pacing::gate`] or [`Pacing::is_due`] said, or for
+    /// `event`.
+    pub fn wait(&mut self, clock: &impl Time, event: u64) {
+        if self.crowded {
+            // Others go on in real time, whatever this engine's clock is.
+            std::thread::sleep(Duration::from_nanos(self.flow_nap));
+        } else if self.wake != NEVER {
+            self.sleep(clock, self.wake.min(event));
+        }
+    }
+
+    /// Whether a wait for completions is to be bounded by what is due.
+    pub fn bounds(&mut self, want: &Want) -> bool {
+        self.aim = 0;
+        self.wake != NEVER && want.min > 0
+    }
+
+    /// Bounds a wait for completions that begins now by what is due, and by `event`. False when that
+    /// is due already: nothing is to be waited for.
+    pub fn bound(&mut self, want: &mut Want, now: u64, event: u64) -> bool {
+        let until = self.wake.min(event);
+        let gap = until.saturating_sub(now);
+        if gap > self.lag {
+            self.aim = until - self.lag;
+            want.timeout = Some(gap - self.lag);
+        } else {
+            want.min = 0;
+        }
+        gap > 0
+    }
+
+    /// A wait for completions has ended, with none or some.
+    pub fn bounded(&mut self, now: u64, none: bool) {
+        if none && self.aim > 0 {
+            self.woke(self.aim, now);
+        }
+    }
+
+    /// When the I/O in a slot was due; `None`: its direction has no rate.
+    #[inline]
+    pub fn due_of(&self, slot: Slot) -> Option<u64> {
+        let due = self.dues[slot as usize];
+        (due != NEVER).then_some(due)
+    }
+
+    /// An I/O ended well.
+    #[inline]
+    pub fn ended(&mut self, lat: u64) {
+        if let Some(goal) = &mut self.goal {
+            goal.ended(lat);
+        }
+        self.owed = self.owed.saturating_add(self.think_ns);
+    }
+
+    /// `max_latency` of a direction, ns; `u64::MAX`: it has none.
+    #[inline]
+    pub fn max_latency(&self, dir: Dir) -> u64 {
+        self.max_latency[dir as usize]
+    }
+
+    /// Checks floors and goals. `totals`: bytes and I/Os by direction since measuring began.
+    pub fn judge(&mut self, now: u64, totals: [(u64, u64); 3]) -> Judged {
+        if let Some(floor) = &mut self.floor
+            && let Err(missed) = floor.check(now, totals)
+        {
+            /// `EIO` of `errno-base.h`: what the reference reports.
+            const EIO: i32 = 5;
+            let (name, unit, least) = match missed.least {
+                Rate::Bytes(n) => ("rate_min", "B/s", n),
+                Rate::Ios(n) => ("rate_iops_min", " IOPS", n),
+            };
+            let got = missed.got;
+            let what = format!("{name}={least}{unit} not met, got {got}{unit}");
+            return Judged::Missed(JobError::new("check of the minimum rate", EIO, what));
+        }
+        match self.goal.as_mut().map_or(Verdict::GoOn, |goal| goal.check(now)) {
+            Verdict::GoOn | Verdict::Adjusted => Judged::GoOn,
+            Verdict::Another => Judged::Anew,
+            Verdict::Found => Judged::Found,
+        }
+    }
+
     /// Sleeps to a time: coarsely, and busily for as long as this machine usually wakes late.
     fn sleep(&mut self, clock: &impl Time, until: u64) {
         let now = clock.now();
@@ -184,174 +309,5 @@ fn busy(clock: &impl Time, until: u64) {
             clock.sleep_until(until);
         }
         now = clock.now();
-    }
-}
-
-impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
-    /// What is next of a loop with one I/O at a time, when it is due. `None`: the job is to stop.
-    pub fn next_in_time(&mut self, now: &mut u64) -> Option<Next> {
-        while !self.gate(now, 0) {
-            if !self.wait(now) {
-                return None;
-            }
-        }
-        let next = match self.pacing.choose(*now) {
-            Some(dir) => self.source.next_of(dir),
-            None => self.source.next(),
-        };
-        if let Next::Io(io) = &next {
-            while !self.pacing.is_due(io.dir, *now) {
-                if !self.wait(now) {
-                    return None;
-                }
-            }
-        }
-        Some(next)
-    }
-
-    /// Whether pauses, flows and goals permit another I/O with so many in flight. If not,
-    /// `pacing.wake` says what to wait for.
-    pub fn gate(&mut self, now: &mut u64, in_flight: u32) -> bool {
-        let pacing = &mut self.pacing;
-        pacing.wake = NEVER;
-        if pacing.owed > 0 {
-            busy(&self.clock, now.saturating_add(std::mem::take(&mut pacing.owed)));
-            *now = self.clock.now();
-        }
-        if *now < pacing.not_before {
-            pacing.wake = pacing.not_before;
-            return false;
-        }
-        if pacing.goal.as_ref().is_some_and(|goal| in_flight >= goal.depth()) {
-            return false;
-        }
-        match pacing.thinker.as_mut().map_or(Thought::Go, |thinker| thinker.before(*now, in_flight))
-        {
-            Thought::Go => {}
-            Thought::Drain => return false,
-            Thought::Pause { busy: spin, idle } => {
-                let (working, end) = (now.saturating_add(spin), now.saturating_add(spin + idle));
-                if let Some(pacer) = pacing.pacer.as_mut().filter(|_| pacing.forgive) {
-                    pacer.shift(spin + idle);
-                }
-                busy(&self.clock, working);
-                *now = self.clock.now();
-                pacing.not_before = end;
-                pacing.wake = end;
-                return *now >= end;
-            }
-        }
-        pacing.crowded = pacing.seat.as_ref().is_some_and(|seat| !seat.may_go());
-        if pacing.crowded {
-            pacing.wake = now.saturating_add(pacing.flow_nap);
-        }
-        !pacing.crowded
-    }
-
-    /// Waits, with nothing in flight, for what `gate` or `is_due` said, or for something to look at.
-    /// False when the job is to stop.
-    pub fn wait(&mut self, now: &mut u64) -> bool {
-        let until = self.pacing.wake.min(self.next_event(*now));
-        if self.pacing.crowded {
-            // Others go on in real time, whatever this engine's clock is.
-            std::thread::sleep(Duration::from_nanos(self.pacing.flow_nap));
-        } else if self.pacing.wake != NEVER {
-            self.pacing.sleep(&self.clock, until);
-        }
-        *now = self.clock.now();
-        // Counters can wait for the I/O that is due: after it the loop looks around, and samples.
-        !self.hurried(*now) || self.look(*now)
-    }
-
-    /// Bounds a wait for completions by what is due. False when that is due already: nothing is to
-    /// be waited for.
-    pub fn bound(&mut self, want: &mut Want) -> bool {
-        self.pacing.aim = 0;
-        if self.pacing.wake == NEVER || want.min == 0 {
-            return true;
-        }
-        let now = self.clock.now();
-        let until = self.pacing.wake.min(self.next_event(now));
-        let gap = until.saturating_sub(now);
-        if gap > self.pacing.lag {
-            self.pacing.aim = until - self.pacing.lag;
-            want.timeout = Some(gap - self.pacing.lag);
-        } else {
-            want.min = 0;
-        }
-        gap > 0
-    }
-
-    /// A wait for completions has ended, with none or some.
-    pub fn bounded(&mut self, now: u64, none: bool) {
-        if none && self.pacing.aim > 0 {
-            self.pacing.woke(self.pacing.aim, now);
-        }
-    }
-
-    /// An I/O ended well.
-    #[inline]
-    pub fn ended_in_time(&mut self, slot: Slot, op: &Op, lat: u64, end: u64) {
-        let dir = direction(op);
-        let due = self.pacing.dues[slot as usize];
-        if due != NEVER {
-            self.recorder.intended(recorded(dir), end.saturating_sub(due));
-        }
-        if let Some(goal) = &mut self.pacing.goal {
-            goal.ended(lat);
-        }
-        self.pacing.owed = self.pacing.owed.saturating_add(self.pacing.think_ns);
-        if lat > self.pacing.max_latency[dir as usize] {
-            self.too_slow(op, lat);
-        }
-    }
-
-    /// `max_latency`.
-    #[cold]
-    fn too_slow(&mut self, op: &Op, lat: u64) {
-        /// `ETIMEDOUT` of `errno.h`.
-        const TIMED_OUT: i32 = 110;
-        let most = self.pacing.max_latency[direction(op) as usize];
-        let what = format!("latency of {lat} nsec exceeds specified max ({most} nsec)");
-        let mut error = JobError::new("max_latency", TIMED_OUT, what);
-        error.file = Some(self.files.path(op.file).to_path_buf());
-        error.offset = Some(op.offset - u64::from(op.at));
-        self.error.get_or_insert(error);
-    }
-
-    /// When there is something to look at.
-    fn next_event(&self, now: u64) -> u64 {
-        self.until(now).min(now + NAP)
-    }
-
-    /// Checks floors and goals. False when the job is to stop.
-    pub fn judge(&mut self, now: u64) -> bool {
-        let totals = self.recorder.totals();
-        if let Some(floor) = &mut self.pacing.floor
-            && let Err(missed) = floor.check(now, totals)
-        {
-            /// `EIO` of `errno-base.h`: what the reference reports.
-            const EIO: i32 = 5;
-            let (name, unit, least) = match missed.least {
-                Rate::Bytes(n) => ("rate_min", "B/s", n),
-                Rate::Ios(n) => ("rate_iops_min", " IOPS", n),
-            };
-            let got = missed.got;
-            let what = format!("{name}={least}{unit} not met, got {got}{unit}");
-            self.error.get_or_insert(JobError::new("check of the minimum rate", EIO, what));
-            return false;
-        }
-        let verdict = self.pacing.goal.as_mut().map_or(Verdict::GoOn, |goal| goal.check(now));
-        match verdict {
-            Verdict::GoOn | Verdict::Adjusted => true,
-            Verdict::Another => {
-                self.measure_anew(now);
-                true
-            }
-            Verdict::Found => {
-                self.pacing.found = true;
-                false
-            }
-        }
     }
 }

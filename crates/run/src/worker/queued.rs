@@ -10,9 +10,9 @@ use fiord_load::{Dir, Next, Source};
 use fiord_stat::recorder::{self, Times, axes};
 use fiord_stat::shares::Part;
 
-use super::direct::direction;
+use super::ops::{direction, op_of, op_of_flush, recorded};
 use super::pacing::PACED;
-use super::session::{Fill, Session, op_of, op_of_flush, recorded};
+use super::session::{Fill, Session};
 use super::shares::SAMPLED;
 use super::slots::{Batching, InFlight, NO_RUNS, Run, Runs, Slots};
 use super::zoned::{Step, ZONED};

@@ -1,20 +1,20 @@
 //! What both loops share: the clock, the things that are looked at now and then, the end of loops.
 
-use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Tag, Time, WriteForm};
-use fiord_load::{Dir, Flush, Io, Source};
+use fiord_engine::{Engine, Time};
+use fiord_load::{Io, Source};
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder};
 use fiord_stat::shares::Part;
 use fiord_sys::usage::Usage;
 
-use super::pacing::Pacing;
+use super::pacing::{Judged, Pacing};
 use super::shares::{SAMPLED, Shares};
 use super::{Files, WorkerResult};
 use crate::control::{JobControl, Phase, Snapshot, StopReason};
 use crate::error::JobError;
 use crate::steady::Sampler;
-use crate::zones::Placer;
+use crate::zones::{Counts, Placer};
 
 /// How often a worker publishes its counters and looks around, ns. Between two looks it costs one
 /// comparison an I/O.
@@ -169,6 +169,22 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         }
         self.set_tick(now);
         good && now < self.deadline
+    }
+
+    /// Checks floors and goals. False when the job is to stop.
+    fn judge(&mut self, now: u64) -> bool {
+        match self.pacing.judge(now, self.recorder.totals()) {
+            Judged::GoOn => true,
+            Judged::Anew => {
+                self.measure_anew(now);
+                true
+            }
+            Judged::Found => false,
+            Judged::Missed(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
     }
 
     /// A part of a round has ended, where this round is sampled.
@@ -335,59 +351,20 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             .map_err(|e| JobError::new("close", e.errno, e.to_string()).at(self.files.path(file)))
     }
 
-    /// An I/O failed. True when the job goes on all the same.
-    #[cold]
-    pub fn io_failed(&mut self, op: &Op, outcome: Outcome) -> bool {
-        let errno = outcome.get().err().unwrap_or(0);
-        let status = outcome.device_status();
-        let dir = match op.kind {
-            OpKind::Read => 0,
-            _ => 1,
-        };
-        if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
-            // The expected end: the device is full.
-            self.control.stop(StopReason::Runtime);
-            return false;
+    /// Keeps an error. True when there is none.
+    pub fn note(&mut self, result: Result<(), JobError>) -> bool {
+        match result {
+            Ok(()) => true,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
         }
-        match op.kind {
-            OpKind::Read => self.failed[0] += 1,
-            OpKind::Write => self.failed[1] += 1,
-            OpKind::Trim => self.failed[2] += 1,
-            _ => {}
-        }
-        let survives = is_survivable(errno, status) && self.job.reporting.continue_on_error[dir];
-        self.recorder.error(errno);
-        if survives {
-            return true;
-        }
-        if self.error.is_none() {
-            let name = match op.kind {
-                OpKind::Read => "read",
-                OpKind::Write => match op.tag.form {
-                    WriteForm::Data => "write",
-                    WriteForm::Zeroes => "write zeroes",
-                    WriteForm::Uncorrectable => "write uncorrectable",
-                    WriteForm::Verify => "verify",
-                    WriteForm::Append => "zone append",
-                },
-                OpKind::Trim => "trim",
-                OpKind::Fsync => "fsync",
-                OpKind::Fdatasync => "fdatasync",
-                OpKind::SyncFileRange(_) => "sync_file_range",
-            };
-            let detail = match &self.job.engine {
-                EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
-                EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
-                _ => io_detail(op, errno),
-            };
-            let mut error = JobError::new(name, errno, detail);
-            error.status = status;
-            error.file = Some(self.files.path(op.file).to_path_buf());
-            error.offset =
-                matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
-            self.error = Some(error);
-        }
-        false
+    }
+
+    /// What was done to zones, if the job changes any.
+    fn zone_counts(&self) -> Option<Counts> {
+        self.placer.as_ref().map(|placer| placer.counts())
     }
 
     /// The whole result. The last thing has just ended.
@@ -442,101 +419,4 @@ fn attach(engine: &mut impl Engine, files: &mut dyn Files, file: u32) -> Result<
 /// What this thread has used so far. The call has no reason to fail; if it did, the report says 0.
 fn used() -> Usage {
     Usage::of_thread().unwrap_or_default()
-}
-
-/// Whether a device or file system had no room: `ENOSPC` of `errno-base.h`, the same on every
-/// architecture Linux runs on.
-const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
-    const ENOSPC: i32 = 28;
-    match status {
-        Some(status) => status.is_full(),
-        None => errno == ENOSPC,
-    }
-}
-
-/// `EIO` of `errno-base.h`.
-const EIO: i32 = 5;
-
-/// All that a mapping tells of a failed access.
-const MAPPED: &str = "the page could not be had: the file became shorter, its file system or device \
-                      is full, or the medium failed (dmesg says which)";
-
-/// Whether a job may go on after it (`continue_on_error`): `EIO` and `EILSEQ` are about one place on
-/// the medium, as are some statuses of devices; everything else would come again.
-const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
-    const EILSEQ: i32 = 84;
-    match status {
-        Some(status) => status.is_about_these_blocks(),
-        None => matches!(errno, EIO | EILSEQ),
-    }
-}
-
-/// What a person needs to know of a command that failed, beside its status.
-fn command_detail(op: &Op, outcome: Outcome) -> String {
-    match (outcome.device_status(), outcome.get()) {
-        (Some(status), _) => status.advice().into(),
-        (None, Err(1 | 13)) => {
-            "the kernel lets only root send this command (CAP_SYS_ADMIN): run as root".into()
-        }
-        (None, Err(22)) => format!(
-            "{} bytes are more than the driver takes in one command; write a smaller block size, or \
-             nvme_split=1",
-            op.len
-        ),
-        (None, Err(4)) => "the controller was reset while the command was under way (dmesg)".into(),
-        _ => String::new(),
-    }
-}
-
-/// What a person needs to know beside errno, file and offset.
-fn io_detail(op: &Op, errno: i32) -> String {
-    match errno {
-        1 if op.tag.priority != 0 => {
-            "a priority of the real-time class needs root (CAP_SYS_NICE): run as root, or set \
-             cmdprio_class=2"
-                .into()
-        }
-        0 => {
-            format!("end of file: {} of its {} bytes were left to transfer", op.len, op.at + op.len)
-        }
-        22 => format!(
-            "{} bytes; with direct=1 offset, length and buffer must be multiples of the device's logical block size",
-            op.len
-        ),
-        28 => {
-            "free space, or make `size` smaller; fill_device=1 makes this the expected end".into()
-        }
-        _ => String::new(),
-    }
-}
-
-/// The op of an I/O.
-#[inline(always)]
-pub fn op_of(io: &Io) -> Op {
-    let kind = match io.dir {
-        Dir::Read => OpKind::Read,
-        Dir::Write => OpKind::Write,
-        Dir::Trim => OpKind::Trim,
-    };
-    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0, tag: io.tag }
-}
-
-/// The op of a flush.
-pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
-    let kind = match flush {
-        Flush::Fsync => OpKind::Fsync,
-        Flush::Fdatasync => OpKind::Fdatasync,
-        Flush::Range(flags) => OpKind::SyncFileRange(flags),
-    };
-    Op { kind, file, offset, len: u32::try_from(len).unwrap_or(u32::MAX), at: 0, tag: Tag::PLAIN }
-}
-
-/// The direction as the recorder names it.
-#[inline(always)]
-pub fn recorded(dir: Dir) -> recorder::Dir {
-    match dir {
-        Dir::Read => recorder::Dir::Read,
-        Dir::Write => recorder::Dir::Write,
-        Dir::Trim => recorder::Dir::Trim,
-    }
 }

@@ -15,7 +15,7 @@ use fiord_sys::usage::Usage;
 
 use super::locked::Locked;
 use super::pacing::{PACED, is_paced};
-use super::session::{Fill, Session};
+use super::session::{self, Fill, Session};
 use super::zoned::ZONED;
 use super::{Files, WorkerResult};
 use crate::content::content_of;
@@ -315,9 +315,9 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
         Ok(placer) => placer,
         Err(error) => return failed(error),
     };
-    if !super::session::opens_all(job) {
+    if !session::opens_all(job) {
         // The source says when to open which.
-    } else if let Err(error) = super::session::open_all(&mut engine, files) {
+    } else if let Err(error) = session::open_all(&mut engine, files) {
         return failed(error);
     }
     if const { waits(LOOPS) } {

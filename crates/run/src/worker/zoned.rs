@@ -6,7 +6,7 @@ use fiord_load::{Dir, Io, Next, Source};
 
 use super::session::{Fill, Session};
 use crate::error::JobError;
-use crate::zones::{Counts, Place};
+use crate::zones::Place;
 
 /// In a set of axes: each I/O is placed in a zone. Such loops are compiled once for all measurements
 /// and all paces.
@@ -170,10 +170,5 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             survives = false;
         }
         survives
-    }
-
-    /// What was done to zones, if the job changes any.
-    pub fn zone_counts(&self) -> Option<Counts> {
-        self.placer.as_ref().map(|placer| placer.counts())
     }
 }

@@ -1,0 +1,138 @@
+//! When an I/O fails: whether the job goes on, and what is said of it.
+
+use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, WriteForm};
+use fiord_load::Source;
+use fiord_plan::EnginePlan;
+
+use super::session::{Fill, Session};
+use crate::control::StopReason;
+use crate::error::JobError;
+
+impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
+    /// An I/O failed. True when the job goes on all the same.
+    #[cold]
+    pub fn io_failed(&mut self, op: &Op, outcome: Outcome) -> bool {
+        let errno = outcome.get().err().unwrap_or(0);
+        let status = outcome.device_status();
+        let dir = match op.kind {
+            OpKind::Read => 0,
+            _ => 1,
+        };
+        if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
+            // The expected end: the device is full.
+            self.control.stop(StopReason::Runtime);
+            return false;
+        }
+        match op.kind {
+            OpKind::Read => self.failed[0] += 1,
+            OpKind::Write => self.failed[1] += 1,
+            OpKind::Trim => self.failed[2] += 1,
+            _ => {}
+        }
+        let survives = is_survivable(errno, status) && self.job.reporting.continue_on_error[dir];
+        self.recorder.error(errno);
+        if survives {
+            return true;
+        }
+        if self.error.is_none() {
+            self.error = Some(self.failure(op, outcome));
+        }
+        false
+    }
+
+    /// The failure of an I/O in words.
+    fn failure(&self, op: &Op, outcome: Outcome) -> JobError {
+        let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
+        let name = match op.kind {
+            OpKind::Read => "read",
+            OpKind::Write => match op.tag.form {
+                WriteForm::Data => "write",
+                WriteForm::Zeroes => "write zeroes",
+                WriteForm::Uncorrectable => "write uncorrectable",
+                WriteForm::Verify => "verify",
+                WriteForm::Append => "zone append",
+            },
+            OpKind::Trim => "trim",
+            OpKind::Fsync => "fsync",
+            OpKind::Fdatasync => "fdatasync",
+            OpKind::SyncFileRange(_) => "sync_file_range",
+        };
+        let detail = match &self.job.engine {
+            EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
+            EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
+            _ => io_detail(op, errno),
+        };
+        let mut error = JobError::new(name, errno, detail);
+        error.status = status;
+        error.file = Some(self.files.path(op.file).to_path_buf());
+        error.offset =
+            matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
+        error
+    }
+}
+
+/// Whether a device or file system had no room: `ENOSPC` of `errno-base.h`, the same on every
+/// architecture Linux runs on.
+const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
+    const ENOSPC: i32 = 28;
+    match status {
+        Some(status) => status.is_full(),
+        None => errno == ENOSPC,
+    }
+}
+
+/// `EIO` of `errno-base.h`.
+const EIO: i32 = 5;
+
+/// All that a mapping tells of a failed access.
+const MAPPED: &str = "the page could not be had: the file became shorter, its file system or device \
+                      is full, or the medium failed (dmesg says which)";
+
+/// Whether a job may go on after it (`continue_on_error`): `EIO` and `EILSEQ` are about one place on
+/// the medium, as are some statuses of devices; everything else would come again.
+const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
+    const EILSEQ: i32 = 84;
+    match status {
+        Some(status) => status.is_about_these_blocks(),
+        None => matches!(errno, EIO | EILSEQ),
+    }
+}
+
+/// What a person needs to know of a command that failed, beside its status.
+fn command_detail(op: &Op, outcome: Outcome) -> String {
+    match (outcome.device_status(), outcome.get()) {
+        (Some(status), _) => status.advice().into(),
+        (None, Err(1 | 13)) => {
+            "the kernel lets only root send this command (CAP_SYS_ADMIN): run as root".into()
+        }
+        (None, Err(22)) => format!(
+            "{} bytes are more than the driver takes in one command; write a smaller block size, or \
+             nvme_split=1",
+            op.len
+        ),
+        (None, Err(4)) => "the controller was reset while the command was under way (dmesg)".into(),
+        _ => String::new(),
+    }
+}
+
+/// What a person needs to know beside errno, file and offset.
+fn io_detail(op: &Op, errno: i32) -> String {
+    match errno {
+        1 if op.tag.priority != 0 => {
+            "a priority of the real-time class needs root (CAP_SYS_NICE): run as root, or set \
+             cmdprio_class=2"
+                .into()
+        }
+        0 => {
+            format!("end of file: {} of its {} bytes were left to transfer", op.len, op.at + op.len)
+        }
+        22 => format!(
+            "{} bytes; with direct=1 offset, length and buffer must be multiples of the device's logical block size",
+            op.len
+        ),
+        28 => {
+            "free space, or make `size` smaller; fill_device=1 makes this the expected end".into()
+        }
+        _ => String::new(),
+    }
+}

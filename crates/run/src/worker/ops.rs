@@ -1,0 +1,46 @@
+//! What a source says, as the engine and the recorder name it.
+
+use fiord_engine::{Op, OpKind, Tag};
+use fiord_load::{Dir, Flush, Io};
+use fiord_stat::recorder;
+
+/// The op of an I/O.
+#[inline(always)]
+pub fn op_of(io: &Io) -> Op {
+    let kind = match io.dir {
+        Dir::Read => OpKind::Read,
+        Dir::Write => OpKind::Write,
+        Dir::Trim => OpKind::Trim,
+    };
+    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0, tag: io.tag }
+}
+
+/// The op of a flush.
+pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
+    let kind = match flush {
+        Flush::Fsync => OpKind::Fsync,
+        Flush::Fdatasync => OpKind::Fdatasync,
+        Flush::Range(flags) => OpKind::SyncFileRange(flags),
+    };
+    Op { kind, file, offset, len: u32::try_from(len).unwrap_or(u32::MAX), at: 0, tag: Tag::PLAIN }
+}
+
+/// The direction of an op that moves or drops data.
+#[inline]
+pub fn direction(op: &Op) -> Dir {
+    match op.kind {
+        OpKind::Read => Dir::Read,
+        OpKind::Trim => Dir::Trim,
+        _ => Dir::Write,
+    }
+}
+
+/// The direction as the recorder names it.
+#[inline(always)]
+pub fn recorded(dir: Dir) -> recorder::Dir {
+    match dir {
+        Dir::Read => recorder::Dir::Read,
+        Dir::Write => recorder::Dir::Write,
+        Dir::Trim => recorder::Dir::Trim,
+    }
+}
