@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use fiord_zones::args::Format;
 
 /// Runs a suite: a set of runs on a device that answers one question. Without a name, lists them.
 #[derive(Debug, Clone, clap::Args)]
@@ -41,13 +41,4 @@ pub struct Args {
     /// How the results are printed.
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-}
-
-/// How the results are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Table,
-    /// One JSON document.
-    Json,
 }

@@ -15,12 +15,13 @@ use fiord_sweep::drive::{End, clock};
 use fiord_sweep::manifest::Store;
 use fiord_sys::signal::{self, Signals};
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
+use fiord_zones::args::Format;
 use fiord_zones::change::Change;
 use fiord_zones::consent::{self, Ask};
 use fiord_zones::summary::Summary;
 use fiord_zones::{in_use, size};
 
-use crate::args::{Args, Format};
+use crate::args::Args;
 use crate::definition::{self, Definition, Filled, Kind, Request, Step, Steps};
 use crate::device::Zoned;
 use crate::row::{self, Row};

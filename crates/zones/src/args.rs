@@ -68,7 +68,7 @@ impl ActionArgs {
     }
 }
 
-/// How zones are printed.
+/// How what is found is printed; of suites of zoned devices as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.

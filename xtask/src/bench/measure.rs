@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::contender::Contender;
 use super::place::{FILE_BYTES, Place};
-use super::rows::What;
+use super::row::{Job, What};
 use super::watch::Watch;
 
 /// How runs are made.
@@ -34,7 +34,7 @@ pub struct NotHere(pub String);
 pub fn figure(
     who: &Contender,
     what: What,
-    job: &[&str],
+    job: Job,
     place: &mut Place,
     terms: Terms,
 ) -> Result<f64> {
@@ -69,15 +69,15 @@ pub fn figure(
 /// Runs the bare loop and gives its I/Os a second.
 pub fn bare(
     program: &Path,
-    settings: &[&str],
-    job: &[&str],
+    settings: &str,
+    job: Job,
     place: &mut Place,
     terms: Terms,
 ) -> Result<f64> {
-    let target = if job.contains(&"LOOP") { loop_device(place)? } else { place.file() };
-    let [engine, settings @ ..] = settings else { bail!("a bare row without an engine") };
+    let target = if job.has("LOOP") { loop_device(place)? } else { place.file() };
+    let mut settings = settings.split(' ');
     let mut command = Command::new(program);
-    command.arg(engine).arg(target).args(settings).args([
+    command.args(settings.next()).arg(target).args(settings).args([
         format!("size={FILE_BYTES}"),
         format!("cpu={}", terms.cpu),
         format!("ms={}", (terms.seconds * 1000.0) as u64),
@@ -86,7 +86,7 @@ pub fn bare(
 }
 
 /// Runs `t/io_uring`, which runs for whole seconds, and gives the best second's I/Os.
-pub fn tool(program: Option<&Path>, settings: &[&str], place: &Place, terms: Terms) -> Result<f64> {
+pub fn tool(program: Option<&Path>, settings: &str, place: &Place, terms: Terms) -> Result<f64> {
     let Some(program) = program else {
         return Err(NotHere("not there: name it with --t-io-uring".into()).into());
     };
@@ -94,7 +94,7 @@ pub fn tool(program: Option<&Path>, settings: &[&str], place: &Place, terms: Ter
         return Err(NotHere("does not tell its CPU time".into()).into());
     }
     let mut command = Command::new("taskset");
-    command.args(["-c", &terms.cpu.to_string()]).arg(program).args(settings);
+    command.args(["-c", &terms.cpu.to_string()]).arg(program).args(settings.split(' '));
     // It tells a rate once a second and leaves the last one out: in one second it tells none.
     command.arg(format!("-r{}", terms.seconds.round().max(2.0))).arg(place.file());
     let rate = best_second(&run("t/io_uring", command)?)?;
@@ -123,18 +123,18 @@ pub fn dd(place: &Place, terms: Terms) -> Result<f64> {
 }
 
 /// The options that all runs have in common, then the row's.
-fn common(command: &mut Command, job: &[&str], place: &mut Place, terms: Terms) -> Result<()> {
+fn common(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Result<()> {
     command.current_dir(&place.dir);
     command.args(["--name=bench", "--output-format=json", "--invalidate=0", "--thread"]);
     command.arg(format!("--size={FILE_BYTES}"));
-    if job.contains(&"TWO_CPUS") {
+    if job.has("TWO_CPUS") {
         command.arg(format!("--cpus_allowed={},{}", terms.cpu, next_cpu(terms.cpu)?));
         command.arg("--cpus_allowed_policy=split");
     } else {
         command.arg(format!("--cpus_allowed={}", terms.cpu));
     }
-    for option in job {
-        match *option {
+    for option in job.options() {
+        match option {
             "FILE" => command.arg(format!("--filename={}", place.file().display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "TWO_CPUS" => continue,
@@ -157,7 +157,7 @@ fn loop_device(place: &mut Place) -> Result<PathBuf> {
 }
 
 /// The same with a run time.
-fn timed(command: &mut Command, job: &[&str], place: &mut Place, terms: Terms) -> Result<()> {
+fn timed(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Result<()> {
     common(command, job, place, terms)?;
     let ms = (terms.seconds * 1000.0) as u64;
     command.args(["--time_based".to_string(), format!("--runtime={ms}ms")]);
@@ -205,7 +205,7 @@ fn rate(text: &str, per_cpu: bool) -> Result<f64> {
 }
 
 /// Counted instructions of two sizes of the same job: what differs is what the I/Os cost.
-fn instructions(who: &Contender, job: &[&str], place: &mut Place, terms: Terms) -> Result<f64> {
+fn instructions(who: &Contender, job: Job, place: &mut Place, terms: Terms) -> Result<f64> {
     let few: u64 = if terms.seconds < 1.0 { 2_000 } else { 20_000 };
     let many = few * 21;
     let mut counts = [0.0; 2];

@@ -7,7 +7,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what is measured, against whom, what is required | `rows.rs` |
+//! | what is measured, against whom, what is required | `rows.rs` (`row.rs`: what a row is) |
 //! | which programs | `contender.rs` |
 //! | on which files and devices | `place.rs` |
 //! | how a figure is taken | `measure.rs`, `watch.rs` |
@@ -17,6 +17,7 @@ mod contender;
 mod measure;
 mod output;
 mod place;
+mod row;
 mod rows;
 mod watch;
 
@@ -30,7 +31,8 @@ use contender::Contender;
 use measure::{NotHere, Terms};
 use output::{Outcome, Ratios};
 use place::Place;
-use rows::{ROWS, Row, Than};
+use row::{Row, Than};
+use rows::ROWS;
 
 const HELP: &str = "\
 cargo xtask bench [OPTION…]
@@ -111,7 +113,7 @@ impl Contenders {
             Than::Fio => measure::figure(&self.fio, row.what, row.job, place, terms),
             Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, terms),
             Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, terms),
-            Than::Itself(_, job) => measure::figure(&self.fiord, row.what, job, place, terms),
+            Than::Itself(_, job) => measure::figure(&self.fiord, row.what, *job, place, terms),
             Than::Bare(settings) => measure::bare(&self.bare, settings, row.job, place, terms),
             Than::Dd => measure::dd(place, terms),
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rows::{Bound, Row, What};
+use super::row::{Bound, Row, What};
 
 /// The ratios of one row against one other, one a round.
 pub struct Ratios {
@@ -127,7 +127,7 @@ pub fn value(outcome: &Outcome) -> Value {
     json!({
         "row": outcome.row.name,
         "measured": outcome.row.what.unit(),
-        "job": outcome.row.job,
+        "job": outcome.row.job.options().collect::<Vec<_>>(),
         "fiord": outcome.figures,
         "ns_per_io": outcome.ns_per_io(),
         "missing": outcome.missing,
