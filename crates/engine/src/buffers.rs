@@ -1,8 +1,7 @@
 //! The job's data buffers: one a slot, all in one region.
 
-use fiord_plan::Memory;
 use fiord_sys::host;
-use fiord_sys::memory::{Region, Source};
+use fiord_sys::memory::Region;
 
 use crate::{EngineConfig, EngineError, Slot};
 
@@ -37,7 +36,7 @@ impl Buffers {
         let stride = bytes.next_multiple_of(align);
         let whole = stride.checked_mul(config.slots as usize);
         let whole = whole.ok_or_else(|| EngineError::plain("the I/O buffers exceed memory"))?;
-        let region = Region::new(&source(&config.memory), whole.max(page), align)
+        let region = Region::new(&config.memory, whole.max(page), align)
             .map_err(|error| EngineError::from_sys("I/O buffers", &error))?;
         Ok(Buffers {
             base: region.as_ptr(),
@@ -112,21 +111,9 @@ impl Buffers {
     }
 }
 
-/// The plan's word for a kind of memory, as the system's.
-fn source(memory: &Memory) -> Source {
-    match memory.clone() {
-        Memory::Malloc => Source::Malloc,
-        Memory::Shm => Source::Shm,
-        Memory::ShmHuge => Source::ShmHuge,
-        Memory::Mmap(path) => Source::Mmap(path),
-        Memory::MmapHuge(path) => Source::MmapHuge(path),
-        Memory::MmapShared(path) => Source::MmapShared(path),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use fiord_plan::EnginePlan;
+    use fiord_plan::{EnginePlan, Memory};
 
     use super::*;
 

@@ -1,7 +1,5 @@
 //! The thread around a job.
 
-use std::path::PathBuf;
-
 /// The thread around a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Process {
@@ -68,18 +66,4 @@ pub struct Cgroup {
 }
 
 /// `mem`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Memory {
-    /// The allocator.
-    Malloc,
-    /// System V shared memory.
-    Shm,
-    /// The same in huge pages.
-    ShmHuge,
-    /// Anonymous, or of this file.
-    Mmap(Option<PathBuf>),
-    /// In huge pages, or of this file on hugetlbfs.
-    MmapHuge(Option<PathBuf>),
-    /// Shared mapping of a file or anonymous.
-    MmapShared(Option<PathBuf>),
-}
+pub use fiord_sys::memory::Source as Memory;

@@ -289,27 +289,8 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
             content.prepare(engine.buffer(slot));
         }
     }
-    // What is handed over when neighbours have gathered is handed over and done in one: fio, too,
-    // tells no submission latency of vsync.
-    let at_once_or_gathered = at_once || matches!(job.engine, EnginePlan::Vsync);
-    let wanted = wanted_axes(&job.record, at_once_or_gathered);
-    let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
-        .into_iter()
-        .zip([Dir::Read, Dir::Write, Dir::Trim])
-        .filter(|(_, dir)| job.load.mix.has(*dir))
-        .map(|(recorded, _)| recorded)
-        .collect();
-    let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
-    recorder.axes = wanted;
-    if let Some(priorities) = &job.load.priorities {
-        let own = job.process.ioprio.map_or(0, IoPrio::bits);
-        let others = priorities.values.iter().map(|value| value.bits());
-        recorder.prioritize(&dirs, std::iter::once(own).chain(others));
-    }
-    let wanted = recorder.axes;
-    // One number for both where nothing lies between the start of an I/O and its issue.
-    let same = at_once && wanted == axes::SYNC | axes::LAT && !waits(LOOPS);
-    recorder.lat_is_clat = same;
+    let recorder = recorder(job, at_once, waits(LOOPS));
+    let (wanted, same) = (recorder.axes, recorder.lat_is_clat);
     let placer = files.zones().and_then(|owners| Placer::new(job, owners));
     let placer = match placer {
         Ok(placer) => placer,
@@ -351,6 +332,30 @@ fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
     }
     session.finish();
     session.result()
+}
+
+/// The recorder of what a job wants measured.
+fn recorder(job: &JobPlan, at_once: bool, waits: bool) -> Recorder {
+    // What is handed over when neighbours have gathered is handed over and done in one: fio, too,
+    // tells no submission latency of vsync.
+    let at_once_or_gathered = at_once || matches!(job.engine, EnginePlan::Vsync);
+    let wanted = wanted_axes(&job.record, at_once_or_gathered);
+    let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
+        .into_iter()
+        .zip([Dir::Read, Dir::Write, Dir::Trim])
+        .filter(|(_, dir)| job.load.mix.has(*dir))
+        .map(|(recorded, _)| recorded)
+        .collect();
+    let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
+    recorder.axes = wanted;
+    if let Some(priorities) = &job.load.priorities {
+        let own = job.process.ioprio.map_or(0, IoPrio::bits);
+        let others = priorities.values.iter().map(|value| value.bits());
+        recorder.prioritize(&dirs, std::iter::once(own).chain(others));
+    }
+    // One number for both where nothing lies between the start of an I/O and its issue.
+    recorder.lat_is_clat = at_once && recorder.axes == axes::SYNC | axes::LAT && !waits;
+    recorder
 }
 
 /// Picks the loop for what is measured.

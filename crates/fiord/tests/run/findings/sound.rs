@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::examples::VARIABLES;
 use crate::fiord::{Place, Ran};
 
 /// Jobs that ask what they measure: direct I/O on what was written, flushed writes, rates that are
@@ -131,14 +132,6 @@ fn the_examples_pass_the_check() {
         place.run(&format!("{fill}={name}")).ok();
     }
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-    let targets = [
-        ("DEVICE_A", "a.dat"),
-        ("DEVICE_B", "b.dat"),
-        ("DRIVE_A", "a.dat"),
-        ("DRIVE_B", "b.dat"),
-        ("DEVICES", "a.dat:b.dat"),
-        ("TARGET", "a.dat"),
-    ];
     let mut checked = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -146,7 +139,7 @@ fn the_examples_pass_the_check() {
             continue;
         }
         let mut command: Command = place.command("check --format=json");
-        let ran = Ran::from(command.arg(&path).envs(targets).output().unwrap());
+        let ran = Ran::from(command.arg(&path).envs(VARIABLES).output().unwrap());
         let document = ran.json();
         // Some need a device of a kind that is not here, and say so.
         if !document["errors"].as_array().unwrap().is_empty() {
