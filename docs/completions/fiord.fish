@@ -149,7 +149,7 @@ complete -c fiord -l mem -x -a 'malloc shm shmhuge mmap mmapshared mmaphuge cuda
 complete -c fiord -l iomem -x -a 'malloc shm shmhuge mmap mmapshared mmaphuge cudamalloc' -d 'Where the buffers of the job come from'
 complete -c fiord -l iomem_align -r -d 'Aligns the first buffer to a multiple of this power of two'
 complete -c fiord -l mem_align -r -d 'Aligns the first buffer to a multiple of this power of two'
-complete -c fiord -l hugepage-size -r -d 'How large the huge pages are that mem asks for: one of the sizes that the machine offers'
+complete -c fiord -l hugepage-size -r -d 'How large the huge pages are that mem=mmaphuge and mem=shmhuge ask for: one of the sizes in /sys/kernel/mm/hugepages/, where pages are reserved as well'
 complete -c fiord -l lockmem -r -d 'Pins this much other memory in each worker, to leave the page cache less room'
 complete -c fiord -l size -r -d 'The range of the files that each worker uses, all files together, and, unless io_size is set, how much it transfers'
 complete -c fiord -l io_size -r -d 'How much each worker transfers, apart from the range of size: less ends it early, more makes it go over the range again'

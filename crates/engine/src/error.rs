@@ -14,6 +14,10 @@ impl EngineError {
 
     /// A wrapper of a system call failed.
     pub(crate) fn from_sys(purpose: &str, error: &fiord_sys::Error) -> Self {
+        if error.said.is_some() {
+            let errno = error.errno;
+            return EngineError { what: format!("{purpose}: {error}"), help: None, errno };
+        }
         Self::call(purpose, error.op, error.errno)
     }
 

@@ -121,6 +121,8 @@ pub trait Facts {
     fn text(&self, path: &Path) -> io::Result<String>;
     /// Bytes of a page of memory.
     fn page_size(&self) -> u64;
+    /// The sizes of huge pages that the kernel offers, ascending.
+    fn huge_pages(&self) -> Vec<u64>;
     /// The CPUs that are online, ascending.
     fn cpus(&self) -> Vec<u32>;
     /// The NUMA nodes, ascending.

@@ -6,19 +6,38 @@ use crate::facts::Facts;
 use crate::messages::Messages;
 use crate::model::{MemPolicy, Memory};
 use crate::reading::Reading;
+use fiord_sys::huge_pages::words;
 
-/// `mem`.
-pub(crate) fn memory(job: Reading) -> Memory {
+/// `mem`, and `hugepage-size` for what is in huge pages.
+pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Memory {
     let (word, file) = job.word("mem").unwrap_or(("malloc", None));
     let file = file.filter(|f| !f.is_empty()).map(PathBuf::from);
     match word {
         "shm" => Memory::Shm,
-        "shmhuge" => Memory::ShmHuge,
+        "shmhuge" => Memory::ShmHuge(huge_page(job, facts, messages)),
         "mmap" => Memory::Mmap(file),
-        "mmaphuge" => Memory::MmapHuge(file),
+        "mmaphuge" => Memory::MmapHuge { file, page: huge_page(job, facts, messages) },
         "mmapshared" => Memory::MmapShared(file),
         _ => Memory::Malloc,
     }
+}
+
+/// `hugepage-size`: one that the kernel offers. `None` where it is left to the kernel.
+fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<u64> {
+    job.set("hugepage-size")?;
+    let page = job.count("hugepage-size")?;
+    let there = facts.huge_pages();
+    if there.contains(&page) {
+        return Some(page);
+    }
+    let offered: Vec<String> = there.iter().map(|page| words(*page)).collect();
+    let what = format!("this kernel has no huge pages of {}", words(page));
+    let help = match offered.as_slice() {
+        [] => "it has none of any size: use `mem=malloc` or `mem=mmap`".into(),
+        sizes => format!("its sizes are {}", sizes.join(" and ")),
+    };
+    messages.push(job.error("hugepage-size", what).help(help));
+    None
 }
 
 /// `iomem_align`; a page where nothing else is asked for, which suits `direct=1` everywhere.

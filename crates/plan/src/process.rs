@@ -20,7 +20,7 @@ pub(crate) fn process(job: Reading, facts: &dyn Facts, messages: &mut Messages) 
         gid: job.set_count32("gid"),
         cgroup: cgroup(job, messages),
         comm: job.set_text("comm"),
-        memory: memory::memory(job),
+        memory: memory::memory(job, facts, messages),
         memory_align: memory::align(job, facts.page_size(), messages),
         lock_memory: job.count("lockmem").unwrap_or(0),
     }

@@ -173,6 +173,10 @@ impl Facts for Machine {
         host::page_size() as u64
     }
 
+    fn huge_pages(&self) -> Vec<u64> {
+        fiord_sys::huge_pages::pools().into_iter().map(|pool| pool.page).collect()
+    }
+
     fn cpus(&self) -> Vec<u32> {
         numbers("/sys/devices/system/cpu/online").unwrap_or_else(|| {
             let count = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);

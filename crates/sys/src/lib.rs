@@ -20,6 +20,7 @@
 //! | random bytes at memory speed | [`random_fill`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers of every kind | [`memory`] |
+//! | sizes of huge pages, how many are free | [`huge_pages`] |
 //! | cgroups | [`cgroup`] |
 //! | governors, throttling, pressure, quotas, the kernel's clock | [`conditions`] |
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE | [`signal`] |
@@ -44,6 +45,7 @@ pub mod errno;
 mod error;
 pub mod file;
 pub mod host;
+pub mod huge_pages;
 pub mod in_use;
 pub mod limits;
 pub mod mapping;

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 
 use crate::error::check;
-use crate::{Error, Result, file, host};
+use crate::{Error, Result, file, host, huge_pages};
 
 /// Where a buffer's memory comes from; the words of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -22,13 +22,18 @@ pub enum Source {
     Malloc,
     /// A System V segment, private to the process (`shm`).
     Shm,
-    /// The same on huge pages (`shmhuge`).
-    ShmHuge,
+    /// The same on huge pages (`shmhuge`) of so many bytes; `None`: of the kernel's default size.
+    ShmHuge(Option<u64>),
     /// Private anonymous memory, or a file (`mmap`, `mmap:/path`). The file is mapped shared, as
     /// private pages of a file would be anonymous memory again after the first write.
     Mmap(Option<PathBuf>),
     /// Anonymous huge pages, or a file on hugetlbfs (`mmaphuge`, `mmaphuge:/path`).
-    MmapHuge(Option<PathBuf>),
+    MmapHuge {
+        /// The file.
+        file: Option<PathBuf>,
+        /// Bytes of a page; `None`: the kernel's default, or what the file system of `file` has.
+        page: Option<u64>,
+    },
     /// Shared anonymous memory, or a file (`mmapshared`, `mmapshared:/path`).
     MmapShared(Option<PathBuf>),
 }
@@ -36,16 +41,29 @@ pub enum Source {
 impl Source {
     /// Whether it consists of huge pages, whose size lengths are rounded up to.
     pub fn is_huge(&self) -> bool {
-        matches!(self, Source::ShmHuge | Source::MmapHuge(_))
+        matches!(self, Source::ShmHuge(_) | Source::MmapHuge { .. })
     }
 
     fn path(&self) -> Option<&Path> {
         match self {
-            Source::Mmap(path) | Source::MmapHuge(path) | Source::MmapShared(path) => {
+            Source::Mmap(path) | Source::MmapShared(path) | Source::MmapHuge { file: path, .. } => {
                 path.as_deref()
             }
             _ => None,
         }
+    }
+
+    /// The size of huge pages that is asked for.
+    fn huge_page(&self) -> Option<u64> {
+        match self {
+            Source::ShmHuge(page) | Source::MmapHuge { page, .. } => *page,
+            _ => None,
+        }
+    }
+
+    /// The flags that ask for it.
+    fn huge_flag(&self) -> i32 {
+        self.huge_page().map_or(0, huge_pages::flag)
     }
 }
 
@@ -86,13 +104,14 @@ impl Region {
     ///
     /// # Errors
     /// `EINVAL` for an alignment that is not a power of two or no length, `ENOMEM` when there is
-    /// not so much, with what to do about it for huge pages.
+    /// not so much, with what to do about it for huge pages; a size of huge pages that the kernel or
+    /// the file system of the named file does not have.
     pub fn new(source: &Source, len: usize, align: usize) -> Result<Region> {
         let align = align.max(1);
         if len == 0 || !align.is_power_of_two() {
             return Err(Error::new("allocate I/O buffers", libc::EINVAL));
         }
-        let page = page_size_of(source);
+        let page = page_size_of(source)?;
         let slack = align.saturating_sub(page);
         let mapped = len
             .checked_add(slack)
@@ -100,11 +119,20 @@ impl Region {
             .ok_or_else(|| Error::new("allocate I/O buffers", libc::ENOMEM))?;
         let (base, origin) = match source {
             Source::Shm => (segment("shmget", mapped, 0)?, Origin::Segment),
-            Source::ShmHuge => {
-                (segment("shmget SHM_HUGETLB", mapped, libc::SHM_HUGETLB)?, Origin::Segment)
+            Source::ShmHuge(_) => {
+                let flags = libc::SHM_HUGETLB | source.huge_flag();
+                let base = segment("shmget SHM_HUGETLB", mapped, flags);
+                (base.map_err(|error| none_free(error, page, mapped))?, Origin::Segment)
             }
             _ => match source.path() {
+                Some(path) if page > host::page_size() => {
+                    map_file(path, mapped, page).map_err(|error| none_free(error, page, mapped))?
+                }
                 Some(path) => map_file(path, mapped, page)?,
+                None if source.is_huge() => {
+                    let base = map_anonymous(source, mapped);
+                    (base.map_err(|error| none_free(error, page, mapped))?, Origin::Mapped)
+                }
                 None => (map_anonymous(source, mapped)?, Origin::Mapped),
             },
         };
@@ -215,12 +243,53 @@ pub fn pin(bytes: usize) -> Result<Region> {
 }
 
 /// The unit in which the source's memory comes.
-fn page_size_of(source: &Source) -> usize {
-    match source.path() {
-        Some(path) => hugetlbfs_page(path.parent().unwrap_or(Path::new("."))),
-        None => source.is_huge().then(host::huge_page_size),
+fn page_size_of(source: &Source) -> Result<usize> {
+    let asked = source.huge_page();
+    let Some(path) = source.path() else {
+        return Ok(match asked {
+            Some(page) => huge_page(page)?,
+            None if source.is_huge() => host::huge_page_size(),
+            None => host::page_size(),
+        });
+    };
+    let there = hugetlbfs_page(path.parent().unwrap_or(Path::new(".")));
+    match (asked, there) {
+        (Some(page), there) if there.map(|n| n as u64) != Some(page) => {
+            let page = huge_pages::words(page);
+            let has = match there {
+                Some(size) => format!("has pages of {}", huge_pages::words(size as u64)),
+                None => "is no hugetlbfs".into(),
+            };
+            let said = format!(
+                "it is to be in huge pages of {page}, and its file system {has}; mount one (mount -t \
+                 hugetlbfs -o pagesize={} none /mnt/huge) or leave the file out of `mem`",
+                page.replace(' ', "").trim_end_matches("iB")
+            );
+            Err(Error::new("mmap", libc::EINVAL).at(path).saying(said))
+        }
+        _ => Ok(there.unwrap_or_else(host::page_size)),
     }
-    .unwrap_or_else(host::page_size)
+}
+
+/// A size of huge pages that the kernel has; a program for 32 bits can map none beyond them.
+fn huge_page(page: u64) -> Result<usize> {
+    let known = huge_pages::pools().iter().any(|pool| pool.page == page);
+    let size = usize::try_from(page).ok().filter(|_| known && page.is_power_of_two());
+    size.ok_or_else(|| {
+        let said = huge_pages::missing(page, page);
+        Error::new("mmap MAP_HUGETLB", libc::EINVAL).saying(said)
+    })
+}
+
+/// Says how many huge pages there would have to be, where that is what was wrong.
+fn none_free(error: Error, page: usize, len: usize) -> Error {
+    match error.errno {
+        libc::ENOMEM | libc::ENOSPC => {
+            let said = huge_pages::missing(page as u64, len as u64);
+            error.saying(said)
+        }
+        _ => error,
+    }
 }
 
 /// Page size of a hugetlbfs directory; `None` on any other file system.
@@ -238,7 +307,9 @@ fn hugetlbfs_page(directory: &Path) -> Option<usize> {
 
 fn map_anonymous(source: &Source, len: usize) -> Result<NonNull<u8>> {
     let (op, flags) = match source {
-        Source::MmapHuge(_) => ("mmap MAP_HUGETLB", libc::MAP_PRIVATE | libc::MAP_HUGETLB),
+        Source::MmapHuge { .. } => {
+            ("mmap MAP_HUGETLB", libc::MAP_PRIVATE | libc::MAP_HUGETLB | source.huge_flag())
+        }
         Source::MmapShared(_) => ("mmap", libc::MAP_SHARED),
         _ => ("mmap", libc::MAP_PRIVATE | libc::MAP_NORESERVE),
     };
@@ -328,15 +399,40 @@ mod tests {
 
     #[test]
     fn huge_pages_work_or_say_what_to_do() {
-        for source in [Source::MmapHuge(None), Source::ShmHuge] {
-            match Region::new(&source, 4096, 0) {
-                Ok(mut region) => region.as_mut_slice().fill(1),
-                Err(error) => {
-                    eprintln!("no huge pages here: {error}");
-                    assert!(error.advice().is_some(), "{error}");
+        let sizes = huge_pages::pools().into_iter().map(|pool| Some(pool.page)).chain([None]);
+        for size in sizes {
+            for source in [Source::MmapHuge { file: None, page: size }, Source::ShmHuge(size)] {
+                match Region::new(&source, 4096, 0) {
+                    Ok(mut region) => {
+                        region.as_mut_slice().fill(1);
+                        let page = size.unwrap_or(host::huge_page_size() as u64);
+                        assert_eq!(region.page_size() as u64, page);
+                        assert_eq!(region.as_ptr() as u64 % page, 0);
+                    }
+                    Err(error) => {
+                        eprintln!("no huge pages here: {error}");
+                        let all = error.to_string();
+                        assert!(
+                            all.contains("nr_hugepages") || error.errno == libc::EPERM,
+                            "{all}"
+                        );
+                    }
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_size_that_is_not_there_is_said() {
+        let page = Some(3 << 20);
+        for source in [Source::MmapHuge { file: None, page }, Source::ShmHuge(page)] {
+            let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
+            assert!(error.contains("no huge pages of 3 MiB"), "{error}");
+        }
+        let file = Some(std::env::temp_dir().join("fiord-not-huge"));
+        let source = Source::MmapHuge { file, page: Some(2 << 20) };
+        let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
+        assert!(error.contains("no hugetlbfs") && error.contains("pagesize=2M"), "{error}");
     }
 
     #[test]
@@ -346,7 +442,7 @@ mod tests {
             return eprintln!("skipped: no hugetlbfs is mounted");
         };
         let path = mount.point.join(format!("fiord-huge-{}", std::process::id()));
-        match Region::new(&Source::MmapHuge(Some(path)), 4096, 0) {
+        match Region::new(&Source::MmapHuge { file: Some(path), page: None }, 4096, 0) {
             Ok(mut region) => {
                 assert!(region.page_size() > host::page_size());
                 region.as_mut_slice().fill(1);

@@ -9,6 +9,7 @@ mod findings;
 mod fiord;
 mod fuse;
 mod golden;
+mod huge_pages;
 mod identities;
 mod layout;
 mod order;

@@ -4,7 +4,7 @@
 use fiord_job::option::value::Value;
 use fiord_job::spec::Setting;
 
-use crate::model::{EnginePlan, FileKind, JobPlan, Mix};
+use crate::model::{EnginePlan, FileKind, JobPlan, Memory, Mix};
 use crate::reading::Reading;
 
 /// Options that bear on one thing.
@@ -24,6 +24,12 @@ pub(super) const RULES: &[Rule] = &[
         bears: |job| matches!(job.load.mix, Mix::ReadWrite { .. }),
         why: "on a job that does not both read and write",
         help: "use `rw=rw` or `rw=randrw` for a mix",
+    },
+    Rule {
+        options: &["hugepage-size"],
+        bears: |job| matches!(job.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }),
+        why: "on a job whose buffers are in no huge pages",
+        help: "use `mem=mmaphuge` or `mem=shmhuge`",
     },
     Rule {
         options: &["percentage_random", "random_distribution", "norandommap", "random_generator"],
@@ -130,6 +136,7 @@ mod tests {
             "rate_process=poisson",
             "cgroup_weight=500",
             "cgroup_nodelete=1",
+            "hugepage-size=1g",
         ] {
             let told = warned(&format!("--name=a --rw=read --size=1m --ioengine=sim --{option}"));
             assert_eq!(told.len(), 1, "{option}: {told:?}");

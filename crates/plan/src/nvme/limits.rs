@@ -340,7 +340,7 @@ impl Limits<'_> {
 
     /// What the driver takes in pages of memory that lie apart; huge pages are whole.
     fn scattered(&self, target: &NvmeTarget) -> Option<u64> {
-        if matches!(self.memory, Memory::ShmHuge | Memory::MmapHuge(_)) {
+        if matches!(self.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }) {
             return None;
         }
         let segments = target.device.driver?.max_segments;

@@ -212,7 +212,13 @@ fn contents_and_memory() {
         ("--zero_buffers --refill_buffers", |j| j.content == Content::Zero),
         ("--buffer_pattern=0xff", |j| matches!(&j.content, Content::Pattern(p) if p.len() == 1)),
         ("--mem=mmaphuge:/huge/f", |j| {
-            j.process.memory == Memory::MmapHuge(Some("/huge/f".into()))
+            j.process.memory == Memory::MmapHuge { file: Some("/huge/f".into()), page: None }
+        }),
+        ("--mem=shmhuge --hugepage-size=1g", |j| {
+            j.process.memory == Memory::ShmHuge(Some(1 << 30))
+        }),
+        ("--mem=mmaphuge --hugepage-size=2m", |j| {
+            j.process.memory == Memory::MmapHuge { file: None, page: Some(2 << 20) }
         }),
         ("--iomem=shm --iomem_align=512", |j| {
             j.process.memory == Memory::Shm && j.process.memory_align == 512

@@ -165,6 +165,9 @@ impl Facts for Fake {
     fn page_size(&self) -> u64 {
         4096
     }
+    fn huge_pages(&self) -> Vec<u64> {
+        vec![2 << 20, 1 << 30]
+    }
     fn cpus(&self) -> Vec<u32> {
         vec![0, 1, 2, 3]
     }

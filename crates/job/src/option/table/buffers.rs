@@ -127,11 +127,12 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "hugepage-size",
         Kind::BYTES,
-        "How large the huge pages are that `mem` asks for: one of the sizes that the machine offers.",
+        "How large the huge pages are that `mem=mmaphuge` and `mem=shmhuge` ask for: one of the sizes \
+         in `/sys/kernel/mm/hugepages/`, where pages are reserved as well. Where it is not set they \
+         are of the kernel's default size, `Hugepagesize` in `/proc/meminfo`.",
         "hugepage-size=2m",
     )
-    .default("2097152")
-    .later(),
+    .default("2097152"),
     option(
         "lockmem",
         Kind::BYTES64,

@@ -1,0 +1,132 @@
+//! The sizes of huge pages that the kernel offers, and how one of them is asked for.
+//!
+//! Each size has a pool in `/sys/kernel/mm/hugepages/hugepages-<KiB>kB/`
+//! (`Documentation/admin-guide/mm/hugetlbpage.rst`). Which pool a mapping or a segment takes its
+//! pages from stands in its flags: the logarithm of the size in bits 26 to 31
+//! (`asm-generic/hugetlb_encode.h`; `MAP_HUGE_SHIFT` and `SHM_HUGE_SHIFT` are the same); all zeroes
+//! there mean the default size, `Hugepagesize` of `/proc/meminfo`.
+
+use std::path::{Path, PathBuf};
+
+/// Where the kernel keeps the pools.
+const POOLS: &str = "/sys/kernel/mm/hugepages";
+
+/// The pages of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// Bytes of a page.
+    pub page: u64,
+    /// Pages that are reserved for whoever asks (`nr_hugepages`).
+    pub reserved: u64,
+    /// Those of them that are in no use and promised to nobody.
+    pub free: u64,
+}
+
+impl Pool {
+    /// The file in which the number of reserved pages is set.
+    pub fn file(page: u64) -> PathBuf {
+        Path::new(POOLS).join(format!("hugepages-{}kB/nr_hugepages", page / 1024))
+    }
+}
+
+/// The pools of this kernel, by size, ascending; none where it has no huge pages.
+pub fn pools() -> Vec<Pool> {
+    pools_in(Path::new(POOLS))
+}
+
+fn pools_in(directory: &Path) -> Vec<Pool> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let pool = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let kib: u64 =
+            name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
+        let number = |name: &str| -> Option<u64> {
+            std::fs::read_to_string(entry.path().join(name)).ok()?.trim().parse().ok()
+        };
+        let free = number("free_hugepages")?.saturating_sub(number("resv_hugepages")?);
+        Some(Pool { page: kib.checked_mul(1024)?, reserved: number("nr_hugepages")?, free })
+    };
+    let mut pools: Vec<Pool> = entries.filter_map(pool).collect();
+    pools.sort_by_key(|pool| pool.page);
+    pools
+}
+
+/// The bits of `mmap(2)` and `shmget(2)` flags that ask for pages of this size, a power of two.
+pub(crate) fn flag(page: u64) -> i32 {
+    /// `HUGETLB_FLAG_ENCODE_SHIFT`.
+    const SHIFT: u32 = 26;
+    /// `HUGETLB_FLAG_ENCODE_MASK`.
+    const MASK: u32 = 0x3f;
+    ((page.checked_ilog2().unwrap_or(0) & MASK) << SHIFT) as i32
+}
+
+/// Bytes as people write the sizes of pages.
+pub fn words(page: u64) -> String {
+    let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let fits = units.into_iter().find(|(_, unit)| page >= *unit && page.is_multiple_of(*unit));
+    fits.map_or(format!("{page} bytes"), |(name, unit)| format!("{} {name}", page / unit))
+}
+
+/// Why there is no memory of `bytes` in pages of this size, and what to do.
+pub(crate) fn missing(page: u64, bytes: u64) -> String {
+    let wanted = bytes.div_ceil(page.max(1));
+    let (words, file) = (words(page), Pool::file(page));
+    let Some(pool) = pools().into_iter().find(|pool| pool.page == page) else {
+        return format!("this kernel has no huge pages of {words}");
+    };
+    let more = pool.reserved + wanted.saturating_sub(pool.free).max(1);
+    format!(
+        "huge pages of {words}: {wanted} needed, {} free of the {} that are reserved; as root: echo \
+         {more} > {}, then read it: it holds what the kernel found room for (early after boot that is \
+         most)",
+        pool.free,
+        pool.reserved,
+        file.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pools_of_a_kernel() {
+        let base = std::env::temp_dir().join(format!("fiord-pools-{}", std::process::id()));
+        for (name, [reserved, free, promised]) in
+            [("hugepages-1048576kB", [1, 1, 0]), ("hugepages-2048kB", [20, 12, 4])]
+        {
+            std::fs::create_dir_all(base.join(name)).unwrap();
+            for (file, n) in
+                [("nr_hugepages", reserved), ("free_hugepages", free), ("resv_hugepages", promised)]
+            {
+                std::fs::write(base.join(name).join(file), format!("{n}\n")).unwrap();
+            }
+        }
+        std::fs::create_dir_all(base.join("other")).unwrap();
+        let found = pools_in(&base);
+        std::fs::remove_dir_all(&base).unwrap();
+        let small = Pool { page: 2 << 20, reserved: 20, free: 8 };
+        assert_eq!(found, [small, Pool { page: 1 << 30, reserved: 1, free: 1 }]);
+        assert!(pools_in(Path::new("/nowhere")).is_empty());
+    }
+
+    /// The values of `asm-generic/hugetlb_encode.h`.
+    #[test]
+    fn flags_are_those_of_the_kernel() {
+        assert_eq!(flag(2 << 20), libc::MAP_HUGE_2MB);
+        assert_eq!(flag(1 << 30), libc::MAP_HUGE_1GB);
+        assert_eq!(flag(64 << 10), 16 << 26);
+        assert_eq!(flag(16 << 30) as u32, 34 << 26);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_the_remedy() {
+        assert_eq!((words(2 << 20), words(64 << 10)), ("2 MiB".into(), "64 KiB".into()));
+        assert!(missing(3 << 20, 1).contains("no huge pages of 3 MiB"));
+        for pool in pools() {
+            let said = missing(pool.page, pool.page * 5);
+            assert!(said.contains("5 needed"), "{said}");
+            assert!(said.contains(Pool::file(pool.page).to_str().unwrap()), "{said}");
+        }
+    }
+}
