@@ -34,7 +34,7 @@ mod suite;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use devices::Devices;
 use kernel::Kernel;
@@ -66,6 +66,9 @@ pub fn main(args: &[String]) -> Result<ExitCode> {
     }
     let chosen = scenario::choose(scenarios, &options.only)?;
     host::prepare()?;
+    let place = place();
+    // Consoles are kept there, wherever the kernel comes from.
+    std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
     let kernel = Kernel::prepare(&options)?;
     if options.what == What::Prepare {
         println!("kernel {}", kernel.release);
