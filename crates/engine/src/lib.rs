@@ -307,6 +307,12 @@ pub trait Engine {
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
     /// A slot's buffer. The slot must have no op in flight.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
+    /// What there is to say, beside its outcome, of the slot's op that has just failed, where it was the
+    /// engine and not the kernel or the device that found something wrong. To be asked before the slot has
+    /// another op.
+    fn explain(&mut self, _slot: Slot) -> Option<String> {
+        None
+    }
     /// The ranges of the slot's next op, a trim that has several (`num_range`). The plan has seen to
     /// it that only engines which know of ranges are told.
     fn ranges(&mut self, _slot: Slot, _ranges: &[TrimRange]) {}

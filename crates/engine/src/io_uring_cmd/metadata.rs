@@ -17,6 +17,8 @@ pub struct Metadata {
     stride: usize,
     /// What reads are under way that are checked here, by slot.
     reads: Vec<Option<Read>>,
+    /// What was wrong with each slot's last read, for who asks.
+    wrong: Vec<Option<Mismatch>>,
 }
 
 /// The metadata of one namespace.
@@ -61,11 +63,12 @@ impl Metadata {
         let separate = known().map(|file| file.plan.separate_bytes(buffer_bytes)).max();
         // Dwords are what the standard wants pointers to metadata to be aligned to (NVM 3.2.1).
         let stride = (separate.unwrap_or(0) as usize).next_multiple_of(8);
-        let checks = known().any(|file| file.host.is_some());
+        let checked = if known().any(|file| file.host.is_some()) { slots as usize } else { 0 };
         Some(Box::new(Metadata {
             buffers: vec![0; stride * slots as usize],
             stride,
-            reads: vec![None; if checks { slots as usize } else { 0 }],
+            reads: vec![None; checked],
+            wrong: vec![None; checked],
             files,
         }))
     }
@@ -135,6 +138,9 @@ impl Metadata {
         if let Some(read) = self.reads.get_mut(slot as usize) {
             *read = checked.then_some(Read { file, first });
         }
+        if let Some(wrong) = self.wrong.get_mut(slot as usize) {
+            *wrong = None;
+        }
     }
 
     /// The read of a slot that has ended, if it is to be checked.
@@ -142,15 +148,19 @@ impl Metadata {
         self.reads.get_mut(slot as usize).and_then(Option::take)
     }
 
-    /// Checks what a read brought.
-    ///
-    /// # Errors
-    /// The first block that is not what it should be.
-    pub fn check(&mut self, slot: Slot, read: Read, data: &[u8]) -> Result<(), Mismatch> {
-        match self.of(read.file).and_then(|file| file.host) {
-            Some(host) => host.verify(data, self.buffer(slot), read.first),
-            None => Ok(()),
+    /// Whether a read brought what it should. What is wrong is kept for [`Metadata::mismatch`].
+    pub fn is_right(&mut self, slot: Slot, read: Read, data: &[u8]) -> bool {
+        let Some(host) = self.of(read.file).and_then(|file| file.host) else { return true };
+        let Err(wrong) = host.verify(data, self.buffer(slot), read.first) else { return true };
+        if let Some(last) = self.wrong.get_mut(slot as usize) {
+            *last = Some(wrong);
         }
+        false
+    }
+
+    /// The first block that was wrong in the slot's read, once.
+    pub fn mismatch(&mut self, slot: Slot) -> Option<Mismatch> {
+        self.wrong.get_mut(slot as usize).and_then(Option::take)
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
@@ -229,9 +239,14 @@ mod tests {
             metadata.seal(1, 0, 9, &mut data);
             metadata.expect(1, 0, 9);
             let read = metadata.expected(1).unwrap();
-            assert_eq!(metadata.check(1, read, &data), Ok(()));
+            assert!(metadata.is_right(1, read, &data));
+            assert_eq!(metadata.mismatch(1), None);
             data[3] ^= 1;
-            assert_eq!(metadata.check(1, read, &data).unwrap_err().lba, 9);
+            assert!(!metadata.is_right(1, read, &data));
+            // Of this slot, and told once.
+            assert_eq!(metadata.mismatch(0), None);
+            assert_eq!(metadata.mismatch(1).map(|wrong| wrong.lba), Some(9));
+            assert_eq!(metadata.mismatch(1), None);
             assert!(metadata.expected(1).is_none());
         }
     }

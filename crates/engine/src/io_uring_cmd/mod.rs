@@ -37,7 +37,6 @@ use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use deallocate::RangeLists;
 use metadata::{Blocks, Metadata};
 use parts::Parts;
-use protection::Mismatch;
 use space::Space;
 
 /// Set in a completion's `user_data` when its command is a part of the slot's op. Slots have fewer
@@ -70,8 +69,6 @@ pub struct IoUringCmd {
     parts: Parts,
     /// Where a namespace has any.
     metadata: Option<Box<Metadata>>,
-    /// A read of which the protection information was wrong; reported by the reap that saw it.
-    mismatch: Option<Mismatch>,
 }
 
 /// Where writes are placed.
@@ -231,7 +228,7 @@ impl IoUringCmd {
     #[inline(always)]
     fn take_once(&mut self, max: u32, done: &mut Completions) -> Option<u32> {
         let (buffers, parts) = (&mut self.buffers, &mut self.parts);
-        let (metadata, mismatch) = (&mut self.metadata, &mut self.mismatch);
+        let metadata = &mut self.metadata;
         let mut ended = 0;
         let commands = self.ring.take(max, |cqe| {
             let slot = (cqe.user_data & (PART - 1)) as u32;
@@ -246,11 +243,9 @@ impl IoUringCmd {
             if let Some(metadata) = metadata
                 && let Some(read) = metadata.expected(slot)
                 && let Ok(bytes) = outcome.get()
-                && let Err(wrong) =
-                    metadata.check(slot, read, &buffers.slice(slot)[..bytes as usize])
+                && !metadata.is_right(slot, read, &buffers.slice(slot)[..bytes as usize])
             {
                 outcome = Outcome::err(libc::EILSEQ);
-                mismatch.get_or_insert(wrong);
             }
             done.push(slot, outcome);
             ended += 1;
@@ -340,6 +335,10 @@ impl Engine for IoUringCmd {
         self.buffers.slice(slot)
     }
 
+    fn explain(&mut self, slot: Slot) -> Option<String> {
+        self.metadata.as_mut()?.mismatch(slot).map(|wrong| setup::mismatch_text(&wrong))
+    }
+
     fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
         self.ranges.tell(slot, ranges);
     }
@@ -383,8 +382,7 @@ impl Engine for IoUringCmd {
 
     #[inline]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        self.turn(want, done).map_err(setup::enter_error)?;
-        self.mismatch.take().map_or(Ok(()), |wrong| Err(setup::mismatch_error(&wrong)))
+        self.turn(want, done).map_err(setup::enter_error)
     }
 }
 

@@ -75,7 +75,6 @@ impl IoUringCmd {
             commands: 0,
             ranges: RangeLists::new(config.slots, config.trim_ranges),
             metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes),
-            mismatch: None,
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),
             files,
             ring,
@@ -124,8 +123,9 @@ pub(super) fn enter_error(errno: i32) -> EngineError {
 }
 
 /// A read brought something else than what was written.
-pub(super) fn mismatch_error(wrong: &Mismatch) -> EngineError {
-    let what = format!("protection information: {wrong}");
-    EngineError { errno: libc::EILSEQ, ..EngineError::plain(what) }
-        .help("the medium, the drive or the way to it changed data; pi_chk says what is checked")
+pub(super) fn mismatch_text(wrong: &Mismatch) -> String {
+    format!(
+        "protection information: {wrong}; the medium, the drive or the way to it changed data; pi_chk says \
+         what is checked"
+    )
 }

@@ -218,7 +218,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if A & ZONED != 0 {
             self.failed_in_zone(0, op, outcome)
         } else {
-            self.io_failed(op, outcome)
+            self.io_failed(0, op, outcome)
         }
     }
 
@@ -246,7 +246,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 self.recorder.synced(self.clock.now() - start);
                 true
             }
-            Err(_) => self.io_failed(op, outcome),
+            Err(_) => self.io_failed(0, op, outcome),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! When an I/O fails: whether the job goes on, and what is said of it.
 
-use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, WriteForm};
+use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Slot, WriteForm};
 use fiord_load::Source;
 use fiord_plan::EnginePlan;
 
@@ -11,7 +11,7 @@ use crate::error::JobError;
 impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// An I/O failed. True when the job goes on all the same.
     #[cold]
-    pub fn io_failed(&mut self, op: &Op, outcome: Outcome) -> bool {
+    pub fn io_failed(&mut self, slot: Slot, op: &Op, outcome: Outcome) -> bool {
         let errno = outcome.get().err().unwrap_or(0);
         let status = outcome.device_status();
         let dir = match op.kind {
@@ -35,13 +35,13 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             return true;
         }
         if self.error.is_none() {
-            self.error = Some(self.failure(op, outcome));
+            self.error = Some(self.failure(slot, op, outcome));
         }
         false
     }
 
     /// The failure of an I/O in words.
-    fn failure(&self, op: &Op, outcome: Outcome) -> JobError {
+    fn failure(&mut self, slot: Slot, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
         let name = match op.kind {
             OpKind::Read => "read",
@@ -62,6 +62,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
             _ => io_detail(op, errno),
         };
+        let detail = self.engine.explain(slot).unwrap_or(detail);
         let mut error = JobError::new(name, errno, detail);
         error.status = status;
         error.file = Some(self.files.path(op.file).to_path_buf());

@@ -57,7 +57,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         };
         match outcome.get() {
             Ok(_) => true,
-            Err(_) => self.io_failed(&op, outcome),
+            Err(_) => self.io_failed(0, &op, outcome),
         }
     }
 

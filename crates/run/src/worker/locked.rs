@@ -21,6 +21,7 @@ pub(super) trait AnyEngine {
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
+    fn explain(&mut self, slot: Slot) -> Option<String>;
     fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]);
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued;
     fn flush(&mut self) -> Result<u32, EngineError>;
@@ -42,6 +43,9 @@ impl<E: Engine<Clock = MachineClock>> AnyEngine for E {
     }
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         Engine::buffer(self, slot)
+    }
+    fn explain(&mut self, slot: Slot) -> Option<String> {
+        Engine::explain(self, slot)
     }
     fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
         Engine::ranges(self, slot, ranges);
@@ -157,6 +161,10 @@ impl Engine for Locked {
     }
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.engine.buffer(slot)
+    }
+
+    fn explain(&mut self, slot: Slot) -> Option<String> {
+        self.engine.explain(slot)
     }
 
     fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {

@@ -116,6 +116,8 @@ struct Scripted<F> {
     unflushed: u32,
     /// It can submit only together with a wait.
     broken: bool,
+    /// The slot whose op it found wrong itself: one that was answered with `EILSEQ`.
+    wrong: Option<Slot>,
 }
 
 impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
@@ -131,6 +133,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
             most: 0,
             unflushed: 0,
             broken: false,
+            wrong: None,
         }
     }
     fn carry_out(&mut self, op: &Op) -> Outcome {
@@ -158,6 +161,9 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     }
     fn buffer(&mut self, _slot: Slot) -> &mut [u8] {
         &mut self.buffer
+    }
+    fn explain(&mut self, slot: Slot) -> Option<String> {
+        (self.wrong == Some(slot)).then(|| "a tag is wrong".into())
     }
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
         if self.at_once {
@@ -189,6 +195,9 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
             }
             let (slot, op) = self.pending.remove(0);
             let outcome = self.carry_out(&op);
+            if outcome == Outcome::err(84) {
+                self.wrong = Some(slot);
+            }
             done.push(slot, outcome);
         }
         Ok(())
@@ -311,6 +320,25 @@ fn continue_on_error_goes_on_and_counts() {
         assert_eq!((result.recorder.errors, result.recorder.first_error), (10, 5));
         let write = &result.recorder.dirs[1];
         assert_eq!((write.ios, write.issued), (90, 100), "depth {depth}");
+    }
+}
+
+#[test]
+fn what_the_engine_finds_wrong_is_an_error_of_its_io() {
+    for goes_on in [true, false] {
+        let mut job = plain();
+        job.reporting.continue_on_error = [false, goes_on, false];
+        let answer =
+            |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(84) } else { Outcome::ok(op.len) };
+        let (result, ..) = run_list(job, 4, (0..100).map(write_at).collect(), answer);
+        assert_eq!(result.recorder.first_error, 84);
+        if goes_on {
+            assert_eq!((result.error, result.recorder.errors), (None, 10));
+            continue;
+        }
+        let error = result.error.unwrap();
+        assert_eq!((error.errno, error.offset), (84, Some(2 * 4096)));
+        assert_eq!(error.detail, "a tag is wrong");
     }
 }
 

@@ -157,11 +157,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// An I/O has failed: as [`Session::io_failed`], with the zone named. True when the job goes on.
     #[cold]
     pub fn failed_in_zone(&mut self, slot: Slot, op: &Op, outcome: Outcome) -> bool {
-        let Some(placer) = &mut self.placer else { return self.io_failed(op, outcome) };
+        let Some(placer) = &mut self.placer else { return self.io_failed(slot, op, outcome) };
         let errno = outcome.get().err().unwrap_or(0);
         let (result, zone) = placer.failed(slot, errno);
         let had = self.error.is_some();
-        let mut survives = self.io_failed(op, outcome);
+        let mut survives = self.io_failed(slot, op, outcome);
         if let Some(error) = self.error.as_mut().filter(|_| !had) {
             let between = if error.detail.is_empty() || zone.is_empty() { "" } else { "; " };
             error.detail = format!("{}{between}{zone}", error.detail);
