@@ -40,6 +40,12 @@ fn disk(disk: &Disk) -> Value {
         "wwid": id.wwid,
         "namespace": disk.nsid,
         "format": disk.format,
+        "allocation": disk.allocation.as_ref().map(|allocation| json!({
+            "size": allocation.size,
+            "capacity": allocation.capacity,
+            "used": allocation.used,
+            "thin": allocation.thin,
+        })),
         "capacity": disk.capacity,
         "read_only": disk.read_only,
         "removable": disk.removable,

@@ -34,6 +34,7 @@ fn sheet(disk: &Disk, shown: &Shown) -> String {
     facts.add("capacity", Some(capacity(disk)));
     facts.add("block", Some(block(disk)));
     facts.add("format", disk.format.clone());
+    facts.add("allocated", allocated(disk));
     facts.add("queue", queue(disk));
     facts.add("largest I/O", largest(disk));
     facts.add("cache", cache(disk));
@@ -76,6 +77,15 @@ fn node(disk: &Disk) -> String {
 
 fn capacity(disk: &Disk) -> String {
     format!("{} ({} bytes)", words::decimal(disk.capacity.into()), disk.capacity)
+}
+
+/// What an NVMe namespace holds, where that is less than it could: many report all of it at all times.
+fn allocated(disk: &Disk) -> Option<String> {
+    let allocation = disk.allocation?;
+    let share = allocation.short_of_full()?;
+    let (used, capacity) = (allocation.used.into(), allocation.capacity.into());
+    let (used, capacity) = (words::decimal(used), words::decimal(capacity));
+    Some(format!("{used} of {capacity} ({:.0} %)", share * 100.0))
 }
 
 fn block(disk: &Disk) -> String {

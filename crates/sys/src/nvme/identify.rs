@@ -405,6 +405,44 @@ impl Namespace {
     }
 }
 
+/// How much of a namespace is allocated, in bytes of data (NSZE, NCAP, NUSE; NVM 4.1.5.1).
+///
+/// A block is allocated by being written, and may be deallocated by Dataset Management, Write Zeroes
+/// and Sanitize. A controller that is not made for thin provisioning may report NUSE equal to NCAP at
+/// all times, so that only less says something: that part of the capacity holds nothing now. Where
+/// the namespace is thin and reads of deallocated blocks can be made to fail (DULBE), NUSE must follow
+/// every deallocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allocation {
+    /// NSZE: what can be addressed.
+    pub size: u64,
+    /// NCAP: what may be allocated at any time.
+    pub capacity: u64,
+    /// NUSE: what is.
+    pub used: u64,
+    /// NSFEAT bit 0 (THINP): the capacity may be less than the size.
+    pub thin: bool,
+}
+
+impl Allocation {
+    /// From a namespace.
+    pub fn of(namespace: &Namespace) -> Self {
+        let bytes = |blocks: u64| blocks.saturating_mul(namespace.format.data.into());
+        Allocation {
+            size: bytes(namespace.size),
+            capacity: bytes(namespace.capacity),
+            used: bytes(namespace.used),
+            thin: namespace.thin,
+        }
+    }
+
+    /// The share of the capacity that is allocated, where that is less than all of it. `None` is no
+    /// evidence of anything.
+    pub fn short_of_full(&self) -> Option<f64> {
+        (self.used < self.capacity).then(|| self.used as f64 / self.capacity as f64)
+    }
+}
+
 /// The namespace of the zoned command set (CNS 05h, CSI 02h; ZNS 4.1.5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zoned {

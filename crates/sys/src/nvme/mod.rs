@@ -20,7 +20,7 @@ pub mod status;
 
 pub use device::{Device, DriverLimits};
 pub use identify::{
-    CommandLimits, CommandSet, Controller, Deallocated, Guard, IoCommands, LbaFormat, Namespace,
-    Protection, Zoned,
+    Allocation, CommandLimits, CommandSet, Controller, Deallocated, Guard, IoCommands, LbaFormat,
+    Namespace, Protection, Zoned,
 };
 pub use status::Status;

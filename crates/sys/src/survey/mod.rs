@@ -31,7 +31,7 @@ use crate::block;
 use crate::file::{Device, Open};
 use crate::in_use::{Use, Users};
 use crate::nvme::admin::{self, Refused};
-use crate::nvme::{self, Namespace};
+use crate::nvme::{self, Allocation, CommandSet, Namespace};
 use crate::root::{Root, names, number};
 
 pub use crate::block::Partition;
@@ -98,6 +98,9 @@ pub struct Disk {
     pub health: Health,
     /// Its NVMe format in words; needs the right to ask the device.
     pub format: Option<String>,
+    /// How much of its NVMe namespace is allocated; `None` for zoned ones, whose zones say that, and
+    /// where the device could not be asked.
+    pub allocation: Option<Allocation>,
     /// What could not be read, and would be with more privilege.
     pub missing: Vec<&'static str>,
 }
@@ -222,6 +225,7 @@ impl Survey {
                 scsi_errors: health::scsi_errors(&sysfs),
             },
             format: None,
+            allocation: None,
             missing: Vec::new(),
             partitions,
             bus,
@@ -240,7 +244,7 @@ impl Survey {
 /// What nobody but root may ask an NVMe controller.
 const SMART: &str = "wear, bytes written, errors (SMART log)";
 
-/// SMART log and format of a namespace, from its controller.
+/// SMART log, format and allocation of a namespace, from its controller.
 fn ask_controller(disk: &mut Disk) {
     let Ok(node) = Open::read_only().nonblocking(true).open(&disk.node()) else {
         disk.missing.push(SMART);
@@ -260,6 +264,10 @@ fn ask_controller(disk: &mut Disk) {
     if let Ok(data) = admin::identify(&node, nsid, admin::Subject::Namespace) {
         let namespace = Namespace::parse(&data);
         disk.format = Some(format_words(&namespace));
+        // Controllers before NVMe 1.3 have no descriptors, and only the NVM command set.
+        let descriptors = admin::identify(&node, nsid, admin::Subject::Descriptors);
+        let set = descriptors.map_or(CommandSet::Nvm, |data| CommandSet::in_descriptors(&data));
+        disk.allocation = (set == CommandSet::Nvm).then(|| Allocation::of(&namespace));
     }
 }
 

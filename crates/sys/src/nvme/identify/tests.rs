@@ -98,6 +98,15 @@ fn a_plain_namespace() {
     ]);
     let space = Namespace::parse(&data);
     assert_eq!((space.size, space.capacity, space.used), (1000, 900, 10));
+    let allocation = Allocation::of(&space);
+    assert_eq!(
+        allocation,
+        Allocation { size: 4_096_000, capacity: 3_686_400, used: 40_960, thin: true }
+    );
+    assert_eq!(allocation.short_of_full(), Some(40_960.0 / 3_686_400.0));
+    let full = Allocation { used: allocation.capacity, ..allocation };
+    assert_eq!(full.short_of_full(), None);
+    assert_eq!(Allocation::default().short_of_full(), None);
     assert_eq!((space.format.data, space.format.metadata, space.format_index), (4096, 0, 1));
     assert_eq!((space.formats[0].data, space.formats[0].relative_performance), (512, 2));
     assert_eq!((space.extended, space.protection, space.thin), (false, None, true));
