@@ -33,12 +33,9 @@ impl Default for Formats {
     }
 }
 
-/// The words of `--output-format`.
-pub const FORMAT_WORDS: [&str; 5] = ["normal", "json", "json+", "terse", "minimal"];
-
 impl Formats {
-    /// Reads a list of words with commas between; gives back the first that is none of
-    /// [`FORMAT_WORDS`]. The list replaces what was asked for before.
+    /// Reads a list of words with commas between; gives back the first that is no
+    /// format. The list replaces what was asked for before.
     pub fn set(&mut self, list: &str) -> Result<(), String> {
         let mut formats = Formats { normal: false, terse_version: self.terse_version, ..*self };
         (formats.json, formats.json_plus, formats.terse) = (false, false, false);

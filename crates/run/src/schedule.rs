@@ -107,11 +107,6 @@ impl<'p> Schedule<'p> {
         self.states.iter().all(|s| *s == State::Ended)
     }
 
-    /// Whether some job has started and not ended.
-    pub fn any_running(&self) -> bool {
-        self.states.contains(&State::Started)
-    }
-
     fn behind_wall(&self, index: usize) -> bool {
         self.jobs[index].start.stonewall
             && self.states[..index].iter().any(|state| *state != State::Ended)

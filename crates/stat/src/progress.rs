@@ -73,10 +73,6 @@ impl JobPhase {
     pub fn letter(self) -> char {
         LETTERS.iter().find(|(_, phase)| *phase == self).map_or('P', |(letter, _)| *letter)
     }
-    /// The phase of a letter; what no phase has is `Waiting`.
-    pub fn from_letter(letter: char) -> JobPhase {
-        LETTERS.iter().find(|(l, _)| *l == letter).map_or(JobPhase::Waiting, |(_, phase)| *phase)
-    }
     /// It is between its start and its end: it counts in `Jobs: N`.
     pub fn is_running(self) -> bool {
         matches!(

@@ -1,20 +1,8 @@
-//! What a suite is made of, and the list of all.
+//! What a suite is made of.
 
 use fiord_sweep::axis::{Axis, Settings};
 
 use crate::device::Zoned;
-use crate::zbd;
-
-/// Every suite.
-pub fn all() -> [Definition; 5] {
-    [
-        zbd::write::DEFINITION,
-        zbd::parallel::SEQWRITE,
-        zbd::parallel::SEQREAD,
-        zbd::randread::DEFINITION,
-        zbd::mixed::DEFINITION,
-    ]
-}
 
 /// A suite.
 #[derive(Debug, Clone, Copy)]

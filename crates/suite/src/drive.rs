@@ -22,7 +22,8 @@ use fiord_zones::summary::Summary;
 use fiord_zones::{in_use, size};
 
 use crate::args::Args;
-use crate::definition::{self, Definition, Filled, Kind, Request, Step, Steps};
+use crate::catalogue;
+use crate::definition::{Definition, Filled, Kind, Request, Step, Steps};
 use crate::device::Zoned;
 use crate::row::{self, Row};
 use crate::table::{self, Results};
@@ -98,7 +99,7 @@ fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
 /// The suites with their axes.
 fn list() -> String {
     let mut text = String::new();
-    for suite in definition::all() {
+    for suite in catalogue::all() {
         text += &format!("{}\n    {}\n", suite.name, suite.about);
         for (name, values) in suite.axes {
             text += &format!("    --set {name}={values}\n");
@@ -108,8 +109,8 @@ fn list() -> String {
 }
 
 fn find(name: &str) -> Result<Definition, String> {
-    definition::all().into_iter().find(|suite| suite.name == name).ok_or_else(|| {
-        let names = definition::all().map(|suite| suite.name).join(", ");
+    catalogue::all().into_iter().find(|suite| suite.name == name).ok_or_else(|| {
+        let names = catalogue::all().map(|suite| suite.name).join(", ");
         format!("no suite is called `{name}`; there are {names}")
     })
 }

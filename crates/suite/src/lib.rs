@@ -2,7 +2,8 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which suites are there, and what is one made of | [`definition`] |
+//! | which suites are there | [`catalogue`] |
+//! | what is a suite made of | [`definition`] |
 //! | the suites of zoned devices | [`zbd`] |
 //! | what may be said on the command line | [`args`] |
 //! | what is the device that a suite is scaled to | [`device`] |
@@ -14,9 +15,10 @@
 //!
 //! [`zbd::randread`] is a small one to copy: a [`Definition`](definition::Definition) with a name, a
 //! sentence, its axes, and a function that makes the steps for a device, each a job file; then a line
-//! in [`definition::all`]. Runs, resumption, questions, tables and JSON come from here.
+//! in [`catalogue::all`]. Runs, resumption, questions, tables and JSON come from here.
 
 pub mod args;
+pub mod catalogue;
 pub mod definition;
 pub mod device;
 pub mod drive;

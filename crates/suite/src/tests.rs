@@ -5,7 +5,8 @@ use fiord_sweep::axis::Axis;
 use fiord_sys::zone::ZonedDevice;
 use fiord_sys::zone::fake::Fake;
 
-use crate::definition::{self, Definition, Kind, Request, Step, Steps};
+use crate::catalogue;
+use crate::definition::{Definition, Kind, Request, Step, Steps};
 use crate::device::Zoned;
 use crate::drive;
 use crate::row;
@@ -28,7 +29,7 @@ fn axes(suite: &Definition, set: &[(&str, &str)]) -> Vec<Axis> {
 }
 
 fn suite(name: &str) -> Definition {
-    definition::all().into_iter().find(|suite| suite.name == name).unwrap()
+    catalogue::all().into_iter().find(|suite| suite.name == name).unwrap()
 }
 
 fn steps(name: &str, device: &Zoned, set: &[(&str, &str)]) -> Result<Steps, String> {
@@ -54,7 +55,7 @@ fn a_suite_uses_the_sequential_zones() {
 
 #[test]
 fn a_definition_has_what_the_list_shows() {
-    let all = definition::all();
+    let all = catalogue::all();
     for (i, suite) in all.iter().enumerate() {
         assert!(suite.about.ends_with('.') && !suite.axes.is_empty(), "{}", suite.name);
         assert!(all[..i].iter().all(|other| other.name != suite.name));
@@ -64,7 +65,7 @@ fn a_definition_has_what_the_list_shows() {
 #[test]
 fn every_job_file_is_one_that_fiord_reads() {
     for device in [device(), Zoned { generic: true, ..device() }] {
-        for suite in definition::all() {
+        for suite in catalogue::all() {
             let steps = steps(suite.name, &device, &[]).unwrap();
             assert!(steps.steps.iter().any(|step| step.kind != Kind::Prepare));
             for step in &steps.steps {

@@ -15,7 +15,6 @@ use crate::{Error, Result, nvme};
 const BLKFLSBUF: u32 = 0x1261;
 const BLKSSZGET: u32 = 0x1268;
 const BLKDISCARD: u32 = 0x1277;
-const BLKSECDISCARD: u32 = 0x127d;
 const BLKZEROOUT: u32 = 0x127f;
 const BLKPBSZGET: u32 = 0x127b;
 #[cfg(not(any(target_arch = "mips64", target_arch = "powerpc64", target_arch = "sparc64")))]
@@ -64,11 +63,6 @@ pub fn flush_buffers(file: impl AsFd) -> Result<()> {
 /// `EBADF` for a descriptor not open for writing.
 pub fn discard(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
     ioctl("ioctl BLKDISCARD", file, BLKDISCARD, &mut [offset, length])
-}
-
-/// Discards a range so that its data cannot be had back (`BLKSECDISCARD`).
-pub fn secure_discard(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
-    ioctl("ioctl BLKSECDISCARD", file, BLKSECDISCARD, &mut [offset, length])
 }
 
 /// Makes a range read as zeroes (`BLKZEROOUT`), by the device's own command where it has one.

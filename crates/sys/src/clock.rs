@@ -181,16 +181,6 @@ pub struct Drift {
     pub difference_ns: i64,
 }
 
-impl Drift {
-    /// Parts per million by which the clock is fast (slow when negative).
-    pub fn ppm(&self) -> f64 {
-        if self.kernel_ns == 0 {
-            return 0.0;
-        }
-        self.difference_ns as f64 * 1e6 / self.kernel_ns as f64
-    }
-}
-
 /// A counter reading and the kernel time of the same moment.
 #[derive(Debug, Clone, Copy)]
 struct Sample {

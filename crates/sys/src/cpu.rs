@@ -81,12 +81,6 @@ impl CpuSet {
         self.words.is_empty()
     }
 
-    /// The `index`-th CPU, counting round: how `cpus_allowed_policy=split` deals CPUs to jobs.
-    pub fn nth_round(&self, index: usize) -> Option<usize> {
-        let len = self.len();
-        if len == 0 { None } else { self.iter().nth(index % len) }
-    }
-
     /// CPUs in both.
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
         self.iter().filter(|&cpu| other.contains(cpu)).collect()
@@ -227,8 +221,6 @@ mod tests {
         let set = CpuSet::from_mask(0b1101);
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!(set.len(), 3);
-        assert_eq!((set.nth_round(0), set.nth_round(4)), (Some(0), Some(2)));
-        assert_eq!(CpuSet::new().nth_round(0), None);
         let other = CpuSet::from_mask(0b0110);
         assert_eq!(set.intersection(&other), CpuSet::from_mask(0b0100));
         assert_eq!(set.difference(&other), CpuSet::from_mask(0b1001));

@@ -35,27 +35,11 @@ pub fn open_files() -> Result<Limit> {
     read(libc::RLIMIT_NOFILE)
 }
 
-/// Memory that may be locked, in bytes (`RLIMIT_MEMLOCK`): also bounds registered buffers of
-/// `io_uring` before Linux 5.12.
-pub fn locked_memory() -> Result<Limit> {
-    read(libc::RLIMIT_MEMLOCK)
-}
-
-/// Size of a file, in bytes (`RLIMIT_FSIZE`).
-pub fn file_size() -> Result<Limit> {
-    read(libc::RLIMIT_FSIZE)
-}
-
 /// Sees to it that `want` files can be open at once: raises the soft limit, and as root the hard
 /// one, if they are lower. Returns the soft limit that is now in force, which may be below
 /// `want`.
 pub fn raise_open_files(want: u64) -> Result<u64> {
     raise(libc::RLIMIT_NOFILE, want)
-}
-
-/// The same for locked memory, in bytes.
-pub fn raise_locked_memory(want: u64) -> Result<u64> {
-    raise(libc::RLIMIT_MEMLOCK, want)
 }
 
 fn raise(resource: Resource, want: u64) -> Result<u64> {
@@ -121,23 +105,6 @@ pub fn kernel() -> Result<Kernel> {
     Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", libc::EINVAL))
 }
 
-/// A system-wide limit of the kernel and how much of it is in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AioRequests {
-    /// Requests that all libaio contexts may have together (`fs.aio-max-nr`).
-    pub max: u64,
-    /// What they have now (`fs.aio-nr`).
-    pub used: u64,
-}
-
-/// Limits of libaio. `io_setup` fails with `EAGAIN` when they are reached.
-pub fn aio_requests() -> Result<AioRequests> {
-    Ok(AioRequests {
-        max: read_number("/proc/sys/fs/aio-max-nr")?,
-        used: read_number("/proc/sys/fs/aio-nr")?,
-    })
-}
-
 /// Who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 everybody, 1 the group in
 /// `kernel.io_uring_group` and privileged processes, 2 nobody. Older kernels: 0.
 pub fn io_uring_disabled() -> u64 {
@@ -163,6 +130,7 @@ mod tests {
         assert!(Kernel::new(5, 19) > Kernel::new(5, 4));
         assert!(kernel().unwrap() > Kernel::new(3, 0));
         assert_eq!(Kernel::new(6, 1).to_string(), "6.1.0");
+        assert!(io_uring_disabled() <= 2);
     }
 
     #[test]
@@ -172,16 +140,5 @@ mod tests {
         if limit.hard < 1 << 30 {
             assert!(raise_open_files(limit.hard).unwrap() >= limit.hard);
         }
-        assert!(locked_memory().unwrap().hard > 0);
-        assert!(file_size().unwrap().soft > 0);
-    }
-
-    #[test]
-    fn aio_limits() {
-        match aio_requests() {
-            Ok(requests) => assert!(requests.max > 0),
-            Err(error) => assert_eq!(error.errno, libc::ENOENT, "{error}"),
-        }
-        assert!(io_uring_disabled() <= 2);
     }
 }

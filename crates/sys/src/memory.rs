@@ -178,40 +178,10 @@ impl Region {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// Makes all pages present and writable now, so that no fault is measured later. Uses
-    /// `MADV_POPULATE_WRITE` (Linux 5.14), or touches each page.
-    pub fn prefault(&mut self) -> Result<()> {
-        /// `MADV_POPULATE_WRITE`.
-        const POPULATE_WRITE: i32 = 23;
-        // SAFETY: the range is mapped by this region.
-        let rc = unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, POPULATE_WRITE) };
-        match check("madvise MADV_POPULATE_WRITE", rc) {
-            Ok(_) => Ok(()),
-            Err(error) if error.errno == libc::EINVAL => {
-                let page = host::page_size();
-                for byte in self.as_mut_slice().iter_mut().step_by(page) {
-                    // SAFETY: `byte` is a valid reference; volatile keeps the write of the same
-                    // value from being optimised away.
-                    unsafe { std::ptr::write_volatile(byte, std::ptr::read_volatile(byte)) };
-                }
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// `mlock(2)`: keeps all of it in memory (and brings it in). Undone when dropped.
     pub fn lock(&mut self) -> Result<()> {
         // SAFETY: the range is mapped by this region.
         check("mlock", unsafe { libc::mlock(self.base.as_ptr().cast(), self.mapped) }).map(drop)
-    }
-
-    /// Asks for (or against) transparent huge pages.
-    pub fn transparent_huge(&mut self, on: bool) -> Result<()> {
-        let advice = if on { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
-        // SAFETY: the range is mapped by this region; the advice changes no contents.
-        let rc = unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, advice) };
-        check("madvise MADV_HUGEPAGE", rc).map(drop)
     }
 }
 
@@ -370,7 +340,6 @@ mod tests {
         assert_eq!(region.as_ptr() as usize % align.max(1), 0);
         assert!(region.as_slice().iter().all(|&byte| byte == 0));
         region.as_mut_slice().fill(0xa5);
-        region.prefault().unwrap();
         assert!(region.as_slice().iter().all(|&byte| byte == 0xa5));
         region
     }

@@ -173,14 +173,6 @@ impl Signals {
         // SAFETY: eight bytes are written to `count`; the eventfd does not block.
         unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), 8) == 8 }
     }
-
-    /// Asks for a stop from inside, as a signal would (the first one; more do nothing).
-    pub fn request_stop(&self) {
-        if STOPS.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            LAST_STOP_NS.store(crate::clock::monotonic(), Ordering::Release);
-            wake();
-        }
-    }
 }
 
 /// Keeps `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGUSR1` away from the calling thread and the threads

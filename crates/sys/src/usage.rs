@@ -46,11 +46,6 @@ impl Usage {
         self.each(earlier, u64::saturating_sub)
     }
 
-    /// Both together (for a group of threads).
-    pub fn plus(&self, other: &Usage) -> Usage {
-        self.each(other, u64::saturating_add)
-    }
-
     /// All context switches.
     pub fn switches(&self) -> u64 {
         self.voluntary_switches + self.involuntary_switches

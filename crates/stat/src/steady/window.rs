@@ -25,8 +25,6 @@ pub enum Rule {
 pub const PTS_RANGE: f64 = 20.0;
 /// What it permits the line to rise or fall over the window, in per cent of the mean.
 pub const PTS_SLOPE: f64 = 10.0;
-/// Rounds in its window.
-pub const PTS_ROUNDS: usize = 5;
 
 /// A limit of steadiness.
 #[derive(Debug, Clone, Copy, PartialEq)]
