@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::header::Header;
+use super::header::{self, Header};
 
 const KEYS: &[&str] = &["gives", "modules", "drive", "qemu", "not-with"];
 
@@ -79,7 +79,7 @@ impl Devices {
     /// Reads every device of a directory.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut devices = Vec::new();
-        for path in super::scenario::scripts(folder)? {
+        for path in header::scripts(folder)? {
             devices.push(Device::read(&path)?);
         }
         Ok(Devices(devices))

@@ -1,4 +1,4 @@
-//! The header of a scenario or a device: the comment lines at its start.
+//! The scripts of scenarios and devices, and their headers: the comment lines at the start.
 //!
 //! ```text
 //! # What it is about, in one line
@@ -7,7 +7,7 @@
 //!
 //! A key may come more than once where it says so. The header ends at the first line that is no comment.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -66,6 +66,19 @@ impl Header {
         let values = self.values.iter().filter(|(k, _)| k == key);
         values.flat_map(|(_, value)| value.split_whitespace()).map(str::to_owned).collect()
     }
+}
+
+/// The scripts of a directory, by name.
+pub fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "sh") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn qemu_version() -> Option<u32> {
 }
 
 fn is_static(path: &Path) -> bool {
-    super::program::interpreter(path).is_ok_and(|interpreter| interpreter.is_none())
+    super::elf::interpreter(path).is_ok_and(|interpreter| interpreter.is_none())
 }
 
 /// A Debian system that may be changed.

@@ -8,9 +8,10 @@
 //! | what was asked for | `options.rs` |
 //! | which programs of the host are needed, how they get here | `host.rs` |
 //! | where the kernel and its modules come from | `kernel.rs` |
-//! | how fiord is built for the machine, which libraries a program needs | `program.rs` |
+//! | how fiord is built for the machine, which programs go in | `program.rs` |
+//! | which libraries a program needs | `elf.rs` |
 //! | what lies in the first file system, and its format | `initramfs.rs`, `cpio.rs` |
-//! | what a header says | `header.rs` |
+//! | which scripts there are, what a header says | `header.rs` |
 //! | which devices there are | `devices.rs` |
 //! | which scenarios there are, and which share a boot | `scenario.rs` |
 //! | how the machine is started and listened to | `qemu.rs` |
@@ -21,6 +22,7 @@
 mod command;
 mod cpio;
 mod devices;
+mod elf;
 mod header;
 mod host;
 mod initramfs;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::devices::Devices;
-use super::header::Header;
+use super::header::{Header, scripts};
 
 const KEYS: &[&str] = &["devices", "limit", "boot", "clock"];
 
@@ -77,19 +77,6 @@ pub fn sharing(scenarios: &[&Scenario]) -> usize {
         [] => 0,
         [first, rest @ ..] => 1 + rest.iter().take_while(|next| alike(first, next)).count(),
     }
-}
-
-/// The scripts of a directory, by name.
-pub fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "sh") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }
 
 /// Reads every scenario of a directory: first those that can share a boot.
