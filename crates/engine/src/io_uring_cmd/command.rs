@@ -50,6 +50,10 @@ pub mod opcode {
 
 /// Command Dword 12, bit 25 of Write Zeroes: the blocks may be deallocated (DEAC).
 pub const DEALLOCATE: u32 = 1 << 25;
+/// Command Dword 12, bit 25 of Zone Append: the controller makes the reference tags, which begin with that
+/// of the zone's first block, those of the blocks that it chose (PIREMAP; ZNS 1.1, 3.4.1). Types 1 and 2
+/// have it, the former must; with type 3 it is an error.
+pub const REMAP_TAGS: u32 = 1 << 25;
 /// Command Dword 12, bit 30: force unit access (FUA).
 pub const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 /// Command Dword 11, bit 2 of Dataset Management: deallocate (AD).

@@ -1,8 +1,8 @@
 //! The metadata of each op: where it lies while it travels, and the protection information in it.
 
-use fiord_plan::{MetadataPlan, NvmeTarget, WriteForm};
+use fiord_plan::{MetadataPlan, NvmeTarget, ProtectionType, WriteForm};
 
-use super::command::NvmeCommand;
+use super::command::{NvmeCommand, REMAP_TAGS};
 use super::protection::dwords::{CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE, PRACT};
 use super::protection::{Dwords, Mismatch, Protection};
 use crate::Slot;
@@ -89,6 +89,16 @@ impl Metadata {
         command.cdw15 |= dwords.cdw15;
     }
 
+    /// The same for a Zone Append, of which the blocks begin with the zone's first: the controller makes
+    /// the reference tags those of the blocks that it chose.
+    pub fn mark_append(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+        self.mark(file, blocks, command);
+        let protection = self.of(file).and_then(|file| file.plan.protection);
+        if protection.is_some_and(|protection| protection.kind != ProtectionType::Three) {
+            command.cdw12 |= REMAP_TAGS;
+        }
+    }
+
     /// The same for commands without data: zeroes are protected by the controller, since nothing is
     /// sent that could be; a Verify checks what `pi_chk` says, and there is nothing to be made (NVM
     /// 3.2.5, 3.2.8).
@@ -173,7 +183,7 @@ impl Metadata {
 mod tests {
     use std::sync::Arc;
 
-    use fiord_plan::{Checks, Guard, ProtectionPlan, ProtectionType};
+    use fiord_plan::{Checks, Guard, ProtectionPlan};
     use fiord_sys::nvme::{Device, identify};
 
     use super::*;
@@ -220,6 +230,24 @@ mod tests {
         assert_eq!((command.metadata, command.metadata_len), (0, 0));
         // PRACT and the three checks; the reference tag of the first block.
         assert_eq!((command.cdw12, command.cdw14), (0xf << 26, 100));
+    }
+
+    #[test]
+    fn tags_of_appends_are_made_anew_where_there_are_any() {
+        for (kind, cdw12, tag) in [
+            (ProtectionType::One, 0xf << 26 | 1 << 25, 100),
+            (ProtectionType::Two, 0xf << 26 | 1 << 25, 100),
+            (ProtectionType::Three, 0b1110 << 26, 0),
+        ] {
+            let mut target = target(false, 8, true);
+            if let Some(protection) = target.metadata.as_mut().and_then(|m| m.protection.as_mut()) {
+                protection.kind = kind;
+            }
+            let metadata = Metadata::new(&[target], 2, 4096).unwrap();
+            let mut command = NvmeCommand::default();
+            metadata.mark_append(0, BLOCKS, &mut command);
+            assert_eq!((command.cdw12, command.cdw14), (cdw12, tag), "{kind:?}");
+        }
     }
 
     #[test]

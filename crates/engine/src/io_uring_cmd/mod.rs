@@ -124,7 +124,12 @@ impl IoUringCmd {
         let (first, count) = space.blocks(op.offset, op.len);
         let blocks = Blocks { first, count, before: space.blocks(op.at.into(), 0).0 as u32 };
         if command.data_len > 0 {
-            metadata.mark(op.file, blocks, command);
+            if op.kind == OpKind::Write && op.tag.form == WriteForm::Append {
+                let zone = Blocks { first: space.zone_start(first), ..blocks };
+                metadata.mark_append(op.file, zone, command);
+            } else {
+                metadata.mark(op.file, blocks, command);
+            }
             metadata.point(slot, op.file, blocks, command);
         } else {
             metadata.mark_without_data(op.tag.form, op.file, blocks, command);

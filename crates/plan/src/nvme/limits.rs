@@ -8,7 +8,8 @@ use fiord_sys::nvme::CommandSet;
 use crate::forms;
 use crate::messages::Messages;
 use crate::model::{
-    BlockSize, Dir, FilePlan, Load, Memory, NvmeTarget, ProtectionType, Step, WriteForm,
+    BlockSize, Dir, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step,
+    WriteForm,
 };
 use crate::reading::Reading;
 
@@ -194,16 +195,16 @@ impl Limits<'_> {
             );
         }
         let protection = target.metadata.as_ref().and_then(|metadata| metadata.protection.as_ref());
-        if appends && protection.is_some_and(|found| found.kind != ProtectionType::Three) {
-            // The controller would have to be told to make the reference tags those of the blocks
-            // that it chose (PIREMAP, ZNS 1.1, 3.4.1).
+        let made_here =
+            |found: &&ProtectionPlan| found.kind != ProtectionType::Three && !found.by_controller;
+        if appends && protection.as_ref().is_some_and(made_here) {
             messages.push(
                 self.error(
                     "write_mode",
                     "has protection information with reference tags: they name the block, and \
                      where a Zone Append writes is known when it is done",
                 )
-                .help("use `write_mode=write`, or a namespace formatted without protection"),
+                .help("leave out `pi_act=0`, so that the controller makes them, or use `write_mode=write`"),
             );
         }
         if appends && self.job.plain_word("zonemode") != "zbd" {

@@ -293,12 +293,14 @@ fn make_zoned(device: &mut Device) {
 }
 
 #[test]
-fn appends_carry_no_reference_tags() {
-    for (kind, taken) in [(1, false), (2, false), (3, true)] {
+fn reference_tags_of_appends_are_the_controllers() {
+    for (kind, act, taken) in
+        [(1, 0, false), (2, 0, false), (3, 0, true), (1, 1, true), (2, 1, true), (3, 1, true)]
+    {
         let mut zoned = protected(kind);
         make_zoned(&mut zoned);
         let machine = Fake::empty().zoned_namespace("/dev/ng0n1", zoned);
-        let line = format!("{LINE} --zonemode=zbd --rw=write --bs=4k");
+        let line = format!("{LINE} --zonemode=zbd --rw=write --bs=4k --pi_act={act}");
         job(&machine, &line);
         let line = format!("{line} --write_mode=zone_append");
         if taken {
