@@ -85,11 +85,6 @@ impl Buffers {
         std::mem::forget(self.region.take());
     }
 
-    /// Bytes of a buffer.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Notes that a slot has an op in flight (debug builds; nothing otherwise).
     #[inline(always)]
     pub(crate) fn begin(&mut self, _slot: Slot) {

@@ -7,27 +7,27 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | how does engine X issue an I/O | its own module: [`null`], [`sync::psync`], … |
-//! | what does an engine need to be built | [`config`] |
-//! | how do synchronous calls run on threads of their own | [`offload`] |
-//! | where do the buffers lie | [`buffers`] |
-//! | how is a trim or an fsync done | [`dataless`] |
+//! | how does engine X issue an I/O | its own module: `null`, `sync::psync`, … |
+//! | what does an engine need to be built | `config` |
+//! | how do synchronous calls run on threads of their own | `offload` |
+//! | where do the buffers lie | `buffers` |
+//! | how is a trim or an fsync done | `dataless` |
 
-pub mod buffers;
-pub mod clock;
-pub mod config;
-pub mod dataless;
+mod buffers;
+mod clock;
+mod config;
+mod dataless;
 mod error;
 mod files;
 mod flags;
-pub mod io_uring;
-pub mod io_uring_cmd;
-pub mod libaio;
-pub mod null;
-pub mod offload;
-pub mod sg;
+mod io_uring;
+mod io_uring_cmd;
+mod libaio;
+mod null;
+mod offload;
+mod sg;
 pub mod sim;
-pub mod sync;
+mod sync;
 mod syscall;
 
 use std::os::fd::OwnedFd;

@@ -25,7 +25,7 @@
 //! | when an I/O is due: rates, think times, flows | [`pace`] |
 
 pub mod content;
-pub mod error;
+mod error;
 pub mod pace;
 pub mod rng;
 pub mod skew;

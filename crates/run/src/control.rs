@@ -193,6 +193,7 @@ impl JobControl {
     }
 
     /// Why it was told to end.
+    #[cfg(test)]
     pub fn stop_reason(&self) -> Option<StopReason> {
         match self.stop.load(Ordering::Acquire) & !SNAPSHOT_WANTED {
             1 => Some(StopReason::Runtime),

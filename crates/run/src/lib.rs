@@ -3,17 +3,17 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | in what order does everything happen | [`conductor`] |
-//! | which job may start when, and which end together | [`schedule`] |
+//! | in what order does everything happen | `conductor.rs` |
+//! | which job may start when, and which end together | `schedule.rs` |
 //! | what do the bytes of a job's writes come from | `content.rs` |
-//! | which files are made before the run, and how | [`layout`] |
-//! | how is a file opened, advised, dropped from the cache | [`files`] |
-//! | how do jobs that share a file take turns (`lockfile`) | [`lock`] |
+//! | which files are made before the run, and how | `layout/` |
+//! | how is a file opened, advised, dropped from the cache | `files.rs` |
+//! | how do jobs that share a file take turns (`lockfile`) | `lock.rs` |
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
-//! | the inner loop | [`worker`] |
-//! | where in a zone an I/O goes (`zonemode=zbd`) | [`zones`] |
+//! | the inner loop | `worker/` |
+//! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
 //! | how does a result stand beside `spec` | `specification.rs` |
@@ -23,18 +23,18 @@
 
 pub mod ceiling;
 mod command;
-pub mod conductor;
+mod conductor;
 mod content;
-pub mod control;
+mod control;
 pub mod error;
 pub mod events;
-pub mod files;
+mod files;
 mod jobthread;
-pub mod layout;
-pub mod lock;
+mod layout;
+mod lock;
 mod monitor;
 mod report;
-pub mod schedule;
+mod schedule;
 #[cfg(test)]
 mod scratch;
 mod shared;
@@ -43,7 +43,7 @@ mod specification;
 mod steady;
 mod thread;
 mod timebase;
-pub mod worker;
-pub mod zones;
+mod worker;
+mod zones;
 
 pub use conductor::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed, run};

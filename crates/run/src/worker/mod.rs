@@ -90,8 +90,6 @@ pub struct WorkerResult {
     pub recorder: Recorder,
     /// What ended it early, if anything did.
     pub error: Option<JobError>,
-    /// It got as far as its first I/O (false: stopped or failed during set-up).
-    pub started: bool,
     /// Time that was measured, ns of the engine's clock: from the end of the ramp to the last
     /// completion or flush.
     pub runtime_ns: u64,

@@ -390,7 +390,6 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             usage: used().since(&self.usage),
             recorder: self.recorder,
             error: self.error,
-            started: true,
             runtime_ns: now.saturating_sub(self.begin),
         }
     }

@@ -152,7 +152,6 @@ fn failed(error: JobError) -> WorkerResult {
     WorkerResult {
         recorder: Recorder::default(),
         error: Some(error),
-        started: false,
         runtime_ns: 0,
         usage: Usage::default(),
         shares: None,
