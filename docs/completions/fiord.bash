@@ -172,7 +172,7 @@ _fiord() {
         --bandwidth-log=
         --minimal
         --output-format=
-        --append-terse
+        --append-terse=
         --terse-version=
         --version
         --help

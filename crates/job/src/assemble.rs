@@ -27,9 +27,10 @@ pub struct RawSection {
 }
 
 impl RawSection {
-    /// Whether it sets defaults. The name has to be written just so: `[GLOBAL]` is a job.
+    /// Whether it sets defaults: fio looks whether the name begins so (`[globals]`, `[global 2]`),
+    /// in lower case (`[GLOBAL]` is a job).
     pub fn is_global(&self) -> bool {
-        self.name == "global"
+        self.name.starts_with("global")
     }
 }
 
@@ -60,6 +61,7 @@ impl<'a> Assembler<'a> {
     pub fn section(&mut self, section: &RawSection, new_group: bool) -> Option<JobSpec> {
         let (own, bases) = self.settings(section);
         if section.is_global() {
+            self.wrong.extend(longer_global(section));
             self.globals.extend(own);
             self.bases = bases;
             return None;
@@ -71,7 +73,14 @@ impl<'a> Assembler<'a> {
         // `name=` in the section itself renames the job; in `[global]` it renames nothing.
         let own = settings.iter().rfind(|s| s.def.name == "name" && !s.global);
         let name = own.and_then(|s| s.text.clone()).unwrap_or_else(|| section.name.clone());
-        Some(JobSpec { name, settings, bases, place: section.place.clone(), new_group })
+        Some(JobSpec {
+            name,
+            section: section.name.clone(),
+            settings,
+            bases,
+            place: section.place.clone(),
+            new_group,
+        })
     }
 
     fn settings(&mut self, section: &RawSection) -> (Vec<Setting>, Bases) {
@@ -79,11 +88,13 @@ impl<'a> Assembler<'a> {
         let mut bases = self.bases;
         // After a misspelt engine nobody knows which options it would have had.
         let mut engine_known = true;
-        let mut order: Vec<&RawOption> = section.options.iter().collect();
+        let options: Vec<RawOption> =
+            section.options.iter().map(|o| expand::name(o, self.loader)).collect();
+        let mut order: Vec<&RawOption> = options.iter().collect();
         if !section.command_line {
             order.sort_by_key(|o| rank(&o.name));
             // The section's engine decides which options it may have, wherever it is named.
-            for o in section.options.iter().filter(|o| o.name == "ioengine") {
+            for o in options.iter().filter(|o| o.name == "ioengine") {
                 match o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
                     Some(e) => engine = e,
                     None => engine_known = false,
@@ -98,7 +109,7 @@ impl<'a> Assembler<'a> {
                 continue;
             }
             let text = raw.text.as_deref().map(|t| expand(t, raw.variables, self.loader));
-            match parse::value(def, text.as_deref(), &bases) {
+            match self.value(def, raw, text.as_deref(), &bases) {
                 Ok(value) => {
                     self.wrong.extend(doubtful(def, raw, &value));
                     let place = raw.place();
@@ -114,6 +125,27 @@ impl<'a> Assembler<'a> {
         // Engine options come last, as fio lists them.
         out.sort_by_key(|s| !section.command_line && is_engine_option(s.def));
         (out, bases)
+    }
+
+    /// The value, with a warning where something at its end has to be overlooked.
+    fn value(
+        &mut self,
+        def: &OptionDef,
+        raw: &RawOption,
+        text: Option<&str>,
+        bases: &Bases,
+    ) -> Result<Value, ValueError> {
+        let error = match parse::value(def, text, bases) {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let (Some(text), true) = (text, def.name != "ioengine") else { return Err(error) };
+        let (value, read) = parse::forgiving(def, text, bases).ok_or(error)?;
+        let name = def.name;
+        let what = format!("{name}={text} is read as {name}={read}");
+        let warning = Diagnostic::warning(what, Some(raw.text_place()));
+        self.wrong.push(warning.help(format!("write {name}={read}")));
+        Ok(value)
     }
 
     fn engine_named(&self, text: &str, raw: &RawOption) -> Option<&'static str> {
@@ -160,6 +192,17 @@ fn bases_of(settings: &[Setting], start: Bases) -> Bases {
         bases = Bases { kb };
     }
     bases
+}
+
+/// A section whose name only begins with `global`, and which may have been meant as a job.
+fn longer_global(section: &RawSection) -> Option<Diagnostic> {
+    let name = &section.name;
+    (name.trim_end() != "global").then(|| {
+        let what =
+            format!("`{name}` is no job: a section whose name begins with `global` sets defaults");
+        Diagnostic::warning(what, Some(section.place.clone()))
+            .help("write [global] for defaults, or call the job something else")
+    })
 }
 
 /// A job file that names a profile has jobs of its own; fio reads the line and does nothing.

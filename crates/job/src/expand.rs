@@ -1,6 +1,25 @@
 //! Environment variables and reserved words in values.
 
 use crate::load::Loader;
+use crate::scan::RawOption;
+
+/// The option with the `${VAR}`s of its name put in. As fio does it for whole lines, a variable may
+/// hold `name=value` too.
+pub fn name(raw: &RawOption, loader: &dyn Loader) -> RawOption {
+    let mut raw = raw.clone();
+    if !raw.variables || !raw.name.contains("${") {
+        return raw;
+    }
+    let name = environment(&raw.name, loader);
+    match (name.split_once('='), &raw.text) {
+        (Some((name, text)), None) => {
+            raw.name = name.trim().to_string();
+            raw.text = Some(text.trim().to_string());
+        }
+        _ => raw.name = name.trim().to_string(),
+    }
+    raw
+}
 
 /// Puts in `${VAR}` (unset: nothing), then `$pagesize`, `$mb_memory` and `$ncpus`.
 ///

@@ -251,14 +251,19 @@ fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
             _ => return None,
         }),
         Suffixes::Size(bases) => {
-            let unit = lower.strip_suffix('b').unwrap_or(&lower);
-            let (prefix, binary) = match unit.strip_suffix('i') {
+            let (unit, byte) = match lower.strip_suffix('b') {
+                Some(unit) => (unit, true),
+                None => (lower.as_str(), false),
+            };
+            let (prefix, i) = match unit.strip_suffix('i') {
                 Some(p) => (p, true),
                 None => (unit, false),
             };
             if prefix.is_empty() {
-                return (!binary).then_some(1);
+                return (!i).then_some(1);
             }
+            // fio's documentation gives `ki` the meaning of `kib`; the program takes it as `k`.
+            let binary = i && byte;
             let power = match prefix {
                 "k" => 1,
                 "m" => 2,
@@ -267,7 +272,7 @@ fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
                 "p" => 5,
                 _ => return None,
             };
-            // Under kb_base=1024 the meanings are swapped: `k` is 1024 and `ki` is 1000.
+            // Under kb_base=1024 the meanings are swapped: `k` is 1024 and `kib` is 1000.
             let base: i128 = if binary == (bases.kb == 1000) { 1024 } else { 1000 };
             base.checked_pow(power)
         }

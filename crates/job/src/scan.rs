@@ -147,7 +147,8 @@ fn section(
     start: usize,
     place: &dyn Fn(Range<usize>) -> Place,
 ) -> Result<Item, Box<Diagnostic>> {
-    let Some(end) = inner.find(']') else {
+    // As in fio the last one closes: `[a]b]` is called `a]b`.
+    let Some(end) = inner.rfind(']') else {
         let here = place(start..start + 1 + inner.len());
         let error = Diagnostic::error("the section's closing `]` is missing", Some(here))
             .help(format!("write `[{}]`", inner.trim()));

@@ -45,6 +45,9 @@ pub struct Setting {
 pub struct JobSpec {
     /// Its name.
     pub name: String,
+    /// What its section or `--name` is called: `name=` in a section renames the job, but not the
+    /// files that are named after it.
+    pub section: String,
     /// Every setting in the order typed, globals first. A later one of the same option wins.
     pub settings: Vec<Setting>,
     /// The bases its sizes were read with.

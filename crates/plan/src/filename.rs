@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use fiord_job::option::value::Value;
+
 use crate::messages::Messages;
 use crate::paths;
 use crate::reading::Reading;
@@ -29,15 +31,8 @@ impl Naming {
         for directory in &directories {
             paths::directory(job, directory, survey, messages);
         }
-        let mut names = job.paths("filename");
+        let names = named(job, messages);
         let count = job.count("nrfiles").unwrap_or(1);
-        if job.is_set("nrfiles") && !names.is_empty() && count < names.len() as u64 {
-            messages.push(job.warning(
-                "nrfiles",
-                format!("only the first {count} of {} names in `filename` are used", names.len()),
-            ));
-            names.truncate(count.max(1) as usize);
-        }
         if count == 0 || count > MOST_FILES {
             messages.push(
                 job.error("nrfiles", format!("`nrfiles={count}` is no usable number of files"))
@@ -50,7 +45,7 @@ impl Naming {
             names,
             format: job.text("filename_format").filter(|f| !f.is_empty()).unwrap_or_else(default),
             count: count.clamp(1, MOST_FILES),
-            job: job.spec.name.clone(),
+            job: job.spec.section.clone(),
         }
     }
 
@@ -70,6 +65,41 @@ impl Naming {
             })
             .collect()
     }
+}
+
+/// The names of `filename`. As in fio each one adds to those before it, also to those of `[global]`,
+/// and an `nrfiles` behind them cuts them short.
+fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
+    let (mut names, mut count, mut times) = (Vec::new(), 0u64, 0);
+    for setting in &job.spec.settings {
+        match (setting.def.name, &setting.value) {
+            ("filename", Value::Paths(more)) => {
+                if names.is_empty() {
+                    count = 0;
+                }
+                times += 1;
+                count = count.saturating_add(more.len() as u64);
+                names.extend(more.iter().cloned());
+            }
+            ("nrfiles", Value::Int(n)) => count = u64::try_from(*n).unwrap_or(0),
+            _ => {}
+        }
+    }
+    if times > 1 {
+        let what = format!(
+            "`filename` is given {times} times, and each one adds files: they are {}",
+            names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        );
+        messages.push(job.warning("filename", what).help("name all files in one place"));
+    }
+    if !names.is_empty() && count < names.len() as u64 {
+        messages.push(job.warning(
+            "nrfiles",
+            format!("only the first {count} of {} names in `filename` are used", names.len()),
+        ));
+        names.truncate(count.max(1) as usize);
+    }
+    names
 }
 
 fn default() -> String {

@@ -27,6 +27,25 @@ fn files_to_read_are_written_first() {
     assert!(!ran.out.contains("Laying out"), "{}", ran.out);
 }
 
+/// In a file `filename` is read last, so that an `nrfiles` of the same section cuts nothing short.
+/// `name` renames the job, not its files.
+#[test]
+fn job_files_name_files_as_in_fio() {
+    for (text, files) in [
+        ("[global]\nfilename=x\n[a]\nfilename=y\n", "x y"),
+        ("[global]\nfilename=x:y\n[a]\nnrfiles=1\n", "x"),
+        ("[a]\nfilename=x:y\nnrfiles=1\n", "x y"),
+        ("[a]\nname=foo\n", "a.0.0"),
+        ("[a]\nname=foo\nnumjobs=2\nfilename_format=$jobname-$jobnum\n", "a-0 a-1"),
+    ] {
+        let place = Place::new();
+        place.write("job.fio", text.replacen("]\n", "]\nrw=write\nsize=16k\n", 1));
+        place.run("job.fio --output-format=json").ok();
+        let names: Vec<String> = place.names().into_iter().filter(|n| n != "job.fio").collect();
+        assert_eq!(names.join(" "), files, "{text}");
+    }
+}
+
 #[test]
 fn create_only_makes_and_stops() {
     let place = Place::new();

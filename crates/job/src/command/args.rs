@@ -107,6 +107,14 @@ fn source_of(args: &[String]) -> (Arc<Source>, Vec<usize>) {
     (Arc::new(Source { name: "command line".into(), text }), starts)
 }
 
+/// The general option of a letter with its value behind it: `-oFILE`.
+fn attached(name: &str, dashes: usize) -> Option<&'static CommandDef> {
+    let mut letters = name.chars();
+    let (letter, _) = (letters.next()?, letters.next()?);
+    let def = COMMANDS.iter().find(|c| c.letter == Some(letter))?;
+    (dashes == 1 && def.argument != Argument::None).then_some(def)
+}
+
 struct Reader<'a> {
     args: &'a [String],
     source: Arc<Source>,
@@ -155,6 +163,13 @@ impl Reader<'_> {
         self.at += 1;
         let known = match self.find(name, dashes) {
             Ok(known) => known,
+            Err(candidates)
+                if let Some(def) = attached(name, dashes).filter(|_| candidates.is_empty()) =>
+            {
+                raw.text_span.start = start + 1;
+                raw.text = Some(body[1..].to_string());
+                Known::General(def)
+            }
             Err(_) if name.is_empty() => {
                 let what = format!("unrecognized option '{arg}'");
                 let place = self.place(option_at);

@@ -146,9 +146,9 @@ impl GeneralOptions {
             }
             "terse-version" => self.terse_version = terse_version(value)?,
             "eta" => self.eta = eta(value)?,
-            "eta-newline" => self.eta_newline = Some(time(value)?),
+            "eta-newline" => self.eta_newline = Some(interval(value)?),
             "eta-interval" => self.eta_interval = eta_interval(value)?,
-            "status-interval" => self.status_interval = Some(time(value)?),
+            "status-interval" => self.status_interval = Some(interval(value)?),
             "readonly" => self.readonly = true,
             "max-jobs" => self.max_jobs = Some(count(value)?),
             "warnings-fatal" => self.warnings_fatal = true,
@@ -191,7 +191,7 @@ fn formats(text: &str) -> Result<Vec<Format>, ValueError> {
 }
 
 fn terse_version(text: &str) -> Result<u8, ValueError> {
-    match text.trim() {
+    match text.trim().trim_start_matches('0') {
         "2" => Ok(2),
         "3" => Ok(3),
         "4" => Ok(4),
@@ -221,6 +221,14 @@ fn findings(text: &str) -> Result<Findings, ValueError> {
 
 fn time(text: &str) -> Result<u64, ValueError> {
     number::nanos(text, Unit::Seconds)
+}
+
+fn interval(text: &str) -> Result<u64, ValueError> {
+    match time(text)? {
+        0 => Err(ValueError::new("there is no time between two")
+            .with_help("write a time above 0, or leave the option out")),
+        ns => Ok(ns),
+    }
 }
 
 fn eta_interval(text: &str) -> Result<u64, ValueError> {

@@ -16,20 +16,29 @@ fn all(bases: &Bases, texts: &[&str], value: u64) {
 fn documented_sizes_under_kb_base_1024() {
     all(&OLD, &["4096", "4096b", "4096B", "4k", "4kb", "4kB", "4K", "4KB", "4 kB"], 4096);
     all(&OLD, &["1048576", "1m", "1024k"], 1 << 20);
-    all(&OLD, &["1000000", "1mi", "1000ki", "1MiB"], 1_000_000);
+    all(&OLD, &["1000000", "1mib", "1000kib", "1MiB"], 1_000_000);
     all(&OLD, &["1099511627776", "1t", "1024g", "1048576m"], 1 << 40);
-    all(&OLD, &["1ti", "1000gi", "1000000mi"], 1_000_000_000_000);
+    all(&OLD, &["1tib", "1000gib", "1000000mib"], 1_000_000_000_000);
     all(&OLD, &["1p"], 1 << 50);
     all(&OLD, &["4GiB"], 4_000_000_000);
 }
 
 #[test]
 fn documented_sizes_under_kb_base_1000() {
-    all(&SI, &["4096", "4096b", "4096B", "4ki", "4kib", "4kiB", "4Ki", "4KiB"], 4096);
-    all(&SI, &["1048576", "1mi", "1024ki"], 1 << 20);
+    all(&SI, &["4096", "4096b", "4096B", "4kib", "4kiB", "4KIB", "4KiB"], 4096);
+    all(&SI, &["1048576", "1mib", "1024kib"], 1 << 20);
     all(&SI, &["1000000", "1m", "1000k"], 1_000_000);
-    all(&SI, &["1099511627776", "1ti", "1024gi", "1048576mi"], 1 << 40);
+    all(&SI, &["1099511627776", "1tib", "1024gib", "1048576mib"], 1 << 40);
     all(&SI, &["1t", "1000g", "1000000m", "1000000000k"], 1_000_000_000_000);
+}
+
+/// Not as documented, but as fio 3.42 does it: an `i` counts only with a `b` behind it.
+#[test]
+fn an_i_without_a_b_changes_nothing() {
+    all(&OLD, &["4ki", "4Ki", "4KI"], 4096);
+    all(&OLD, &["1mi", "1024ki"], 1 << 20);
+    all(&OLD, &["1gi"], 1 << 30);
+    all(&SI, &["1mi", "1000ki"], 1_000_000);
 }
 
 #[test]
@@ -100,7 +109,7 @@ fn documented_expressions() {
     ] {
         assert_eq!(integer(text, Unit::Count, &OLD), Ok(value), "{text}");
     }
-    assert_eq!(integer("(4ki)", Unit::Bytes, &SI), Ok(4096));
+    assert_eq!(integer("(4kib)", Unit::Bytes, &SI), Ok(4096));
     assert_eq!(float("(1/4)"), Ok(0.25));
 }
 
@@ -136,7 +145,8 @@ proptest! {
         prop_assert_eq!(bytes(&format!("{n}{suffix}B"), &SI).ok(), exact(1000));
         if power > 0 {
             prop_assert_eq!(bytes(&format!("{n}{suffix}iB"), &OLD).ok(), exact(1000));
-            prop_assert_eq!(bytes(&format!("{n}{suffix}i"), &SI).ok(), exact(1024));
+            prop_assert_eq!(bytes(&format!("{n}{suffix}iB"), &SI).ok(), exact(1024));
+            prop_assert_eq!(bytes(&format!("{n}{suffix}i"), &SI).ok(), exact(1000));
         }
     }
 

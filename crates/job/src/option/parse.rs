@@ -48,6 +48,22 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
     }
 }
 
+/// The value where a separator with nothing behind it ends the text (`iodepth=16,`, `rw=randread,`),
+/// or `/s` a rate: nothing of what was meant is lost then, and fio reads them so. With the value
+/// comes the part that was read.
+pub fn forgiving<'t>(def: &OptionDef, text: &'t str, bases: &Bases) -> Option<(Value, &'t str)> {
+    let text = text.trim();
+    let part = match def.kind {
+        Kind::Words { suffix: Suffix::Int | Suffix::Step | Suffix::Text, .. } => {
+            text.strip_suffix(',')
+        }
+        _ if matches!(def.name, "rate" | "rate_min") => text.strip_suffix("/s"),
+        Kind::Custom { .. } => text.strip_suffix(','),
+        _ => text.strip_suffix([',', ':']),
+    }?;
+    Some((value(def, Some(part), bases).ok()?, part))
+}
+
 fn needs_value(def: &OptionDef) -> ValueError {
     ValueError::new(format!("{} needs a value", def.name))
         .with_help(format!("for example `{}`", def.example))

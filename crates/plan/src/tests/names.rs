@@ -46,6 +46,15 @@ fn as_fio_names_them() {
         // Empty files are left out, with a warning.
         ("--name=a --opendir=t", &["t/e/r", "t/p", "t/q"]),
         ("--name=a --ioengine=null --size=8k --directory=d2", &["d2/a.0.0"]),
+        // Each `filename` adds to those before it; `nrfiles` cuts short what stands before it.
+        ("--size=12k --filename=x --name=a --filename=y", &["x", "y"]),
+        ("--size=12k --filename=x:y --name=a --filename=z --name=b", &["x", "y", "z", "x", "y"]),
+        ("--name=a --size=12k --filename=y --filename=z", &["y", "z"]),
+        ("--name=a --size=12k --filename=x:y:z --nrfiles=2", &["x", "y"]),
+        ("--name=a --size=12k --nrfiles=2 --filename=x:y:z", &["x", "y", "z"]),
+        ("--name=a --size=12k --filename=x --nrfiles=1 --filename=y", &["x", "y"]),
+        ("--size=12k --filename=x:y --name=a --nrfiles=1 --filename=z", &["x", "y"]),
+        ("--name=a --size=12k --filename=x --nrfiles=3", &["x"]),
     ];
     for (line, expected) in table {
         assert_eq!(names(line), *expected, "{line}");

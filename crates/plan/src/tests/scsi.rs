@@ -14,7 +14,8 @@ fn machine() -> Fake {
 }
 
 fn line(rest: &str) -> String {
-    format!("--name=a --filename=/dev/sg0 --ioengine=sg --rw=randrw --bs=4k {rest}")
+    let file = if rest.contains("--filename=") { "" } else { "--filename=/dev/sg0" };
+    format!("--name=a {file} --ioengine=sg --rw=randrw --bs=4k {rest}")
 }
 
 fn plan(rest: &str) -> SgPlan {

@@ -8,8 +8,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "kb_base",
         Kind::words(&[
-            Word::new("1024", "`k` is 1024 and `ki` is 1000, as old job files expect"),
-            Word::new("1000", "`k` is 1000 and `ki` is 1024, as the standards say"),
+            Word::new("1024", "`k` is 1024 and `kib` is 1000, as old job files expect"),
+            Word::new("1000", "`k` is 1000 and `kib` is 1024, as the standards say"),
         ]),
         CATEGORY,
         "Decides what the size suffixes mean, for this job and for options that follow. With 1024, \

@@ -1,0 +1,156 @@
+//! What fio 3.42 was found to do with texts that its documentation says nothing about: it reads on,
+//! so fiord does too, and says so.
+
+use fiord_job::diagnostic::Level;
+use fiord_job::load::Memory;
+use fiord_job::option::value::{Amount, Value};
+use fiord_job::{Invocation, invocation};
+
+fn args(list: &[&str]) -> Vec<String> {
+    list.iter().map(|a| a.to_string()).collect()
+}
+
+#[track_caller]
+fn file(text: &str) -> Invocation {
+    let mut loader = Memory::job(text);
+    loader.variables = [("OPT", "bs=2k"), ("N", "bs"), ("V", "2k"), ("T", "thread"), ("E", "")]
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .to_vec();
+    invocation(&args(&["job.fio"]), &mut loader).unwrap_or_else(|e| panic!("{text}: {e:?}"))
+}
+
+#[track_caller]
+fn command(list: &[&str]) -> Invocation {
+    invocation(&args(list), &mut Memory::default()).unwrap_or_else(|e| panic!("{list:?}: {e:?}"))
+}
+
+fn refused(line: &str) -> bool {
+    let text = format!("[a]\nsize=1m\n{line}\n");
+    invocation(&args(&["job.fio"]), &mut Memory::job(&text)).is_err()
+}
+
+/// The value, which a warning comes with.
+#[track_caller]
+fn value(line: &str) -> Option<Value> {
+    let run = file(&format!("[a]\n{line}\n"));
+    let [warning] = &run.warnings[..] else { panic!("{line}: {:?}", run.warnings) };
+    assert_eq!(warning.level, Level::Warning);
+    assert!(warning.what.contains("is read as"), "{}", warning.what);
+    run.jobs[0].value(line.split('=').next().unwrap())
+}
+
+#[test]
+fn separators_at_the_end_are_overlooked() {
+    let word = |w, s: Option<&str>| Some(Value::Word(w, s.map(str::to_string)));
+    assert_eq!(value("size=4k,"), Some(Value::Amount(Amount::Bytes(4096))));
+    assert_eq!(value("iodepth=16,"), Some(Value::Int(16)));
+    assert_eq!(value("direct=1,"), Some(Value::Flag(true)));
+    assert_eq!(value("thread=0,"), Some(Value::Flag(false)));
+    assert_eq!(value("runtime=30,"), Some(Value::Time(30_000_000_000)));
+    assert_eq!(value("percentile_list=50:99:"), Some(Value::Floats(vec![50.0, 99.0])));
+    assert_eq!(value("cpus_allowed=0-1,"), Some(Value::Set(vec![0, 1])));
+    assert_eq!(value("rw=randwrite,"), word("randwrite", None));
+    assert_eq!(value("rw=randrw:2,"), word("randrw", Some("2")));
+    assert_eq!(value("sync=dsync:"), word("dsync", None));
+    assert_eq!(file("[a]\nkb_base=1000,\nbs=4k\n").jobs[0].triple("bs"), Some([4000; 3]));
+}
+
+#[test]
+fn a_rate_may_be_a_second() {
+    assert_eq!(value("rate=100kb/s"), Some(Value::Ints([Some(100 << 10); 3])));
+    assert!(refused("bs=4k/s"));
+}
+
+/// fio takes most of these too, but what it makes of them nobody means.
+#[test]
+fn what_changes_the_meaning_is_refused() {
+    for line in [
+        "runtime=1h30m",
+        "runtime=1x",
+        "size=1-2k",
+        "iodepth=4,8",
+        "iodepth=50%",
+        "bs=1z",
+        "bs=4k bs=8k",
+        "direct=2,",
+        "direct=true",
+        "rw=write:",
+        "rw=,write",
+        "ioengine=null,",
+        "stonewall=abc",
+    ] {
+        assert!(refused(line), "{line}");
+    }
+}
+
+#[test]
+fn every_section_whose_name_begins_with_global_sets_defaults() {
+    for name in ["global", "global ", "globals", "global 2"] {
+        let run = file(&format!("[{name}]\nbs=8k\n[a]\n"));
+        assert_eq!(run.jobs.len(), 1, "{name}");
+        assert_eq!(run.jobs[0].triple("bs"), Some([8192; 3]), "{name}");
+        assert_eq!(run.warnings.len(), usize::from(name.trim() != "global"), "{name}");
+    }
+    assert_eq!(file("[GLOBAL]\nbs=8k\n[ global]\n").jobs.len(), 2);
+}
+
+#[test]
+fn the_last_bracket_closes_a_section() {
+    assert_eq!(
+        file("[a]b]\n[[c]]\n").jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(),
+        ["a]b", "[c]"]
+    );
+}
+
+#[test]
+fn a_variable_may_be_a_name_or_a_whole_option() {
+    for line in ["${OPT}", "${N}=2k", "${N}=${V}", "b${E}s=2k", " ${OPT} "] {
+        assert_eq!(file(&format!("[a]\n{line}\n")).jobs[0].triple("bs"), Some([2048; 3]), "{line}");
+    }
+    assert!(file("[a]\n${T}\n").jobs[0].flag("thread"));
+    assert!(refused("${NOPE}"));
+    assert!(refused("${NOPE}=1"));
+}
+
+#[test]
+fn name_renames_a_job_but_not_its_section() {
+    let job = &file("[a]\nname=foo\n").jobs[0];
+    assert_eq!((&job.name[..], &job.section[..]), ("foo", "a"));
+}
+
+#[test]
+fn letters() {
+    use fiord_job::Action;
+    let shown = |list: &[&str]| match command(list).action {
+        Action::Print(text) | Action::ShowCmd(text) => text,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(&["-cbs"]), shown(&["--cmdhelp=bs"]));
+    assert_eq!(shown(&["-c"]), shown(&["--cmdhelp"]));
+    assert_eq!(shown(&["-ilibaio"]), shown(&["--enghelp=libaio"]));
+    assert_eq!(shown(&["-s", "--name=a"]), shown(&["--showcmd", "--name=a"]));
+    let general = command(&[
+        "-oout", "-r", "-w", "-x", "a", "-Fjson", "-V5", "-L", "1", "-E2", "-O", "1s", "-e",
+        "never", "-j4", "-f", "-a1", "-K/tmp", "-dio", "--name=a",
+    ])
+    .general;
+    assert_eq!(general.output.as_deref(), Some("out"));
+    assert!(general.readonly && general.warnings_fatal);
+    assert_eq!(general.sections, ["a"]);
+    assert_eq!((general.terse_version, general.max_jobs), (5, Some(4)));
+    assert_eq!(general.status_interval, Some(1_000_000_000));
+    assert_eq!(general.debug, ["io"]);
+    assert_eq!(general.aux_path.as_deref(), Some("/tmp"));
+}
+
+#[test]
+fn general_options_as_fio_takes_them() {
+    // fio runs more jobs than that.
+    let run = command(&["--max-jobs=3", "--name=a", "--numjobs=4"]);
+    assert!(run.warnings[0].what.contains("maximum number of jobs"), "{:?}", run.warnings);
+    assert!(command(&["--append-terse=1", "--name=a"]).warnings.is_empty());
+    assert_eq!(command(&["--terse-version=03", "--name=a"]).general.terse_version, 3);
+    for list in [["--status-interval=0", "--name=a"], ["--eta-newline=0", "--name=a"]] {
+        assert!(invocation(&args(&list), &mut Memory::default()).is_err(), "{list:?}");
+    }
+}
