@@ -11,6 +11,7 @@
 //! | which zone does a write go to, who gets a place to open one | `claim.rs` |
 //! | what a job does with all this; where does a trim go | `placer.rs` |
 //! | where does a read go | `placer/reads.rs` |
+//! | what does the block layer have to know of what is passed through | `beside.rs` |
 //!
 //! # What is exact
 //!
@@ -53,6 +54,7 @@
 //! A wait is a look at `Book::news`, then a sleep until there is other news, 50 ms at most: run time
 //! and signals are never missed.
 
+mod beside;
 mod claim;
 mod owner;
 mod owners;

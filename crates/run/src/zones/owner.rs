@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
 
+use super::beside::Beside;
 use super::owners::words;
 use crate::error::JobError;
 
@@ -114,6 +115,8 @@ pub struct Owner {
     pub(super) path: PathBuf,
     /// `None`: the zones are emulated.
     pub(super) device: Option<Box<dyn ZonedDevice>>,
+    /// Where the device is a generic one.
+    beside: Option<Beside>,
     pub(super) zone_size: u64,
     pub(super) cells: Vec<Cell>,
     /// Zones that the device lets be written to at a time.
@@ -125,8 +128,12 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of a device: asks it for every zone.
-    pub fn of_device(path: &Path, device: Box<dyn ZonedDevice>) -> Result<Owner, JobError> {
+    /// Of a device: asks it for every zone, and for the block device that follows its resets.
+    pub(super) fn of_device(
+        path: &Path,
+        device: Box<dyn ZonedDevice>,
+        beside: impl FnOnce(&[Zone]) -> Option<Beside>,
+    ) -> Result<Owner, JobError> {
         let failed =
             |e: fiord_sys::Error| JobError::new("zone report", e.errno, words(&e)).at(path);
         let facts = device.facts().map_err(failed)?;
@@ -137,7 +144,8 @@ impl Owner {
             None => state.is_open(),
         };
         let owner = Owner::new(path, Some(device), facts.zone_size, &zones, limit);
-        let mut owner = Owner { closing_helps: facts.max_active.is_none(), ..owner };
+        let closing_helps = facts.max_active.is_none();
+        let mut owner = Owner { closing_helps, beside: beside(&zones), ..owner };
         let book = owner.book.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (index, zone) in zones.iter().enumerate().filter(|(_, zone)| counts(zone.state)) {
             if limit.is_some() && zone.is_sequential() {
@@ -210,6 +218,7 @@ impl Owner {
         Owner {
             path: path.to_path_buf(),
             device,
+            beside: None,
             zone_size,
             cells: zones.iter().map(cell).collect(),
             limit,
@@ -324,6 +333,9 @@ impl Owner {
             Some(device) => device.manage(action, cell.start, self.zone_size),
             None => Ok(()),
         };
+        if let (Ok(()), Some(beside)) = (&done, &self.beside) {
+            beside.follow(action, zone, cell.start, self.zone_size);
+        }
         let mut book = self.lock();
         let page = &mut book.pages[zone as usize];
         (page.working, page.closing) = (false, None);

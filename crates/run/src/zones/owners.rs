@@ -8,6 +8,7 @@ use fiord_sys::file::Device;
 use fiord_sys::{block, file, zone};
 
 use super::Owner;
+use super::beside::Beside;
 use crate::error::JobError;
 
 /// All of a run's.
@@ -85,7 +86,10 @@ impl Entry {
             JobError::new("zone report", e.errno, format!("{}{}", words(&e), advice(self.kind)))
                 .at(&self.path)
         })?;
-        Owner::of_device(&self.path, Box::new(device))
+        Owner::of_device(&self.path, Box::new(device), |zones| {
+            let written = self.write.then_some(zones)?;
+            Beside::of(&self.path, self.kind, written)
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
 use proptest::prelude::*;
 
+use super::beside::Beside;
 use super::{Owner, Place, Placer};
 
 const ZONE: u64 = 64 << 10;
@@ -37,7 +38,7 @@ impl ZonedDevice for Shared {
 
 fn device(zones: u64, open: u32) -> (Arc<Fake>, Arc<Owner>) {
     let fake = Arc::new(Fake::new(zones, 0, ZONE, CAPACITY).limited(open, open));
-    let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))));
+    let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None);
     (fake, Arc::new(owner.unwrap()))
 }
 
@@ -207,7 +208,8 @@ fn zones_left_partly_written_do_not_stop_a_sequential_job() {
         let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(2, 2));
         fake.write(3 * ZONE, 4096).unwrap();
         fake.write(5 * ZONE, 4096).unwrap();
-        let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))));
+        let owner =
+            Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None);
         (fake, Arc::new(owner.unwrap()))
     };
     let until = Instant::now() + Duration::from_secs(20);
@@ -217,10 +219,27 @@ fn zones_left_partly_written_do_not_stop_a_sequential_job() {
 }
 
 #[test]
+fn the_block_device_beside_follows_once_for_each_zone_that_it_wrote() {
+    let fakes = [(); 2].map(|()| Arc::new(Fake::new(4, 0, ZONE, CAPACITY)));
+    let [fake, block] = &fakes;
+    // The namespace is one: what was written by blocks is written.
+    fakes.iter().for_each(|fake| fake.write(ZONE, 4096).unwrap());
+    let shared = |fake: &Arc<Fake>| Box::new(Shared(Arc::clone(fake)));
+    let beside = |zones: &[Zone]| Some(Beside::new(shared(block), zones));
+    let owner = Owner::of_device(Path::new("fake"), shared(fake), beside).unwrap();
+    for zone in [0, 1, 1] {
+        owner.carry_out(zone, Action::Reset).unwrap();
+    }
+    assert_eq!(block.zones().unwrap()[1].write_pointer, ZONE);
+    assert_eq!(block.resets(), 1);
+}
+
+#[test]
 fn places_taken_out_of_reach_are_an_error() {
     let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, 1));
     fake.write(0, 4096).unwrap();
-    let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake)))).unwrap();
+    let owner =
+        Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None).unwrap();
     let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(owner));
     match placer.place(&io(Dir::Write, 4 * ZONE)) {
         Place::Failed(error) => assert!(error.to_string().contains("outside of the job's range")),
