@@ -442,6 +442,9 @@ _fiord() {
         --ss_interval=
         --group_reporting
         --core_bandwidth=
+        --latency_limits=
+        --latency_slice=
+        --latency_test=
         --spec=
         --new_group
         --stats=

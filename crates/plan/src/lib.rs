@@ -41,6 +41,7 @@ mod resolve;
 mod scsi;
 mod seeds;
 mod sizes;
+mod slices;
 mod specification;
 mod sprandom;
 mod start;

@@ -174,6 +174,7 @@ fn record() -> Record {
         shares: true,
         percentiles: vec![50.0, 99.0],
         percentile_decimals: 2,
+        slices: None,
         clock: ClockSource::Auto,
         clock_cpu: None,
         start_clock_id: None,

@@ -1,13 +1,15 @@
 //! What is measured.
 
+use crate::messages::Messages;
 use crate::model::{ClockSource, Record};
 use crate::reading::Reading;
+use crate::slices;
 
 /// Nanoseconds of a millisecond.
 const MILLI: u64 = 1_000_000;
 
 /// Latencies, windows, percentiles and the clock of a job.
-pub(crate) fn record(job: Reading) -> Record {
+pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
     let reduce = job.flag("gtod_reduce");
     let on = |name: &str| !reduce && !job.flag(name);
     Record {
@@ -23,6 +25,7 @@ pub(crate) fn record(job: Reading) -> Record {
         shares: job.flag("generator_shares"),
         percentiles: percentiles(job),
         percentile_decimals: percentile_decimals(job),
+        slices: slices::latency_slices(job, messages),
         clock: match job.plain_word("clocksource") {
             "gettimeofday" => ClockSource::Gettimeofday,
             "clock_gettime" => ClockSource::ClockGettime,

@@ -233,7 +233,7 @@ impl Run<'_> {
                 content,
                 crc,
                 process: process::process(job, survey.facts, messages),
-                record: record::record(job),
+                record: record::record(job, messages),
                 reporting: reporting::reporting(job, messages),
             },
         }

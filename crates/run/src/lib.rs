@@ -38,6 +38,7 @@ mod schedule;
 #[cfg(test)]
 mod scratch;
 mod shared;
+mod slices;
 mod space;
 mod specification;
 mod steady;

@@ -13,6 +13,7 @@ use fiord_sys::host;
 use crate::control::Snapshot;
 use crate::error;
 use crate::monitor::{Devices, Disks, Watch};
+use crate::slices;
 use crate::specification;
 use crate::steady::Membership;
 use crate::timebase::Timebase;
@@ -168,6 +169,7 @@ pub(crate) fn report(
     devices: &Devices,
 ) -> Report {
     let devices = devices.report(&jobs);
+    let slices = slices::tables(frame.plan, &jobs);
     let generator = generator(frame.plan, &jobs);
     let (jobs, groups) = assemble(jobs, &error::words);
     let per_core = per_core(frame.plan, &groups);
@@ -185,6 +187,7 @@ pub(crate) fn report(
             clock: clock_report(frame),
             generator,
             per_core,
+            slices,
             spec,
             devices,
             ..Extras::default()

@@ -17,6 +17,7 @@ pub mod progress;
 pub mod recorder;
 pub mod report;
 pub mod shares;
+pub mod slices;
 pub mod steady;
 pub mod summary;
 pub mod units;

@@ -3,6 +3,7 @@
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
 use crate::priority::{self, PriorityRecorder};
+use crate::slices::Slices;
 use crate::summary::Summary;
 
 /// Which way the data goes.
@@ -153,6 +154,9 @@ pub struct Recorder {
     pub errors: u64,
     /// errno of the first of them.
     pub first_error: i32,
+    /// Latencies by slice of the run, where they are asked for. They are judged job by job of the plan,
+    /// and [`Recorder::merge`] leaves them alone.
+    pub slices: Option<Box<Slices>>,
 }
 
 impl Recorder {
@@ -244,6 +248,21 @@ impl Recorder {
         d.intended_hist.record(ns);
     }
 
+    /// Counts an I/O in its slice: see [`Slices::record`].
+    #[inline]
+    pub fn sliced(&mut self, end: u64, own: u64, due: u64) {
+        if let Some(slices) = &mut self.slices {
+            slices.record(end, own, due);
+        }
+    }
+
+    /// The first slice begins now.
+    pub fn begin_slices(&mut self, now: u64) {
+        if let Some(slices) = &mut self.slices {
+            slices.begin(now);
+        }
+    }
+
     /// Counts one I/O handed to the engine. Its depth is counted when it is submitted.
     #[inline]
     pub fn issued(&mut self, dir: Dir) {
@@ -283,6 +302,7 @@ impl Recorder {
     pub fn reset(&mut self) {
         let (axes, lat_is_clat) = (self.axes, self.lat_is_clat);
         let mut dirs = std::mem::take(&mut self.dirs);
+        let slices = self.slices.take();
         let mut sync_hist = std::mem::take(&mut self.sync_hist);
         sync_hist.clear();
         for d in &mut dirs {
@@ -299,7 +319,7 @@ impl Recorder {
             priorities: d.priorities,
             ..DirRecorder::default()
         });
-        *self = Recorder { axes, lat_is_clat, dirs, sync_hist, ..Recorder::default() };
+        *self = Recorder { axes, lat_is_clat, dirs, sync_hist, slices, ..Recorder::default() };
     }
     /// Forgets the latencies that [`Recorder::axes`] does not name: a loop that takes all of them
     /// is faster than one that decides at each I/O.

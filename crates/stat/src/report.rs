@@ -7,6 +7,7 @@ use crate::course::Course;
 use crate::device::DeviceView;
 use crate::finding::{Finding, Unchecked};
 use crate::shares::TimeShares;
+use crate::slices::SliceTable;
 
 /// The version of this data model; grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -45,6 +46,9 @@ pub struct Extras {
     /// The bandwidth of groups by core, where a job asks for it.
     #[serde(default)]
     pub per_core: Vec<CoreBandwidth>,
+    /// Latencies by slice, with what they were judged to be (`latency_limits`).
+    #[serde(default)]
+    pub slices: Vec<SliceTable>,
     /// Results beside what makers state (`spec`).
     #[serde(default)]
     pub spec: Vec<SpecReport>,

@@ -76,6 +76,48 @@ fn a_stall_shows_from_the_intended_start() {
     assert!(sim("--rw=randread --number_ios=10").ok().json()["jobs"][0].get("fiord").is_none());
 }
 
+/// Slices hold what was due in them, whatever stalls; the I/Os' own times decide.
+#[test]
+fn slices_are_judged_by_limits() {
+    let stall = "--rw=randread --rate_iops=1000 --sim_stall=2s:1s --latency_slice=1";
+    let document = sim(&format!("{stall} --latency_limits=1ms:5")).ok().json();
+    let test = &document["fiord"]["latency_slices"][0];
+    let slices = test["slices"].as_array().unwrap();
+    assert_eq!(slices.len(), 5, "{test}");
+    for (index, slice) in slices.iter().enumerate() {
+        let ios = slice["ios"].as_u64().unwrap();
+        assert!(ios.abs_diff(1000) <= 1, "{slice}");
+        let [own, due] = ["device", "trans"].map(|name| slice[name][0].as_f64().unwrap());
+        match index {
+            2 => assert!(own > 0.0 && own < 0.2 && due > 99.0, "{slice}"),
+            _ => assert!(own == 0.0 && due < 1.0, "{slice}"),
+        }
+    }
+    assert_eq!((test["verdict"].as_str(), test["complete"].as_u64()), (Some("passed"), Some(1)));
+    let broken = &test["broken"][0];
+    assert_eq!((broken["of"].as_str(), broken["decides"].as_u64()), (Some("trans"), Some(0)));
+    // The one I/O that stalled is too many for this.
+    let document = sim(&format!("{stall} --latency_limits=64ms:0.05 --numjobs=2")).ok().json();
+    let test = &document["fiord"]["latency_slices"][0];
+    assert_eq!(
+        (test["name"].as_str(), test["verdict"].as_str()),
+        (Some("latency"), Some("failed"))
+    );
+    assert_eq!(test["slices"][0]["ios"].as_u64(), Some(2000));
+    // Without a rate an I/O is due when it begins.
+    let document = sim("--rw=randread --latency_limits=500us:1 --latency_slice=1").ok().json();
+    let slices = document["fiord"]["latency_slices"][0]["slices"].as_array().unwrap().clone();
+    assert_eq!(slices.len(), 5);
+    assert!(slices.iter().all(|slice| slice["trans"] == slice["device"]));
+    for wrong in [
+        "--latency_limits=5",
+        "--latency_limits=1ms:0",
+        "--latency_limits=1ms:5 --latency_slice=1us",
+    ] {
+        assert_eq!(sim(wrong).status, Some(1), "{wrong}");
+    }
+}
+
 #[test]
 fn pauses_take_their_time() {
     let slow = "--sim_latency=constant:1ms --rw=read";

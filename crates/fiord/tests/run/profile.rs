@@ -40,6 +40,41 @@ fn act_reads_and_writes_at_its_rates() {
     assert!((3000..=4100).contains(&ios("read")), "{}", ios("read"));
     assert!((20..=26).contains(&ios("write")), "{}", ios("write"));
     assert_eq!(job["read"]["io_bytes"].as_u64().unwrap(), ios("read") * 1536);
+    // Only the small reads are judged.
+    let test = &document["fiord"]["latency_slices"][0];
+    assert_eq!(
+        (test["name"].as_str(), test["slices"][0]["ios"].as_u64()),
+        (Some("act"), Some(ios("read")))
+    );
+    assert!(matches!(test["verdict"].as_str(), Some("passed" | "failed")), "{test}");
+}
+
+/// Where the time of the device is known, so is the table.
+#[test]
+fn act_tells_the_slices_and_the_verdict_as_fio_does() {
+    let line = "--profile=act --device-names=dev --ioengine=sim --size=1g --test-duration=20 \
+                --findings=off --sim_latency=";
+    let place = Place::new();
+    let ran = place.run(&format!("{line}constant:50us --latency_slice=9s")).ok();
+    let table = "        trans                   device\n        %>(ms)                  %>(ms)\n \
+                 slice\t  1\t  8\t 64\t  1\t  8\t 64\n -----  -----   -----  ------   -----   -----  \
+                 ------\n    1\t0.00\t0.00\t0.00\t0.00\t0.00\t0.00\n    \
+                 2\t0.00\t0.00\t0.00\t0.00\t0.00\t0.00\n    3\t0.00\t0.00\t0.00\t0.00\t0.00\t0.00\n\n\
+                 act: test complete, device(s): PASSED\n\nact-read-dev: (groupid=0";
+    assert!(ran.out.contains(table), "{}", ran.out);
+    // All reads take longer than 1 ms and none than 8: fio's hour is one slice.
+    let ran = place.run(&format!("{line}constant:2ms")).ok();
+    let row = "\n    1\t100.00\t0.00\t0.00\t100.00\t0.00\t0.00\n\nact: test complete, device(s): \
+               FAILED\nfiord: failed: 100.00% of the I/Os took more than 1 ms, and less than 5% may\n";
+    assert!(ran.out.contains(row), "{}", ran.out);
+    // What takes longer than 64 ms also takes longer than 1 and 8.
+    let ran = place.run(&format!("{line}constant:100ms")).ok();
+    assert!(ran.out.contains("\n    1\t100.00\t100.00\t100.00\t100.00"), "{}", ran.out);
+    assert!(ran.out.contains("I/Os began 19."), "{}", ran.out);
+    // Preparing is no test.
+    let ran = place
+        .run(&line.replace("--test-duration=20", "--prep --size=1m").replace("--sim_latency=", ""));
+    assert!(!ran.ok().out.contains("slice"));
 }
 
 /// Blocks of a file, each with its checksum checked.

@@ -10,12 +10,16 @@ use crate::option::def::{Category, Kind, OptionDef, options_of};
 pub(super) const PROFILE: ProfileDef = ProfileDef {
     name: "act",
     doc: "Small random reads and large random writes at fixed rates on each device for a day, as a \
-          database on flash makes them; with `prep` what has to be done before: all zeros, then \
+          database on flash makes them, and in the end a table of the reads of each hour that were \
+          too slow, and whether the devices passed; with `prep` what has to be done before: all zeros, then \
           random data everywhere. It writes to the devices.",
     options: OPTIONS,
     describe,
 };
 
+/// The tool's criteria, as its documentation states them: in any hour, fewer than so many per cent of
+/// the small reads take longer.
+const LIMITS: &str = "1ms:5,8ms:1,64ms:0.1";
 /// Small reads a second and device at load 1.
 const READS: u64 = 2000;
 /// Records a second and device that are written at load 1.
@@ -118,7 +122,9 @@ fn describe(given: &Given<'_>) -> Result<Description, Box<Diagnostic>> {
             .set("rw", "randread")
             .set("numjobs", threads)
             .set("rate_iops", reads)
-            .set("bs", small);
+            .set("bs", small)
+            .set("latency_test", "act")
+            .set("latency_limits", LIMITS);
         jobs.section(format!("act-write-{device}"))
             .set("filename", device)
             .set("rw", "randwrite")

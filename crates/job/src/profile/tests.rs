@@ -64,7 +64,8 @@ fn act_has_readers_and_a_writer_for_each_device() {
     for device in ["/dev/a", "/dev/b"] {
         let read = format!(
             "--name=act-read-{device} --filename={device} --rw=randread --numjobs=8 \
-             --rate_iops=250 --bs=1536"
+             --rate_iops=250 --bs=1536 --latency_test=act \
+             --latency_limits=1ms:5,8ms:1,64ms:0.1"
         );
         let write = format!(
             "--name=act-write-{device} --filename={device} --rw=randwrite --rate_iops=12 --bs=131072"

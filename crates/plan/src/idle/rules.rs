@@ -26,6 +26,12 @@ pub(super) const RULES: &[Rule] = &[
         help: "use `rw=rw` or `rw=randrw` for a mix",
     },
     Rule {
+        options: &["latency_slice", "latency_test"],
+        bears: |job| job.record.slices.is_some(),
+        why: "without `latency_limits`",
+        help: "add `latency_limits=1ms:5,8ms:1`: the shares of I/Os that may take longer",
+    },
+    Rule {
         options: &["hugepage-size"],
         bears: |job| matches!(job.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }),
         why: "on a job whose buffers are in no huge pages",
@@ -137,6 +143,7 @@ mod tests {
             "cgroup_weight=500",
             "cgroup_nodelete=1",
             "hugepage-size=1g",
+            "latency_slice=1m",
         ] {
             let told = warned(&format!("--name=a --rw=read --size=1m --ioengine=sim --{option}"));
             assert_eq!(told.len(), 1, "{option}: {told:?}");

@@ -29,12 +29,26 @@ pub struct Record {
     pub percentiles: Vec<f64>,
     /// Decimals with which they are printed: as many as the finest was typed with.
     pub percentile_decimals: u32,
+    /// `latency_limits`.
+    pub slices: Option<LatencySlices>,
     /// `clocksource`.
     pub clock: ClockSource,
     /// `gtod_cpu`: this CPU does nothing but keep the time.
     pub clock_cpu: Option<u32>,
     /// `job_start_clock_id`: the clock of `job_start` in JSON.
     pub start_clock_id: Option<i32>,
+}
+
+/// `latency_limits` and its family: what share of the I/Os of each slice may take how long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencySlices {
+    /// `latency_test`: jobs of a group that have the same name, slices and limits are judged
+    /// together.
+    pub name: String,
+    /// `latency_slice`, ns.
+    pub length: u64,
+    /// Times, ns, ascending, and the per cent of the I/Os that more than each must stay below.
+    pub limits: Vec<(u64, f64)>,
 }
 
 /// `clocksource`.

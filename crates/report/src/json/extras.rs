@@ -3,6 +3,7 @@
 use fiord_stat::device::DeviceView;
 use fiord_stat::report::{Ceiling, Extras, GeneratorReport, JobShares, SpecReport};
 use fiord_stat::shares::{Part, TimeShares};
+use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
 
 use super::document::{Value, integer, number, text};
 
@@ -25,6 +26,10 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     }
     if !extras.per_core.is_empty() {
         keys.push(("per_core".into(), Value::Array(per_core(extras))));
+    }
+    if !extras.slices.is_empty() {
+        let tables = extras.slices.iter().map(slices).collect();
+        keys.push(("latency_slices".into(), Value::Array(tables)));
     }
     if !extras.spec.is_empty() {
         keys.push(("spec".into(), Value::Array(extras.spec.iter().map(spec).collect())));
@@ -98,6 +103,63 @@ fn per_core(extras: &Extras) -> Vec<Value> {
         ])
     };
     extras.per_core.iter().map(one).collect()
+}
+
+/// Shares in per cent: `trans` from the moment at which I/Os were due, `device` from when they began.
+fn slices(table: &SliceTable) -> Value {
+    let limit = |limit: &LatencyLimit| {
+        Value::Object(vec![
+            ("over_ns".into(), integer(limit.over_ns)),
+            ("below_percent".into(), number(limit.percent)),
+        ])
+    };
+    let shares = |list: &[f64]| Value::Array(list.iter().map(|share| number(*share)).collect());
+    let row = |row: &SliceRow| {
+        Value::Object(vec![
+            ("ios".into(), integer(row.ios)),
+            ("trans".into(), shares(&row.due)),
+            ("device".into(), shares(&row.own)),
+            ("lag_ns".into(), integer(row.lag_ns)),
+        ])
+    };
+    let verdict = match table.verdict {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Open => "none",
+    };
+    Value::Object(vec![
+        ("name".into(), text(&table.name)),
+        ("groupid".into(), integer(table.group_id)),
+        ("verdict".into(), text(verdict)),
+        ("complete".into(), integer(u8::from(table.complete))),
+        ("slice_ns".into(), integer(table.slice_ns)),
+        ("limits".into(), Value::Array(table.limits.iter().map(limit).collect())),
+        ("slices".into(), Value::Array(table.slices.iter().map(row).collect())),
+        ("broken".into(), Value::Array(table.broken.iter().map(breach).collect())),
+    ])
+}
+
+/// A limit that is broken; `decides` says whether it makes the test a failure.
+fn breach(breach: &Breach) -> Value {
+    let share = |of: &str, limit: &LatencyLimit, percent: f64| {
+        vec![
+            ("of".to_string(), text(of)),
+            ("over_ns".into(), integer(limit.over_ns)),
+            ("below_percent".into(), number(limit.percent)),
+            ("percent".into(), number(percent)),
+        ]
+    };
+    let mut keys: Keys = match &breach.what {
+        Breached::Own(limit, percent) => share("device", limit, *percent),
+        Breached::Due(limit, percent) => share("trans", limit, *percent),
+        Breached::Lag(ns) => {
+            vec![("of".to_string(), text("lag")), ("lag_ns".into(), integer(*ns))]
+        }
+    };
+    keys.push(("worst_slice".into(), integer(breach.worst as u64 + 1)));
+    keys.push(("slices".into(), integer(breach.slices as u64)));
+    keys.push(("decides".into(), integer(u8::from(breach.what.decides()))));
+    Value::Object(keys)
 }
 
 fn spec(spec: &SpecReport) -> Value {

@@ -6,6 +6,7 @@ pub(crate) mod findings;
 mod generator;
 mod job;
 mod latency;
+mod slices;
 mod spec;
 mod status;
 
@@ -14,8 +15,9 @@ use std::io::{self, Write};
 use fiord_stat::report::Report;
 
 /// Writes the whole report: every job, the run status groups, the disks. Begins with an empty
-/// line, as each status report of a run does.
+/// line, as each status report of a run does; before it stand tables of slices, as in fio.
 pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    slices::write(&report.extras.slices, out)?;
     writeln!(out)?;
     let date = crate::date::words(report.unix_ms / 1000, report.utc_offset_s);
     for job in &report.jobs {

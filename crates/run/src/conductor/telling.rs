@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fiord_stat::report::CachedUnderDirect;
+use fiord_stat::slices::SliceTable;
 use fiord_sys::clock;
 
 use super::{Book, Conductor, RunResult};
@@ -66,7 +67,9 @@ impl Conductor<'_> {
                 (None, at) => report::running(&frame, index, &facts, at.and_then(|s| s.1.take())),
             });
         }
-        let report = report::report(&frame, jobs, &self.disks, &self.devices);
+        let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
+        // Judged when the run is over.
+        report.extras.slices.clear();
         self.observer.event(&Event::Status(&report));
     }
 
@@ -135,6 +138,9 @@ impl Conductor<'_> {
         let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
         report.extras.courses = self.books.iter().map(|book| book.watch.course()).collect();
         report.extras.cached = self.cached();
+        if self.signal.is_some() {
+            report.extras.slices.iter_mut().for_each(SliceTable::cut_short);
+        }
         RunResult { report, errors, signal: self.signal, stuck }
     }
 }

@@ -72,9 +72,12 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     #[inline]
     pub fn ended_in_time(&mut self, slot: Slot, op: &Op, lat: u64, end: u64) {
         let dir = direction(op);
+        let mut from_due = lat;
         if let Some(due) = self.pacing.due_of(slot) {
-            self.recorder.intended(recorded(dir), end.saturating_sub(due));
+            from_due = end.saturating_sub(due);
+            self.recorder.intended(recorded(dir), from_due);
         }
+        self.recorder.sliced(end, lat, from_due.max(lat));
         self.pacing.ended(lat);
         let most = self.pacing.max_latency(dir);
         if lat > most {

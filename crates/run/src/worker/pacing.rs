@@ -295,7 +295,7 @@ impl Pacing {
 
 /// Whether a job needs a loop that waits.
 pub fn is_paced(job: &JobPlan) -> bool {
-    !job.pace.is_free()
+    !job.pace.is_free() || job.record.slices.is_some()
 }
 
 /// Spends the time to `until` on the CPU. A clock that stands still unless somebody sleeps is made

@@ -85,7 +85,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         (engine, source, content): (E, S, C),
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         (control, live): (&'a JobControl, &'a Live),
-        (recorder, cycle_hertz): (Recorder, u64),
+        (mut recorder, cycle_hertz): (Recorder, u64),
         placer: Option<Placer>,
     ) -> Self {
         let clock = engine.clock();
@@ -101,6 +101,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             (Some(runtime), None) => now.saturating_add(runtime),
             _ => u64::MAX,
         };
+        recorder.begin_slices(now);
         let seat = control.take_seat();
         let mut session = Session {
             pacing: Pacing::new(job, seat, cycle_hertz, now),
@@ -243,6 +244,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
     /// Forgets everything that was measured so far.
     pub fn measure_anew(&mut self, now: u64) {
         self.recorder.reset();
+        self.recorder.begin_slices(now);
         self.shares.forget();
         self.failed = [0; 3];
         self.begin = now;

@@ -11,6 +11,7 @@ use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
+use fiord_stat::slices::Slices;
 use fiord_sys::usage::Usage;
 
 use super::locked::Locked;
@@ -352,9 +353,20 @@ fn recorder(job: &JobPlan, at_once: bool, waits: bool) -> Recorder {
         let others = priorities.values.iter().map(|value| value.bits());
         recorder.prioritize(&dirs, std::iter::once(own).chain(others));
     }
+    recorder.slices = slices(job);
     // One number for both where nothing lies between the start of an I/O and its issue.
     recorder.lat_is_clat = at_once && recorder.axes == axes::SYNC | axes::LAT && !waits;
     recorder
+}
+
+/// `latency_limits`, with room for the slices of the whole run.
+fn slices(job: &JobPlan) -> Option<Box<Slices>> {
+    /// More than a year by the hour.
+    const MOST: u64 = 10_000;
+    let slices = job.record.slices.as_ref()?;
+    let bounds: Vec<u64> = slices.limits.iter().map(|(over, _)| *over).collect();
+    let expected = job.end.runtime.unwrap_or(0).div_ceil(slices.length.max(1)).min(MOST) + 1;
+    Some(Box::new(Slices::new(slices.length, &bounds, expected as usize)))
 }
 
 /// Picks the loop for what is measured.

@@ -22,6 +22,34 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     .default("0")
     .since("fiord"),
     option(
+        "latency_limits",
+        Kind::Text,
+        "Judges the job by slices of its run: a time and, after a colon, the per cent of the I/Os of \
+         each slice that must be more than those that take longer; several by commas. The report has a \
+         table of the shares and says whether every slice kept to them.",
+        "latency_limits=1ms:5,8ms:1,64ms:0.1",
+    )
+    .since("fiord"),
+    option(
+        "latency_slice",
+        Kind::SECONDS,
+        "How long a slice is that `latency_limits` judges. A bare number is in seconds.",
+        "latency_slice=10m",
+    )
+    .default("1h")
+    .under("latency_limits")
+    .since("fiord"),
+    option(
+        "latency_test",
+        Kind::Text,
+        "The name under which the report says what `latency_limits` came to. Jobs of a group that have \
+         the same name, slices and limits are judged together.",
+        "latency_test=readers",
+    )
+    .default("latency")
+    .under("latency_limits")
+    .since("fiord"),
+    option(
         "spec",
         Kind::Text,
         "What the maker of the device states, by commas: a pattern (`read`, `write`, `randread`, \

@@ -1,0 +1,74 @@
+//! `latency_limits` and its family: what share of the I/Os of each slice may take how long.
+
+use fiord_job::option::parse;
+use fiord_job::option::value::{Bases, Value};
+
+use crate::messages::Messages;
+use crate::model::LatencySlices;
+use crate::reading::Reading;
+
+/// The most limits of a job.
+pub const MOST: usize = 8;
+/// The shortest slice, ns.
+const SHORTEST: u64 = 10_000_000;
+
+/// The limits of a job, where it has some.
+pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<LatencySlices> {
+    let text = job.set_text("latency_limits")?;
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let mut limits = Vec::new();
+    for part in parts {
+        match limit(part) {
+            Some(limit) => limits.push(limit),
+            None => messages.push(
+                job.error("latency_limits", format!("`{part}` is no limit"))
+                    .help("write a time and per cent: latency_limits=1ms:5,8ms:1,64ms:0.1"),
+            ),
+        }
+    }
+    limits.sort_by_key(|limit: &(u64, f64)| limit.0);
+    if limits.len() > MOST {
+        let what = format!("{} limits are more than {MOST}", limits.len());
+        messages.push(job.error("latency_limits", what).help("leave some of them out"));
+    }
+    let length = job.time("latency_slice");
+    if length < SHORTEST {
+        let what = "a slice is 10 ms or longer";
+        messages.push(job.error("latency_slice", what).help("write `latency_slice=1h`"));
+    }
+    if limits.is_empty() {
+        return None;
+    }
+    let name = job.text("latency_test").unwrap_or_default();
+    Some(LatencySlices { name, length: length.max(SHORTEST), limits })
+}
+
+/// `8ms:1` or `8ms:1%`: nanoseconds, and per cent above 0.
+fn limit(text: &str) -> Option<(u64, f64)> {
+    let (time, share) = text.split_once(':')?;
+    let def = fiord_job::option::table::find("latency_slice")?;
+    // A bare number would be seconds, and nobody means that here.
+    let ns = match parse::value(def, Some(time.trim()), &Bases::default()).ok()? {
+        Value::Time(ns) if time.trim().ends_with(|c: char| c.is_ascii_alphabetic()) => ns,
+        _ => return None,
+    };
+    let percent: f64 = share.trim().trim_end_matches('%').parse().ok()?;
+    (percent > 0.0 && percent <= 100.0 && ns > 0).then_some((ns, percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_times_and_shares() {
+        assert_eq!(limit("8ms:1"), Some((8_000_000, 1.0)));
+        assert_eq!(limit("500us : 0.1%"), Some((500_000, 0.1)));
+        assert_eq!(limit("1s:100"), Some((1_000_000_000, 100.0)));
+        for bad in
+            ["", "8ms", "8:1", "8ms:", "8ms:0", "8ms:101", "8ms:-1", "0ms:1", "x:1", "8ms:NaN"]
+        {
+            assert_eq!(limit(bad), None, "{bad}");
+        }
+    }
+}

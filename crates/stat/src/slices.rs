@@ -1,0 +1,366 @@
+//! Latencies slice by slice of the run, and whether each slice keeps to limits on them.
+//!
+//! This is how Aerospike's certification tool judges a device: by the share of the I/Os of each hour
+//! that took longer than 1, 8 and 64 ms. Of each I/O two times are counted: its own, and the one from
+//! the moment at which it was due.
+
+use serde::{Deserialize, Serialize};
+
+/// The most limits that one job may have.
+pub const MOST_LIMITS: usize = 8;
+
+/// The most that I/Os may lag behind their schedule in a test that is passed, ns: what Aerospike's
+/// tool allows where its `max-lag-sec` is not set.
+pub const MOST_LAG: u64 = 10_000_000_000;
+
+/// What is counted in one slice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// I/Os that were due in it.
+    pub ios: u64,
+    /// Of those, by limit: how many took longer from the moment at which they were due.
+    pub due: [u64; MOST_LIMITS],
+    /// The same from when they began.
+    pub own: [u64; MOST_LIMITS],
+    /// How long after they were due I/Os began, at worst, ns.
+    pub lag: u64,
+}
+
+impl Slice {
+    fn merge(&mut self, other: &Slice) {
+        self.ios += other.ios;
+        for i in 0..MOST_LIMITS {
+            self.due[i] += other.due[i];
+            self.own[i] += other.own[i];
+        }
+        self.lag = self.lag.max(other.lag);
+    }
+}
+
+/// Counts the I/Os of one job by slice. One writer; it allocates once a slice at most.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Slices {
+    /// ns.
+    length: u64,
+    /// ns, ascending; [`u64::MAX`] in the places that are not used.
+    bounds: [u64; MOST_LIMITS],
+    /// When the first slice began, and where the one that was counted into last lies.
+    begin: u64,
+    from: u64,
+    index: usize,
+    list: Vec<Slice>,
+}
+
+impl Slices {
+    /// Slices of `length` ns, with room for the `expected` number of them. Only the first
+    /// [`MOST_LIMITS`] bounds count.
+    pub fn new(length: u64, bounds: &[u64], expected: usize) -> Self {
+        let mut all = [u64::MAX; MOST_LIMITS];
+        all.iter_mut().zip(bounds).for_each(|(place, bound)| *place = *bound);
+        let list = Vec::with_capacity(expected);
+        Slices { length: length.max(1), bounds: all, list, ..Slices::default() }
+    }
+
+    /// The first slice begins now. Whatever was counted is forgotten.
+    pub fn begin(&mut self, now: u64) {
+        (self.begin, self.from, self.index) = (now, now, 0);
+        self.list.clear();
+    }
+
+    /// Counts an I/O that ended at `end`, `own` ns after it began and `due` ns after it was to begin,
+    /// in the slice in which that was.
+    #[inline]
+    pub fn record(&mut self, end: u64, own: u64, due: u64) {
+        let start = end.saturating_sub(due);
+        if start.wrapping_sub(self.from) >= self.length || self.index >= self.list.len() {
+            self.turn_to(start);
+        }
+        let Some(slice) = self.list.get_mut(self.index) else { return };
+        slice.ios += 1;
+        slice.lag = slice.lag.max(due.saturating_sub(own));
+        for (i, bound) in self.bounds.iter().enumerate() {
+            slice.due[i] += u64::from(due > *bound);
+            slice.own[i] += u64::from(own > *bound);
+        }
+    }
+
+    /// Finds or makes the slice of a moment. What was due before the first slice counts in it.
+    #[cold]
+    #[inline(never)]
+    fn turn_to(&mut self, start: u64) {
+        let index = start.saturating_sub(self.begin) / self.length;
+        self.from = self.begin + index * self.length;
+        self.index = index as usize;
+        if self.list.len() <= self.index {
+            self.list.resize(self.index + 1, Slice::default());
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counted(&self) -> &[Slice] {
+        &self.list
+    }
+}
+
+/// Adds slice by slice what another job counted.
+pub fn merge(mine: &mut Vec<Slice>, theirs: &[Slice]) {
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), Slice::default());
+    }
+    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
+}
+
+/// One limit: fewer than so many of the I/Os of a slice may take longer than this.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyLimit {
+    /// ns.
+    pub over_ns: u64,
+    /// Per cent of the I/Os of a slice.
+    pub percent: f64,
+}
+
+/// One slice of the report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SliceRow {
+    /// I/Os that were due in it.
+    pub ios: u64,
+    /// Per cent of them that took longer than each limit from the moment at which they were due.
+    pub due: Vec<f64>,
+    /// The same from when they began.
+    pub own: Vec<f64>,
+    /// How long after they were due I/Os began, at worst, ns.
+    pub lag_ns: u64,
+}
+
+/// What came of a test with limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// It went on to its end and every slice keeps to the limits.
+    Passed,
+    /// A slice breaks a limit, the load was not kept up, or the jobs failed.
+    Failed,
+    /// It was cut short before a limit was broken.
+    #[default]
+    Open,
+}
+
+/// A limit that slices break.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Breach {
+    /// How many slices do.
+    pub slices: usize,
+    /// Index of the one that is the worst.
+    pub worst: usize,
+    /// What that one has.
+    pub what: Breached,
+}
+
+/// What is too much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Breached {
+    /// Per cent of the I/Os that took too long.
+    Own(LatencyLimit, f64),
+    /// Per cent of the I/Os that did so only from the moment at which they were due. It decides nothing: a
+    /// thread that waits for one I/O is late with the next, where a database has another thread
+    /// for it.
+    Due(LatencyLimit, f64),
+    /// I/Os began so many ns after they were due: more than [`MOST_LAG`].
+    Lag(u64),
+}
+
+impl Breached {
+    /// Whether a test with it is failed.
+    pub fn decides(&self) -> bool {
+        !matches!(self, Breached::Due(..))
+    }
+}
+
+/// The slices of the jobs that are judged together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SliceTable {
+    /// The name of the test.
+    pub name: String,
+    /// The run status group.
+    pub group_id: u32,
+    /// Length of a slice, ns.
+    pub slice_ns: u64,
+    /// The limits, ascending.
+    pub limits: Vec<LatencyLimit>,
+    /// The slices that the run came to.
+    pub slices: Vec<SliceRow>,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The test went on to its end.
+    pub complete: bool,
+    /// The limits that are broken.
+    pub broken: Vec<Breach>,
+}
+
+/// How the jobs of a test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All of them did their work.
+    Whole,
+    /// At least one was told to end before.
+    Short,
+    /// At least one failed.
+    Failed,
+}
+
+impl SliceTable {
+    /// Works out shares and the verdict; the table has its name, group, slice length and limits.
+    pub fn judge(mut self, counted: &[Slice], ending: Ending) -> Self {
+        self.slices = counted.iter().map(|slice| row(slice, self.limits.len())).collect();
+        self.broken = self.breaches();
+        self.complete = ending == Ending::Whole;
+        self.verdict = match ending {
+            _ if self.broken.iter().any(|breach| breach.what.decides()) => Verdict::Failed,
+            Ending::Failed => Verdict::Failed,
+            // Without a single I/O there is nothing to judge.
+            Ending::Whole if self.slices.iter().any(|slice| slice.ios > 0) => Verdict::Passed,
+            _ => Verdict::Open,
+        };
+        self
+    }
+
+    /// The run was told to end before its jobs were done.
+    pub fn cut_short(&mut self) {
+        self.complete = false;
+        if self.verdict == Verdict::Passed {
+            self.verdict = Verdict::Open;
+        }
+    }
+
+    fn breaches(&self) -> Vec<Breach> {
+        let mut all = Vec::new();
+        for (i, &limit) in self.limits.iter().enumerate() {
+            let broken = |shares: fn(&SliceRow) -> &[f64]| {
+                let share = |row: &SliceRow| shares(row).get(i).copied().unwrap_or(0.0);
+                self.worst(share, |share| share >= limit.percent)
+            };
+            if let Some((slices, worst, share)) = broken(|row| &row.own) {
+                all.push(Breach { slices, worst, what: Breached::Own(limit, share) });
+            } else if let Some((slices, worst, share)) = broken(|row| &row.due) {
+                all.push(Breach { slices, worst, what: Breached::Due(limit, share) });
+            }
+        }
+        if let Some((slices, worst, ns)) = self.worst(|row| row.lag_ns, |ns| ns > MOST_LAG) {
+            all.push(Breach { slices, worst, what: Breached::Lag(ns) });
+        }
+        all
+    }
+
+    /// How many slices have too much of something, which has the most of it, and how much.
+    fn worst<T: PartialOrd + Copy>(
+        &self,
+        of: impl Fn(&SliceRow) -> T,
+        too_much: impl Fn(T) -> bool,
+    ) -> Option<(usize, usize, T)> {
+        let all = self.slices.iter().map(of).enumerate().filter(|(_, value)| too_much(*value));
+        all.fold(None, |found, (index, value)| match found {
+            Some((n, worst, most)) if value <= most => Some((n + 1, worst, most)),
+            Some((n, ..)) => Some((n + 1, index, value)),
+            None => Some((1, index, value)),
+        })
+    }
+}
+
+fn row(slice: &Slice, limits: usize) -> SliceRow {
+    let percent = |n: &u64| 100.0 * *n as f64 / slice.ios.max(1) as f64;
+    let shares = |counts: &[u64; MOST_LIMITS]| counts.iter().take(limits).map(percent).collect();
+    SliceRow { ios: slice.ios, due: shares(&slice.due), own: shares(&slice.own), lag_ns: slice.lag }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn table(limits: &[(u64, f64)]) -> SliceTable {
+        let limits = limits.iter().map(|&(over_ns, percent)| LatencyLimit { over_ns, percent });
+        SliceTable { limits: limits.collect(), slice_ns: 1000 * MS, ..SliceTable::default() }
+    }
+
+    #[test]
+    fn ios_count_where_they_were_due_and_under_every_limit_that_they_exceed() {
+        let mut slices = Slices::new(1000 * MS, &[MS, 8 * MS, 64 * MS], 3);
+        slices.begin(500);
+        slices.record(500 + MS, MS, MS); // not more than a millisecond
+        slices.record(500 + 20 * MS, MS + 1, 9 * MS);
+        // It ends in the next slice.
+        slices.record(500 + 1050 * MS, 65 * MS, 65 * MS);
+        slices.record(500 + 1000 * MS, 0, 0);
+        // None was due in the third; one of the second is told late.
+        slices.record(500 + 3500 * MS, 2 * MS, 3 * MS);
+        slices.record(500 + 3500 * MS, 2500 * MS, 2500 * MS);
+        let counted = slices.counted();
+        assert_eq!(counted.iter().map(|s| s.ios).collect::<Vec<_>>(), [3, 2, 0, 1]);
+        assert_eq!(
+            (counted[0].own[..3].to_vec(), counted[0].due[..3].to_vec()),
+            (vec![2, 1, 1], vec![2, 2, 1])
+        );
+        assert_eq!(counted[1].own[..3], [1, 1, 1]);
+        assert_eq!((counted[0].lag, counted[3].lag), (8 * MS - 1, MS));
+        assert!(counted.iter().all(|slice| slice.own[3..] == [0; 5]));
+        slices.begin(0);
+        assert!(slices.counted().is_empty());
+    }
+
+    #[test]
+    fn jobs_are_added_slice_by_slice() {
+        let one = |ios, lag| Slice { ios, own: [ios; MOST_LIMITS], lag, ..Slice::default() };
+        let mut mine = vec![one(1, 5)];
+        merge(&mut mine, &[one(10, 3), one(20, 4)]);
+        assert_eq!(mine, [one(11, 5), one(20, 4)]);
+        merge(&mut mine, &[]);
+        assert_eq!(mine.len(), 2);
+    }
+
+    #[test]
+    fn a_share_that_reaches_its_limit_breaks_it() {
+        let of = |own: u64, due: u64| {
+            let mut slice = Slice { ios: 1000, ..Slice::default() };
+            (slice.own[0], slice.due[0]) = (own, due);
+            table(&[(MS, 5.0)]).judge(&[Slice { ios: 7, ..Slice::default() }, slice], Ending::Whole)
+        };
+        let passed = of(49, 49);
+        assert_eq!((passed.verdict, passed.broken.len()), (Verdict::Passed, 0));
+        assert_eq!(passed.slices[1].own, [4.9]);
+        let failed = of(50, 70);
+        assert_eq!(failed.verdict, Verdict::Failed);
+        let limit = failed.limits[0];
+        let breach = Breach { slices: 1, worst: 1, what: Breached::Own(limit, 5.0) };
+        assert_eq!(failed.broken, [breach]);
+        // What is late because of the I/O before it is told and decides nothing.
+        let late = of(49, 60);
+        assert_eq!(late.verdict, Verdict::Passed);
+        assert_eq!(late.broken, [Breach { what: Breached::Due(limit, 6.0), ..breach }]);
+    }
+
+    #[test]
+    fn of_several_slices_the_worst_is_named() {
+        let slices =
+            [10, 0, 30, 20].map(|n| Slice { ios: 100, own: [n; MOST_LIMITS], ..Slice::default() });
+        let table = table(&[(MS, 15.0), (8 * MS, 50.0)]).judge(&slices, Ending::Whole);
+        let what = Breached::Own(table.limits[0], 30.0);
+        assert_eq!(table.broken, [Breach { slices: 2, worst: 2, what }]);
+    }
+
+    #[test]
+    fn the_end_of_the_test_decides_with_the_limits() {
+        let good = [Slice { ios: 5, ..Slice::default() }];
+        let verdict = |slices: &[Slice], ending| table(&[(MS, 5.0)]).judge(slices, ending).verdict;
+        assert_eq!(verdict(&good, Ending::Whole), Verdict::Passed);
+        assert_eq!(verdict(&good, Ending::Short), Verdict::Open);
+        assert_eq!(verdict(&good, Ending::Failed), Verdict::Failed);
+        assert_eq!(verdict(&[], Ending::Whole), Verdict::Open);
+        let lagged = [Slice { lag: MOST_LAG + 1, ..good[0] }];
+        assert_eq!(verdict(&lagged, Ending::Whole), Verdict::Failed);
+        assert_eq!(verdict(&lagged, Ending::Short), Verdict::Failed);
+        let mut cut = table(&[(MS, 5.0)]).judge(&good, Ending::Whole);
+        assert!(cut.complete);
+        cut.cut_short();
+        assert_eq!((cut.complete, cut.verdict), (false, Verdict::Open));
+    }
+}
