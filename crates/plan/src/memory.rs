@@ -22,7 +22,9 @@ pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -
     }
 }
 
-/// `hugepage-size`: one that the kernel offers. `None` where it is left to the kernel.
+/// `hugepage-size`: one that the kernel offers. `None` where it is left to the kernel: where it is
+/// not set, and where the kernel has none of that size, as fio, which never asks for a size, runs
+/// such jobs too.
 fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<u64> {
     job.set("hugepage-size")?;
     let page = job.count("hugepage-size")?;
@@ -31,12 +33,15 @@ fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option
         return Some(page);
     }
     let offered: Vec<String> = there.iter().map(|page| words(*page)).collect();
-    let what = format!("this kernel has no huge pages of {}", words(page));
+    let what = format!(
+        "this kernel has no huge pages of {}: the buffers lie in pages of its default size",
+        words(page)
+    );
     let help = match offered.as_slice() {
         [] => "it has none of any size: use `mem=malloc` or `mem=mmap`".into(),
         sizes => format!("its sizes are {}", sizes.join(" and ")),
     };
-    messages.push(job.error("hugepage-size", what).help(help));
+    messages.push(job.warning("hugepage-size", what).help(help));
     None
 }
 
