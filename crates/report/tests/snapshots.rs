@@ -174,6 +174,32 @@ fn nothing_to_report() {
     assert_eq!(written(|o| fiord_report::terse(&empty, TerseVersion::V3, o)), "");
 }
 
+/// fio 3.42 after `create_only=1`: no block in the text, and in the object nothing of depth and
+/// latency targets, while what follows them stays.
+#[test]
+fn jobs_that_did_nothing() {
+    let dirs = vec![idle(DirKind::Read), idle(DirKind::Write), idle(DirKind::Trim)];
+    let jobs = vec![JobReport { dirs, issued: [0; 4], error: 0, ..job() }];
+    let groups = fiord_stat::job::groups(&jobs);
+    let report = Report { jobs, groups, ..Report::default() };
+    assert_eq!(
+        written(|o| fiord_report::normal(&report, o)),
+        "\n\nRun status group 0 (all jobs):\n"
+    );
+    let text = written(|o| fiord_report::json(&report, o));
+    let of = |key: &str| text.contains(&format!("\"{key}\""));
+    assert!(!of("latency_depth") && !of("latency_target") && !of("latency_window_us"), "{text}");
+    assert!(of("latency_ms") && of("total_err") && of("desc"), "{text}");
+}
+
+/// fio 3.42: `total_ios` counts what was issued; bytes and latencies are of what ended well.
+#[test]
+fn io_that_failed_was_issued() {
+    let text = written(|o| fiord_report::json(&report(), o));
+    let write = &text[text.find("\"write\" : {").expect("a row")..];
+    assert!(write[..400].contains("\"total_ios\" : 1001"), "{write}");
+}
+
 #[test]
 fn several_formats_in_their_order() {
     use fiord_report::output::{Formats, write, write_interval};

@@ -9,7 +9,9 @@ use crate::error::JobError;
 /// Where the output of a job's command goes: `jobname.prerun.txt` below `aux_path`.
 pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
     // A job may be called `read/seq`; its file lies beside the others all the same.
-    aux_path.join(format!("{}.{when}.txt", job.replace('/', "_")))
+    let name = format!("{}.{when}.txt", job.replace('/', "_"));
+    // Told as it would be typed.
+    if aux_path == Path::new(".") { PathBuf::from(name) } else { aux_path.join(name) }
 }
 
 /// Runs a line of shell, with what it prints in a file. A command that says it failed is an error.
@@ -36,6 +38,7 @@ mod tests {
         std::fs::create_dir_all(&dir).unwrap();
         let path = output_path(&dir, "a/b", "prerun");
         assert!(path.ends_with("a_b.prerun.txt"));
+        assert_eq!(output_path(Path::new("."), "a", "prerun"), Path::new("a.prerun.txt"));
         run("echo hello", "exec_prerun", &path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");
         let error = run("exit 3", "exec_prerun", &path).unwrap_err().to_string();

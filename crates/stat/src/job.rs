@@ -130,7 +130,7 @@ pub struct JobData {
 
 impl JobData {
     /// Adds another job of the same entry: sums, the longest runtime of each direction, the first
-    /// error, the first name and description, the last settings.
+    /// error, the first name, description and style of numbers, the last of the other settings.
     pub fn merge(&mut self, other: &JobData) {
         self.merge_priorities(other);
         let name = std::mem::take(&mut self.settings.name);
@@ -138,6 +138,7 @@ impl JobData {
         self.settings = JobSettings {
             name,
             description: description.or_else(|| other.settings.description.clone()),
+            style: self.settings.style,
             continue_on_error: self.settings.continue_on_error || other.settings.continue_on_error,
             ..other.settings.clone()
         };
@@ -477,6 +478,8 @@ pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
             groups.len() - 1
         });
         let group = &mut groups[position];
+        // Numbers look like those of its last entry.
+        group.style = job.style;
         for d in job.dirs.iter().filter(|d| d.io_bytes > 0) {
             // The row of all directions spans the rates of its directions, where they are reported.
             let parts = job.dirs.iter().filter(|p| p.kind != DirKind::Mixed && p.io_bytes > 0);

@@ -174,3 +174,21 @@ fn rare_is_not_none() {
     assert_eq!(entries[0].depth_level[0], 0.1);
     assert_eq!(entries[0].latency_ms[0], 0.0);
 }
+
+/// fio 3.42: an entry of several jobs has the units of the first, a group those of its last entry.
+#[test]
+fn styles_that_differ() {
+    let bits = |mut one: JobData, reporting: bool| {
+        one.settings.style.bits = true;
+        one.settings.group_reporting = reporting;
+        one
+    };
+    for reporting in [false, true] {
+        let mut plain = job("b", 0, false, 1, 1);
+        plain.settings.group_reporting = reporting;
+        let (entries, groups) =
+            assemble(vec![bits(job("a", 0, false, 1, 1), reporting), plain], &text);
+        assert!(entries[0].style.bits);
+        assert_eq!(groups[0].style.bits, reporting);
+    }
+}

@@ -215,6 +215,22 @@ impl Default for NumberStyle {
     }
 }
 
+impl JobReport {
+    /// I/Os issued in the directions of a row, those that failed as well.
+    pub fn issued_in(&self, kind: DirKind) -> u64 {
+        match kind {
+            DirKind::Read => self.issued[0],
+            DirKind::Write => self.issued[1],
+            DirKind::Trim => self.issued[2],
+            DirKind::Mixed => self.issued[..3].iter().sum(),
+        }
+    }
+    /// Whether it issued any I/O.
+    pub fn did_io(&self) -> bool {
+        self.issued_in(DirKind::Mixed) > 0 || self.dirs.iter().any(|d| d.io_bytes > 0)
+    }
+}
+
 /// One printed job: a job, or several that were merged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobReport {

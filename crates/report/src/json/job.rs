@@ -26,7 +26,7 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
         job.dirs
             .iter()
             .filter(move |d| (d.kind == DirKind::Mixed) == mixed)
-            .map(move |d| (row_name(d.kind).to_string(), direction(d, bins)))
+            .map(move |d| (row_name(d.kind).to_string(), direction(d, job.issued_in(d.kind), bins)))
     };
     keys.extend(rows(false));
     // Where only the sum is reported, syncs are left out as well.
@@ -69,7 +69,8 @@ fn row_name(kind: DirKind) -> &'static str {
     }
 }
 
-fn direction(d: &DirReport, bins: bool) -> Value {
+/// One row; `issued` I/Os were asked of the device, whether or not they ended well.
+fn direction(d: &DirReport, issued: u64, bins: bool) -> Value {
     let (bw, iops) = (&d.bw_samples, &d.iops_samples);
     let mut keys = vec![
         ("io_bytes", integer(d.io_bytes)),
@@ -78,7 +79,7 @@ fn direction(d: &DirReport, bins: bool) -> Value {
         ("bw", integer(d.bw_bytes / 1024)),
         ("iops", number(d.iops)),
         ("runtime", integer(d.runtime_ms)),
-        ("total_ios", integer(d.total_ios)),
+        ("total_ios", integer(issued)),
         ("short_ios", integer(d.short_ios)),
         ("drop_ios", integer(d.drop_ios)),
         ("slat_ns", latency(&d.slat, bins)),
@@ -162,12 +163,15 @@ fn target(job: &JobReport, keys: &mut Keys) {
         keys.push(("total_err".into(), integer(errors.total)));
         keys.push(("first_error".into(), integer(errors.first)));
     }
-    keys.push(("latency_depth".into(), integer(job.latency_depth)));
-    keys.push(("latency_target".into(), integer(job.latency_target_ns)));
-    keys.push(("latency_target_ns".into(), integer(job.latency_target_ns)));
-    keys.push(("latency_percentile".into(), number(job.latency_percentile)));
-    keys.push(("latency_window".into(), integer(job.latency_window_us)));
-    keys.push(("latency_window_us".into(), integer(job.latency_window_us)));
+    // Jobs that did nothing had no depth and no latency.
+    if job.did_io() {
+        keys.push(("latency_depth".into(), integer(job.latency_depth)));
+        keys.push(("latency_target".into(), integer(job.latency_target_ns)));
+        keys.push(("latency_target_ns".into(), integer(job.latency_target_ns)));
+        keys.push(("latency_percentile".into(), number(job.latency_percentile)));
+        keys.push(("latency_window".into(), integer(job.latency_window_us)));
+        keys.push(("latency_window_us".into(), integer(job.latency_window_us)));
+    }
     if let Some(text) = &job.description {
         keys.push(("desc".into(), super::text(text)));
     }

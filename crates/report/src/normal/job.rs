@@ -7,8 +7,11 @@ use fiord_stat::report::*;
 use super::{distribution, latency};
 use crate::style;
 
-/// Writes it; `date` is when the report was made.
+/// Writes it, unless the job did nothing; `date` is when the report was made.
 pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
+    if !job.did_io() {
+        return Ok(());
+    }
     title(job, date, out)?;
     for d in job.dirs.iter().filter(|d| d.total_ios > 0 || d.io_bytes > 0) {
         direction(job, d, out)?;

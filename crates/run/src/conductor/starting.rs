@@ -73,6 +73,10 @@ impl Conductor<'_> {
         self.loners.retain(|other| *other != index);
         let error = finished.first_error();
         let failed = error.is_some();
+        // Of a job that only lays out its files this is all there was.
+        if self.books[index].start_ms == 0 && !failed {
+            self.books[index].start_ms = start_ms(&run.plan.jobs[index], clock::wall());
+        }
         let pid = run.jobs[index].tid.load(Ordering::Relaxed);
         let job = report::name(&run.plan, index);
         self.observer.event(&Event::JobEnded { index, job, pid, error });

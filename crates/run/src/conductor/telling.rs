@@ -121,6 +121,7 @@ impl Conductor<'_> {
             self.observer.event(&Event::Warning { job: "", what: &what });
         }
         let frame = self.frame();
+        let eta_s = left_at_end(frame.elapsed);
         let mut errors = Vec::new();
         let mut jobs = Vec::with_capacity(self.books.len());
         let mut stuck = Vec::new();
@@ -133,7 +134,8 @@ impl Conductor<'_> {
                 stuck.push(index);
             }
             let worker = finished.and_then(|f| f.worker.as_ref());
-            jobs.push(report::ended(&frame, index, &self.facts(index), worker));
+            let facts = JobFacts { eta_s, ..self.facts(index) };
+            jobs.push(report::ended(&frame, index, &facts, worker));
         }
         let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
         report.extras.courses = self.books.iter().map(|book| book.watch.course()).collect();
@@ -143,6 +145,13 @@ impl Conductor<'_> {
         }
         RunResult { report, errors, signal: self.signal, stuck }
     }
+}
+
+/// The seconds left of a run that has ended after `elapsed` nanoseconds: nothing of one long enough
+/// for an estimate, which takes two seconds, unknown of a shorter one. fio 3.42: 2147483647 where it
+/// prints an `elapsed` of 1 or 2, 0 from 3 on.
+fn left_at_end(elapsed: u64) -> Option<u64> {
+    (elapsed >= 2_000_000_000).then_some(0)
 }
 
 /// What is known of each job at `now`.
@@ -164,5 +173,14 @@ fn outcome(book: &Book) -> Outcome {
         None => Outcome::None,
         Some(finished) if finished.first_error().is_some() => Outcome::Failed,
         Some(_) => Outcome::Well,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn nothing_is_left_of_long_runs() {
+        assert_eq!(super::left_at_end(1_999_999_999), None);
+        assert_eq!(super::left_at_end(2_000_000_000), Some(0));
     }
 }

@@ -1,6 +1,6 @@
 //! The live line's numbers.
 
-use fiord_plan::{Dir, JobPlan, Mix, Plan, Unified};
+use fiord_plan::{Dir, JobPlan, Mix, Plan, Rate, Unified};
 use fiord_stat::live::Totals;
 use fiord_stat::progress::{JobPhase, Progress, RunKind};
 
@@ -47,6 +47,7 @@ impl Meter {
         let mut ios = [0u64; 3];
         let mut phases = Vec::with_capacity(plan.jobs.len());
         let mut open_files = 0;
+        let mut limits = Limits::default();
         for (index, job) in plan.jobs.iter().enumerate() {
             let shared = &run.jobs[index];
             let totals = shared.live.totals();
@@ -58,6 +59,7 @@ impl Meter {
             let phase = phase(job, shared.control.phase(), outcomes[index]);
             if phase.is_running() {
                 open_files += u64::from(job.target.open_files).min(job.target.files.len() as u64);
+                limits.add(job);
             }
             phases.push(phase);
         }
@@ -71,12 +73,40 @@ impl Meter {
             done,
             bw: bytes.map(per_second),
             iops: ios.map(per_second),
-            rate_limits: (0, 0),
-            rate_iops_limits: (0, 0),
+            rate_limits: limits.bytes,
+            rate_iops_limits: limits.ios,
             eta_s,
             elapsed_s: elapsed / 1_000_000_000,
             style: plan.jobs.first().map(|job| style(&job.reporting)).unwrap_or_default(),
             unified: plan.jobs.iter().any(|job| job.reporting.unified == Unified::Mixed),
+        }
+    }
+}
+
+/// What the running jobs must reach together, and the most they may.
+#[derive(Debug, Default)]
+struct Limits {
+    bytes: (u64, u64),
+    ios: (u64, u64),
+}
+
+impl Limits {
+    /// Adds the rates of the directions that a job has.
+    fn add(&mut self, job: &JobPlan) {
+        for dir in [Dir::Read, Dir::Write, Dir::Trim] {
+            if !job.load.mix.has(dir) {
+                continue;
+            }
+            match job.pace.floor[dir as usize] {
+                Some(Rate::Bytes(n)) => self.bytes.0 = self.bytes.0.saturating_add(n),
+                Some(Rate::Ios(n)) => self.ios.0 = self.ios.0.saturating_add(n),
+                None => {}
+            }
+            match job.pace.rate[dir as usize] {
+                Some(Rate::Bytes(n)) => self.bytes.1 = self.bytes.1.saturating_add(n),
+                Some(Rate::Ios(n)) => self.ios.1 = self.ios.1.saturating_add(n),
+                None => {}
+            }
         }
     }
 }
@@ -113,5 +143,31 @@ fn kind(job: &JobPlan) -> RunKind {
         (mix, _) if mix.has(Dir::Read) => RunKind::Mixed,
         (_, true) => RunKind::RandWrite,
         (_, false) => RunKind::Write,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::{EnginePlan, JobPlan, Mix, Rate};
+
+    use super::Limits;
+
+    /// fio 3.42: `rw=randrw` with `rate_iops=1000,500` shows `0-1500 IOPS`, with `,500` `0-500 IOPS`;
+    /// `rate=1m` beside `rate_iops=100` in another job shows `0B/s-1024KiB/s`; a rate of a
+    /// direction that the job has not counts for nothing.
+    #[test]
+    fn rates_of_the_directions_that_there_are() {
+        let mut mixed = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        mixed.load.mix = Mix::ReadWrite { read_percent: 50 };
+        mixed.pace.rate = [Some(Rate::Ios(1000)), Some(Rate::Ios(500)), Some(Rate::Ios(9))];
+        let mut limits = Limits::default();
+        limits.add(&mixed);
+        assert_eq!((limits.bytes, limits.ios), ((0, 0), (0, 1500)));
+        let mut reads = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        reads.load.mix = Mix::Read;
+        reads.pace.rate = [Some(Rate::Bytes(1 << 20)); 3];
+        reads.pace.floor = [Some(Rate::Bytes(102_400)); 3];
+        limits.add(&reads);
+        assert_eq!((limits.bytes, limits.ios), ((102_400, 1 << 20), (0, 1500)));
     }
 }
