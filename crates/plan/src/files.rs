@@ -44,6 +44,11 @@ pub(crate) fn plan(
         let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
         match wanted.region(extent, count, instance, name) {
             Ok(region) => {
+                let grows = region.needed.is_some_and(|n| n > extent.size_now().unwrap_or(0));
+                if usage.readonly && kind == FileKind::Regular && grows {
+                    messages.push(would_grow(job, &path, extent, region));
+                    return files;
+                }
                 let Some(region) = file_zones::whole(job, &path, region, its_zones, messages)
                 else {
                     return files;
@@ -70,6 +75,17 @@ pub(crate) fn plan(
             .push(no_size(job, "all files are empty, and nothing says how large they are to be"));
     }
     files
+}
+
+/// A file would have to be made larger to be read, which `--readonly` forbids.
+fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
+    let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(0));
+    let what =
+        format!("`{}` has {now} bytes of {needed}, and --readonly adds none", path.display());
+    job.error("size", what).help(
+        "use a smaller size, or lay the file out first: the same job with `create_only=1`, \
+         without --readonly",
+    )
 }
 
 /// With `fill_device` a file that is only read is first made as large as the file system has room.
@@ -113,17 +129,12 @@ fn file_plan(
     region: Region,
     zones: Option<Zones>,
 ) -> FilePlan {
-    let size_now = match extent {
-        Extent::Growable(now) => now,
-        Extent::Fixed(size) => Some(size),
-        Extent::Endless => None,
-    };
     FilePlan {
         path,
         kind,
         offset: region.offset,
         len: region.len,
-        size_now,
+        size_now: extent.size_now(),
         size_needed: region.needed,
         zones,
     }

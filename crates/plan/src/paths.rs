@@ -38,7 +38,7 @@ pub(crate) fn kind_of(
         {
             let planned = survey.planned(path);
             if planned.is_none() {
-                may_create(job, path, messages)?;
+                may_create(job, path, usage, messages)?;
                 readable_when_made(job, path, usage.mix, &usage.layout, messages);
             }
             return Some((FileKind::Regular, Extent::Growable(planned)));
@@ -91,8 +91,21 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
     );
 }
 
-/// A missing file with `allow_file_create=0`, or where devices live.
-fn may_create(job: Reading, path: &Path, messages: &mut Messages) -> Option<()> {
+/// A missing file with `--readonly`, trims, `allow_file_create=0`, or where devices live.
+fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) -> Option<()> {
+    if usage.readonly {
+        let option = if job.is_set("filename") { "filename" } else { "directory" };
+        let what = format!("`{}` is not there, and --readonly makes none", path.display());
+        messages
+            .push(job.error(option, what).help(
+                "make the file first: the same job with `create_only=1`, without --readonly",
+            ));
+        return None;
+    }
+    if usage.mix.has(Dir::Trim) && !zones::wanted(job) {
+        messages.push(no_trims(job, path));
+        return None;
+    }
     if !job.flag("allow_file_create") {
         messages.push(
             job.error(
@@ -193,17 +206,18 @@ fn may_use(
         // NVMe and SCSI generic devices, raw flash.
         FoundKind::Char => not_in_use(job, path, usage, survey, messages),
         FoundKind::Regular if usage.mix.has(Dir::Trim) && !zones::wanted(job) => {
-            messages.push(
-                job.error(
-                    "rw",
-                    format!("`{shown}` is a regular file, and only block devices can be trimmed"),
-                )
-                .help("name a block device, or use `rw=write`"),
-            );
+            messages.push(no_trims(job, path));
             None
         }
         _ => Some(()),
     }
+}
+
+/// Trims of a regular file.
+fn no_trims(job: Reading, path: &Path) -> Diagnostic {
+    let shown = path.display();
+    let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
+    job.error("rw", what).help("name a block device, or use `rw=write`")
 }
 
 fn permissions(

@@ -211,6 +211,7 @@ impl Run<'_> {
             stated: usage::stated(job),
             access: Access::of(job, &open, block),
             layout,
+            readonly: terms.readonly,
         };
         Common {
             job,

@@ -44,6 +44,17 @@ pub(crate) enum Extent {
     Endless,
 }
 
+impl Extent {
+    /// The size that it has, where it has any.
+    pub(crate) fn size_now(self) -> Option<u64> {
+        match self {
+            Extent::Growable(now) => now,
+            Extent::Fixed(size) => Some(size),
+            Extent::Endless => None,
+        }
+    }
+}
+
 /// Where I/O goes in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Region {

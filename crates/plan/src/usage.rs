@@ -20,6 +20,8 @@ pub(crate) struct Usage {
     pub(crate) stated: Option<FoundKind>,
     pub(crate) access: Access,
     pub(crate) layout: Layout,
+    /// `--readonly`: no file is made or made larger.
+    pub(crate) readonly: bool,
 }
 
 /// What a job wants to do with its files.

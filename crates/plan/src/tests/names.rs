@@ -43,6 +43,12 @@ fn as_fio_names_them() {
             "--name=a --size=12k --nrfiles=2 --filename_format=$jobname$filenum$nope --directory=d1",
             &["d1/a0$nope", "d1/a1$nope"],
         ),
+        // Names add up, in `[global]` too; `nrfiles` limits only those before it.
+        ("--name=a --size=16k --filename=x --filename=y:z", &["x", "y", "z"]),
+        ("--filename=x --size=8k --name=a --filename=y --name=b", &["x", "y", "x"]),
+        ("--name=a --size=8k --filename=x --filename=x", &["x", "x"]),
+        ("--name=a --size=8k --filename=x --filename=y:z --nrfiles=2", &["x", "y"]),
+        ("--name=a --size=16k --nrfiles=2 --filename=x --filename=y:z", &["x", "y", "z"]),
         // Empty files are left out, with a warning.
         ("--name=a --opendir=t", &["t/e/r", "t/p", "t/q"]),
         ("--name=a --ioengine=null --size=8k --directory=d2", &["d2/a.0.0"]),

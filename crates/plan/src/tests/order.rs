@@ -88,6 +88,18 @@ fn readonly_runs() {
     assert!(job.target.open.read_only);
 }
 
+/// fio 3.42 neither makes nor extends a file then: the job ends with `ENOENT`, or with `EIO` behind
+/// the end of what is there.
+#[test]
+fn readonly_runs_make_no_file() {
+    let machine = Fake::empty().file("f", 10_000);
+    let line = |rest: &str| format!("--readonly --name=a --rw=read {rest}");
+    assert!(error(&machine, &line("--filename=g --size=8k")).contains("--readonly makes none"));
+    assert!(error(&machine, &line("--filename=f --size=64k")).contains("has 10000 bytes of 65536"));
+    assert_eq!(job(&machine, &line("--filename=f --size=8k")).target.files[0].len, 8192);
+    assert_eq!(job(&machine, &line("--filename=f")).target.files[0].len, 10_000);
+}
+
 #[test]
 fn seeds() {
     let seeds = |line: &str| -> Vec<u64> {

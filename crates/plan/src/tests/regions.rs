@@ -209,6 +209,7 @@ fn forbidden() {
         ("--filename=/dev/d --bs=3000 --direct=1", "needs multiples of its block size of 512"),
         ("--filename=/dev/d --filetype=file", "`/dev/d` is a block device, not a regular file"),
         ("--filename=m --rw=trim", "only block devices can be trimmed"),
+        ("--filename=gone --size=8k --rw=randtrim", "only block devices can be trimmed"),
         ("--size=8k --allow_file_create=0", "file creation disallowed"),
     ];
     for (line, part) in table {

@@ -21,8 +21,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "filename",
         PATHS,
         "The files or devices to work on, separated by colons. All workers of the job share them, and \
-         `nrfiles` has no effect. Write `\\:` for a colon in a name. `-` is standard input for a job \
-         that reads and standard output for one that writes.",
+         `nrfiles` has no effect. A second `filename` adds to the first, that of `[global]` too. Write \
+         `\\:` for a colon in a name. `-` is standard input for a job that reads and standard output for \
+         one that writes.",
         "filename=/dev/nvme0n1:/dev/nvme1n1",
     ),
     option(
