@@ -61,7 +61,7 @@ fn check_job(job: &Value, at_once: bool, (measured, binned): ([bool; 3], [bool; 
 /// Whether there is an I/O of each direction: on a machine with other work the first report may come
 /// before that, and only the first.
 fn has_begun(report: &Value) -> bool {
-    ["read", "write"].iter().all(|dir| number(&report["jobs"][0][dir]["total_ios"]) > 0)
+    ["read", "write"].iter().all(|dir| number(&report["jobs"][0][dir]["io_bytes"]) > 0)
 }
 
 #[test]
