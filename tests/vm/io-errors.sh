@@ -9,11 +9,11 @@ for engine in psync libaio io_uring; do
         --output-format=json --output=x.json >x.out 2>x.err || status=$?
     same "$engine: one job failed" "$status" 1
     same "$engine: EIO" "$(json x '.jobs[0].error')" 5
-    same "$engine: blocks before it" "$(json x '.jobs[0].read.total_ios')" 8192
+    same "$engine: blocks before it" "$(json x '.jobs[0].read.io_bytes / 4096')" 8192
     has "$engine: says where" x.err "33554432"
     fiord_json all --name=x --filename=/dev/fiord/dmerror --ioengine=$engine --direct=1 --bs=4k --rw=read \
         --continue_on_error=io --iodepth=8
     same "$engine: errors" "$(json all '.jobs[0].total_err')" 256
     same "$engine: the first" "$(json all '.jobs[0].first_error')" 5
-    same "$engine: all blocks but those" "$(json all '.jobs[0].read.total_ios')" 16128
+    same "$engine: all blocks but those" "$(json all '.jobs[0].read.io_bytes / 4096')" 16128
 done

@@ -30,7 +30,7 @@ for word in read io all; do
     same "$word: the job's error" "$(json "$word" '.jobs[0].error')" 0
     same "$word: every read is one" "$(json "$word" '.jobs[0].total_err')" 4
     same "$word: the first" "$(json "$word" '.jobs[0].first_error')" 84
-    same "$word: reads that brought what was written" "$(json "$word" '.jobs[0].read.total_ios')" 0
+    same "$word: reads that brought what was written" "$(json "$word" '.jobs[0].read.io_bytes')" 0
 done
 for word in none verify; do
     spoilt "$word" --continue_on_error=$word
@@ -47,5 +47,5 @@ for act in 0 1; do
         --continue_on_error=read
     same "pi_act=$act: errors" "$(json "act$act" '.jobs[0].total_err')" 4
     same "pi_act=$act: End-to-end Application Tag Check Error" "$(json "act$act" '.jobs[0].first_error')" $((0x283))
-    same "pi_act=$act: all other blocks" "$(json "act$act" '.jobs[0].read.total_ios')" 28
+    same "pi_act=$act: all other blocks" "$(json "act$act" '.jobs[0].read.io_bytes / 4096')" 28
 done

@@ -9,12 +9,12 @@ fiord --name=x --filename=$ng --ioengine=io_uring_cmd --bs=4k --rw=read --offset
     >x.out 2>x.err || status=$?
 same "one job failed" "$status" 1
 has "the status by name" x.err "read failed on $ng at offset 33554432: Internal Error \(NVMe generic command status 06h"
-same "reads before it" "$(json x '.jobs[0].read.total_ios')" 512
+same "reads before it" "$(json x '.jobs[0].read.io_bytes / 4096')" 512
 for how in "" --hipri --fixedbufs; do
     # shellcheck disable=SC2086
     fiord_json all --name=x --filename=$ng --ioengine=io_uring_cmd --bs=4k --rw=write --offset=30M --size=8M --iodepth=8 --continue_on_error=io $how
     same "errors$how" "$(json all '.jobs[0].total_err')" 256
-    same "all writes but those$how" "$(json all '.jobs[0].write.total_ios')" 1792
+    same "all writes but those$how" "$(json all '.jobs[0].write.io_bytes / 4096')" 1792
 done
 refused "write zeroes" "write zeroes failed on $ng at offset 33554432: Internal Error" --name=x --filename=$ng \
     --ioengine=io_uring_cmd --bs=4k --rw=write --offset=32M --size=4k --write_mode=zeroes
