@@ -2,11 +2,12 @@
 //! definitions of findings (their pages).
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fiord_job::option::reference;
 use fiord_job::{completion, man};
+
+use crate::place::root;
 
 /// `cargo xtask docs [--check]`.
 pub fn task(args: &[String]) -> Result<()> {
@@ -34,10 +35,6 @@ fn pages() -> Vec<(String, String)> {
     let findings = fiord_doctor::pages::pages();
     let findings = findings.into_iter().map(|(name, text)| (format!("docs/findings/{name}"), text));
     fixed.into_iter().map(|(name, text)| (name.to_owned(), text)).chain(findings).collect()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn write() -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod docs;
+mod place;
 mod vm;
 
 use std::process::ExitCode;

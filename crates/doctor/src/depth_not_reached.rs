@@ -38,16 +38,18 @@ pub(crate) const CHECK: Check = Check {
            `SEEK_DATA`); submission that blocks, by its latency; CPUs that other programs had. Where none of these can be seen, \
            it is told below an eighth only.",
     effect: "4 KiB direct writes at depth 8 to a file that grows, on a loop device with direct I/O \
-             (Linux 6.18, a virtual machine whose two CPUs other programs kept busy: they have a \
-             part in how low these are). The jobs had 7.8 to 8.0 on their way in all of them; the \
-             device had, in the median of three rounds of 2 s (least to most):\n\n\
+             (Linux 6.18, a virtual machine with two CPUs and nothing else to do). The jobs had \
+             7.8 to 8.0 on their way in all of them; the device had, in the median of three rounds \
+             of 2 s (least to most):\n\n\
              | | 8 threads, `psync` | `libaio`, `iodepth=8` | `io_uring`, `iodepth=8` |\n\
              |---|---|---|---|\n\
-             | ext4, `rw=write` | 1.7 (1.7 to 1.9) | 0.7 (0.6 to 0.9) | 1.6 (1.4 to 1.8) |\n\
-             | XFS, `rw=write` | 3.0 (2.4 to 6.9) | 0.6 (0.5 to 0.6) | 0.9 (0.8 to 1.0) |\n\n\
+             | ext4, `rw=write` | 0.7 (0.7 to 0.7) | 0.8 (0.8 to 0.8) | 1.1 (1.0 to 1.2) |\n\
+             | XFS, `rw=write` | 4.1 (3.1 to 4.3) | 0.7 (0.7 to 0.7) | 0.9 (0.8 to 0.9) |\n\n\
              By `fiord --name=a --filename=FILE --bs=4k --direct=1 --rw=write --fallocate=none \
-             --size=700m --runtime=2 --ioengine=libaio --iodepth=8 --output-format=json`: `depth` \
-             under `fiord.devices`, and `issued_depth` for what was on its way.",
+             --size=700m --runtime=2 --ioengine=libaio --iodepth=8 --output-format=json` (the \
+             threads: `--size=80m --offset_increment=80m --ioengine=psync --thread --numjobs=8 \
+             --group_reporting`): `depth` under `fiord.devices`, and `issued_depth` for what was on \
+             its way.",
     mend: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
            device itself; `io_uring` in place of `libaio` where submission waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
     lint: None,

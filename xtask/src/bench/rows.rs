@@ -200,6 +200,12 @@ pub const ROWS: &[Row] = &[
         than: &[(Itself("with latencies", Job(&[NULL_READ_32])), Any)],
     },
     Row {
+        name: "null depth 32 with percentiles of all latencies",
+        what: Rate,
+        job: Job(&[NULL_READ_32, "--slat_percentiles=1 --lat_percentiles=1"]),
+        than: &[(Itself("by default", Job(&[NULL_READ_32])), Any)],
+    },
+    Row {
         name: "null depth 32 with the total latency alone",
         what: Rate,
         job: Job(&[NULL_READ_32, "--disable_clat=1 --disable_slat=1"]),

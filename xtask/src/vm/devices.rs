@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_committed_device_can_be_read_and_each_link_is_one_device_s() {
-        let devices = Devices::read(&crate::vm::root().join("tests/vm/devices")).unwrap();
+        let devices = Devices::read(&crate::place::root().join("tests/vm/devices")).unwrap();
         let mut links = BTreeSet::new();
         for device in devices.all() {
             for link in &device.gives {

@@ -62,6 +62,6 @@ mod tests {
             assert!(loader.unwrap().to_string_lossy().contains("ld-linux"));
             assert!(!libraries(&itself).unwrap().is_empty());
         }
-        assert_eq!(interpreter(&crate::vm::root().join("Cargo.toml")).unwrap(), None);
+        assert_eq!(interpreter(&crate::place::root().join("Cargo.toml")).unwrap(), None);
     }
 }

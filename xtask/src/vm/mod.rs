@@ -33,7 +33,7 @@ mod qemu;
 mod scenario;
 mod suite;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -42,6 +42,8 @@ use devices::Devices;
 use kernel::Kernel;
 use options::{Options, What};
 use program::Program;
+
+use crate::place::root;
 
 /// What every boot is made of.
 struct Bench {
@@ -83,12 +85,6 @@ pub fn main(args: &[String]) -> Result<ExitCode> {
         What::Shell => command::shell(&bench),
         _ => suite::run(&bench, &chosen),
     }
-}
-
-/// The repository.
-fn root() -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    folder.canonicalize().unwrap_or(folder)
 }
 
 /// Where everything made here lies: `target/vm`.

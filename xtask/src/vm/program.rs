@@ -61,14 +61,14 @@ const BUSY: [&str; 4] = ["fiord-engine", "fiord-load", "fiord-run", "fiord-stat"
 /// Builds fiord for the machine: static, and for any x86-64 CPU, since the emulated one need not be this one.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    if !super::root().join("target").join(TARGET).exists() {
+    if !crate::place::root().join("target").join(TARGET).exists() {
         eprintln!("building fiord for the machine");
     }
     let mut command = Command::new(cargo);
     command
         .args(["build", "--quiet", "--package", "fiord", "--bin", "fiord", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
-        .current_dir(super::root())
+        .current_dir(crate::place::root())
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stderr(Stdio::inherit());

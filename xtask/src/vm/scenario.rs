@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_committed_scenario_can_be_read_and_all_limits_leave_room() {
-        let folder = crate::vm::root().join("tests/vm");
+        let folder = crate::place::root().join("tests/vm");
         let devices = Devices::read(&folder.join("devices")).unwrap();
         let scenarios = read(&folder, &devices).unwrap();
         assert!(!scenarios.is_empty());
