@@ -71,6 +71,15 @@ pub(crate) fn align(job: Reading, blocks: &[BlockSize; 3]) -> [u64; 3] {
     })
 }
 
+/// Whether `ba` puts the blocks of a direction that the job uses anywhere but on the grid of that
+/// direction's smallest block.
+pub(crate) fn off_grid(align: &[u64; 3], blocks: &[BlockSize; 3], mix: Mix) -> bool {
+    DIRS.into_iter()
+        .filter(|dir| mix.has(*dir))
+        .map(|dir| dir as usize)
+        .any(|i| align[i] != u64::from(blocks[i].min()))
+}
+
 /// The smallest block of the directions that a job uses.
 pub(crate) fn smallest(blocks: &[BlockSize; 3], mix: Mix) -> u32 {
     of_used(blocks, mix).map(BlockSize::min).min().unwrap_or(DEFAULT).max(1)

@@ -2,6 +2,7 @@
 
 use fiord_job::option::value::Amount;
 
+use crate::blocks;
 use crate::messages::Messages;
 use crate::model::{EnginePlan, Load, Mix, OpenPlan};
 use crate::reading::Reading;
@@ -55,7 +56,10 @@ pub(crate) fn without_effect(
             .help("add `sqthread_poll`"),
         );
     }
-    if load.random && job.is_set("ba") && !job.flag("norandommap") {
+    if load.random
+        && !job.flag("norandommap")
+        && blocks::off_grid(&load.align, &load.blocks, load.mix)
+    {
         messages.push(job.warning(
             "ba",
             "any use of blockalign= turns off randommap: some blocks come up twice, some never",

@@ -99,6 +99,7 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         (distribution, true) => distribution,
         (_, false) => Distribution::Even,
     };
+    let align = blocks::align(job, blocks);
     Load {
         mix,
         random,
@@ -109,13 +110,13 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
             _ => Sequencer::Sequential,
         },
         blocks: blocks.clone(),
-        align: blocks::align(job, blocks),
+        align,
         unaligned: job.flag("bs_unaligned"),
         // Blocks that do not lie on a grid cannot be remembered on one, and a spread that is not even
         // comes back to some blocks before it has been to others.
         no_map: job.flag("norandommap")
             || job.flag("write_zone_remainder") && zones::wanted(job)
-            || job.is_set("ba")
+            || blocks::off_grid(&align, blocks, mix)
             || distribution != Distribution::Even,
         distribution,
         sprandom: sprandom::sprandom(job, messages),

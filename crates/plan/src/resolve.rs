@@ -253,6 +253,8 @@ impl Run<'_> {
         nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
         plan.identity.index = index;
+        // The first clone waits, and holds back the others, which come after it.
+        plan.start.stonewall &= instance == 0;
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = sprandom::bytes(*job, &plan.load, &planned, messages)

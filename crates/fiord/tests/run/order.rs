@@ -20,6 +20,26 @@ fn stonewalls_and_waits_run_one_after_another() {
     }
 }
 
+/// fio 3.42: the clones that `numjobs` makes wait together for what stands before them, and run
+/// together.
+#[test]
+fn clones_behind_a_stonewall_begin_together() {
+    let place = Place::new();
+    for wall in ["--stonewall", "--wait_for_previous", "--new_group --stonewall"] {
+        let line = format!(
+            "{TIMED} --runtime=200ms --name=a --name=b {wall} --numjobs=3 --name=c --output-format=json"
+        );
+        let document = place.run(&line).ok().json();
+        let of = |key: &str| -> Vec<u64> {
+            (0..5).map(|i| document["jobs"][i][key].as_u64().unwrap()).collect()
+        };
+        assert_eq!(of("groupid"), [0, 1, 1, 1, 1], "{wall}");
+        let starts = of("job_start");
+        assert!(starts[1] >= starts[0] + 200, "{wall}: {starts:?}");
+        assert!(starts[1..].iter().all(|s| s.abs_diff(starts[1]) <= 5), "{wall}: {starts:?}");
+    }
+}
+
 #[test]
 fn jobs_of_a_group_begin_together() {
     let place = Place::new();

@@ -69,7 +69,8 @@ pub struct Identity {
 /// When a job starts, and what else ends with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// `stonewall`: only after every job before it in the list has ended.
+    /// `stonewall`: this instance and all after it in the list start only after every instance before
+    /// it has ended. Only the first of the clones that `numjobs` makes has it.
     pub stonewall: bool,
     /// `wait_for`: only after all these instances (indexes into [`Plan::jobs`]) have ended.
     pub wait_for: Vec<usize>,

@@ -57,8 +57,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "ba",
         SIZES,
-        "Random offsets are multiples of this instead of the block size. It switches the random map \
-         off. Up to three values, for reads, writes and trims.",
+        "Random offsets are multiples of this instead of the smallest block size. Any other value than \
+         the smallest block size switches the random map off. Up to three values, for reads, writes and \
+         trims.",
         "ba=512",
     )
     .alias(&["blockalign"])

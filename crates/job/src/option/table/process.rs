@@ -23,8 +23,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "stonewall",
         Kind::Switch,
-        "Starts the job, and those after it, when all jobs before it have ended. It also opens a new \
-         reporting group.",
+        "Starts the job, and those after it, when all jobs before it have ended. The clones that `numjobs` \
+         makes of it start together. It also opens a new reporting group.",
         "stonewall",
     )
     .alias(&["wait_for_previous"]),
