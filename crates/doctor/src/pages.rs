@@ -17,7 +17,7 @@ fn index() -> String {
         "# Findings\n\n\
          What makes a storage number lie, and how fiord sees it. A finding is `invalid` when the\n\
          number measures something else, `suspect` when it may, and a `note` when it is good to know.\n\
-         `--findings=off` turns them off, `--findings=fatal` ends with status 3 when one is invalid,\n\
+         `--findings=off` turns them off, `--findings=fatal` ends with status 253 when one is invalid,\n\
          and `ignore_findings=ID,...` in a job silences single ones there. `fiord check JOB...` tells\n\
          before a run what can be told without one.\n\n\
          | finding | at worst | told | what |\n|---|---|---|---|\n",

@@ -25,8 +25,8 @@ what they are about. Takes what a run takes: job files, or options as on the com
 
   --format=json   one document for programs
 
-The status is 0 when nothing is wrong (notes aside), 1 when the jobs would not run, 2 when a result
-would be suspect, 3 when it would be invalid.
+The status is 0 when nothing is wrong (notes aside), 1 when the jobs would not run, 252 when a result
+would be suspect, 253 when it would be invalid.
 ";
 
 /// What was found.

@@ -1,4 +1,4 @@
-//! Exit statuses, all of them.
+//! Exit statuses, all of them. The manual page has the same table, and a test compares them.
 //!
 //! | status | when |
 //! |---|---|
@@ -6,11 +6,16 @@
 //! | 1 to 127 | so many jobs failed (127: or more); a message on standard error names each |
 //! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
 //! | 1 | the results could not be written |
-//! | 2 | `fiord check`: a result of these jobs would be suspect |
-//! | 3 | `fiord check`: a result of these jobs would be invalid |
-//! | 3 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
 //! | 130, 143 | a second signal ended the program at once; there is no report |
+//! | 252 | `fiord check`: a result of these jobs would be suspect |
+//! | 253 | `fiord check`: a result of these jobs would be invalid |
+//! | 253 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |
+//!
+//! fio 3.42 ends with the number of failed jobs modulo 256: 44 for 300 of them, and 0 for 256. fiord
+//! stops counting at 127, so that no number of failed jobs looks like success, like a signal or like
+//! a finding. The statuses of findings lie above those that shells make of signals (129 to 192) and
+//! those that systemd gives to commands it could not start (200 to 245).
 //!
 //! A reader of standard output that goes away (`fiord … | head`) changes nothing: the run goes on to
 //! its end and the status is what it would have been.
@@ -34,16 +39,50 @@ pub enum Exit {
     Signalled,
 }
 
+impl Exit {
+    /// The status that the program ends with.
+    pub fn status(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failure => 1,
+            // The cast is exact: the number lies between 1 and 127.
+            Exit::Failed(jobs) => jobs.clamp(1, 127) as u8,
+            Exit::Signalled => 128,
+            Exit::Suspect => 252,
+            Exit::Invalid => 253,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        match exit {
-            Exit::Success => ExitCode::SUCCESS,
-            Exit::Failure => ExitCode::from(1),
-            Exit::Suspect => ExitCode::from(2),
-            Exit::Invalid => ExitCode::from(3),
-            // From 128 on a shell would read it as a signal, and 256 as success.
-            Exit::Failed(jobs) => ExitCode::from(jobs.clamp(1, 127) as u8),
-            Exit::Signalled => ExitCode::from(128),
+        ExitCode::from(exit.status())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OTHERS: [Exit; 4] = [Exit::Success, Exit::Signalled, Exit::Suspect, Exit::Invalid];
+
+    #[test]
+    fn no_number_of_failed_jobs_looks_like_anything_else() {
+        for jobs in (1..1000).chain([65_536, usize::MAX]) {
+            let status = Exit::Failed(jobs).status();
+            assert!(OTHERS.iter().all(|other| other.status() != status), "{jobs} jobs");
+            assert_eq!(usize::from(status), jobs.min(127));
         }
+    }
+
+    #[test]
+    fn the_manual_has_every_status() {
+        let page = fiord_job::man::man();
+        let (_, section) = page.split_once(".SH EXIT STATUS\n").unwrap();
+        let (section, _) = section.split_once(".SH").unwrap();
+        for exit in OTHERS.into_iter().chain([Exit::Failure]) {
+            assert!(section.contains(&format!(".TP\n.B {}\n", exit.status())), "{exit:?}");
+        }
+        assert!(section.contains(".TP\n.B 1 to 127\n"));
     }
 }

@@ -36,9 +36,39 @@ pub fn man() -> String {
     for option in table::engine_options() {
         entry(&mut out, option);
     }
+    out.push_str(EXIT_STATUS);
     out.push_str(".SH SEE ALSO\n.BR fio (1)\n");
     out
 }
+
+/// The section on exit statuses. `crates/fiord/src/exit.rs` defines them and tests this text.
+const EXIT_STATUS: &str = "\
+.SH EXIT STATUS
+.TP
+.B 0
+Everything ran to its end, or there was nothing to run.
+.TP
+.B 1 to 127
+This many jobs failed; 127 means 127 or more.
+.TP
+.B 1
+The command line or a job file is wrong and nothing was touched, or the results could not be written.
+.TP
+.B 128
+A signal ended the run. The report is complete as far as the run went.
+.TP
+.B 130, 143
+A second signal ended the program at once, without a report.
+.TP
+.B 252
+.B fiord check
+found that a result of the jobs would be suspect.
+.TP
+.B 253
+.B fiord check
+found that a result of the jobs would be invalid; or everything ran, and with \\-\\-findings=fatal a \
+finding says that the result is invalid.
+";
 
 fn general(out: &mut String, command: &CommandDef) {
     let _ = write!(out, ".TP\n\\fB\\-\\-{}\\fR", escaped(command.name));

@@ -3,6 +3,8 @@
 //! The rules are those of the chapter "Parameter types" of fio's documentation. Where that leaves a
 //! choice between reading a text in some way and refusing it (`4q`, `12 apples`), fiord refuses.
 
+use std::fmt::Display;
+
 use crate::expression;
 use crate::option::def::Unit;
 use crate::option::value::{Bases, ValueError};
@@ -35,6 +37,16 @@ impl ValueError {
     /// An error about the whole text.
     pub fn new(what: impl Into<String>) -> Self {
         ValueError { what: what.into(), help: None, span: None }
+    }
+    /// An error about a number outside its option's range. Scripts search for the words `value out of
+    /// range`, which fio prints.
+    pub fn out_of_range(number: impl Display, bound: impl Display) -> Self {
+        ValueError::new(format!("value out of range: {number} ({bound})"))
+    }
+    /// An error about a list with more than `most` items. Scripts search for the words `the list
+    /// exceeding max length`, which fio prints.
+    pub fn list_too_long(items: &str, most: usize) -> Self {
+        ValueError::new(format!("too many {items}: the list exceeding max length {most}"))
     }
     /// Says what would be right.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
@@ -88,7 +100,7 @@ pub fn bytes(text: &str, bases: &Bases) -> Result<u64, ValueError> {
     let value = integer(text, Unit::Bytes, bases)?;
     u64::try_from(value).map_err(|_| {
         if value < 0 {
-            ValueError::new(format!("`{}` is negative, and a size cannot be", text.trim()))
+            ValueError::out_of_range(text.trim(), "a size cannot be negative")
         } else {
             too_large(text.trim())
         }
@@ -105,7 +117,7 @@ pub fn nanos(text: &str, unit: Unit) -> Result<u64, ValueError> {
     let value = value.floor();
     u64::try_from(value).map_err(|_| {
         if value < 0 {
-            ValueError::new(format!("`{body}` is negative, and a time cannot be"))
+            ValueError::out_of_range(body, "a time cannot be negative")
         } else {
             too_large(body)
         }
@@ -136,7 +148,7 @@ pub(crate) fn trimmed(text: &str) -> (&str, usize) {
 
 /// A number that does not fit.
 pub(crate) fn too_large(body: &str) -> ValueError {
-    ValueError::new(format!("`{body}` is too large"))
+    ValueError::out_of_range(body, "too large")
         .with_help("the largest number here is 18446744073709551615 (2^64 - 1)")
 }
 

@@ -52,7 +52,7 @@ fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
     }
     u32::try_from(bytes).unwrap_or_else(|_| {
         messages.push(
-            job.error(name, format!("a block size of {bytes} bytes is too large"))
+            job.error(name, format!("value out of range: a block size of {bytes} bytes"))
                 .help(format!("the largest is {} bytes; a usual large one is `1m`", u32::MAX)),
         );
         DEFAULT

@@ -12,7 +12,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     let mut depth = job.count32("iodepth").unwrap_or(1).max(1);
     if depth > DEEPEST {
         messages.push(
-            job.error("iodepth", format!("`iodepth={depth}` is too large"))
+            job.error("iodepth", format!("value out of range: `iodepth={depth}` ({DEEPEST} max)"))
                 .help(format!("the largest is {DEEPEST}; devices queue far less")),
         );
         depth = DEEPEST;

@@ -2,7 +2,7 @@
 //! `file_service_type` with a skew, and `zonemode=strided`.
 
 use fiord_job::number;
-use fiord_job::option::value::Amount;
+use fiord_job::option::value::{Amount, ValueError};
 
 use crate::messages::Messages;
 use crate::model::{
@@ -142,7 +142,7 @@ fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3]
     let lists: Vec<&str> = text.split(',').collect();
     if lists.len() > 3 {
         return wrong(
-            "there are more than three lists of zones",
+            ValueError::list_too_long("lists of zones", 3).what,
             "give one list, or three by commas: read, write, trim",
         );
     }

@@ -53,7 +53,7 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
         (false, _, Ok(n)) => Step::Skip(n),
         _ => {
             messages.push(
-                job.error("rw", format!("`{text}` after the colon is out of range"))
+                job.error("rw", format!("value out of range: `{text}` after the colon"))
                     .help("random kinds take a number of I/Os, sequential ones a number of bytes"),
             );
             Step::None

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
+use fiord_job::option::value::ValueError;
 
 use crate::messages::Messages;
 use crate::model::{
@@ -308,7 +309,7 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
         }
         all.extend(low..=high);
         if all.len() > MOST {
-            return Err(format!("there are more than {MOST} identifiers"));
+            return Err(ValueError::list_too_long("identifiers", MOST).what);
         }
     }
     Ok(all)

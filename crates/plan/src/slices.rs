@@ -1,7 +1,7 @@
 //! `latency_limits` and its family: what share of the I/Os of each slice may take how long.
 
 use fiord_job::option::parse;
-use fiord_job::option::value::{Bases, Value};
+use fiord_job::option::value::{Bases, Value, ValueError};
 
 use crate::messages::Messages;
 use crate::model::LatencySlices;
@@ -28,7 +28,7 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
     }
     limits.sort_by_key(|limit: &(u64, f64)| limit.0);
     if limits.len() > MOST {
-        let what = format!("{} limits are more than {MOST}", limits.len());
+        let what = ValueError::list_too_long("limits", MOST).what;
         messages.push(job.error("latency_limits", what).help("leave some of them out"));
     }
     let length = job.time("latency_slice");

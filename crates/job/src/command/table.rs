@@ -106,7 +106,7 @@ pub static COMMANDS: &[CommandDef] = &[
     built(
         "findings",
         Required("HOW"),
-        "Say why results may not be worth believing: `on` (default), `off`, or `fatal`, status 3 when \
+        "Say why results may not be worth believing: `on` (default), `off`, or `fatal`, status 253 when \
          one is invalid",
     ),
     built(

@@ -73,6 +73,9 @@ fn flag(text: &str) -> Result<Value, ValueError> {
     match text.trim() {
         "1" => Ok(Value::Flag(true)),
         "0" => Ok(Value::Flag(false)),
+        other if other.parse::<i128>().is_ok() => {
+            Err(ValueError::out_of_range(other, "1 max").with_help("write 1 for on or 0 for off"))
+        }
         other => Err(ValueError::new(format!("`{other}` is neither 0 nor 1"))
             .with_help("write 1 for on or 0 for off")),
     }
@@ -90,7 +93,7 @@ fn switch(text: &str, bases: &Bases) -> Result<Value, ValueError> {
 fn in_range(text: &str, v: i128, min: i64, max: u64) -> Result<(), ValueError> {
     let text = text.trim();
     if v > i128::from(max) {
-        return Err(ValueError::new(format!("{text} is out of range ({max} max)"))
+        return Err(ValueError::out_of_range(text, format_args!("{max} max"))
             .with_help(format!("allowed is {min} to {max}")));
     }
     if v < i128::from(min) {
@@ -98,7 +101,7 @@ fn in_range(text: &str, v: i128, min: i64, max: u64) -> Result<(), ValueError> {
             u64::MAX => format!("allowed is {min} or more"),
             max => format!("allowed is {min} to {max}"),
         };
-        return Err(ValueError::new(format!("{text} is out of range ({min} min)")).with_help(help));
+        return Err(ValueError::out_of_range(text, format_args!("{min} min")).with_help(help));
     }
     Ok(())
 }
@@ -115,7 +118,7 @@ fn triple<T: Copy>(
     for part in split_outside(text, separators) {
         // A comma after the third value says nothing and is allowed.
         if count >= 3 && !(count == 3 && part.trim().is_empty()) {
-            return Err(ValueError::new("there are more than three values")
+            return Err(ValueError::list_too_long("values", 3)
                 .at(at, text.len())
                 .with_help("give at most three by commas: read, write, trim"));
         }
@@ -145,7 +148,7 @@ fn ints(text: &str, read: impl Fn(&str) -> Result<i128, ValueError>) -> Result<V
     let mut at = 0;
     for (i, part) in split_outside(text, &[',']).into_iter().enumerate() {
         if i > 2 {
-            return Err(ValueError::new("there are more than three values").at(at, text.len()));
+            return Err(ValueError::list_too_long("values", 3).at(at, text.len()));
         }
         let last = match split_range(part) {
             Some((a, b)) => {
@@ -192,11 +195,11 @@ fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueErr
     if let Some(percent) = body.strip_suffix('%') {
         let v = number::float(percent).map_err(|e| e.shifted(0, percent.len()))?;
         if v < 0.0 {
-            return Err(ValueError::new(format!("`{body}` is negative, and a share cannot be")));
+            return Err(ValueError::out_of_range(body, "a share cannot be negative"));
         }
         // Only the amount of I/O may be more than there is: it goes round again.
         if v > 100.0 && def.name != "io_size" {
-            return Err(ValueError::new(format!("{body} is out of range (100% max)"))
+            return Err(ValueError::out_of_range(body, "100% max")
                 .with_help("to do more I/O than the target is large use io_size"));
         }
         return Ok(Amount::Percent(v));
@@ -220,7 +223,7 @@ fn range(text: &str, min: u64, bases: &Bases) -> Result<(u64, u64), ValueError> 
     let high = number::bytes(b, bases).map_err(|e| e.shifted(a.len() + 1, b.len()))?;
     let (low, high) = (low.min(high), low.max(high));
     if low < min {
-        return Err(ValueError::new(format!("{low} is out of range ({min} min)")));
+        return Err(ValueError::out_of_range(low, format_args!("{min} min")));
     }
     Ok((low, high))
 }
@@ -230,18 +233,15 @@ fn floats(text: &str, min: f64, max: f64, max_len: usize) -> Result<Value, Value
     for part in text.split(':') {
         let v = number::float(part).map_err(|e| e.shifted(at, part.len()))?;
         if v < min || v > max {
-            return Err(ValueError::new(format!(
-                "{} is out of range ({min} to {max})",
-                part.trim()
-            ))
-            .at(at, at + part.len()));
+            return Err(ValueError::out_of_range(part.trim(), format_args!("{min} to {max}"))
+                .at(at, at + part.len()));
         }
         list.push(v);
         at += part.len() + 1;
     }
     if list.len() > max_len {
-        return Err(ValueError::new(format!("there are {} numbers", list.len()))
-            .with_help(format!("at most {max_len} are allowed")));
+        return Err(ValueError::list_too_long("numbers", max_len)
+            .with_help(format!("at most {max_len} are allowed, and there are {}", list.len())));
     }
     Ok(Value::Floats(list))
 }

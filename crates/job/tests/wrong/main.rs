@@ -116,3 +116,31 @@ fn windows_paths_need_an_escape() {
     assert_eq!(jobs(r"f:\:x"), ["f", ":x"]);
     assert_eq!(jobs(r"/dev/dsk/foo@3,0\:c:/dev/sda"), ["/dev/dsk/foo@3,0:c", "/dev/sda"]);
 }
+
+/// Scripts search for these words, which fio prints too.
+#[test]
+fn messages_contain_the_phrases_that_scripts_search_for() {
+    const RANGE: &str = "value out of range";
+    const LIST: &str = "the list exceeding max length";
+    for (option, phrase) in [
+        ("rwmixread=150", RANGE),
+        ("iodepth=0", RANGE),
+        ("numjobs=1t", RANGE),
+        ("lat_percentiles=2", RANGE),
+        ("latency_percentile=101", RANGE),
+        ("size=200%", RANGE),
+        ("offset=-1%", RANGE),
+        ("runtime=-1", RANGE),
+        ("size=-4k", RANGE),
+        ("bsrange=0-4k", RANGE),
+        ("percentile_list=1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20:21", LIST),
+        ("bs=1k,2k,3k,4k", LIST),
+        ("bs=1k-2k,1k,1k,1k", LIST),
+        ("bssplit=4k/50:8k/50,4k,4k,4k", LIST),
+    ] {
+        let wrong = run(&["job.fio"], &format!("[a]\n{option}\n"));
+        let text = wrong.first().map(|d| d.render(false)).unwrap_or_default();
+        assert!(text.starts_with(&format!("fio: failed parsing {option}: ")), "{text}");
+        assert!(text.contains(phrase), "{option}: {text}");
+    }
+}

@@ -72,7 +72,7 @@ fn wrong_distributions_are_refused() {
         ("zoned:50/60:50/60", "more than 100%"),
         ("zoned:33.3/50:66.7/50", "is no share"),
         ("zoned:50/x:50/50", "is no size"),
-        ("zoned:100/100,100/100,100/100,100/100", "more than three lists"),
+        ("zoned:100/100,100/100,100/100,100/100", "the list exceeding max length 3"),
         (&many, "at most 256"),
         ("zoned_abs:50/:50/8k", "has no size"),
         ("zoned_abs:50/64k:50/4k", "zoned_abs sizes exceed file size"),

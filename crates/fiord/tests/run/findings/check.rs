@@ -10,7 +10,7 @@ fn points_into_the_job_file_and_touches_nothing() {
     let place = Place::new();
     place.write("a.fio", HAZARDS);
     let ran = place.run("check a.fio");
-    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert_eq!(ran.status, Some(253), "{ran:?}");
     for (id, at) in [("rate-and-rwmix", "a.fio:8:1"), ("unit-surprise", "a.fio:7:1")] {
         let (_, rest) = ran.out.split_once(&format!(" {id}: ")).expect(id);
         let pointed = rest.lines().nth(1).unwrap();
@@ -42,14 +42,14 @@ fn the_status_says_how_it_went() {
     let place = Place::new();
     let status = |line: &str| place.run(&format!("check {line}")).status;
     assert_eq!(status("--name=a --rw=read --size=1m"), Some(0));
-    assert_eq!(status("--name=a --rw=read --size=1m --iodepth=4"), Some(2));
+    assert_eq!(status("--name=a --rw=read --size=1m --iodepth=4"), Some(252));
     assert_eq!(status("--name=a --rw=read --size=4096 --bs=1m --iodepth=x"), Some(1));
     assert_eq!(status(""), Some(1));
     assert_eq!(status("--help"), Some(0));
     let ran = place.run("check --name=a --rw=read --size=1m").ok();
     assert_eq!(ran.out, "1 job: nothing found\n");
     let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=70 --rate_iops=9 --size=1m";
-    assert_eq!(status(job), Some(3));
+    assert_eq!(status(job), Some(253));
 }
 
 #[test]

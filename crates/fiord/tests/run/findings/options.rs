@@ -46,7 +46,7 @@ fn fatal_makes_an_invalid_result_an_error() {
     let place = Place::new();
     let job = "--name=a --ioengine=sim --rw=randrw --size=1g --runtime=1 --bs=4k --rate_iops=100";
     let ran = place.run(&format!("--findings=fatal {job} --rwmixread=70"));
-    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert_eq!(ran.status, Some(253), "{ran:?}");
     assert!(ran.out.contains("invalid: rate-and-rwmix"), "{}", ran.out);
     place.run(&format!("{job} --rwmixread=70")).ok();
     place.run(&format!("--findings=fatal {job}")).ok();

@@ -17,7 +17,7 @@ pub fn splits(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     let mut count = 0;
     for part in text.split(',') {
         if count == 3 {
-            return Err(ValueError::new("there are more than three lists")
+            return Err(ValueError::list_too_long("lists", 3)
                 .at(at, text.len())
                 .with_help("give one list, or three by commas: read, write, trim"));
         }
@@ -59,7 +59,7 @@ fn direction(text: &str, bases: &Bases) -> Result<Vec<(u64, u8)>, ValueError> {
         at += entry.len() + 1;
     }
     if list.len() > MOST {
-        return Err(ValueError::new(format!("there are more than {MOST} block sizes")));
+        return Err(ValueError::list_too_long("block sizes", MOST));
     }
     fill(&list)
 }
