@@ -1,5 +1,7 @@
 //! How many I/Os at once.
 
+use fiord_job::diagnostic::Diagnostic;
+
 use crate::messages::Messages;
 use crate::model::{Depth, EnginePlan};
 use crate::reading::Reading;
@@ -34,16 +36,55 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
                 .help(format!("the most is {THREADS}; use `ioengine=io_uring` for more at once")),
         );
     }
-    let cut = |name: &str| job.set_count32(name).map(|n| n.min(depth));
-    let batch = job.set_count32("iodepth_batch").map(|n| n.min(depth));
-    let complete_min = cut("iodepth_batch_complete_min");
-    let complete_max = cut("iodepth_batch_complete_max").filter(|m| *m > 0);
-    let floor = complete_min.unwrap_or(0);
-    Depth {
-        depth,
-        batch,
-        complete_min,
-        complete_max: complete_max.map(|m| m.max(floor)),
-        low: cut("iodepth_low").filter(|l| *l > 0 && *l < depth),
+    let low = cut(job, "iodepth_low", depth).filter(|low| *low > 0 && *low < depth);
+    match batches(job, depth) {
+        None => Depth { depth, batch: None, complete_min: None, complete_max: None, low },
+        Some(POLL) => {
+            if depth > 1 && !engine.is_synchronous() {
+                messages.push(one_at_a_time(job, depth));
+            }
+            let (submit, min, max) = POLL;
+            let [batch, complete_min, complete_max] = [submit, min, max].map(Some);
+            Depth { depth, batch, complete_min, complete_max, low: Some(0) }
+        }
+        Some((submit, min, max)) => {
+            let [batch, complete_min, complete_max] = [submit, min, max].map(Some);
+            Depth { depth, batch, complete_min, complete_max, low }
+        }
     }
+}
+
+/// What `iodepth_batch_complete_min=0` means on its own: each I/O is submitted and polled for before
+/// the next one is made.
+const POLL: (u32, u32, u32) = (1, 0, 1);
+
+/// How many are submitted at once, and how many completions are taken at least and at most. `None`
+/// where the job sets none of the options. One that it does not set has fio's default then: one I/O,
+/// one completion, and as many at most as at least.
+fn batches(job: Reading, depth: u32) -> Option<(u32, u32, u32)> {
+    let submit = cut(job, "iodepth_batch", depth);
+    let min = cut(job, "iodepth_batch_complete_min", depth);
+    let max = cut(job, "iodepth_batch_complete_max", depth);
+    if [submit, min, max].iter().all(Option::is_none) {
+        return None;
+    }
+    let max = max.filter(|max| *max > 0);
+    match (submit.unwrap_or(1), min.unwrap_or(1), max) {
+        (_, 0, None) => Some(POLL),
+        (submit, min, max) => Some((submit, min, max.unwrap_or(min).max(min))),
+    }
+}
+
+fn one_at_a_time(job: Reading, depth: u32) -> Diagnostic {
+    let what = format!(
+        "`iodepth_batch_complete_min=0` without `iodepth_batch_complete_max` keeps one I/O in flight, \
+         not {depth}"
+    );
+    job.warning("iodepth_batch_complete_min", what)
+        .help(format!("to poll at the full depth, add `iodepth_batch_complete_max={depth}`"))
+}
+
+/// A number that the job sets, at most the depth.
+fn cut(job: Reading, name: &str, depth: u32) -> Option<u32> {
+    job.set_count32(name).map(|number| number.min(depth))
 }

@@ -2,6 +2,7 @@
 
 mod contents;
 mod coverage;
+mod depth;
 mod endings;
 mod engines;
 mod examples;

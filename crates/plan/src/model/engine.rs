@@ -149,13 +149,17 @@ pub struct SimPlan {
 pub struct Depth {
     /// `iodepth`, at least 1.
     pub depth: u32,
-    /// `iodepth_batch` when the job sets it: at most this many are submitted at once (0: as
-    /// `depth`). `None`: fiord fills every free slot and submits with the wait.
+    /// `iodepth_batch`: at most this many are submitted at once (0: as `depth`). This and the next two
+    /// are `None` where the job sets none of the three options: fiord then fills every free slot and
+    /// submits with the wait. If the job sets one, the others have fio's defaults.
     pub batch: Option<u32>,
-    /// `iodepth_batch_complete_min` when the job sets it; 0: poll without waiting.
+    /// `iodepth_batch_complete_min`: at least this many completions are waited for when the queue is
+    /// full; 0: poll without sleeping.
     pub complete_min: Option<u32>,
-    /// `iodepth_batch_complete_max`.
+    /// `iodepth_batch_complete_max`: at most this many completions are taken at once; never less than
+    /// `complete_min`.
     pub complete_max: Option<u32>,
-    /// `iodepth_low`: queueing resumes when this few are left; `None`: as soon as one is free.
+    /// `iodepth_low`: queueing resumes when this few are left; `None`: as soon as one is free. 0: each
+    /// I/O is waited for before the next one is made (`iodepth_batch_complete_min=0` on its own).
     pub low: Option<u32>,
 }

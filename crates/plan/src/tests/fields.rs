@@ -132,6 +132,26 @@ fn engines_and_depth() {
              --iodepth_batch_complete_max=2",
             |j| (j.depth.complete_min, j.depth.complete_max) == (Some(4), Some(4)),
         ),
+        ("--ioengine=libaio --iodepth=8 --iodepth_batch=4 --iodepth_batch_complete=4", |j| {
+            (j.depth.batch, j.depth.complete_min, j.depth.complete_max)
+                == (Some(4), Some(4), Some(4))
+        }),
+        // One of them brings fio's defaults of the others.
+        ("--ioengine=libaio --iodepth=8 --iodepth_batch_complete_max=0", |j| {
+            (j.depth.batch, j.depth.complete_min, j.depth.complete_max)
+                == (Some(1), Some(1), Some(1))
+        }),
+        ("--ioengine=libaio --iodepth=8 --iodepth_batch_complete=0 --iodepth_batch=4", |j| {
+            (j.depth.batch, j.depth.complete_min, j.depth.low) == (Some(1), Some(0), Some(0))
+        }),
+        (
+            "--ioengine=libaio --iodepth=8 --iodepth_batch_complete=0 \
+             --iodepth_batch_complete_max=4",
+            |j| {
+                (j.depth.complete_min, j.depth.complete_max, j.depth.low)
+                    == (Some(0), Some(4), None)
+            },
+        ),
         ("--ioengine=libaio --iodepth=8", |j| {
             (j.depth.batch, j.depth.complete_min, j.depth.complete_max) == (None, None, None)
         }),
@@ -307,6 +327,10 @@ fn warnings() {
     let machine = Fake::empty().disk("/dev/d", 1 << 20);
     let table = [
         ("--size=1m --iodepth=16", "queue depth will be capped at 1"),
+        (
+            "--size=1m --ioengine=libaio --iodepth=8 --iodepth_batch_complete=0",
+            "keeps one I/O in flight",
+        ),
         ("--size=1m --iomem_align=3000", "is no power of two: 4096 is used"),
         ("--size=1m --time_based", "time_based requires a runtime/timeout setting"),
         ("--size=1m --ba=512 --rw=randread", "turns off randommap"),

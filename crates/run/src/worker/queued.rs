@@ -2,8 +2,8 @@
 //!
 //! Each round fills the free slots, takes one issue stamp, submits and waits in one system call,
 //! takes one completion stamp and records what came back. An explicit `iodepth_batch*` or
-//! `iodepth_low` is honoured to the letter: I/Os are then submitted in groups of that size, and
-//! queueing resumes only when few enough are left.
+//! `iodepth_low` is honoured to the letter: I/Os are then submitted and taken back in groups of that
+//! size, and queueing resumes only when few enough are left.
 
 use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
 use fiord_load::{Dir, Next, Source};
@@ -94,7 +94,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if !self.turn::<A>(slots, bounded, now) {
             return false;
         }
-        while slots.in_flight() > batching.low && !all {
+        while slots.in_flight() > batching.low && !all && batching.comes_down(pending) {
+            let want = batching.down(slots.in_flight());
             if !self.turn::<A>(slots, want, now) {
                 return false;
             }
@@ -290,8 +291,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 if self.error.is_some() {
                     return Filled::Stop;
                 }
-                if batching.min == 0 {
-                    // Polling: look for completions after each submission.
+                if batching.low == 0 {
                     return Filled::Wait;
                 }
             }
@@ -378,7 +378,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if A & PACED != 0 {
             self.bounded(*now, count == 0);
         }
-        if A & PACED == 0 || count > 0 {
+        // A poll that found nothing is none of the completions that the report counts.
+        if count > 0 {
             self.recorder.complete.record(count as u32);
         }
         let mut runs = NO_RUNS;

@@ -1,6 +1,6 @@
 //! The slots of a job with many I/Os in flight, and how it hands over and takes back.
 
-use fiord_engine::{Completions, Op, OpKind, Slot, Tag};
+use fiord_engine::{Completions, Op, OpKind, Slot, Tag, Want};
 
 /// An op that was queued.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +72,8 @@ impl Slots {
 
 /// What the user asked of submission and reaping.
 pub struct Batching {
+    /// `iodepth`.
+    pub depth: u32,
     /// Ops per submission.
     pub submit: u32,
     /// Submissions are separate from the wait.
@@ -80,7 +82,8 @@ pub struct Batching {
     pub min: u32,
     /// Completions to take at once.
     pub max: u32,
-    /// Reaping goes on until no more than this are in flight.
+    /// Reaping goes on until no more than this are in flight. 0: each submission is waited for before
+    /// the next one is made.
     pub low: u32,
 }
 
@@ -88,13 +91,28 @@ impl Batching {
     /// Of a job.
     pub fn of(depth: &fiord_plan::Depth) -> Self {
         let all = depth.depth.max(1);
+        let low = depth.low.map_or(all, |n| n.min(all));
+        // Without `iodepth_batch*`, no more is taken back than down to `iodepth_low`.
+        let most = if low < all { all - low } else { all };
         Batching {
+            depth: all,
             submit: depth.batch.map_or(all, |n| if n == 0 { all } else { n.min(all) }),
             explicit: depth.batch.is_some(),
             min: depth.complete_min.unwrap_or(1).min(all),
-            max: depth.complete_max.map_or(all, |n| n.clamp(1, all)),
-            low: depth.low.map_or(all, |n| n.min(all)),
+            max: depth.complete_max.map_or(most, |n| n.clamp(1, all)),
+            low,
         }
+    }
+
+    /// Whether reaping goes on down to `low` when so many were in flight: only once the queue was full.
+    pub fn comes_down(&self, in_flight: u32) -> bool {
+        in_flight == self.depth || self.low == 0
+    }
+
+    /// What to reap next to come down to `low` from so many in flight.
+    pub fn down(&self, in_flight: u32) -> Want {
+        let max = if self.explicit { self.max } else { in_flight.saturating_sub(self.low).max(1) };
+        Want { min: self.min.min(in_flight), max, timeout: None }
     }
 }
 

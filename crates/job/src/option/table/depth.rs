@@ -15,8 +15,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "iodepth_batch",
         Kind::COUNT,
-        "How many I/Os are handed to the engine together at most. 0 stands for `iodepth`. When it is \
-         not set, every free slot is filled and submitted at once.",
+        "How many I/Os are handed to the engine together at most. 0 stands for `iodepth`. When no \
+         `iodepth_batch*` option is set, every free slot is filled and submitted at once, and whatever \
+         has completed is taken.",
         "iodepth_batch=16",
     )
     .alias(&["iodepth_batch_submit"])
@@ -25,8 +26,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "iodepth_batch_complete_min",
         Kind::COUNT,
-        "How many completions are waited for at least when the queue is full. 0 looks without \
-         waiting.",
+        "How many completions are waited for at least when the queue is full. 0 polls without sleeping: \
+         with `iodepth_batch_complete_max` when the queue is full, without it after each I/O, which keeps \
+         one in flight.",
         "iodepth_batch_complete_min=16",
     )
     .alias(&["iodepth_batch_complete"])
