@@ -55,7 +55,6 @@ pub struct Console {
     /// Length of the live line that is on the terminal.
     shown: usize,
     live_line_used: bool,
-    intervals: Vec<Report>,
 }
 
 impl Console {
@@ -69,7 +68,6 @@ impl Console {
             last_newline_s: 0,
             shown: 0,
             live_line_used: false,
-            intervals: Vec::new(),
         }
     }
 
@@ -81,15 +79,11 @@ impl Console {
     }
 
     /// The results, and what went wrong in writing them.
-    pub fn finish(mut self, mut report: Report) -> Option<String> {
+    pub fn finish(mut self, report: &Report) -> Option<String> {
         if self.live_line_used && self.sink.is_file() {
             to_terminal("\n");
         }
-        report.extras.intervals = std::mem::take(&mut self.intervals);
-        let mut bytes = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = output::write(&report, self.formats, &mut bytes);
-        self.sink.put(&bytes);
+        self.report(report);
         self.sink.complaint()
     }
 
@@ -109,13 +103,12 @@ impl Console {
         to_terminal(&text);
     }
 
-    fn status(&mut self, report: &Report) {
+    /// Writes a report in all formats; the sink makes it visible at once.
+    fn report(&mut self, report: &Report) {
         let mut bytes = Vec::new();
-        let _ = output::write_interval(report, self.formats, &mut bytes);
+        // Writing to memory cannot fail.
+        let _ = output::write(report, self.formats, &mut bytes);
         self.sink.put(&bytes);
-        if self.formats.json || self.formats.json_plus {
-            self.intervals.push(report.clone());
-        }
     }
 }
 
@@ -139,7 +132,7 @@ impl Observer for Console {
             Event::Warning { job: "", what } => complain(&format!("fio: {what}\n")),
             Event::Warning { job, what } => complain(&format!("fio: {job}: {what}\n")),
             Event::Progress(progress) => self.live_line(progress),
-            Event::Status(report) => self.status(report),
+            Event::Status(report) => self.report(report),
             Event::Terminating { signal } => {
                 complain(&format!("\nfio: terminating on signal {signal}\n"));
             }

@@ -144,7 +144,7 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     }
     findings::put(&plan, &invocation.jobs, before.as_ref(), &mut result.report);
     let exit = judge(&result, general.findings);
-    ended(console.finish(result.report), exit)
+    ended(console.finish(&result.report), exit)
 }
 
 fn options(general: &GeneralOptions, version: String) -> RunOptions {

@@ -57,7 +57,8 @@ impl Formats {
     }
 }
 
-/// Writes the report at the end of a run: terse lines, the JSON document, then the text.
+/// Writes a report, at the end of a run or while jobs run: terse lines, the JSON document, then the
+/// text.
 pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
     if formats.terse {
         crate::terse(report, formats.terse_version, out)?;
@@ -71,11 +72,4 @@ pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Resu
         crate::normal(report, out)?;
     }
     Ok(())
-}
-
-/// Writes a report of a running job (`--status-interval`, a signal). JSON is not written now:
-/// there is one document, at the end, and this report is to be among its
-/// [`intervals`](fiord_stat::report::Extras::intervals).
-pub fn write_interval(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
-    write(report, Formats { json: false, json_plus: false, ..formats }, out)
 }

@@ -134,9 +134,8 @@ fn report() -> Report {
         mend: "use ioengine=io_uring".into(),
     };
     let clock = ClockReport { source: "tsc".into(), cost_ns: 9.5, resolution_ns: 0.4 };
-    let intervals = vec![whole.clone()];
     let extras =
-        Extras { clock: Some(clock), findings: vec![finding], intervals, ..Extras::default() };
+        Extras { clock: Some(clock), findings: vec![finding], interim: true, ..Extras::default() };
     Report { extras, ..whole }
 }
 
@@ -202,14 +201,12 @@ fn io_that_failed_was_issued() {
 
 #[test]
 fn several_formats_in_their_order() {
-    use fiord_report::output::{Formats, write, write_interval};
+    use fiord_report::output::{Formats, write};
     let mut formats = Formats::default();
     formats.set("normal,json,terse").expect("three known words");
     let text = written(|o| write(&report(), formats, o));
     let starts = ["3;fio-3.42", "\n{\n", "\n}\n\nlog"].map(|s| text.find(s).expect(s));
     assert!(starts.is_sorted(), "{starts:?}");
-    let text = written(|o| write_interval(&report(), formats, o));
-    assert!(!text.contains("{\n") && text.contains("\n\nlog"), "{text}");
     assert_eq!(formats.set("json,yaml"), Err("yaml".into()));
     assert!(formats.normal);
 }

@@ -66,8 +66,9 @@ pub struct Extras {
     /// Pages in the page cache of what jobs with `direct=1` held open when they began and were done.
     #[serde(default)]
     pub cached: Vec<CachedUnderDirect>,
-    /// The reports that `--status-interval` or a signal asked for, in order.
-    pub intervals: Vec<Report>,
+    /// Jobs still run: `--status-interval` or a signal asked for this report.
+    #[serde(default)]
+    pub interim: bool,
 }
 
 /// Pages in the page cache of a file or device that a job used with `direct=1`.

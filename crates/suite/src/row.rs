@@ -50,19 +50,19 @@ impl Row {
 /// # Errors
 /// What is missing.
 pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, String> {
-    let mut document: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
+    let mut document = outcome::final_document(text)?;
     let written = |document: &Value| -> u64 {
         let jobs = document["jobs"].as_array().into_iter().flatten();
         jobs.filter_map(|job| job["write"]["bw_bytes"].as_u64()).sum()
     };
     let rate = step.target.map(|target| Rate { target, written: written(&document) });
     // Checks that no job failed.
-    let whole = outcome::read(text)?;
+    let whole = outcome::read_document(&document)?;
     let outcome = match step.kind {
         Kind::MeasureReads => {
             let jobs = document["jobs"].as_array_mut().ok_or("no jobs in it")?;
             jobs.retain(|job| job["read"]["total_ios"].as_u64().unwrap_or(0) > 0);
-            outcome::read(&document.to_string())?
+            outcome::read_document(&document)?
         }
         Kind::Measure | Kind::Prepare => whole,
     };

@@ -39,19 +39,44 @@ pub struct Due {
     pub percentiles_ns: Vec<u64>,
 }
 
+/// The report at the end of a run. A run that is sent `SIGUSR1` writes a document for each signal
+/// before it.
+///
+/// # Errors
+/// The text is not a sequence of JSON documents, or is empty.
+pub fn final_document(text: &str) -> Result<Value, String> {
+    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let last = documents.last().ok_or("no JSON: the output is empty")?;
+    last.map_err(|e| format!("no JSON: {e}"))
+}
+
 /// Reads a run's `json+`.
 ///
 /// # Errors
 /// What is missing.
 pub fn read(text: &str) -> Result<Outcome, String> {
-    let document: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
+    read_document(&final_document(text)?)
+}
+
+/// Reads a run's report.
+///
+/// # Errors
+/// What is missing.
+pub fn read_document(document: &Value) -> Result<Outcome, String> {
     let jobs = document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or("no jobs in it")?;
-    if let Some(failed) = jobs.iter().find(|j| j["error"].as_i64() != Some(0)) {
+    if let Some(failed) = jobs.iter().find(|j| has_failed(j)) {
         return Err(format!("job {} failed with error {}", failed["jobname"], failed["error"]));
     }
     let mut sums = Sums::default();
     jobs.iter().for_each(|job| sums.add(job));
     Ok(sums.outcome())
+}
+
+/// Whether a job of a run with exit status 0 failed. With `continue_on_error`, `error` is the first
+/// error that the job survived.
+fn has_failed(job: &Value) -> bool {
+    let survived = job["total_err"].as_u64().is_some_and(|total| total > 0);
+    job["error"].as_i64() != Some(0) && !survived
 }
 
 /// Latencies of one kind, of all jobs.
@@ -189,6 +214,19 @@ mod tests {
         assert_eq!(outcome.percentiles_ns, [200, 200, 200]);
         assert_eq!((outcome.cpu_percent, outcome.runtime_ms), (150.0, 2000));
         assert!(read(&format!("{{\"jobs\":[{}]}}", job(5))).unwrap_err().contains("error 5"));
-        assert!(read("{}").is_err() && read("{\"jobs\":[").is_err());
+        assert!(read("{}").is_err() && read("{\"jobs\":[").is_err() && read("").is_err());
+    }
+
+    #[test]
+    fn interim_documents_and_survived_errors_are_no_failure() {
+        let job = |iops: u32, rest: &str| {
+            format!("{{\"jobs\":[{{\"jobname\":\"a\",{rest},\"read\":{{\"iops\":{iops}.5}}}}]}}\n")
+        };
+        let text = job(10, "\"error\":0") + &job(20, "\"error\":0");
+        assert_eq!(read(&text).unwrap().iops, 20.5);
+        assert!(read(&(text + "{\"jobs\"")).is_err());
+        let survived = job(5, "\"error\":5,\"total_err\":3,\"first_error\":5");
+        assert_eq!(read(&survived).unwrap().iops, 5.5);
+        assert!(read(&job(5, "\"error\":28,\"total_err\":0,\"first_error\":0")).is_err());
     }
 }

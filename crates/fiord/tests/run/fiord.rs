@@ -106,6 +106,21 @@ impl Ran {
     }
 }
 
+impl Ran {
+    /// Standard output as documents that follow one another.
+    #[track_caller]
+    pub fn documents(&self) -> Vec<Value> {
+        documents(&self.out)
+    }
+}
+
+/// Documents that follow one another.
+#[track_caller]
+pub fn documents(text: &str) -> Vec<Value> {
+    let all = serde_json::Deserializer::from_str(text).into_iter();
+    all.map(|document| document.unwrap_or_else(|e| panic!("{e}: {text}"))).collect()
+}
+
 /// Of a job: name, error, and bytes and I/Os read, written and trimmed.
 pub type Work = (String, i64, [(u64, u64); 3]);
 

@@ -1,10 +1,10 @@
 //! What is printed where.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, end};
+use crate::fiord::{Place, documents, end, signal};
 
 const JOB: &str = "--name=a --rw=read --bs=4k --size=1m --ioengine=null";
 
@@ -88,9 +88,49 @@ fn status_interval_repeats_the_report() {
     // Two and the last one; a machine that stops for a while may miss one.
     let reports = ran.out.matches("Run status group 0").count();
     assert!((2..=3).contains(&reports), "{}", ran.out);
-    let document = place.run(&format!("{line} --output-format=json")).ok().json();
-    let intervals = document["fiord"]["intervals"].as_array().map(Vec::len);
-    assert!(matches!(intervals, Some(1..=2)), "{intervals:?}");
+    for format in ["json", "json+"] {
+        let ran = place.run(&format!("{line} --output-format={format}")).ok();
+        let documents = ran.documents();
+        assert!((2..=3).contains(&documents.len()), "{}", ran.out);
+        // Nothing stands between two documents, as in fio: "}" and "{" each fill a line.
+        let edges = ran.out.lines().filter(|line| ["{", "}"].contains(line)).collect::<String>();
+        assert_eq!(edges, "{}".repeat(documents.len()));
+        let interim = documents.iter().map(|d| d["fiord"]["interim"] == 1).collect::<Vec<_>>();
+        assert!(interim[..interim.len() - 1].iter().all(|is| *is) && !interim[interim.len() - 1]);
+    }
+    let ran = place.run(&format!("{line} --output-format=json,normal,terse")).ok();
+    let starts = ["3;fio-", "{", "a: (groupid=0"];
+    let order: Vec<usize> =
+        ran.out.lines().filter_map(|l| starts.iter().position(|s| l.starts_with(s))).collect();
+    assert_eq!(order, [0, 1, 2].repeat(order.len() / 3), "{}", ran.out);
+    assert!(order.len() >= 6);
+}
+
+#[test]
+fn each_document_can_be_read_when_it_is_due() {
+    let place = Place::new();
+    let line = format!("{JOB} --time_based --runtime=30 --status-interval=100ms");
+    for output in ["", "--output=o"] {
+        let mut child = place.start(&format!("{line} --output-format=json {output}"));
+        let mut text = String::new();
+        if output.is_empty() {
+            let mut out = BufReader::new(child.stdout.take().unwrap());
+            while !text.ends_with("\n}\n") {
+                assert!(out.read_line(&mut text).unwrap() > 0, "it ended");
+            }
+        }
+        let from = Instant::now();
+        while !text.contains("\n}\n") {
+            assert!(from.elapsed() < Duration::from_secs(20), "no document");
+            std::thread::sleep(Duration::from_millis(5));
+            text = std::fs::read_to_string(place.path("o")).unwrap_or_default();
+        }
+        assert!(child.try_wait().unwrap().is_none(), "the run goes on");
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        let whole = text.rfind("\n}\n").unwrap() + 3;
+        assert_eq!(documents(&text[..whole])[0]["fiord"]["interim"], 1);
+    }
 }
 
 #[test]

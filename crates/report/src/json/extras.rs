@@ -11,8 +11,11 @@ use super::document::{Value, integer, number, text};
 type Keys = Vec<(String, Value)>;
 
 /// The object, or nothing when there is nothing to say.
-pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
+pub(super) fn extras(extras: &Extras) -> Option<Value> {
     let mut keys: Vec<(String, Value)> = Vec::new();
+    if extras.interim {
+        keys.push(("interim".into(), integer(1)));
+    }
     if let Some(clock) = &extras.clock {
         let object = vec![
             ("source".into(), text(&clock.source)),
@@ -42,10 +45,6 @@ pub(super) fn extras(extras: &Extras, bins: bool) -> Option<Value> {
     }
     if !extras.unchecked.is_empty() {
         keys.push(("not_checked".into(), Value::Array(unchecked(extras))));
-    }
-    if !extras.intervals.is_empty() {
-        let list = extras.intervals.iter().map(|r| Value::Object(super::plain(r, bins)));
-        keys.push(("intervals".into(), Value::Array(list.collect())));
     }
     if keys.is_empty() {
         return None;

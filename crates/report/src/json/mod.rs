@@ -1,8 +1,8 @@
 //! The report as JSON with fio's keys; what is fiord's own stands last, under `"fiord"`.
 //!
-//! Reports of a running job (`--status-interval`, a signal) do not become documents of their own:
-//! they are elements of `"fiord" : {"intervals" : [...]}` in the one document at the end, each
-//! with the keys of a whole report.
+//! Each report of a running job (`--status-interval`, a signal) is a document of its own. Documents
+//! follow one another with nothing between them, as fio writes them. `"interim" : 1` under `"fiord"`
+//! marks all but the last one.
 
 mod document;
 mod extras;
@@ -24,15 +24,6 @@ pub fn json_plus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn whole(report: &Report, bins: bool) -> Value {
-    let mut keys = plain(report, bins);
-    if let Some(extras) = extras::extras(&report.extras, bins) {
-        keys.push(("fiord".into(), extras));
-    }
-    Value::Object(keys)
-}
-
-/// What fio has.
-fn plain(report: &Report, bins: bool) -> Vec<(String, Value)> {
     let seconds = report.unix_ms / 1000;
     let mut keys: Vec<(String, Value)> = vec![
         ("fio version".into(), text(&report.version)),
@@ -50,7 +41,10 @@ fn plain(report: &Report, bins: bool) -> Vec<(String, Value)> {
         report.disks.iter().for_each(|d| disk(d, &mut all));
         keys.push(("disk_util".into(), Value::Array(all)));
     }
-    keys
+    if let Some(extras) = extras::extras(&report.extras) {
+        keys.push(("fiord".into(), extras));
+    }
+    Value::Object(keys)
 }
 
 fn options(list: &[(String, String)]) -> Value {

@@ -70,6 +70,7 @@ impl Conductor<'_> {
         let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
         // Judged when the run is over.
         report.extras.slices.clear();
+        report.extras.interim = true;
         self.observer.event(&Event::Status(&report));
     }
 
