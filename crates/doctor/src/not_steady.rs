@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    for entry in known.entries().iter().filter(|entry| entry.report.error == 0) {
+    for entry in known.entries().iter().filter(|entry| !entry.report.failed) {
         if entry.report.steady_state.is_some() || !entry.jobs.iter().all(|job| free(job)) {
             continue;
         }

@@ -26,7 +26,7 @@ pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
     let devices = &known.report.extras.devices;
     let mut found = Vec::new();
     for entry in known.entries() {
-        let judged = entry.report.error == 0 && entry.jobs.iter().all(|job| unhindered(job));
+        let judged = !entry.report.failed && entry.jobs.iter().all(|job| unhindered(job));
         let mut on = entry.jobs.iter().flat_map(|job| known.before.devices.of(job));
         let name = on.next().map(|disk| disk.name.clone());
         let alone = on.all(|disk| Some(&disk.name) == name.as_ref());

@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries() {
-        if entry.report.error == 0 && entry.jobs.iter().all(|job| only_rate(job)) {
+        if !entry.report.failed && entry.jobs.iter().all(|job| only_rate(job)) {
             entry.report.dirs.iter().for_each(|row| findings.tell_if(finding(&entry, row)));
         }
     }

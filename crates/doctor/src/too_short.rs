@@ -42,7 +42,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    for entry in known.entries().iter().filter(|entry| entry.report.error == 0) {
+    for entry in known.entries().iter().filter(|entry| !entry.report.failed) {
         let rows = entry.report.dirs.iter().filter(|row| row.total_ios > 0);
         let few = rows.clone().filter_map(|row| few(entry, row)).collect::<Vec<_>>();
         if few.is_empty() {

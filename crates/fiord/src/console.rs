@@ -145,8 +145,7 @@ impl Observer for Console {
 fn failure(job: &str, pid: u32, error: &JobError) -> String {
     let errno = error.reported_errno();
     let meaning = error.meaning();
-    let file = error.file.as_ref().map_or("-".to_owned(), |path| path.display().to_string());
-    let func = error.op;
+    let (file, func) = error.site();
     format!(
         "fio: pid={pid}, err={errno}/file:{file}, func={func}, error={meaning}\n  \
          job {job}: {error}\n"

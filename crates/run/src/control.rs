@@ -10,6 +10,7 @@ use std::time::Duration;
 use fiord_load::pace::Seat;
 use fiord_stat::recorder::Recorder;
 
+use crate::error::JobError;
 use crate::steady::Membership;
 use crate::zones::Counts;
 
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub minf: u64,
     /// What it did to zones (`zonemode=zbd`).
     pub zones: Option<Counts>,
+    /// The first error that it survived (`continue_on_error`).
+    pub survived: Option<JobError>,
 }
 
 /// Why a job is to end before its work is done.

@@ -47,6 +47,12 @@ impl JobError {
 }
 
 impl JobError {
+    /// The file and what was done to it, as reports show them; `-` stands for no file.
+    pub fn site(&self) -> (String, String) {
+        let file = self.file.as_ref().map_or("-".into(), |path| path.display().to_string());
+        (file, self.op.to_owned())
+    }
+
     /// What went wrong in a few words: the device's, or those of the errno.
     pub fn meaning(&self) -> String {
         match self.status {

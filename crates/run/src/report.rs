@@ -11,7 +11,7 @@ use fiord_sys::clock::Source;
 use fiord_sys::host;
 
 use crate::control::Snapshot;
-use crate::error;
+use crate::error::{self, JobError};
 use crate::monitor::{Devices, Disks, Watch};
 use crate::slices;
 use crate::specification;
@@ -40,7 +40,8 @@ pub(crate) struct JobFacts<'a> {
     pub pid: u32,
     /// When it began: of the wall clock, or of the clock that the job names, ms.
     pub start_ms: u64,
-    pub error: i32,
+    /// What ended it.
+    pub error: Option<&'a JobError>,
     pub eta_s: Option<u64>,
     pub watch: &'a Watch,
     pub steady: Option<&'a Membership>,
@@ -64,6 +65,7 @@ pub(crate) fn ended(
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;
         data.zone_resets = resets(frame, index, worker.zones);
+        set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime_ns);
     }
     data
@@ -85,9 +87,18 @@ pub(crate) fn running(
         data.majf = snapshot.majf;
         data.minf = snapshot.minf;
         data.zone_resets = resets(frame, index, snapshot.zones);
+        set_survived(&mut data, snapshot.survived.as_ref());
         set_runtime(&mut data, snapshot.runtime_ns);
     }
     data
+}
+
+/// Reports an error that the job survived, unless another one ended the job.
+fn set_survived(data: &mut JobData, survived: Option<&JobError>) {
+    if let Some(error) = survived.filter(|_| !data.failed) {
+        data.error = error.reported_errno();
+        data.error_site = Some(error.site());
+    }
 }
 
 /// Zones that were reset, of a job that could reset any.
@@ -112,7 +123,9 @@ fn blank(frame: &Frame<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
         members: 1,
         pid: facts.pid,
         start_ms: facts.start_ms,
-        error: facts.error,
+        error: facts.error.map_or(0, JobError::reported_errno),
+        error_site: facts.error.map(JobError::site),
+        failed: facts.error.is_some(),
         eta_s: facts.eta_s,
         elapsed_s: frame.elapsed / 1_000_000_000 + 1,
         windows: facts.watch.windows(),

@@ -47,10 +47,10 @@ fn table(test: Test) -> SliceTable {
 /// How a job ended. One whose run time is its end had to take that long.
 fn ending(job: &JobPlan, data: &JobData) -> Ending {
     let wanted = job.end.runtime.filter(|_| job.end.time_based).unwrap_or(1) / 1_000_000;
-    match data.error {
-        0 if data.recorder.slices.is_some() && data.runtime_ms >= wanted => Ending::Whole,
-        0 => Ending::Short,
-        _ => Ending::Failed,
+    match data.failed {
+        true => Ending::Failed,
+        false if data.recorder.slices.is_some() && data.runtime_ms >= wanted => Ending::Whole,
+        false => Ending::Short,
     }
 }
 

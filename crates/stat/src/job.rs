@@ -92,9 +92,12 @@ pub struct JobData {
     pub pid: u32,
     /// When it began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
     pub start_ms: u64,
-    /// errno of what ended it.
+    /// errno of the error that ended the job, else of the first error that it survived
+    /// (`continue_on_error`), else 0.
     pub error: i32,
-    /// Where it arose: a file and what was done to it (`/data/x`, `read`).
+    /// An error ended the job.
+    pub failed: bool,
+    /// Where `error` arose: a file and what was done to it (`/data/x`, `read`).
     pub error_site: Option<(String, String)>,
     /// Seconds left, while it runs.
     pub eta_s: Option<u64>,
@@ -147,6 +150,7 @@ impl JobData {
             self.error = other.error;
             self.error_site.clone_from(&other.error_site);
         }
+        self.failed |= other.failed;
         self.eta_s = self.eta_s.max(other.eta_s);
         self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
         self.recorder.merge(&other.recorder);
@@ -224,6 +228,7 @@ impl JobData {
             pid: self.pid,
             start_ms: self.start_ms,
             error: self.error,
+            failed: self.failed,
             error_text: self.error_words(error_text),
             eta_s: self.eta_s,
             elapsed_s: self.elapsed_s,

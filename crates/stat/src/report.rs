@@ -247,9 +247,13 @@ pub struct JobReport {
     pub pid: u32,
     /// When it began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
     pub start_ms: u64,
-    /// errno of what ended it, 0 when nothing did.
+    /// errno of the error that ended the job, else of the first error that it survived
+    /// (`continue_on_error`), else 0.
     pub error: i32,
-    /// What that errno means and where it arose, in words; empty when nothing ended the job.
+    /// An error ended the job, or one of several in this entry.
+    #[serde(default)]
+    pub failed: bool,
+    /// What `error` means and where it arose, in words; empty without an error.
     pub error_text: String,
     /// Seconds left; `None` when it is not known or the job has ended.
     pub eta_s: Option<u64>,

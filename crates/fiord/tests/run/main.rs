@@ -5,6 +5,7 @@ mod coverage;
 mod depth;
 mod endings;
 mod engines;
+mod errors;
 mod examples;
 mod findings;
 mod fiord;

@@ -10,7 +10,6 @@ use fiord_sys::clock;
 
 use super::{Book, Conductor, RunResult};
 use crate::control::Phase;
-use crate::error::JobError;
 use crate::events::Event;
 use crate::files::Cached;
 use crate::monitor::{Outcome, Standing, estimate};
@@ -104,11 +103,7 @@ impl Conductor<'_> {
         JobFacts {
             pid: self.run.jobs[index].tid.load(Ordering::Relaxed),
             start_ms: book.start_ms,
-            error: book
-                .finished
-                .as_ref()
-                .and_then(|f| f.first_error())
-                .map_or(0, JobError::reported_errno),
+            error: book.finished.as_ref().and_then(|f| f.first_error()),
             eta_s: None,
             watch: &book.watch,
             steady: self.run.jobs[index].control.steady(),

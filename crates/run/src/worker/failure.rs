@@ -29,15 +29,25 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             OpKind::Trim => self.failed[2] += 1,
             _ => {}
         }
-        let survives = is_survivable(errno, status) && self.job.reporting.continue_on_error[dir];
-        self.recorder.error(errno);
-        if survives {
-            return true;
+        // Errors of kinds that the job is not to survive are not counted, as in fio.
+        let counts = self.job.reporting.continue_on_error[dir];
+        let survives = counts && is_survivable(errno, status);
+        let first = if survives { self.survived.is_none() } else { self.error.is_none() };
+        let error = first.then(|| self.failure(slot, op, outcome));
+        if counts {
+            self.recorder.error(if errno == 0 { EIO } else { errno });
         }
-        if self.error.is_none() {
-            self.error = Some(self.failure(slot, op, outcome));
-        }
-        false
+        let kept = if survives { &mut self.survived } else { &mut self.error };
+        *kept = kept.take().or(error);
+        survives
+    }
+
+    /// A flush at the end of the job failed. It ends the job whatever `continue_on_error` says: data
+    /// that were reported as written may be lost.
+    #[cold]
+    pub fn last_flush_failed(&mut self, op: &Op, outcome: Outcome) {
+        let error = self.failure(0, op, outcome);
+        self.error.get_or_insert(error);
     }
 
     /// The failure of an I/O in words.

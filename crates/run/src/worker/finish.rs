@@ -57,7 +57,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         };
         match outcome.get() {
             Ok(_) => true,
-            Err(_) => self.io_failed(0, &op, outcome),
+            Err(_) => {
+                self.last_flush_failed(&op, outcome);
+                false
+            }
         }
     }
 

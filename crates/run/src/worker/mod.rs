@@ -90,6 +90,8 @@ pub struct WorkerResult {
     pub recorder: Recorder,
     /// What ended it early, if anything did.
     pub error: Option<JobError>,
+    /// The first error that it survived (`continue_on_error`).
+    pub survived: Option<JobError>,
     /// Time that was measured, ns of the engine's clock: from the end of the ramp to the last
     /// completion or flush.
     pub runtime_ns: u64,

@@ -41,6 +41,8 @@ pub struct Session<'a, E: Engine, S, C> {
     pub recorder: Recorder,
     pub clock: E::Clock,
     pub error: Option<JobError>,
+    /// The first error of the measured part that the job survived.
+    pub survived: Option<JobError>,
     /// When I/Os are made; looked at only by loops with `PACED` in their axes.
     pub pacing: Pacing,
     /// Where in a zone I/Os go; looked at only by loops with `ZONED` in their axes.
@@ -117,6 +119,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             recorder,
             clock,
             error: None,
+            survived: None,
             one_by_one: false,
             live,
             tick: 0,
@@ -247,6 +250,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.recorder.begin_slices(now);
         self.shares.forget();
         self.failed = [0; 3];
+        self.survived = None;
         self.begin = now;
         self.usage = used();
         self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
@@ -277,6 +281,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             majf: usage.major_faults,
             minf: usage.minor_faults,
             zones: self.zone_counts(),
+            survived: self.survived.clone(),
         }
     }
 
@@ -392,6 +397,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             usage: used().since(&self.usage),
             recorder: self.recorder,
             error: self.error,
+            survived: self.survived,
             runtime_ns: now.saturating_sub(self.begin),
         }
     }

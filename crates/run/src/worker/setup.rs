@@ -153,6 +153,7 @@ fn failed(error: JobError) -> WorkerResult {
     WorkerResult {
         recorder: Recorder::default(),
         error: Some(error),
+        survived: None,
         runtime_ns: 0,
         usage: Usage::default(),
         shares: None,

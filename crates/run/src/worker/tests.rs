@@ -331,9 +331,10 @@ fn what_the_engine_finds_wrong_is_an_error_of_its_io() {
         let answer =
             |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(84) } else { Outcome::ok(op.len) };
         let (result, ..) = run_list(job, 4, (0..100).map(write_at).collect(), answer);
-        assert_eq!(result.recorder.first_error, 84);
         if goes_on {
             assert_eq!((result.error, result.recorder.errors), (None, 10));
+            assert_eq!(result.recorder.first_error, 84);
+            assert_eq!(result.survived.map(|e| e.offset), Some(Some(2 * 4096)));
             continue;
         }
         let error = result.error.unwrap();
