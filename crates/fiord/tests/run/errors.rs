@@ -81,7 +81,7 @@ fn reports_of_a_running_job_have_its_errors() {
     let place = Place::new();
     // A second of the device's own time, which takes a moment.
     let ran = place.run(&format!(
-        "{READ} --name=a --continue_on_error=all --sim_errors=EIO@4k --sim_latency=1us --time_based \
+        "{READ} --name=a --continue_on_error=all --sim_errors=EIO@4k --sim_latency=constant:1us --time_based \
          --runtime=1 --status-interval=50ms"
     ));
     let documents = ran.ok().documents();
