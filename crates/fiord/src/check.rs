@@ -69,9 +69,11 @@ pub fn run(args: &[String]) -> Exit {
         true => sink::print(&document(&checked)),
         false => told(&checked),
     };
-    match printed {
-        Exit::Success => verdict(&checked),
-        failed => failed,
+    match (printed, verdict(&checked)) {
+        // A reader that goes away does not make jobs sound.
+        (Exit::Success, verdict) => verdict,
+        (Exit::ReaderGone, verdict) if verdict != Exit::Success => verdict,
+        (failed, _) => failed,
     }
 }
 

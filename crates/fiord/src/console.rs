@@ -15,6 +15,7 @@ use fiord_stat::report::Report;
 use fiord_sys::terminal;
 
 use crate::debug::Debug;
+use crate::exit::Exit;
 use crate::sink::{Sink, complain};
 
 /// The formats that the command line asks for.
@@ -78,13 +79,13 @@ impl Console {
         }
     }
 
-    /// The results, and what went wrong in writing them.
-    pub fn finish(mut self, report: &Report) -> Option<String> {
+    /// Writes the results. The exit status is `exit`, unless they could not be written.
+    pub fn finish(mut self, report: &Report, exit: Exit) -> Exit {
         if self.live_line_used && self.sink.is_file() {
             to_terminal("\n");
         }
         self.report(report);
-        self.sink.complaint()
+        self.sink.end(exit)
     }
 
     fn live_line(&mut self, progress: &fiord_stat::progress::Progress) {

@@ -7,6 +7,7 @@
 //! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
 //! | 1 | the results could not be written |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
+//! | 141 | everything went well, and the reader of standard output went away (`fiord … \| head`) |
 //! | 130, 143 | a second signal ended the program at once; there is no report |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
 //! | 253 | `fiord check`: a result of these jobs would be invalid |
@@ -17,8 +18,8 @@
 //! a finding. The statuses of findings lie above those that shells make of signals (129 to 192) and
 //! those that systemd gives to commands it could not start (200 to 245).
 //!
-//! A reader of standard output that goes away (`fiord … | head`) changes nothing: the run goes on to
-//! its end and the status is what it would have been.
+//! A reader of standard output that goes away does not stop a run. 141 is the status that a shell shows
+//! for a program which `SIGPIPE` ends, such as fio.
 
 use std::process::ExitCode;
 
@@ -37,6 +38,8 @@ pub enum Exit {
     Invalid,
     /// A signal ended the run.
     Signalled,
+    /// All went well, and the reader of standard output went away.
+    ReaderGone,
 }
 
 impl Exit {
@@ -48,6 +51,7 @@ impl Exit {
             // The cast is exact: the number lies between 1 and 127.
             Exit::Failed(jobs) => jobs.clamp(1, 127) as u8,
             Exit::Signalled => 128,
+            Exit::ReaderGone => 141,
             Exit::Suspect => 252,
             Exit::Invalid => 253,
         }
@@ -64,7 +68,8 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
 
-    const OTHERS: [Exit; 4] = [Exit::Success, Exit::Signalled, Exit::Suspect, Exit::Invalid];
+    const OTHERS: [Exit; 5] =
+        [Exit::Success, Exit::Signalled, Exit::ReaderGone, Exit::Suspect, Exit::Invalid];
 
     #[test]
     fn no_number_of_failed_jobs_looks_like_anything_else() {

@@ -53,18 +53,7 @@ fn show(text: &str, output: Option<&str>) -> Exit {
         }
     };
     sink.put(text.as_bytes());
-    ended(sink.complaint(), Exit::Success)
-}
-
-/// The exit status, unless something could not be written.
-fn ended(complaint: Option<String>, exit: Exit) -> Exit {
-    match complaint {
-        None => exit,
-        Some(complaint) => {
-            complain(&complaint);
-            Exit::Failure
-        }
-    }
+    sink.end(Exit::Success)
 }
 
 /// No job is left. Who typed nothing is shown what can be typed; a script that gave an empty job
@@ -144,7 +133,7 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     }
     findings::put(&plan, &invocation.jobs, before.as_ref(), &mut result.report);
     let exit = judge(&result, general.findings);
-    ended(console.finish(&result.report), exit)
+    console.finish(&result.report, exit)
 }
 
 fn options(general: &GeneralOptions, version: String) -> RunOptions {

@@ -28,6 +28,10 @@ mod subcommand;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Err(error) = fiord_sys::signal::survive_file_size_limit() {
+        sink::complain(&format!("fio: no signal handlers: {error}\n"));
+        return exit::Exit::Failure.into();
+    }
     // A name that is not UTF-8 would become another name: nothing is done rather than the wrong thing.
     let args: Result<Vec<String>, _> =
         std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();

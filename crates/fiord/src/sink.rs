@@ -4,15 +4,16 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
+use fiord_sys::standard_output;
+
 use crate::exit::Exit;
 
-/// Takes results. What cannot be written is remembered and told once, at the end; a reader that went
-/// away is no error.
+/// Takes results. It remembers the first error and reports it once, at the end, so that results
+/// which cannot be written do not stop a run.
 #[derive(Debug)]
 pub struct Sink {
     to: To,
-    failed: Option<io::Error>,
-    deaf: bool,
+    failed: Option<Failed>,
 }
 
 #[derive(Debug)]
@@ -21,17 +22,28 @@ enum To {
     File(File, PathBuf),
 }
 
+/// Why results were lost.
+#[derive(Debug)]
+enum Failed {
+    /// There was no standard output from the start.
+    Closed,
+    /// The reader of a pipe closed it.
+    ReaderGone,
+    /// Another error.
+    Write(io::Error),
+}
+
 impl Sink {
     /// Standard output.
     pub fn standard() -> Self {
-        Sink { to: To::Standard(io::stdout()), failed: None, deaf: false }
+        Sink { to: To::Standard(io::stdout()), failed: None }
     }
 
     /// This file, emptied; else standard output.
     pub fn open(path: Option<&str>) -> Result<Self, String> {
         let Some(path) = path else { return Ok(Sink::standard()) };
         match File::create(path) {
-            Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None, deaf: false }),
+            Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None }),
             Err(e) => {
                 let help = match e.kind() {
                     io::ErrorKind::IsADirectory => "--output takes the name of a file",
@@ -48,30 +60,55 @@ impl Sink {
         matches!(self.to, To::File(..))
     }
 
-    /// Writes a piece and makes it visible.
+    /// Writes bytes and makes them visible at once.
     pub fn put(&mut self, bytes: &[u8]) {
-        if self.deaf || self.failed.is_some() {
+        if self.failed.is_some() || bytes.is_empty() {
             return;
         }
         let result = match &mut self.to {
+            To::Standard(_) if standard_output::was_closed() => {
+                return self.failed = Some(Failed::Closed);
+            }
             To::Standard(out) => out.write_all(bytes).and_then(|()| out.flush()),
             To::File(file, _) => file.write_all(bytes),
         };
-        match result {
-            Ok(()) => {}
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => self.deaf = true,
-            Err(e) => self.failed = Some(e),
-        }
+        self.failed = match result {
+            Ok(()) => None,
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => Some(Failed::ReaderGone),
+            Err(e) => Some(Failed::Write(e)),
+        };
     }
 
-    /// What went wrong, as a message; `None` when all was written.
-    pub fn complaint(&self) -> Option<String> {
-        let error = self.failed.as_ref()?;
+    /// The exit status: `exit`, unless results were lost, which is then reported on standard error. A
+    /// pipe without a reader changes only the status of success, and needs no message.
+    pub fn end(self, exit: Exit) -> Exit {
         let name = match &self.to {
             To::Standard(_) => "standard output".to_owned(),
             To::File(_, path) => path.display().to_string(),
         };
-        Some(format!("fio: the results could not be written to {name}: {error}\n"))
+        let why = match self.failed {
+            None => return exit,
+            Some(Failed::ReaderGone) if exit == Exit::Success => return Exit::ReaderGone,
+            Some(Failed::ReaderGone) => return exit,
+            Some(Failed::Closed) => {
+                "it is closed\n  help: To fix: use >/dev/null, or --output=FILE, instead of >&-"
+                    .into()
+            }
+            Some(Failed::Write(error)) => error.to_string(),
+        };
+        complain(&format!("fio: the results could not be written to {name}: {why}\n"));
+        Exit::Failure
+    }
+}
+
+/// For subcommands, which write as they go: the errors come at the end ([`Sink::end`]).
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.put(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -79,13 +116,7 @@ impl Sink {
 pub fn print(text: &str) -> Exit {
     let mut sink = Sink::standard();
     sink.put(text.as_bytes());
-    match sink.complaint() {
-        None => Exit::Success,
-        Some(complaint) => {
-            complain(&complaint);
-            Exit::Failure
-        }
-    }
+    sink.end(Exit::Success)
 }
 
 /// Says something on standard error. When nobody hears it there is nobody to tell.

@@ -15,6 +15,7 @@ use fiord_sys::terminal;
 
 use crate::exit::Exit;
 use crate::interrupts::FromSignals;
+use crate::sink::Sink;
 use crate::{check, sink, skew};
 
 const NAMES: [&str; 8] =
@@ -99,18 +100,20 @@ fn precondition(args: &fiord_precondition::Args) -> Exit {
             return Exit::Failure;
         }
     };
+    let mut sink = Sink::standard();
     let mut session = fiord_precondition::Session {
-        out: &mut std::io::stdout(),
+        out: &mut sink,
         err: &mut std::io::stderr(),
         ask: &mut fiord_zones::consent::Terminal,
         interrupts: &mut interrupts,
         terminal: terminal::is_terminal(std::io::stderr()),
     };
-    match fiord_precondition::run(args, &mut session) {
+    let exit = match fiord_precondition::run(args, &mut session) {
         fiord_precondition::End::Done => Exit::Success,
         fiord_precondition::End::Stopped => Exit::Signalled,
         fiord_precondition::End::Failed => Exit::Failure,
-    }
+    };
+    sink.end(exit)
 }
 
 /// Prints what was found out, or complains of what is wrong.
@@ -128,22 +131,26 @@ fn answer(found: Result<String, String>) -> Exit {
 fn sweep(args: &fiord_sweep::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let version = fiord_job::version();
-    let streams = (&mut std::io::stdout() as &mut dyn Write, &mut std::io::stderr() as _);
-    ended(fiord_sweep::run(args, &mut Machine, (program, &version), streams))
+    let mut sink = Sink::standard();
+    let streams = (&mut sink as &mut dyn Write, &mut std::io::stderr() as _);
+    let exit = ended(fiord_sweep::run(args, &mut Machine, (program, &version), streams));
+    sink.end(exit)
 }
 
 /// `fiord suite`: this very program runs the steps.
 fn suite(args: &fiord_suite::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
+    let mut sink = Sink::standard();
     let mut session = fiord_suite::Session {
-        out: &mut std::io::stdout(),
+        out: &mut sink,
         err: &mut std::io::stderr(),
         ask: &mut fiord_zones::consent::Terminal,
         loader: &mut Machine,
         program,
         version: &fiord_job::version(),
     };
-    ended(fiord_suite::run(args, &mut session))
+    let exit = ended(fiord_suite::run(args, &mut session));
+    sink.end(exit)
 }
 
 fn this_program() -> Option<PathBuf> {
@@ -167,17 +174,19 @@ fn ended(end: fiord_sweep::End) -> Exit {
 fn zones(args: &fiord_zones::Args) -> Exit {
     let colours =
         terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
+    let mut sink = Sink::standard();
     let mut session = fiord_zones::Session {
-        out: &mut std::io::stdout(),
+        out: &mut sink,
         err: &mut std::io::stderr(),
         colours,
         ask: &mut fiord_zones::consent::Terminal,
     };
-    match fiord_zones::run(args, &mut session) {
+    let exit = match fiord_zones::run(args, &mut session) {
         Ok(()) => Exit::Success,
         Err(why) => {
             sink::complain(&format!("fiord: {why}\n"));
             Exit::Failure
         }
-    }
+    };
+    sink.end(exit)
 }

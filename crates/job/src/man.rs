@@ -60,6 +60,9 @@ A signal ended the run. The report is complete as far as the run went.
 .B 130, 143
 A second signal ended the program at once, without a report.
 .TP
+.B 141
+Everything ran to its end, and the reader of standard output went away, as with | head.
+.TP
 .B 252
 .B fiord check
 found that a result of the jobs would be suspect.

@@ -331,6 +331,10 @@ fn write_only_device(error: &fiord_sys::Error, plan: &FilePlan, read_only: bool)
 fn standard_stream(read: bool) -> fiord_sys::Result<OwnedFd> {
     let copy = if read {
         std::io::stdin().as_fd().try_clone_to_owned()
+    } else if fiord_sys::standard_output::was_closed() {
+        const EBADF: i32 = 9;
+        let said = "standard output is closed; To fix: redirect it, or name a file";
+        return Err(fiord_sys::Error::new("write to standard output", EBADF).saying(said));
     } else {
         std::io::stdout().as_fd().try_clone_to_owned()
     };

@@ -208,7 +208,10 @@ pub fn advice(op: &str, errno: i32) -> Option<&'static str> {
         }
         libc::ENOSPC => "free space on the file system or use a smaller size",
         libc::EDQUOT => "the user's disk quota is used up",
-        libc::EFBIG => "the file would be larger than the file system or RLIMIT_FSIZE allows",
+        libc::EFBIG => {
+            "the file would exceed the limit of this process or of the file system. To fix: raise the \
+             limit (ulimit -f unlimited), or make `size` smaller"
+        }
         libc::EISDIR => "a directory is named where a file is wanted",
         libc::ENOTDIR => "a component of the path is a file, not a directory",
         libc::ENXIO | libc::ENODEV if says("open") => "there is no device behind this node",

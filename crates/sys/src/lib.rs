@@ -23,10 +23,11 @@
 //! | sizes of huge pages, how many are free | [`huge_pages`] |
 //! | cgroups | [`cgroup`] |
 //! | governors, throttling, pressure, quotas, the kernel's clock | [`conditions`] |
-//! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE | [`signal`] |
+//! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ | [`signal`] |
 //! | a mapped file, and SIGBUS in it as an error | [`mapping`], [`bus`] |
 //! | resource limits, kernel version | [`limits`] |
 //! | is standard output a terminal, how wide | [`terminal`] |
+//! | was standard output closed from the start | [`standard_output`] |
 //! | host name, page size, memory, wall time | [`host`] |
 //! | run a shell command | [`process`] |
 //!
@@ -58,6 +59,7 @@ pub mod random_fill;
 pub mod root;
 pub mod scsi;
 pub mod signal;
+pub mod standard_output;
 pub mod survey;
 pub mod terminal;
 pub mod thread;

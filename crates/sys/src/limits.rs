@@ -35,6 +35,14 @@ pub fn open_files() -> Result<Limit> {
     read(libc::RLIMIT_NOFILE)
 }
 
+/// The size of a file that this process writes, bytes (`RLIMIT_FSIZE`).
+///
+/// # Errors
+/// That of `getrlimit(2)`.
+pub fn file_size() -> Result<Limit> {
+    read(libc::RLIMIT_FSIZE)
+}
+
 /// Sees to it that `want` files can be open at once: raises the soft limit, and as root the hard
 /// one, if they are lower. Returns the soft limit that is now in force, which may be below
 /// `want`.

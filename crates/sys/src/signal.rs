@@ -58,6 +58,18 @@ fn install_once() -> Result<Signals> {
     Ok(Signals { fd: unsafe { BorrowedFd::borrow_raw(raw) } })
 }
 
+/// Makes a write beyond the limit on file sizes (`RLIMIT_FSIZE`, `ulimit -f`) fail with `EFBIG`
+/// instead of ending the process with `SIGXFSZ`. The signal has a handler and is not ignored, so that
+/// the programs this one starts have the default.
+///
+/// # Errors
+/// That of `sigaction(2)`.
+pub fn survive_file_size_limit() -> Result<()> {
+    set_handler(libc::SIGXFSZ, on_file_size as *const () as usize)
+}
+
+extern "C" fn on_file_size(_: libc::c_int) {}
+
 fn set_handler(signal: i32, handler: usize) -> Result<()> {
     // SAFETY: `sigaction` is a C struct for which all zeroes is a value (no flags, empty mask).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };

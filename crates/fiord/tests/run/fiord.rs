@@ -47,6 +47,13 @@ impl Place {
         command
     }
 
+    /// A shell's command line.
+    pub fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
     /// Runs to the end.
     pub fn run(&self, line: &str) -> Ran {
         Ran::from(self.command(line).output().unwrap())

@@ -14,6 +14,7 @@ mod golden;
 mod huge_pages;
 mod identities;
 mod layout;
+mod limits;
 mod order;
 mod output;
 mod pace;

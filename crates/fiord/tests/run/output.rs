@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, documents, end, signal};
+use crate::fiord::{Place, Ran, documents, end, signal};
 
 const JOB: &str = "--name=a --rw=read --bs=4k --size=1m --ioengine=null";
 
@@ -54,7 +54,7 @@ fn an_output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn a_reader_that_goes_away_changes_nothing() {
+fn a_reader_that_goes_away_stops_no_run_and_is_no_success() {
     let place = Place::new();
     let mut child = place
         .command(&format!("{JOB} --time_based --runtime=1 --status-interval=200ms"))
@@ -65,7 +65,61 @@ fn a_reader_that_goes_away_changes_nothing() {
     let mut some = [0u8; 20];
     child.stdout.take().unwrap().read_exact(&mut some).unwrap();
     let ran = end(child, Duration::from_secs(20));
-    assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""));
+    assert_eq!((ran.status, ran.err.as_str()), (Some(141), ""));
+}
+
+/// What prints something, in every way that fiord has, and the statuses that mean that it worked.
+const PRINTS: [&str; 17] = [
+    "--name=a --ioengine=null --size=1m --rw=read",
+    "--name=a --ioengine=null --size=1m --rw=read --output-format=json",
+    "--name=a --ioengine=null --size=1m --rw=read --output-format=json+",
+    "--name=a --ioengine=null --size=1m --rw=read --minimal",
+    "--version",
+    "--help",
+    "--cmdhelp",
+    "--cmdhelp=bs",
+    "--enghelp=libaio",
+    "--showcmd --name=a --ioengine=null --size=1m",
+    "options",
+    "check --name=a --ioengine=sim --size=1m --rw=read",
+    "skew --distribution=zipf:1.1",
+    "devices",
+    "suite",
+    "sweep --set bs=4k,8k job",
+    "zones --help",
+];
+
+#[test]
+fn output_that_is_lost_is_no_success() {
+    let place = Place::new();
+    place.write("job", "[a]\nioengine=null\nsize=1m\nrw=read\n");
+    let program = env!("CARGO_BIN_EXE_fiord");
+    for line in PRINTS {
+        for (redirection, status, error) in [
+            (">/dev/null", 0, ""),
+            (">&-", 1, "standard output: it is closed"),
+            (">/dev/full", 1, "standard output: No space left on device"),
+            // Its reader has ended when it writes.
+            ("| true; exit ${PIPESTATUS[0]}", 141, ""),
+        ] {
+            let wait = if redirection.starts_with('|') { "sleep 0.1;" } else { "" };
+            let script = format!("({wait} exec {program} {line}) {redirection}");
+            let mut command = place.shell(&script);
+            let ran = Ran::from(command.output().unwrap());
+            assert_eq!(ran.status, Some(status), "{script}: {ran:?}");
+            let alone = line.starts_with("sweep") || error.is_empty() && ran.err.is_empty();
+            assert!(alone || ran.err.contains(error) && !error.is_empty(), "{script}: {ran:?}");
+            let _ = std::fs::remove_dir_all(place.path("job.sweep"));
+        }
+    }
+}
+
+#[test]
+fn results_in_a_file_need_no_standard_output() {
+    let place = Place::new();
+    let script = format!("exec {} {JOB} --output=o >&-", env!("CARGO_BIN_EXE_fiord"));
+    let ran = Ran::from(place.shell(&script).output().unwrap()).ok();
+    assert_eq!(ran.err, "");
 }
 
 #[test]

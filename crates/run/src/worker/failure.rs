@@ -141,9 +141,23 @@ fn io_detail(op: &Op, errno: i32) -> String {
             "{} bytes; with direct=1 offset, length and buffer must be multiples of the device's logical block size",
             op.len
         ),
+        27 => too_large(),
         28 => {
             "free space, or make `size` smaller; fill_device=1 makes this the expected end".into()
         }
         _ => String::new(),
+    }
+}
+
+/// What to do about a file that grew too large: the limit of the process comes before that of the
+/// file system.
+fn too_large() -> String {
+    match fiord_sys::limits::file_size() {
+        Ok(limit) if limit.soft != u64::MAX => format!(
+            "this process may write files of {} bytes at most (RLIMIT_FSIZE). To fix: raise the limit \
+             (ulimit -f unlimited), or make `size` smaller",
+            limit.soft
+        ),
+        _ => "the file system has no larger files. To fix: make `size` smaller".into(),
     }
 }
