@@ -78,6 +78,22 @@ pub enum Next {
     End,
 }
 
+/// Why an I/O is not made (`zonemode=zbd`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Displaced {
+    /// A write takes its place.
+    Exchanged,
+    /// Nothing takes it: the file is done in this pass.
+    Over,
+    /// A sequential write came to the end of the zones. One lap through them takes `lap` bytes of the
+    /// job's writes. The file is done when the job wrote as much in this pass; where other jobs
+    /// filled zones before it, it goes on in the first zone.
+    Passed {
+        /// Bytes.
+        lap: u64,
+    },
+}
+
 /// Decides what is next. Draws everything from its own seed: no clock, no system call, no allocation
 /// after construction.
 pub trait Source {
@@ -92,9 +108,8 @@ pub trait Source {
     /// With `zonemode=zbd`: the last I/O goes to where its zone takes it, this is it. It counts as
     /// issued, and sequential I/O goes on behind it.
     fn placed(&mut self, _io: &Io) {}
-    /// With `zonemode=zbd`: the last I/O, this one, is not made. `over`: nothing from its place on
-    /// takes it, and the file is done in this pass.
-    fn displaced(&mut self, _io: &Io, _over: bool) {}
+    /// With `zonemode=zbd`: the last I/O, this one, is not made.
+    fn displaced(&mut self, _io: &Io, _why: Displaced) {}
     /// The ranges of the trim that was handed out last, where trims have several (`num_range`): its
     /// offset is that of the first, its length the sum.
     #[inline]

@@ -29,3 +29,4 @@ mod sweep;
 mod words;
 mod wrong;
 mod wrong_inputs;
+mod zoned;

@@ -5,7 +5,7 @@ use fiord_plan::{Dir, TrimRange};
 use super::general::General;
 use super::mixed::Mixed;
 use super::plain::{Permuted, Sequential, Uneven, Uniform};
-use crate::{Io, Next, Source};
+use crate::{Displaced, Io, Next, Source};
 
 /// A source whose kind is found at each call, by a branch that is always the same: for loops that
 /// wait for a schedule anyway, so that they are not compiled for each source.
@@ -53,9 +53,9 @@ impl Source for AnySource {
         }
     }
 
-    fn displaced(&mut self, io: &Io, over: bool) {
+    fn displaced(&mut self, io: &Io, why: Displaced) {
         if let AnySource::General(source) = self {
-            source.displaced(io, over);
+            source.displaced(io, why);
         }
     }
 

@@ -102,6 +102,23 @@ impl Bitmap {
         }
     }
 
+    /// Frees `count` units from `from` on.
+    pub fn free(&mut self, from: u64, count: u64) {
+        let end = self.n.min(from.saturating_add(count));
+        let mut at = from;
+        while at < end {
+            let bits = (end - at).min(64 - at % 64);
+            let mut mask = (u64::MAX >> (64 - bits)) << (at % 64);
+            let mut index = at / 64;
+            for level in &mut self.levels {
+                level[index as usize] &= !mask;
+                mask = 1 << (index % 64);
+                index /= 64;
+            }
+            at += bits;
+        }
+    }
+
     /// Sets bits of one word and, where it is full, the bit above.
     fn mark(&mut self, at: u64, mut bits: u64) {
         let mut index = (at / 64) as usize;
@@ -139,6 +156,13 @@ mod tests {
                 prop_assert_eq!(map.run(at, count), run.count() as u64);
                 map.take(at, count);
                 flags.iter_mut().skip(at as usize).take(count as usize).for_each(|x| *x = true);
+            }
+            let middle = n / 3..n / 2;
+            map.free(middle.start, middle.end - middle.start);
+            flags[middle.start as usize..middle.end as usize].fill(false);
+            for at in [0, n / 3, n / 2, n - 1] {
+                let free = |range: std::ops::Range<u64>| range.clone().find(|&i| !flags[i as usize]);
+                prop_assert_eq!(map.next_free(at), free(at..n).or_else(|| free(0..n)));
             }
             map.take(0, n);
             prop_assert_eq!(map.next_free(n / 2), None);

@@ -126,6 +126,22 @@ pub struct Draws {
     len: u64,
     /// Tells this file's orders from those of other files and passes.
     stream: u64,
+    /// What the last draw visited for the first time, as far as it can be given back.
+    last: Last,
+}
+
+/// What a draw visited for the first time.
+#[derive(Debug, Clone, Copy)]
+enum Last {
+    Nothing,
+    /// A block of the order of its direction.
+    Block(u64),
+    /// Units of the map, and the one at which the block begins.
+    Units {
+        from: u64,
+        to: u64,
+        start: u64,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -146,6 +162,15 @@ enum Memory {
 struct Order {
     order: Permutation,
     left: u64,
+    /// Drawn and given back: it is drawn next.
+    returned: Option<u64>,
+}
+
+impl Order {
+    /// Makes the block that was drawn last the next one.
+    fn put_back(&mut self, block: u64) {
+        (self.returned, self.left) = (Some(block), self.left + 1);
+    }
 }
 
 impl Draws {
@@ -167,7 +192,7 @@ impl Draws {
             }
             None => rules.spread(len, index).unwrap_or_else(even),
         };
-        Ok(Draws { memory, len, stream: index as u64 })
+        Ok(Draws { memory, len, stream: index as u64, last: Last::Nothing })
     }
 
     /// Nothing is visited any more, and the range is as long as this: at most as long as it was at
@@ -209,7 +234,11 @@ impl Draws {
                 return (block < rules.places(d, self.len)?).then_some((block * align, len));
             }
             Memory::Walk(walk) => return Some((walk.draw()? * align, len)),
-            Memory::Map(map) => return draw_free(map, rules, (self.len, min), len, rng),
+            Memory::Map(map) => {
+                let (offset, len, last) = draw_free(map, rules, (self.len, min), len, rng)?;
+                self.last = last;
+                return Some((offset, len));
+            }
             Memory::Order(order) => order,
             Memory::Orders(orders) => &mut orders[d],
         };
@@ -217,14 +246,34 @@ impl Draws {
             let blocks = self.len / min;
             let stream = self.stream | (d as u64) << 24;
             let mut rng = Rng::new(rules.seed, Purpose::Offset, stream);
-            Order { order: Permutation::new(blocks, &mut rng), left: blocks }
+            Order { order: Permutation::new(blocks, &mut rng), left: blocks, returned: None }
         });
         order.left = order.left.checked_sub(1)?;
-        Some((order.order.draw() * min, len))
+        let block = order.returned.take().unwrap_or_else(|| order.order.draw());
+        self.last = Last::Block(block);
+        Some((block * min, len))
+    }
+
+    /// Of the last draw, in this direction, only so many bytes are made: the rest was not visited.
+    pub fn give_back(&mut self, rules: &Rules, dir: Dir, made: u32) {
+        match (&mut self.memory, std::mem::replace(&mut self.last, Last::Nothing)) {
+            (Memory::Map(map), Last::Units { from, to, start }) => {
+                let from = from.max(start + u64::from(made).div_ceil(rules.unit));
+                map.free(from, to.saturating_sub(from));
+            }
+            (Memory::Order(Some(order)), Last::Block(block)) if made == 0 => order.put_back(block),
+            (Memory::Orders(orders), Last::Block(block)) if made == 0 => {
+                if let Some(order) = &mut orders[dir as usize] {
+                    order.put_back(block);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Nothing is visited any more. `again`: the same order as before may come (`randrepeat`).
     pub fn forget(&mut self, rules: &Rules, again: bool) {
+        self.last = Last::Nothing;
         if !(again && rules.repeat) {
             self.stream = self.stream.wrapping_add(1 << 32);
         }
@@ -254,17 +303,18 @@ fn draw_free(
     (file_len, min): (u64, u64),
     len: u32,
     rng: &mut Rng,
-) -> Option<(u64, u32)> {
+) -> Option<(u64, u32, Last)> {
     let unit = rules.unit;
     let places = file_len.checked_sub(min)? / unit + 1;
-    let mut at = map.next_free(rng.below(places))?;
-    if at >= places {
-        // Only the end is free, and it is too short: the block that ends with it.
-        at = places - 1;
-    }
+    let first = map.next_free(rng.below(places))?;
+    // If only the end is free, and it is too short: the block that ends with it.
+    let at = first.min(places - 1);
     let wanted = u64::from(len).div_ceil(unit);
     let free = map.run(at, wanted);
     let len = if free == wanted { u64::from(len) } else { (free * unit).max(min) };
-    map.take(at, len.div_ceil(unit));
-    Some((at * unit, len as u32))
+    let end = at + len.div_ceil(unit);
+    let fresh = if first == at { free } else { map.run(first, end - first) };
+    let last = Last::Units { from: first, to: first + fresh, start: at };
+    map.take(at, end - at);
+    Some((at * unit, len as u32, last))
 }

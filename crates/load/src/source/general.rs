@@ -11,7 +11,7 @@ use super::ranges::Ranges;
 use super::sizes::Sizes;
 use super::tags::Tags;
 use crate::rng::{Purpose, Rng};
-use crate::{Io, LoadError, Next, Source, Tag};
+use crate::{Displaced, Io, LoadError, Next, Source, Tag};
 
 /// Any load.
 #[derive(Debug, Clone)]
@@ -63,7 +63,9 @@ impl General {
         let motion = Motion::new(job, sizes, limits.timed(), one_by_one);
         // `sprandom` knows by itself when it is done.
         let drawn = load.random && load.sprandom.is_none();
-        let quota = one_by_one && (drawn || load.strided.is_some());
+        // Where other jobs fill its zones too, a job goes through them more than once.
+        let laps = load.zoned.is_some() && load.mix.has(Dir::Write) && count > 1;
+        let quota = one_by_one && (drawn || load.strided.is_some()) || laps && !load.random;
         let plans = job.target.files.iter().enumerate();
         Ok(General {
             limits,
@@ -210,9 +212,9 @@ impl Source for General {
         self.issued(io);
     }
 
-    fn displaced(&mut self, io: &Io, over: bool) {
+    fn displaced(&mut self, io: &Io, why: Displaced) {
         let drawn = self.drawn;
-        self.motion.displaced(&mut self.places[io.file as usize], drawn, over);
+        self.motion.displaced(&mut self.places[io.file as usize], io, drawn, why);
     }
 
     fn restart(&mut self) {

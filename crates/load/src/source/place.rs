@@ -6,7 +6,7 @@ use super::draws::{Draws, Rules};
 use super::sizes::Sizes;
 use super::strided::Zones;
 use crate::rng::{Purpose, Rng};
-use crate::{Io, LoadError};
+use crate::{Displaced, Io, LoadError};
 
 /// How a job moves through its files.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct Motion {
     pairs: bool,
     /// A map that is full is emptied: the file is never done.
     refills: bool,
+    /// Sequential writes to zones, which say themselves how much they take.
+    zone_writes: bool,
     /// What is left at the end is written even where it holds no block.
     rests: bool,
     strided: Option<Strided>,
@@ -57,6 +59,9 @@ pub struct Place {
     zones: Option<Zones>,
     /// `zonemode=zbd`: no zone takes more in this pass.
     spent: bool,
+    /// `zonemode=zbd`: bytes in this pass, and with how many of them the file is done.
+    moved: u64,
+    enough: u64,
 }
 
 impl Motion {
@@ -70,7 +75,8 @@ impl Motion {
             _ => 0,
         };
         let held = job.target.files.iter().map(|f| f.len).fold(0, u64::saturating_add);
-        let wraps_from = if skip != 0 {
+        let zone_writes = load.zoned.is_some() && load.mix.has(Dir::Write) && !load.random;
+        let wraps_from = if skip != 0 || zone_writes {
             0
         } else if !one_by_one && (timed || load.mix.has(Dir::Write)) {
             held
@@ -91,6 +97,7 @@ impl Motion {
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
             refills: timed && !one_by_one,
+            zone_writes,
             rests: load.zoned.is_some_and(|zoned| zoned.remainders),
             strided: load.strided,
             rules: Rules::new(load, &sizes),
@@ -110,7 +117,7 @@ impl Motion {
             place.next = [0; 3];
             place.last = [None; 3];
             place.trimmed = None;
-            place.spent = false;
+            (place.spent, place.moved, place.enough) = (false, 0, u64::MAX);
             place.draws.forget(&self.rules, true);
             if let Some(zones) = &mut place.zones {
                 zones.rewind();
@@ -121,7 +128,7 @@ impl Motion {
 
     /// Offset and length of the next I/O in a file. `None`: the file is done.
     pub fn next(&mut self, place: &mut Place, dir: Dir) -> Option<(u64, u32)> {
-        if place.spent {
+        if place.spent || place.moved >= place.enough {
             return None;
         }
         if dir == Dir::Write
@@ -148,13 +155,14 @@ impl Motion {
         let (at, wanted) = at?;
         // A block that would cross the end is as small as one can be.
         let room = place.len.saturating_sub(at);
+        let by_zone = self.zone_writes && dir == Dir::Write;
         let len = match u32::try_from(room) {
-            _ if u64::from(wanted) <= room => wanted,
+            _ if u64::from(wanted) <= room || by_zone => wanted,
             // `write_zone_remainder`.
             Ok(room) if self.rests && dir == Dir::Write && room < min => room,
             _ => min,
         };
-        if u64::from(len) > room || len == 0 {
+        if u64::from(len) > room && !by_zone || len == 0 {
             return None;
         }
         self.count += 1;
@@ -172,22 +180,33 @@ impl Motion {
         Some(block)
     }
 
-    /// The last I/O, drawn with so many bytes, goes elsewhere (`zonemode=zbd`).
+    /// The last I/O, drawn with so many bytes, goes elsewhere (`zonemode=zbd`). Where it became
+    /// smaller, the rest is drawn again.
     pub fn placed(&mut self, place: &mut Place, io: &Io, drawn: u32) {
         let d = io.dir as usize;
         let at = io.offset.saturating_sub(place.start);
         place.last[d] = Some(at);
         place.next[d] = at + u64::from(io.len);
+        place.moved += u64::from(io.len);
+        place.draws.give_back(&self.rules, io.dir, io.len);
         if !self.pairs {
             self.moved = self.moved.saturating_sub(u64::from(drawn)) + u64::from(io.len);
         }
     }
 
-    /// The last I/O is not made; `over`: the file is done in this pass.
-    pub fn displaced(&mut self, place: &mut Place, drawn: u32, over: bool) {
-        place.spent |= over;
+    /// The last I/O, drawn with so many bytes, is not made.
+    pub fn displaced(&mut self, place: &mut Place, io: &Io, drawn: u32, why: Displaced) {
         if !self.pairs {
             self.moved = self.moved.saturating_sub(u64::from(drawn));
+        }
+        match why {
+            Displaced::Exchanged => place.draws.give_back(&self.rules, io.dir, 0),
+            Displaced::Over => place.spent = true,
+            Displaced::Passed { lap } if io.offset > place.start => {
+                place.enough = lap;
+                place.next[io.dir as usize] = 0;
+            }
+            Displaced::Passed { .. } => place.spent = true,
         }
     }
 
@@ -268,6 +287,8 @@ impl Place {
             trimmed: None,
             zones,
             spent: false,
+            moved: 0,
+            enough: u64::MAX,
         })
     }
 

@@ -2,7 +2,7 @@
 //! any of this. Where an I/O goes is decided in [`crate::zones`]; here the loops ask for it.
 
 use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time};
-use fiord_load::{Dir, Io, Next, Source};
+use fiord_load::{Dir, Displaced, Io, Next, Source};
 
 use super::session::{Fill, Session};
 use crate::error::JobError;
@@ -55,15 +55,19 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             }
             Place::Busy => Step::Wait,
             Place::Displaced => {
-                self.source.displaced(io, true);
+                self.source.displaced(io, Displaced::Over);
+                Step::Another
+            }
+            Place::Passed { lap } => {
+                self.source.displaced(io, Displaced::Passed { lap });
                 Step::Another
             }
             Place::NoData if placer.writes_too() => {
-                self.source.displaced(io, false);
+                self.source.displaced(io, Displaced::Exchanged);
                 Step::Write
             }
             Place::NoData if self.drawn > 0 => {
-                self.source.displaced(io, true);
+                self.source.displaced(io, Displaced::Over);
                 Step::Another
             }
             Place::NoData => {

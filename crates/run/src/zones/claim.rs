@@ -19,6 +19,8 @@ pub(super) struct Side {
     pub sequential: bool,
     /// The smallest write.
     pub min: u32,
+    /// Writes need not be multiples of it (`bs_unaligned`).
+    pub unaligned: bool,
     /// `write_zone_remainder`.
     pub remainders: bool,
     /// Places that it may hold itself.
@@ -32,10 +34,8 @@ pub(super) struct Side {
     pub resets: Option<(u64, u64)>,
     /// Writes since the last of those.
     pub writes: u64,
-    /// The present write has been counted.
-    pub counted: bool,
-    /// It resets its zone first.
-    pub reset_due: bool,
+    /// The present write has reset a zone that was not full.
+    pub early_reset: bool,
     /// The zone that waits to be reset.
     pub closing: Option<u32>,
     /// When it began to wait for a place.
@@ -129,7 +129,7 @@ impl Owner {
         let pointer = page.pointer;
         let valid = page.writes.iter().copied().min().unwrap_or(pointer);
         let idle = page.writes.is_empty();
-        self.set_valid(&mut book, zone, valid);
+        self.set_valid(zone, valid);
         if !book.queue.is_empty() {
             book.progress = Instant::now();
         }
@@ -163,6 +163,7 @@ impl Owner {
             if beside {
                 // The others take its place.
                 page.pointer -= u64::from(len);
+                self.account(&mut book, zone);
                 self.tell(&mut book);
             } else {
                 page.working = true;
@@ -192,7 +193,8 @@ impl Owner {
         let pointer = page.pointer;
         let valid = page.writes.iter().copied().min().unwrap_or(pointer);
         let full = page.writes.is_empty() && pointer >= limit;
-        self.set_valid(&mut book, zone, valid.min(pointer));
+        self.set_valid(zone, valid.min(pointer));
+        self.account(&mut book, zone);
         if full {
             self.vacate(&mut book, zone);
         }
@@ -212,7 +214,25 @@ impl Owner {
             // The others take its place.
             page.pointer -= u64::from(len);
         }
+        self.account(&mut book, zone);
         self.tell(&mut book);
+    }
+
+    /// Bytes of a job's writes that its range takes in one lap.
+    pub(super) fn lap(&self, side: &Side) -> u64 {
+        let min = u64::from(side.min);
+        let takes = |zone: u32| {
+            let cell = self.cell(zone);
+            let room = cell.limit - cell.start;
+            match cell.usage() {
+                Use::Dead => 0,
+                Use::Sequential if side.remainders => room,
+                // Less than the smallest write may stay free at the end of each zone.
+                _ if side.unaligned => (room + 1).saturating_sub(min),
+                _ => room / min * min,
+            }
+        };
+        (side.first..side.end).map(takes).sum()
     }
 
     /// A job is over: its zones are left to those who need a place.
@@ -282,11 +302,11 @@ impl Claiming<'_> {
         }
         match claim {
             Claim::Write { .. } | Claim::Anywhere { .. } | Claim::Nothing => {
-                (self.side.counted, self.side.queued) = (false, None);
+                (self.side.early_reset, self.side.queued) = (false, None);
                 self.book.queue.retain(|other| *other != id);
             }
             Claim::First(_, Action::Reset) => {
-                (self.side.closing, self.side.reset_due) = (None, false);
+                self.side.closing = None;
             }
             _ => {}
         }
@@ -317,24 +337,28 @@ impl Claiming<'_> {
         if !self.is_free(zone) {
             return self.busy();
         }
-        self.count(zone);
-        let (start, limit) = (self.owner.cell(zone).start, self.owner.cell(zone).limit);
+        let limit = self.owner.cell(zone).limit;
         let (pointer, idle) = (self.page(zone).pointer, self.page(zone).writes.is_empty());
         let beside = self.takes_many(zone);
-        let fits = self.side.fit(len, limit - pointer);
-        let Some(len) = fits.filter(|_| !self.side.reset_due || pointer == start) else {
+        if self.reset_is_due(zone) {
+            let claim = self.reset(zone);
+            self.side.early_reset = matches!(claim, Claim::First(..));
+            return claim;
+        }
+        let Some(len) = self.side.fit(len, limit - pointer) else {
             return if idle { self.reset(zone) } else { self.busy() };
         };
         if !idle && !beside {
             return self.busy();
         }
-        self.side.reset_due = false;
+        self.count_write();
         let append = self.append;
         let page = self.page(zone);
         page.appending = append;
         page.holder.get_or_insert(id);
         page.writes.push(pointer);
         page.pointer = pointer + u64::from(len);
+        self.owner.account(self.book, zone);
         Claim::Write { zone, offset: pointer, len }
     }
 
@@ -523,31 +547,43 @@ impl Claiming<'_> {
         }
     }
 
-    /// Counts the write towards the next reset of a zone that is not full.
-    fn count(&mut self, zone: u32) {
-        let Some((threshold, every)) = self.side.resets else { return };
-        if std::mem::replace(&mut self.side.counted, true) {
-            return;
-        }
+    /// Whether so much of the range is written that writes are counted towards a reset.
+    fn is_filled(&self) -> bool {
         let side = &self.side;
-        let mut fillings = self.book.fillings.iter();
-        let filling = fillings.find(|f| f.first == side.first && f.end == side.end);
-        if filling.is_none_or(|filling| filling.bytes < threshold) {
-            return;
-        }
-        self.side.writes += 1;
-        if self.side.writes >= every {
+        side.resets.is_some_and(|(threshold, _)| {
+            let mut fillings = self.book.fillings.iter();
+            let filling = fillings.find(|f| f.first == side.first && f.end == side.end);
+            filling.is_some_and(|filling| filling.bytes >= threshold)
+        })
+    }
+
+    /// Whether the present write resets its zone first, though that is not full. Asked each time
+    /// that the write is tried: another job may have reset the zone while this one waited.
+    fn reset_is_due(&mut self, zone: u32) -> bool {
+        let Some((_, every)) = self.side.resets else { return false };
+        self.side.writes + 1 >= every
+            && !self.side.early_reset
+            && self.page(zone).pointer > self.owner.cell(zone).start
+            && self.is_filled()
+    }
+
+    /// Counts a write that is placed towards the next reset.
+    fn count_write(&mut self) {
+        let Some((_, every)) = self.side.resets else { return };
+        if self.side.early_reset {
             self.side.writes = 0;
-            self.side.reset_due = self.page(zone).pointer > self.owner.cell(zone).start;
+        } else if self.is_filled() {
+            self.side.writes = (self.side.writes + 1) % every;
         }
     }
 
-    /// Begins a reset: shuts the zone against readers. Nothing else is in flight in it.
+    /// Begins a reset: shuts the zone against other writes and against reads, and waits for those in
+    /// flight.
     fn reset(&mut self, zone: u32) -> Claim {
         let id = self.side.id;
         self.page(zone).closing = Some(id);
         self.side.closing = Some(zone);
-        if !self.owner.shut(zone) {
+        if !self.owner.shut(zone) || !self.page(zone).writes.is_empty() {
             return self.busy();
         }
         self.page(zone).working = true;

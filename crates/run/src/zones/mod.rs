@@ -38,7 +38,8 @@
 //!
 //! 1. *A zone has a write in flight, or is just being reset.* The device ends it. A job that has I/Os
 //!    in flight itself goes on reaping, so what others wait for is never left unreaped.
-//! 2. *A zone to be reset is being read.* The same; no new readers come.
+//! 2. *A zone to be reset is being read or written.* The device ends that too; no new reads and writes
+//!    come.
 //! 3. *There is no place.* A job asks for one only when no zone in its range has one that it could
 //!    use. So nobody who holds a place waits for one, except for its own zones to fill, and there is
 //!    no circle. Places are given in the order of asking: a job whose zone is full queues behind

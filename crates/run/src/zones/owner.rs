@@ -57,6 +57,8 @@ impl Cell {
 pub(super) struct Page {
     /// Where the next write goes.
     pub pointer: u64,
+    /// Bytes that are written or being written: up to the pointer, unless the zone was finished.
+    pub filled: u64,
     /// Where the writes in flight begin.
     pub writes: Vec<u64>,
     /// They are zone appends, whose places the device finds: there can be many.
@@ -197,6 +199,7 @@ impl Owner {
         };
         let page = |zone: &Zone| Page {
             pointer: zone.write_pointer,
+            filled: if zone.is_sequential() { zone.written() } else { 0 },
             writes: Vec::new(),
             appending: false,
             working: false,
@@ -298,12 +301,19 @@ impl Owner {
         self.cell(zone).pins.fetch_and(!CLOSED, Ordering::Release);
     }
 
-    /// Sets how far a zone may be read, and keeps account of it.
-    pub(super) fn set_valid(&self, book: &mut Book, zone: u32, valid: u64) {
-        let before = self.cell(zone).valid.swap(valid, Ordering::Release);
+    /// Sets how far a zone may be read.
+    pub(super) fn set_valid(&self, zone: u32, valid: u64) {
+        self.cell(zone).valid.store(valid, Ordering::Release);
+    }
+
+    /// A zone's pointer has moved, because of a write or a reset.
+    pub(super) fn account(&self, book: &mut Book, zone: u32) {
+        let page = &mut book.pages[zone as usize];
+        let filled = page.pointer - self.cell(zone).start;
+        let before = std::mem::replace(&mut page.filled, filled);
         for filling in &mut book.fillings {
             if (filling.first..filling.end).contains(&zone) {
-                filling.bytes = filling.bytes.saturating_add(valid).saturating_sub(before);
+                filling.bytes = filling.bytes + filled - before;
             }
         }
     }
@@ -343,7 +353,8 @@ impl Owner {
             match action {
                 Action::Reset => {
                     page.pointer = cell.start;
-                    self.set_valid(&mut book, zone, cell.start);
+                    self.set_valid(zone, cell.start);
+                    self.account(&mut book, zone);
                 }
                 Action::Finish => {
                     // What was not written holds no data, though it can be read now.

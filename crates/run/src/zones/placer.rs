@@ -38,6 +38,11 @@ pub enum Place {
     Busy,
     /// Nowhere behind its offset: the file is done in this pass.
     Displaced,
+    /// A sequential write came to the end of the range: no zone from its offset on takes it.
+    Passed {
+        /// Bytes of such writes that the range takes in one lap.
+        lap: u64,
+    },
     /// A read, and no zone of the range holds data; a job that also writes does that.
     NoData,
     /// Nowhere.
@@ -189,7 +194,7 @@ impl Placer {
                     self.seen = (io.file, news);
                     return Place::Busy;
                 }
-                Claim::Nothing => return Place::Displaced,
+                Claim::Nothing => return Place::Passed { lap: file.owner.lap(&file.side) },
                 Claim::Fail(why) => {
                     let path = file.owner.path.clone();
                     return Place::Failed(Box::new(JobError::new("write", 0, why).at(path)));
@@ -381,6 +386,7 @@ impl File {
             id,
             sequential: !job.load.random,
             min: job.load.blocks[Dir::Write as usize].min().max(1),
+            unaligned: job.load.unaligned,
             remainders: zoned.remainders,
             own_limit: zoned.job_max_open,
             limit,
@@ -388,8 +394,7 @@ impl File {
             end,
             resets,
             writes: 0,
-            counted: false,
-            reset_due: false,
+            early_reset: false,
             closing: None,
             queued: None,
         };
@@ -417,12 +422,7 @@ impl Owner {
         book.writers.push((side.id, side.first, side.end));
         let known = book.fillings.iter().any(|f| (f.first, f.end) == (side.first, side.end));
         if side.resets.is_some() && !known {
-            let bytes = |zone: u32| {
-                let cell = self.cell(zone);
-                let valid = cell.valid.load(Ordering::Acquire);
-                if cell.usage() == Use::Sequential { valid - cell.start } else { 0 }
-            };
-            let bytes = (side.first..side.end).map(bytes).sum();
+            let bytes = (side.first..side.end).map(|zone| book.pages[zone as usize].filled).sum();
             book.fillings.push(Filling { first: side.first, end: side.end, bytes });
         }
     }

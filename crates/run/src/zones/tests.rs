@@ -132,7 +132,7 @@ fn drive(
                     continue;
                 }
                 Place::Busy => drawn = Some(io),
-                Place::Displaced => at = file.offset,
+                Place::Displaced | Place::Passed { .. } => at = file.offset,
                 Place::NoData => {}
                 Place::Reset(_) => unreachable!("no trims here"),
                 Place::Failed(error) => panic!("{error}"),

@@ -35,7 +35,14 @@ impl Placer {
                 self.seen = (io.file, file.owner.news());
                 Place::Busy
             }
-            Found::Nothing if file.owner.holds_data(&file.side, self.min_read) => Place::Displaced,
+            Found::Nothing if file.owner.holds_data(&file.side, self.min_read) => {
+                if !self.random {
+                    return Place::Displaced;
+                }
+                // It was written after the zones were looked at: there is news already.
+                self.seen = (io.file, file.owner.news().wrapping_sub(1));
+                Place::Busy
+            }
             Found::Nothing if file.owner.is_written(&file.side) && !self.mixed => {
                 // Some other job is about to write there.
                 self.seen = (io.file, file.owner.news());
@@ -77,20 +84,22 @@ impl Placer {
         Found::At(zone, at, len)
     }
 
-    /// A random read: of the zone that was drawn if that has data, else of another one that has.
+    /// A random read: of the zone that was drawn if that has data, else of another one that has. It
+    /// becomes smaller where no zone holds as much.
     fn drawn(&mut self, io: &Io) -> Found {
+        let min = self.min_read.min(io.len);
         let file = &mut self.files[io.file as usize];
         let zone = file.owner.zone_of(io.offset);
         let mut shut = false;
-        match file.owner.read_in(zone, io.offset, io.len) {
+        match file.owner.read_in(zone, io.offset, io.len, io.len) {
             Found::At(zone, at, len) => return Found::At(zone, at, len),
             Found::Shut => shut = true,
             Found::Nothing => {}
         }
         // Twice: what is known may be out of date.
-        for look in [false, true] {
+        for (look, least) in [(false, io.len), (true, io.len), (true, min)] {
             if look || file.known.is_empty() {
-                file.known = file.owner.with_data(&file.side, io.len);
+                file.known = file.owner.with_data(&file.side, least);
             }
             let count = file.known.len() as u64;
             if count == 0 {
@@ -98,7 +107,7 @@ impl Placer {
             }
             let turn = (io.offset / u64::from(io.len.max(1))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let zone = file.known[((u128::from(turn) * u128::from(count)) >> 64) as usize];
-            match file.owner.read_in(zone, io.offset, io.len) {
+            match file.owner.read_in(zone, io.offset, io.len, least) {
                 Found::At(zone, at, len) => return Found::At(zone, at, len),
                 Found::Shut => shut = true,
                 Found::Nothing => {}
@@ -151,10 +160,11 @@ impl Owner {
         !self.with_data(side, len).is_empty()
     }
 
-    /// A place to read in a zone, as near as can be to one in this or another zone; pinned.
-    fn read_in(&self, zone: u32, at: u64, len: u32) -> Found {
+    /// A place to read in a zone, as near as can be to one in this or another zone; pinned. Where the
+    /// zone holds less than `len`, the read is as large as it can be in multiples of `least`.
+    fn read_in(&self, zone: u32, at: u64, len: u32, least: u32) -> Found {
         let cell = self.cell(zone);
-        let size = u64::from(len.max(1));
+        let (size, least) = (u64::from(len.max(1)), u64::from(least.max(1)));
         match cell.usage() {
             Use::Dead => return Found::Nothing,
             Use::Conventional => {
@@ -167,25 +177,22 @@ impl Owner {
         if cell.pins.load(Ordering::Relaxed) & CLOSED != 0 {
             return Found::Shut;
         }
-        if cell.valid.load(Ordering::Relaxed) - cell.start < size {
+        if cell.valid.load(Ordering::Relaxed) - cell.start < least {
             return Found::Nothing;
         }
         if !self.pin(zone) {
             return Found::Shut;
         }
-        let valid = cell.valid.load(Ordering::Acquire);
-        let blocks = (valid - cell.start) / size;
-        if blocks == 0 {
+        let written = cell.valid.load(Ordering::Acquire) - cell.start;
+        if written < least {
             self.unpin(zone);
             return Found::Nothing;
         }
+        let size = if written < size { written / least * least } else { size };
         let within = at % self.zone_size;
-        let within = if cell.start + within + size <= valid {
-            within
-        } else {
-            within / size % blocks * size
-        };
-        Found::At(zone, cell.start + within, len)
+        let within =
+            if within + size <= written { within } else { within / size % (written / size) * size };
+        Found::At(zone, cell.start + within, size as u32)
     }
 
     /// A read that goes on at `at`; pinned. One that does not fit what was written is as much

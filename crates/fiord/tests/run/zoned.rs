@@ -1,0 +1,165 @@
+//! `zonemode=zbd` on emulated zones: the bytes that a job asks for are written.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::fiord::{Place, work};
+
+/// Writes one job file of many sections, each on a file of its own, and runs them all at once.
+#[track_caller]
+fn run(place: &Place, sections: &[String]) -> Value {
+    let mut text = "[global]\nzonemode=zbd\ncreate_serialize=0\nthread\n".to_owned();
+    for (i, section) in sections.iter().enumerate() {
+        let lines = section.replace(' ', "\n");
+        write!(text, "[j{i}]\nfilename=f{i}\n{lines}\n").unwrap();
+    }
+    place.write("zoned.fio", text);
+    place.run("--output-format=json zoned.fio").ok().json()
+}
+
+/// Bytes read and written by the clones of each section.
+fn bytes(document: &Value, sections: usize) -> Vec<u64> {
+    let mut sums = vec![0; sections];
+    for (name, error, dirs) in work(document) {
+        assert_eq!(error, 0, "{name}");
+        sums[name[1..].parse::<usize>().unwrap()] += dirs.iter().map(|dir| dir.0).sum::<u64>();
+    }
+    sums
+}
+
+/// A block that a zone takes only in part leaves the rest of its offsets to be drawn again.
+#[test]
+fn random_writes_of_several_sizes_write_every_byte() {
+    let engines = ["null", "libaio", "psync"];
+    let section = |seed: usize| {
+        let sizes = ["bsrange=4k-64k", "bssplit=4k/40:12k/30:64k/30"][seed % 2];
+        let engine = engines[seed % 3];
+        format!(
+            "rw=randwrite {sizes} size=256k zonesize=64k ioengine={engine} iodepth=64 \
+             randseed={seed}"
+        )
+    };
+    let sections: Vec<String> = (0..90).map(section).collect();
+    let place = Place::new();
+    let done = bytes(&run(&place, &sections), sections.len());
+    let short: Vec<_> = sections.iter().zip(&done).filter(|(_, n)| **n != 256 << 10).collect();
+    assert!(short.is_empty(), "{short:#?}");
+    place.write("zones", vec![0; 256 << 10]);
+    let line = "--name=a --output-format=json --filename=zones --zonemode=zbd --rw=randwrite \
+                --bsrange=4k-64k --size=256k --zonesize=64k --ioengine=libaio --iodepth=64";
+    let Some(fio) = place.fio(line) else { return };
+    assert_eq!(work(&fio.ok().json())[0].2[1].0, 256 << 10);
+}
+
+/// Every third write finds half of the zone written, whichever job makes it.
+#[test]
+fn jobs_that_share_a_zone_reset_it_as_often_as_one_would() {
+    let section = "rw=write bs=256k size=1m loops=2 numjobs=2 zonesize=1m zone_reset_frequency=1 \
+                   zone_reset_threshold=.5 ioengine=";
+    let sections: Vec<String> =
+        (0..40).map(|i| format!("{section}{}", ["null", "psync"][i % 2])).collect();
+    let document = run(&Place::new(), &sections);
+    assert!(bytes(&document, 40).iter().all(|n| *n == 4 << 20));
+    let mut resets = [0; 40];
+    for job in document["jobs"].as_array().unwrap() {
+        let section: usize = job["jobname"].as_str().unwrap()[1..].parse().unwrap();
+        resets[section] += job["zone_resets"].as_u64().unwrap();
+    }
+    assert_eq!(resets, [7; 40]);
+}
+
+/// Sequential jobs that share zones fill them for each other, and each writes as much as it does
+/// alone.
+#[test]
+fn sequential_jobs_on_the_same_zones_each_write_what_one_writes_alone() {
+    let cases = [
+        ("bs=4k zonesize=64k", 256),
+        ("bs=4k zonesize=64k zonecapacity=48k", 192),
+        ("bs=24k zonesize=64k", 192),
+        ("bs=24k zonesize=64k loops=2", 384),
+        ("bs=24k zonesize=64k write_zone_remainder=1", 256),
+        ("bs=24k zonesize=64k nrfiles=2 size=512k filename_format=$jobname.$filenum", 384),
+    ];
+    let section = |(options, _): &(&str, u64), jobs: u32| {
+        format!("rw=write size=256k ioengine=psync numjobs={jobs} {options}")
+    };
+    let sections: Vec<String> =
+        cases.iter().flat_map(|case| [1, 2, 3].map(|jobs| section(case, jobs))).collect();
+    let done = bytes(&run(&Place::new(), &sections), sections.len());
+    for (case, done) in cases.iter().zip(done.chunks(3)) {
+        assert_eq!(done, [1, 2, 3].map(|jobs| (jobs * case.1) << 10), "{}", case.0);
+    }
+}
+
+/// Numbers that look random.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) % n
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+/// A section, and the least and the most that one of its clones moves.
+fn drawn(draw: &mut Draw) -> (String, u64, u64, u64) {
+    let (sizes, min, max) = draw.of(&[
+        ("bs=4k", 4, 4),
+        ("bs=12k", 12, 12),
+        ("bs=24k", 24, 24),
+        ("bsrange=4k-32k", 4, 32),
+        ("bsrange=8k-48k", 8, 48),
+        ("bssplit=4k/50:20k/25:32k/25", 4, 32),
+        ("bssplit=8k/50:12k/50", 8, 12),
+    ]);
+    let (zone, capacity) = draw.of(&[(64, 64), (64, 48), (128, 128), (256, 200)]);
+    let zones = 1 + draw.below(6);
+    let size = zone * zones;
+    let (rw, random) = draw.of(&[("write", false), ("randwrite", true), ("randrw", true)]);
+    let loops = 1 + draw.below(3);
+    let jobs = 1 + draw.below(3);
+    let mut section = format!(
+        "rw={rw} {sizes} zonesize={zone}k zonecapacity={capacity}k size={size}k loops={loops} \
+         numjobs={jobs} ioengine={} iodepth={} randseed={}",
+        draw.of(&["null", "psync", "libaio"]),
+        draw.of(&[1, 4, 32]),
+        draw.below(1 << 30),
+    );
+    if draw.below(3) == 0 {
+        let (threshold, every) = (draw.of(&[".2", ".5", ".9"]), draw.of(&["1", ".3"]));
+        write!(section, " zone_reset_threshold={threshold} zone_reset_frequency={every}").unwrap();
+    }
+    let lap = match random {
+        true => size / min * min,
+        false => zones * (capacity / min * min),
+    };
+    let (mut least, mut most) = (loops * lap, loops * size + max - 1);
+    if draw.below(4) == 0 {
+        // As in fio: beyond the passes that `loops` asks for, another one begins as long as one
+        // `io_size` leaves room for the largest block.
+        let io_size = zone * (1 + draw.below(12));
+        write!(section, " io_size={io_size}k").unwrap();
+        most = loops * io_size + max - 1;
+        least = (loops * lap.min(io_size)).max(if io_size > size { io_size - max } else { 0 });
+    }
+    (section, jobs, least << 10, most << 10)
+}
+
+#[test]
+fn zoned_jobs_move_the_bytes_that_they_promise() {
+    for seed in 0..3 {
+        let mut draw = Draw(seed);
+        let cases: Vec<_> = (0..40).map(|_| drawn(&mut draw)).collect();
+        let sections: Vec<String> = cases.iter().map(|case| case.0.clone()).collect();
+        let done = bytes(&run(&Place::new(), &sections), sections.len());
+        for ((section, jobs, least, most), done) in cases.iter().zip(done) {
+            let (least, most) = (jobs * least, jobs * most);
+            assert!((least..=most).contains(&done), "{section}: {done} of {least} to {most}");
+        }
+    }
+}
