@@ -51,7 +51,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         let Some(job) = entry.jobs.iter().find(|job| unflushed(job)) else { continue };
         let written: u64 = entry.report.dirs.iter().map(|row| row.io_bytes).sum();
         let files = entry.jobs.iter().flat_map(|job| &job.target.files);
-        let files = files.filter(|file| on_storage(known.before, file));
+        let looked_at = |file: &&FilePlan| known.after.file(&file.path).is_some();
+        let files = files.filter(looked_at).filter(|file| on_storage(known.before, file));
         let paths: BTreeSet<_> = files.map(|file| &file.path).collect();
         let (mut dirty, mut counted) = (0, 0);
         for state in paths.iter().filter_map(|path| known.after.file(path)) {
@@ -91,10 +92,8 @@ fn told(job: &JobPlan) -> Told {
 
 /// Whether a file is on storage that a flush would reach, as far as that is known.
 fn on_storage(machine: &Machine, file: &FilePlan) -> bool {
-    let state = machine.file(&file.path);
-    let kind = state.and_then(|state| state.file_system.as_deref().ok());
     match file.kind {
-        FileKind::Regular => !kind.is_some_and(in_memory),
+        FileKind::Regular => !machine.files.file_system(&file.path).is_some_and(in_memory),
         kind => kind == FileKind::Block,
     }
 }

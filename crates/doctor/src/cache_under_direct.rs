@@ -1,5 +1,7 @@
 //! `cache-under-direct`: pages of the target are in the page cache although I/O goes around it.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use fiord_plan::{Dir, EnginePlan, JobPlan, Plan};
@@ -41,7 +43,7 @@ pub(crate) const CHECK: Check = Check {
 /// systems that are nothing but cache.
 fn goes_around(machine: &Machine, job: &JobPlan, path: &Path) -> bool {
     let mapped = matches!(job.engine, EnginePlan::Mmap { .. });
-    let kind = machine.file(path).and_then(|state| state.file_system.as_deref().ok());
+    let kind = machine.files.file_system(path);
     job.target.open.direct && !mapped && !kind.is_some_and(in_memory)
 }
 
@@ -60,8 +62,11 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
+/// Of so many files it is told: the cause is the same for all files of a job.
+const TOLD: usize = 64;
+
 fn after(known: &After<'_>, findings: &mut Findings) {
-    let mut seen: Vec<&Path> = Vec::new();
+    let mut seen: HashSet<&OsStr> = HashSet::new();
     for cached in &known.report.extras.cached {
         let Some(job) = known.plan.jobs.get(cached.job) else { continue };
         let file = job.target.files.get(cached.file);
@@ -75,8 +80,10 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             }
             (start, end) => (start.unwrap_or(0), end.unwrap_or(0)),
         };
-        if (start > 0 || end > 0) && !seen.contains(&file.path.as_path()) {
-            seen.push(&file.path);
+        if (start > 0 || end > 0) && seen.insert(file.path.as_os_str()) {
+            if seen.len() > TOLD {
+                break;
+            }
             let states = [known.before, known.after].map(|machine| machine.file(&file.path));
             let others = openers(states.into_iter().flatten().flat_map(|state| &state.openers));
             let why = why(known.plan, job, &file.path, (start, end));

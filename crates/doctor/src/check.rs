@@ -1,5 +1,6 @@
 //! What one kind of finding is, what it is told from, and where it says so.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use fiord_job::spec::JobSpec;
@@ -138,6 +139,14 @@ impl Told {
     }
 }
 
+/// So many findings of one kind about one section are told.
+const OF_A_KIND: usize = 64;
+
+/// What a finding is about.
+fn subject(finding: &Finding) -> (&str, Option<&str>, &str) {
+    (&finding.id, finding.job.as_deref(), &finding.what)
+}
+
 /// What was found, and what could not be looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
@@ -185,15 +194,23 @@ impl Findings {
 
     /// Adds what another stage found; what was told before is not told again.
     pub fn join(&mut self, later: Findings) {
-        let same = |a: &Finding, b: &Finding| (&a.id, &a.job, &a.what) == (&b.id, &b.job, &b.what);
-        self.told.retain(|told| !later.refuted.iter().any(|sound| same(sound, &told.finding)));
+        if !later.refuted.is_empty() {
+            let sound: HashSet<_> = later.refuted.iter().map(subject).collect();
+            self.told.retain(|told| !sound.contains(&subject(&told.finding)));
+        }
+        let known = |told: &Told| {
+            (told.finding.id.clone(), told.finding.job.clone(), told.finding.what.clone())
+        };
+        let mut places: HashMap<_, usize> =
+            self.told.iter().enumerate().map(|(n, told)| (known(told), n)).collect();
         for told in later.told {
-            let known =
-                |t: &Told| t.finding.id == told.finding.id && t.finding.job == told.finding.job;
             // The later one knows more: it has seen the result.
-            match self.told.iter_mut().find(|t| known(t) && t.finding.what == told.finding.what) {
-                Some(known) => *known = told,
-                None => self.told.push(told),
+            match places.get(&known(&told)) {
+                Some(&n) => self.told[n] = told,
+                None => {
+                    places.insert(known(&told), self.told.len());
+                    self.told.push(told);
+                }
             }
         }
         for gap in later.unchecked {
@@ -218,7 +235,32 @@ impl Findings {
         self.told.retain(|told| !ignored(plan, &told.finding.id, told.finding.job.as_deref()));
         self.unchecked.retain(|gap| !ignored(plan, &gap.id, None));
         self.told.sort_by_key(|told| std::cmp::Reverse(told.finding.severity));
+        self.without_repetitions();
         self
+    }
+
+    /// Of findings of one kind about one job, which may have very many files, keeps the first ones; the last of
+    /// these says how many there are.
+    fn without_repetitions(&mut self) {
+        if self.told.len() <= OF_A_KIND {
+            return;
+        }
+        let mut counts: HashMap<_, usize> = HashMap::new();
+        let kind = |told: &Told| (told.finding.id.clone(), told.finding.severity, told.section);
+        for told in &self.told {
+            *counts.entry(kind(told)).or_default() += 1;
+        }
+        let mut kept: HashMap<_, usize> = HashMap::new();
+        self.told.retain_mut(|told| {
+            let all = counts.get(&kind(told)).copied().unwrap_or(0);
+            let n = kept.entry(kind(told)).or_default();
+            *n += 1;
+            if *n == OF_A_KIND && all > OF_A_KIND {
+                let more = all - OF_A_KIND;
+                told.finding.evidence.push_str(&format!(" ({more} more findings of this kind)"));
+            }
+            *n <= OF_A_KIND
+        });
     }
 
     /// What was found, with what it is about.

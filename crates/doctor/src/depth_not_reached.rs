@@ -248,7 +248,8 @@ mod tests {
             cache: Err(gap()),
             openers: Vec::new(),
             data: Some(Ok(Data { from: 0, to: 1 << 20, bytes: written })),
-        }];
+        }]
+        .into();
         let report = &mut case.report.jobs[0];
         let mut row = row(DirKind::Write, 1000.0, 10);
         (row.slat.mean, row.lat.mean) = (slat, 1e6);

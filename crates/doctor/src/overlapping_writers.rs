@@ -1,5 +1,7 @@
 //! `overlapping-writers`: jobs that write the same bytes of the same file at the same time.
 
+use std::collections::HashSet;
+
 use fiord_plan::{JobPlan, LockFile};
 use fiord_stat::finding::Severity;
 
@@ -40,9 +42,9 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
     // Those in order are worse, so that they are looked for first.
     let in_order = |one: &User<'_>, other: &User<'_>| !one.2.load.random && !other.2.load.random;
     let worse = overlaps(known.plan, writes, in_order);
-    let known_paths: Vec<_> = worse.iter().map(|overlap| overlap.path).collect();
+    let known_paths: HashSet<_> = worse.iter().map(|overlap| overlap.path.as_os_str()).collect();
     let others = overlaps(known.plan, writes, |_, _| true).into_iter();
-    let others = others.filter(|overlap| !known_paths.contains(&overlap.path));
+    let others = others.filter(|overlap| !known_paths.contains(overlap.path.as_os_str()));
     worse.iter().copied().chain(others).for_each(|overlap| findings.tell(finding(&overlap)));
 }
 

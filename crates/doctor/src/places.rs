@@ -1,6 +1,7 @@
 //! Which jobs use the same bytes at the same time.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
@@ -20,6 +21,25 @@ pub(crate) struct Overlap<'a> {
 /// A job and the bytes of one file that it uses, from and to.
 pub(crate) type User<'a> = (u64, u64, &'a JobPlan);
 
+/// The jobs that use each of these paths, in order; each job once.
+pub(crate) fn users<'p>(
+    plan: &'p Plan,
+    paths: impl Iterator<Item = &'p Path>,
+) -> HashMap<&'p Path, Vec<&'p JobPlan>> {
+    let mut users: HashMap<&OsStr, Vec<&JobPlan>> =
+        paths.map(|path| (path.as_os_str(), Vec::new())).collect();
+    for job in &plan.jobs {
+        for file in &job.target.files {
+            if let Some(jobs) = users.get_mut(file.path.as_os_str())
+                && jobs.last().is_none_or(|last| last.identity.index != job.identity.index)
+            {
+                jobs.push(job);
+            }
+        }
+    }
+    users.into_iter().map(|(path, jobs)| (Path::new(path), jobs)).collect()
+}
+
 /// For each file the first pair of those jobs that overlap in it while they run together and that
 /// `matters`; it is asked of the two, the one that begins first at its left.
 pub(crate) fn overlaps<'a>(
@@ -27,15 +47,19 @@ pub(crate) fn overlaps<'a>(
     wanted: impl Fn(&JobPlan) -> bool,
     matters: impl Fn(&User<'_>, &User<'_>) -> bool,
 ) -> Vec<Overlap<'a>> {
-    let mut users: BTreeMap<&Path, Vec<User<'_>>> = BTreeMap::new();
+    let mut users: HashMap<&OsStr, Vec<User<'_>>> = HashMap::new();
     for job in plan.jobs.iter().filter(|job| wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > 0) {
             let end = file.offset.saturating_add(file.len);
-            users.entry(&file.path).or_default().push((file.offset, end, job));
+            users.entry(file.path.as_os_str()).or_default().push((file.offset, end, job));
         }
     }
-    users.into_iter().filter_map(|(path, users)| first(path, users, &matters)).collect()
+    let users = users.into_iter().filter(|(_, users)| users.len() > 1);
+    let found = users.filter_map(|(path, users)| first(Path::new(path), users, &matters));
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|overlap| overlap.path);
+    found
 }
 
 fn first<'a>(

@@ -1,11 +1,12 @@
 //! `unwritten-data`: reads of holes and of space that was allocated and never written.
 
-use fiord_plan::{Dir, FileKind, JobPlan, Plan};
+use fiord_plan::{Dir, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::{bytes, percent};
 use crate::fill::fill;
 use crate::machine::{Data, FileState};
+use crate::places::users;
 use crate::{Before, Check, Findings, Told};
 
 /// A share below which nobody will see the difference.
@@ -37,23 +38,29 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
-    for state in &known.machine.files {
-        let (Some(data), Some(job)) = (&state.data, reader(known.plan, state)) else { continue };
+    let files = &known.machine.files;
+    let users = users(known.plan, files.iter().map(|state| state.path.as_path()));
+    let mut read = false;
+    for state in files.iter() {
+        let users = users.get(state.path.as_path()).map(Vec::as_slice).unwrap_or_default();
+        let (Some(data), Some(job)) = (&state.data, reader(users, state)) else { continue };
+        read = true;
         if let Some(data) = findings.had(&CHECK, data) {
             findings.tell_if(finding(job, state, data));
         }
     }
+    if let Some(gap) = files.left_out().filter(|_| read) {
+        findings.gap(&CHECK, gap);
+    }
 }
 
-/// The first job that reads a file that nobody has written before it.
-fn reader<'p>(plan: &'p Plan, state: &FileState) -> Option<&'p JobPlan> {
-    let uses = |job: &&JobPlan| job.target.files.iter().any(|file| file.path == state.path);
-    let mut jobs = plan.jobs.iter().filter(uses);
-    let reader = jobs.clone().find(|job| job.load.mix.has(Dir::Read))?;
+/// The first of the jobs that use a file that reads it, where no job writes it before.
+fn reader<'p>(users: &[&'p JobPlan], state: &FileState) -> Option<&'p JobPlan> {
+    let reader = users.iter().find(|job| job.load.mix.has(Dir::Read))?;
     let group = reader.identity.stonewall_group;
     let earlier =
-        |job: &JobPlan| job.identity.stonewall_group < group && job.load.mix.has(Dir::Write);
-    (state.kind == FileKind::Regular && !jobs.any(earlier)).then_some(reader)
+        |job: &&JobPlan| job.identity.stonewall_group < group && job.load.mix.has(Dir::Write);
+    (state.kind == FileKind::Regular && !users.iter().any(earlier)).then_some(reader)
 }
 
 fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {

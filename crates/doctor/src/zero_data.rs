@@ -6,6 +6,7 @@ use fiord_stat::finding::Severity;
 use crate::amount::percent;
 use crate::fill::fill;
 use crate::machine::Sample;
+use crate::places::users;
 use crate::{After, Check, Findings, Told};
 
 /// The definition.
@@ -30,7 +31,12 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    for sample in &known.after.samples {
+    let samples = &known.after.samples;
+    let users = users(known.plan, samples.iter().map(|sample| sample.path.as_path()));
+    if let Some(gap) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
+        findings.gap(&CHECK, gap);
+    }
+    for sample in samples {
         let Some(&(looked, zero)) = findings.had(&CHECK, &sample.zeros) else { continue };
         let unwritten = known.before.file(&sample.path).and_then(|state| state.data.as_ref());
         let holes =
@@ -38,10 +44,9 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         if zero * 2 <= looked || holes {
             continue;
         }
-        let jobs = &known.plan.jobs;
-        let reads =
-            |job: &&fiord_plan::JobPlan| job.target.files.iter().any(|f| f.path == sample.path);
-        let Some(job) = jobs.iter().find(reads) else { continue };
+        let Some(job) = users.get(sample.path.as_path()).and_then(|jobs| jobs.first()) else {
+            continue;
+        };
         findings.tell_if(finding(job, sample, (looked, zero)));
     }
 }

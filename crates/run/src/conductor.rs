@@ -318,8 +318,9 @@ impl<'a> Conductor<'a> {
 /// Sees to it that every file can be open at once. What the system does not give is met, and told,
 /// when a file is opened.
 fn raise_limits(plan: &Plan) {
-    /// Standard streams, rings, event descriptors and what the libraries hold.
-    const SPARE: u64 = 64;
+    /// Files of a layout that are not flushed yet, standard streams, rings, event descriptors and what the
+    /// libraries hold.
+    const SPARE: u64 = 64 + layout::BATCH as u64;
     let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
     let _ = fiord_sys::limits::raise_open_files(files + SPARE);
 }

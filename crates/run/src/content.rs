@@ -9,27 +9,27 @@ use fiord_plan::{Content, Dir, JobPlan, Shape};
 
 use crate::error::JobError;
 
-/// Makes the content of a job; see [`AnyContent::of`] for `salt`.
-pub(crate) fn content_of(job: &JobPlan, salt: u64) -> Result<AnyContent, JobError> {
-    let patterned = match &job.content {
-        Content::Pattern(_) => true,
-        Content::Shaped(Shape { compress: Some(compress), .. }) => !compress.pattern.is_empty(),
-        _ => false,
-    };
-    let made = if patterned {
-        let mut job = job.clone();
-        let largest = job.load.blocks[Dir::Write as usize].max();
-        let read = |path: &str| first_bytes(path, largest);
-        match &mut job.content {
-            Content::Pattern(parts) => *parts = with_files(parts, read)?,
-            Content::Shaped(Shape { compress: Some(compress), .. }) => {
-                compress.pattern = with_files(&compress.pattern, read)?;
-            }
-            _ => {}
+/// Makes `content` for the writes of a job; see [`AnyContent::instead`] for `salt`.
+pub(crate) fn content_of(
+    job: &JobPlan,
+    content: &Content,
+    salt: u64,
+) -> Result<AnyContent, JobError> {
+    let largest = job.load.blocks[Dir::Write as usize].max();
+    let read = |path: &str| first_bytes(path, largest);
+    let made = match content {
+        Content::Pattern(parts) => {
+            AnyContent::instead(job, &Content::Pattern(with_files(parts, read)?), salt)
         }
-        AnyContent::of(&job, salt)
-    } else {
-        AnyContent::of(job, salt)
+        Content::Shaped(Shape { compress: Some(compress), .. }) if !compress.pattern.is_empty() => {
+            let pattern = with_files(&compress.pattern, read)?;
+            let mut content = content.clone();
+            if let Content::Shaped(Shape { compress: Some(compress), .. }) = &mut content {
+                compress.pattern = pattern;
+            }
+            AnyContent::instead(job, &content, salt)
+        }
+        _ => AnyContent::instead(job, content, salt),
     };
     made.map_err(|e| JobError::new("filling buffers", 0, e.to_string()))
 }

@@ -191,8 +191,9 @@ impl<'p> FileSet<'p> {
         let (plan, fd) = (&self.job.target.files[index], self.open[index].as_ref());
         let Some(fd) = fd.filter(|_| self.counts_cached(plan)) else { return };
         let pages = cached_pages(plan, fd).map(|pages| pages.cached);
-        if let Some(cached) = self.cached.iter_mut().find(|cached| cached.file == index) {
-            cached.at_end = pages;
+        // They are in order of the files.
+        if let Ok(at) = self.cached.binary_search_by_key(&index, |cached| cached.file) {
+            self.cached[at].at_end = pages;
         }
     }
 

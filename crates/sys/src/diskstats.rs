@@ -5,7 +5,9 @@
 //! the last I/O are exact however short the run is; only the busy time is kept in scheduler ticks
 //! (1 to 10 ms).
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::file::{Device, Kind};
 use crate::{Error, Result, block, clock, file, mount, nvme};
@@ -233,6 +235,35 @@ pub fn disks_of(path: &Path) -> Result<Vec<Disk>> {
     Ok(disks)
 }
 
+/// Finds the disks that hold paths, each file system once: a job may have a hundred thousand files.
+#[derive(Debug, Default)]
+pub struct DiskFinder {
+    /// By the number of the file system, or of the block device itself.
+    known: HashMap<(Device, bool), Arc<[Disk]>>,
+}
+
+impl DiskFinder {
+    /// Returns what [`disks_of`] returns for this path; empty where it fails.
+    pub fn find(&mut self, path: &Path) -> Arc<[Disk]> {
+        let Some(place) = place(path) else {
+            return disks_of(path).unwrap_or_default().into();
+        };
+        let find = || disks_of(path).unwrap_or_default().into();
+        Arc::clone(self.known.entry(place).or_insert_with(find))
+    }
+}
+
+/// What the disks of a path depend on: the number of its file system, or of a block device; `None` where
+/// neither is known yet.
+fn place(path: &Path) -> Option<(Device, bool)> {
+    let facts = file::facts(path).ok()?;
+    match (facts.kind, facts.node) {
+        (Kind::Block, Some(node)) => Some((node, true)),
+        (Kind::Char, _) => None,
+        _ => Some((facts.device, false)),
+    }
+}
+
 fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
     let existing = mount::nearest_existing(path);
     let facts = file::facts(&existing)?;
@@ -327,9 +358,14 @@ impl Watch {
 
     /// Watches the disks of one more path, from now on.
     pub fn add(&mut self, path: &Path) -> Result<()> {
-        for disk in disks_of(path)? {
+        self.add_disks(&disks_of(path)?)
+    }
+
+    /// Watches these disks too, from now on.
+    pub fn add_disks(&mut self, disks: &[Disk]) -> Result<()> {
+        for disk in disks {
             if !self.disks.iter().any(|known| known.disk.name == disk.name) {
-                self.disks.push(Watched::start(disk)?);
+                self.disks.push(Watched::start(disk.clone())?);
             }
         }
         Ok(())

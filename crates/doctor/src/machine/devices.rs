@@ -1,9 +1,9 @@
 //! What is known of the disks under the targets.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::block;
 use fiord_sys::diskstats::{self, Disk as Stack};
 use fiord_sys::in_use::{self, Storage, Users};
@@ -17,7 +17,8 @@ use super::{Evidence, Gap};
 pub struct Devices {
     /// Each once: those that hold the targets, and those that these are made of.
     pub disks: Vec<Disk>,
-    /// Names of the disks under each path of the plan.
+    /// Names of the disks under each device of the plan, and under each directory that holds a regular file
+    /// of it: files of one directory are on the same disks.
     pub under: HashMap<PathBuf, Vec<String>>,
     /// Each device of the plan behind its symbolic links, as `/dev/disk/by-id/…` has them, where
     /// there are any: the file name is the kernel's name of the device.
@@ -37,12 +38,14 @@ impl Devices {
     /// Of all files and devices of the plan.
     pub(super) fn survey(plan: &Plan) -> Devices {
         let mut devices = Devices::default();
-        let mut seen: HashSet<&Path> = HashSet::new();
-        let mut known: HashMap<&Path, Vec<String>> = HashMap::new();
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
         let files = plan.jobs.iter().flat_map(|job| &job.target.files);
+        let mut last = None;
         for file in files.filter(|file| real(file.kind)) {
-            if !seen.insert(&file.path) {
+            let place = place(file);
+            if last.replace(place.as_os_str()) == Some(place.as_os_str())
+                || devices.under.contains_key(place)
+            {
                 continue;
             }
             if let (FileKind::Block | FileKind::Char, Ok(node)) =
@@ -50,19 +53,11 @@ impl Devices {
             {
                 devices.nodes.insert(file.path.clone(), node);
             }
-            // Files of one directory are on the same disks.
-            let place = match (file.kind, file.path.parent()) {
-                (FileKind::Regular, Some(directory)) => directory,
-                _ => file.path.as_path(),
-            };
-            let names = known.entry(place).or_insert_with(|| {
-                let mut names = Vec::new();
-                for stack in diskstats::disks_of(&file.path).unwrap_or_default() {
-                    flatten(&stack, &mut names);
-                }
-                names
-            });
-            devices.under.insert(file.path.clone(), names.clone());
+            let mut names = Vec::new();
+            for stack in diskstats::disks_of(&file.path).unwrap_or_default() {
+                flatten(&stack, &mut names);
+            }
+            devices.under.insert(place.to_owned(), names);
         }
         devices.beside = beside(plan, &devices.under);
         let mut names: Vec<&String> =
@@ -84,22 +79,30 @@ impl Devices {
         self.nodes.get(path).map_or(path, PathBuf::as_path)
     }
 
+    /// Names of the disks under a path of the plan.
+    fn names_under(&self, path: &Path) -> Option<&[String]> {
+        let names = self.under.get(path).or_else(|| self.under.get(path.parent()?));
+        names.map(Vec::as_slice)
+    }
+
     /// The disks under a path of the plan.
     pub fn under(&self, path: &Path) -> impl Iterator<Item = &Disk> {
-        let names = self.under.get(path).map(Vec::as_slice).unwrap_or_default();
+        let names = self.names_under(path).unwrap_or_default();
         self.disks.iter().filter(|disk| names.contains(&disk.name))
     }
 
     /// The disk that a path of the plan is or is a part of: not one of those that it is made of.
     pub fn written(&self, path: &Path) -> Option<&Disk> {
-        let top = self.under.get(path).and_then(|names| names.first());
+        let top = self.names_under(path).and_then(|names| names.first());
         self.named(top.or_else(|| self.beside.get(path))?)
     }
 
     /// The disks under a job's files, each once.
     pub fn of(&self, job: &JobPlan) -> Vec<&Disk> {
         let mut found: Vec<&Disk> = Vec::new();
-        for disk in job.target.files.iter().flat_map(|file| self.under(&file.path)) {
+        let mut places: Vec<&FilePlan> = job.target.files.iter().collect();
+        places.dedup_by_key(|file| place(file).as_os_str());
+        for disk in places.iter().flat_map(|file| self.under(&file.path)) {
             if !found.iter().any(|known| known.name == disk.name) {
                 found.push(disk);
             }
@@ -110,6 +113,14 @@ impl Devices {
     /// The disk with this name.
     pub fn named(&self, name: &str) -> Option<&Disk> {
         self.disks.iter().find(|disk| disk.name == name)
+    }
+}
+
+/// What decides which disks a file is on: its directory, or the device itself.
+fn place(file: &FilePlan) -> &Path {
+    match (file.kind, file.path.parent()) {
+        (FileKind::Regular, Some(directory)) => directory,
+        _ => &file.path,
     }
 }
 

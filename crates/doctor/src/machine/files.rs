@@ -1,18 +1,23 @@
 //! What is known of each file and device that a job uses.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::ops::{Deref, DerefMut};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_plan::{Dir, FileKind, JobPlan, Plan};
+use fiord_plan::{Dir, FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, errno, mount};
 
 use super::{Evidence, Gap};
 
-/// So many files are looked at closely; more would take longer than anybody wants to wait.
+/// So many regular files are looked at, evenly spread over all of them: a job may have a hundred
+/// thousand. Devices are all looked at.
+const LOOKED_AT: usize = 256;
+/// So many devices are looked at closely.
 const CLOSELY: usize = 256;
 /// A file in more pieces than this is not counted through.
 const PIECES: usize = 4096;
@@ -76,20 +81,110 @@ struct Use {
     direct: bool,
 }
 
-/// Every file of the plan that exists outside of fiord, each path once.
-pub(super) fn survey(plan: &Plan) -> Vec<FileState> {
-    let mut mounts = Mounts::default();
-    let uses = uses(plan);
-    uses.into_iter().map(|(path, used)| look(path, &used, &mut mounts)).collect()
+/// The states of files and devices, each path once.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    states: Vec<FileState>,
+    by_path: HashMap<PathBuf, usize>,
+    /// A file in each directory.
+    by_directory: HashMap<PathBuf, usize>,
+    /// Set where not every file was looked at.
+    left_out: Option<Gap>,
 }
 
-fn uses(plan: &Plan) -> Vec<(&Path, Use)> {
-    let mut uses: BTreeMap<&Path, Use> = BTreeMap::new();
+impl From<Vec<FileState>> for Files {
+    fn from(states: Vec<FileState>) -> Self {
+        let mut files = Files::default();
+        for (n, state) in states.iter().enumerate() {
+            files.by_path.insert(state.path.clone(), n);
+            if let Some(directory) = state.path.parent().filter(|_| state.kind == FileKind::Regular)
+            {
+                files.by_directory.entry(directory.to_owned()).or_insert(n);
+            }
+        }
+        Files { states, ..files }
+    }
+}
+
+impl Deref for Files {
+    type Target = [FileState];
+
+    fn deref(&self) -> &[FileState] {
+        &self.states
+    }
+}
+
+impl DerefMut for Files {
+    fn deref_mut(&mut self) -> &mut [FileState] {
+        &mut self.states
+    }
+}
+
+impl Files {
+    /// What is known of a file, by its path.
+    pub fn get(&self, path: &Path) -> Option<&FileState> {
+        self.by_path.get(path).map(|&n| &self.states[n])
+    }
+
+    /// The type of the file system that holds a regular file or a device, where it is known. A file that was not
+    /// looked at is taken to be on that of its neighbours.
+    pub fn file_system(&self, path: &Path) -> Option<&str> {
+        let beside = || self.by_directory.get(path.parent()?);
+        let state = self.by_path.get(path).or_else(beside).map(|&n| &self.states[n])?;
+        state.file_system.as_deref().ok()
+    }
+
+    /// Why some files were not looked at; `None` where all were.
+    pub fn left_out(&self) -> Option<&Gap> {
+        self.left_out.as_ref()
+    }
+}
+
+/// The files and devices of the plan that exist outside of fiord: every device, and every regular file where
+/// there are no more than [`LOOKED_AT`].
+pub(super) fn survey(plan: &Plan) -> Files {
+    let mut mounts = Mounts::default();
+    let (chosen, all) = chosen(plan);
+    let uses = uses(plan, &chosen);
+    let looked_at = chosen.len();
+    let states = chosen.into_iter().zip(&uses).map(|(path, used)| look(path, used, &mut mounts));
+    let mut files = Files::from(states.collect::<Vec<_>>());
+    files.left_out =
+        (looked_at < all).then(|| Gap(format!("{looked_at} of {all} files were looked at")));
+    files
+}
+
+/// The paths that are looked at, and how many there are.
+pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
+    let mut seen: HashSet<&OsStr> = HashSet::new();
+    let files = plan.jobs.iter().flat_map(|job| &job.target.files);
+    let real = files.filter(|file| file.kind != FileKind::Virtual);
+    let unique: Vec<_> = real.filter(|file| seen.insert(file.path.as_os_str())).collect();
+    let regular = unique.iter().filter(|file| file.kind == FileKind::Regular).count();
+    let mut nth = 0;
+    let takes = |file: &&FilePlan| {
+        if file.kind != FileKind::Regular || regular <= LOOKED_AT {
+            return true;
+        }
+        // Each step over a multiple of the interval takes one.
+        let before = nth * LOOKED_AT / regular;
+        nth += 1;
+        nth * LOOKED_AT / regular > before
+    };
+    let all = unique.len();
+    (unique.into_iter().filter(takes).map(|file| file.path.as_path()).collect(), all)
+}
+
+/// What jobs do with each of these paths.
+fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
+    let order: HashMap<&OsStr, usize> =
+        chosen.iter().enumerate().map(|(n, path)| (path.as_os_str(), n)).collect();
+    let mut uses: Vec<Option<Use>> = vec![None; chosen.len()];
     for job in &plan.jobs {
         for file in job.target.files.iter().filter(|file| file.kind != FileKind::Virtual) {
+            let Some(&order) = order.get(file.path.as_os_str()) else { continue };
             let range = (file.offset, file.offset.saturating_add(file.len));
-            let order = uses.len();
-            let used = uses.entry(&file.path).or_insert(Use {
+            let used = uses[order].get_or_insert(Use {
                 order,
                 kind: file.kind,
                 all: range,
@@ -103,9 +198,7 @@ fn uses(plan: &Plan) -> Vec<(&Path, Use)> {
             }
         }
     }
-    let mut uses: Vec<_> = uses.into_iter().collect();
-    uses.sort_by_key(|(_, used)| used.order);
-    uses
+    uses.into_iter().flatten().collect()
 }
 
 fn span(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
@@ -124,7 +217,7 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
         path: path.into(),
         kind: used.kind,
         file_system,
-        on_loop: facts.as_ref().ok().and_then(|facts| on_loop(facts.node.unwrap_or(facts.device))),
+        on_loop: facts.as_ref().ok().and_then(|facts| mounts.on_loop(facts)),
         facts,
         direct: Err(Gap("not a regular file".into())),
         direct_writes_cached: false,
@@ -151,11 +244,7 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
 
 /// What needs an open file.
 fn look_inside(state: &mut FileState, used: &Use) {
-    let open = match used.order < CLOSELY {
-        true => Open::read_only().open(&state.path).map_err(|e| Gap::of(&e)),
-        false => Err(Gap(format!("more than {CLOSELY} files"))),
-    };
-    match open {
+    match Open::read_only().open(&state.path).map_err(|e| Gap::of(&e)) {
         Ok(fd) => {
             let (from, to) = used.all;
             state.direct = file::direct_limits(&fd).map_err(|e| Gap::of(&e));
@@ -217,10 +306,17 @@ fn directory(path: &Path) -> Option<file::Facts> {
 #[derive(Default)]
 struct Mounts {
     kinds: HashMap<Device, Evidence<String>>,
+    loops: HashMap<Device, Option<(String, bool)>>,
     searched: Duration,
 }
 
 impl Mounts {
+    /// The loop device below a file, or that a device is.
+    fn on_loop(&mut self, facts: &file::Facts) -> Option<(String, bool)> {
+        let device = facts.node.unwrap_or(facts.device);
+        self.loops.entry(device).or_insert_with(|| on_loop(device)).clone()
+    }
+
     /// Who else has a file open, as far as the time for all such searches goes.
     fn openers(&mut self, facts: &file::Facts) -> Vec<Opener> {
         let from = Instant::now();
@@ -253,11 +349,27 @@ mod tests {
     use crate::fixture::{plan, scratch};
 
     #[test]
+    fn of_very_many_files_some_of_each_part_are_looked_at() {
+        let (mut plan, _) = plan("--name=a --rw=write --size=4k --filename=none");
+        let file = plan.jobs[0].target.files[0].clone();
+        let named = |n: usize| FilePlan { path: format!("none.{n}").into(), ..file.clone() };
+        plan.jobs[0].target.files = (0..LOOKED_AT).map(named).collect();
+        let (all, of) = chosen(&plan);
+        assert_eq!((all.len(), of), (LOOKED_AT, LOOKED_AT));
+        plan.jobs[0].target.files = (0..10_000).map(named).collect();
+        let files = survey(&plan);
+        assert_eq!(files.len(), LOOKED_AT);
+        assert_eq!(files.left_out(), Some(&Gap("256 of 10000 files were looked at".into())));
+        let known = |from: usize| (from..from + 100).any(|n| files.get(&named(n).path).is_some());
+        assert!((0..100).all(|part| known(part * 100)));
+    }
+
+    #[test]
     fn what_is_not_there_yet_is_on_the_file_system_of_its_directory() {
         let path = scratch();
         let kind = |path: &Path| {
             let line = format!("--name=a --rw=write --size=4k --filename={}", path.display());
-            survey(&plan(&line).0).remove(0).file_system
+            survey(&plan(&line).0)[0].file_system.clone()
         };
         let new = kind(&path.join("in/a/directory/that/is/not/there"));
         assert!(!path.exists());

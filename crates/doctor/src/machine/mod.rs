@@ -23,7 +23,7 @@ use fiord_sys::host::{self, Memory};
 use fiord_sys::usage::{self, StorageBytes};
 
 pub use devices::Devices;
-pub use files::{Data, FileState};
+pub use files::{Data, FileState, Files};
 pub use samples::Sample;
 pub use surroundings::Surroundings;
 
@@ -48,8 +48,8 @@ pub struct Machine {
     pub memory: Memory,
     /// What this process has moved between memory and storage so far.
     pub storage: Evidence<StorageBytes>,
-    /// Every file and device of the plan, each path once.
-    pub files: Vec<FileState>,
+    /// The files and devices of the plan; of very many files some.
+    pub files: Files,
     /// The disks under the targets.
     pub devices: Devices,
     /// CPUs, clock, limits, pressure.
@@ -66,7 +66,7 @@ impl Default for Machine {
         Machine {
             memory: Memory::default(),
             storage: Err(Gap("not looked at".into())),
-            files: Vec::new(),
+            files: Files::default(),
             devices: Devices::default(),
             surroundings: Surroundings::default(),
             samples: Vec::new(),
@@ -99,7 +99,7 @@ impl Machine {
 
     /// What is known of a file, by its path.
     pub fn file(&self, path: &std::path::Path) -> Option<&FileState> {
-        self.files.iter().find(|file| file.path == path)
+        self.files.get(path)
     }
 }
 

@@ -4,7 +4,8 @@
 //! through it; pages that were not there before are dropped again, as the next run's files would
 //! otherwise be cached in part, and what was never written would look as if it were.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -33,16 +34,19 @@ pub struct Sample {
     pub zeros: Evidence<(u64, u64)>,
 }
 
-/// Reads a few blocks of every file that jobs only read.
+/// Reads a few blocks of every file that jobs only read; of very many files some.
 pub(super) fn take(plan: &Plan) -> Vec<Sample> {
     take_for(plan, TIME)
 }
 
 fn take_for(plan: &Plan, time: Duration) -> Vec<Sample> {
     let until = Instant::now() + time;
-    let written: BTreeSet<_> = files(plan, |job| !reads_only(job)).map(|(path, ..)| path).collect();
-    let mut seen = BTreeSet::new();
-    let read = files(plan, reads_only).filter(|(path, ..)| !written.contains(path));
+    let (chosen, _) = super::files::chosen(plan);
+    let chosen: HashSet<&OsStr> = chosen.into_iter().map(Path::as_os_str).collect();
+    let written: HashSet<_> =
+        files(plan, &chosen, |job| !reads_only(job)).map(|(path, ..)| path).collect();
+    let mut seen = HashSet::new();
+    let read = files(plan, &chosen, reads_only).filter(|(path, ..)| !written.contains(path));
     let read: Vec<_> = read.filter(|(path, ..)| seen.insert(*path)).collect();
     let mut samples = Vec::new();
     for (n, (path, kind, from, len)) in read.iter().copied().enumerate() {
@@ -61,12 +65,14 @@ fn reads_only(job: &fiord_plan::JobPlan) -> bool {
     job.load.mix.has(Dir::Read) && !job.load.mix.has(Dir::Write)
 }
 
-fn files(
-    plan: &Plan,
+fn files<'p>(
+    plan: &'p Plan,
+    chosen: &HashSet<&OsStr>,
     wanted: impl Fn(&fiord_plan::JobPlan) -> bool,
-) -> impl Iterator<Item = (&PathBuf, FileKind, u64, u64)> {
+) -> impl Iterator<Item = (&'p PathBuf, FileKind, u64, u64)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));
     let files = jobs.flat_map(|job| &job.target.files);
+    let files = files.filter(|file| chosen.contains(file.path.as_os_str()));
     let real = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
     real.map(|file| (&file.path, file.kind, file.offset, file.len))
 }

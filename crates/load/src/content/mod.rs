@@ -40,17 +40,26 @@ pub enum AnyContent {
 }
 
 impl AnyContent {
-    /// Makes the content of a job.
+    /// Makes the content of a job; see [`AnyContent::instead`] for `salt`.
+    pub fn of(job: &JobPlan, salt: u64) -> Result<Self, LoadError> {
+        Self::instead(job, &job.content, salt)
+    }
+
+    /// Makes `content` for the writes of a job, in place of its own.
     ///
     /// `salt` makes the random bytes of this run different from those of other runs (the time of
     /// the start, say), so that storage that finds duplicates does not find the last run's; with 0
     /// they depend on the job's seed alone. Files in a pattern must have been read into bytes
     /// before, with [`pattern::with_files`].
-    pub fn of(job: &JobPlan, salt: u64) -> Result<Self, LoadError> {
+    pub fn instead(
+        job: &JobPlan,
+        content: &fiord_plan::Content,
+        salt: u64,
+    ) -> Result<Self, LoadError> {
         let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index as u64);
         // Buffers may hold what was read.
         let put_back = job.load.mix.has(Dir::Read) && job.load.mix.has(Dir::Write);
-        let content = match &job.content {
+        let content = match content {
             fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
             fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
             fiord_plan::Content::Scramble => {

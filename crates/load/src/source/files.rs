@@ -1,4 +1,7 @@
 //! Which file the next I/O goes to (`file_service_type`, `openfiles`).
+//!
+//! Files come into service and leave it one by one, and a job may have a hundred thousand: a step takes the
+//! same time (on average) however many there are.
 
 use fiord_plan::{FileService, JobPlan};
 
@@ -8,15 +11,20 @@ use crate::rng::Rng;
 /// The files of a job that are not done.
 #[derive(Debug, Clone)]
 pub struct Files {
-    /// Those in service, in order.
+    /// Those that came into service in this pass, in order. With `random` those that are done are
+    /// taken out; else they stay, and `next` leads past them.
     active: Vec<u32>,
+    /// For each position in `active`: itself while its file is in service, else a later one on the way
+    /// to the next file in service (a union-find forest). Empty with `random`.
+    next: Vec<u32>,
     /// The order in which they come into service in a pass.
     order: Vec<u32>,
     /// How many of `order` have come.
     begun: usize,
     /// How many may be in service at a time.
     limit: usize,
-    /// Position in `active`, and how many I/Os its file still gets.
+    /// Position in `active` of a file in service, or its length when all are done; and how many I/Os
+    /// the file still gets.
     at: usize,
     turn: u32,
     /// I/Os of a turn; 0: until the file is done.
@@ -46,6 +54,7 @@ impl Files {
         };
         let mut files = Files {
             active: Vec::with_capacity(limit),
+            next: Vec::new(),
             order: (0..count as u32).collect(),
             begun: 0,
             limit,
@@ -69,9 +78,35 @@ impl Files {
             }
         }
         self.active.extend_from_slice(&self.order[..self.limit]);
+        self.next.clear();
+        if !self.random {
+            self.next.extend(0..self.limit as u32);
+        }
         self.begun = self.limit;
         self.at = 0;
         self.start_turn(rng);
+    }
+
+    /// The first position from `at` on whose file is in service; the length of `active` if there is none.
+    #[inline]
+    fn in_service(&mut self, mut at: usize) -> usize {
+        while let Some(&next) = self.next.get(at) {
+            if next as usize == at {
+                break;
+            }
+            // Each look halves the way for the next one.
+            let beyond = self.next.get(next as usize).copied().unwrap_or(next);
+            self.next[at] = beyond;
+            at = beyond as usize;
+        }
+        at
+    }
+
+    /// The same, going on at the start behind the end.
+    #[inline]
+    fn around(&mut self, at: usize) -> usize {
+        let found = self.in_service(at);
+        if found < self.active.len() { found } else { self.in_service(0) }
     }
 
     fn start_turn(&mut self, rng: &mut Rng) {
@@ -79,11 +114,11 @@ impl Files {
             // A file that is done or not yet in service leaves its I/O to the next one that is.
             let file = skewed.draw(rng);
             let at = self.active.partition_point(|&f| f < file);
-            self.at = if at < self.active.len() { at } else { 0 };
+            self.at = self.around(at);
         } else if self.random {
             self.at = rng.below(self.active.len() as u64) as usize;
-        } else if self.at >= self.active.len() {
-            self.at = 0;
+        } else {
+            self.at = self.around(self.at);
         }
         self.turn = self.turns;
     }
@@ -118,9 +153,19 @@ impl Files {
 
     /// The current file is done: the next one comes into service. True when it must be closed.
     pub fn finish(&mut self, rng: &mut Rng) -> bool {
-        let file = self.active.remove(self.at);
+        // In a random order it does not matter which one takes the place of the one that is done.
+        let file = match self.random {
+            true => self.active.swap_remove(self.at),
+            false => {
+                self.next[self.at] = self.at as u32 + 1;
+                self.active[self.at]
+            }
+        };
         if let Some(&next) = self.order.get(self.begun) {
             self.begun += 1;
+            if !self.random {
+                self.next.push(self.active.len() as u32);
+            }
             self.active.push(next);
         }
         self.start_turn(rng);

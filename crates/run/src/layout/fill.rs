@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
-use fiord_load::{Content as Fill, Io, Tag};
+use fiord_load::{AnyContent, Content as _, Io, Tag};
 use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Open};
 
@@ -16,38 +16,51 @@ use crate::error::{JobError, failed};
 /// One write or read: large enough that the call costs nothing, small enough that Ctrl-C is heard.
 const CHUNK: usize = 1 << 20;
 
-/// Writes a range of a file with the job's contents. Cut short, the file is given back its old size
-/// (or what was written of it, with `fill_device`).
-pub(super) fn write(
-    job: &JobPlan,
-    plan: &FilePlan,
-    fd: &OwnedFd,
-    range: Range<u64>,
-    overseer: &mut dyn Overseer,
-) -> Result<Done, JobError> {
-    let file = fd.try_clone().map(File::from);
-    let file =
-        file.map_err(|e| JobError::new("dup", e.raw_os_error().unwrap_or(0), "").at(&plan.path))?;
-    let start = range.start;
-    let writer = Writer { file: &file, plan, range, fill_device: job.end.fill_device, overseer };
-    // Data that is only there to be read is new everywhere, so that nothing finds duplicates.
-    let random = matches!(job.content, Content::Fixed | Content::Scramble);
-    let refilled = random.then(|| JobPlan { content: Content::Refill, ..job.clone() });
-    let content = content_of(refilled.as_ref().unwrap_or(job), 0);
-    let result = content.and_then(|content| writer.write(content));
-    if !matches!(result, Ok(Done::Complete)) {
-        take_back(plan, fd, start);
+/// What the files of one job are filled with. It is made once: each file gets other bytes.
+pub(super) struct Filler {
+    content: AnyContent,
+    buffer: Vec<u8>,
+    fill_device: bool,
+}
+
+impl Filler {
+    /// The contents of this job.
+    pub fn new(job: &JobPlan) -> Result<Self, JobError> {
+        // Data that is only there to be read is new everywhere, so that nothing finds duplicates.
+        let random = matches!(job.content, Content::Fixed | Content::Scramble);
+        let content = if random { &Content::Refill } else { &job.content };
+        let mut content = content_of(job, content, 0)?;
+        let mut buffer = vec![0u8; CHUNK];
+        content.prepare(&mut buffer);
+        Ok(Filler { content, buffer, fill_device: job.end.fill_device })
     }
-    result
+
+    /// Writes a range of a file with the job's contents. A file that could not be completed gets its
+    /// old size back (or keeps what was written, with `fill_device`).
+    pub fn write(
+        &mut self,
+        plan: &FilePlan,
+        file: &File,
+        range: Range<u64>,
+        overseer: &mut dyn Overseer,
+    ) -> Result<Done, JobError> {
+        let start = range.start;
+        let fill_device = self.fill_device;
+        let result = Writer { file, plan, range, fill_device, overseer }.write(self);
+        if !matches!(result, Ok(Done::Complete)) {
+            take_back(plan, file, start);
+        }
+        result
+    }
 }
 
 /// Leaves no half-made file behind: one that was not there goes, one that grew shrinks.
-fn take_back(plan: &FilePlan, fd: &OwnedFd, old_size: u64) {
+fn take_back(plan: &FilePlan, file: &File, old_size: u64) {
     // What was to be reported is being reported already; a failure here changes nothing.
     if old_size == 0 && plan.size_now.is_none() {
         let _ = file::remove(&plan.path);
     } else {
-        let _ = file::truncate(fd.as_fd(), old_size);
+        let _ = file::truncate(file, old_size);
     }
 }
 
@@ -60,9 +73,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(self, mut content: impl Fill) -> Result<Done, JobError> {
-        let mut buffer = vec![0u8; CHUNK];
-        content.prepare(&mut buffer);
+    fn write(self, with: &mut Filler) -> Result<Done, JobError> {
         let mut at = self.range.start;
         while at < self.range.end {
             if self.overseer.cancelled() {
@@ -70,8 +81,9 @@ impl Writer<'_> {
             }
             let len = usize::try_from(self.range.end - at).unwrap_or(CHUNK).min(CHUNK);
             let io = Io { dir: Dir::Write, file: 0, offset: at, len: len as u32, tag: Tag::PLAIN };
-            content.fill(&mut buffer[..len], &io);
-            if let Err(error) = self.file.write_all_at(&buffer[..len], at) {
+            let chunk = &mut with.buffer[..len];
+            with.content.fill(chunk, &io);
+            if let Err(error) = self.file.write_all_at(chunk, at) {
                 return self.stopped(at, &error);
             }
             at += len as u64;

@@ -14,17 +14,17 @@
 //! file of holes for a file of data.
 
 mod fill;
+mod make;
 mod mounted;
 
-use std::os::fd::AsFd;
-use std::path::Path;
-
-use fiord_plan::{Content, Dir, Fallocate, FileKind, FilePlan, JobPlan};
-use fiord_sys::file::{self, Open, Preallocate};
+use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
+use fiord_sys::file;
 
 use crate::error::{JobError, failed};
 
 pub use fill::pre_read;
+pub(crate) use make::BATCH;
+use make::Maker;
 pub use mounted::refuse_mounted;
 
 const ENOENT: i32 = 2;
@@ -58,6 +58,9 @@ pub fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobEr
     }
     let mut missing = Vec::new();
     for plan in &job.target.files {
+        if overseer.cancelled() {
+            return Ok(Done::Cancelled);
+        }
         if let Some(present) = needs(plan)? {
             missing.push((plan, present));
         }
@@ -67,12 +70,13 @@ pub fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobEr
     }
     let bytes = missing.iter().map(|(plan, _)| plan.len).sum();
     overseer.laying_out(missing.len(), bytes);
+    let mut maker = Maker::new(job, overseer);
     for (plan, present) in missing {
-        if make(job, plan, present, overseer)? == Done::Cancelled {
+        if maker.make(plan, present)? == Done::Cancelled {
             return Ok(Done::Cancelled);
         }
     }
-    Ok(Done::Complete)
+    maker.finish().map(|()| Done::Complete)
 }
 
 /// The size that a file has now, when that is not enough.
@@ -122,7 +126,10 @@ pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
     }
     match needs(plan)? {
         Some(present) if !job.target.layout.on_open => {
-            make(job, plan, present, &mut Silent).map(drop)
+            let mut silent = Silent;
+            let mut maker = Maker::new(job, &mut silent);
+            maker.make(plan, present)?;
+            maker.finish()
         }
         _ => Ok(()),
     }
@@ -139,89 +146,6 @@ fn takes_its_size(content: &Content) -> bool {
     match content {
         Content::Zero | Content::Pattern(_) | Content::Shaped(_) => false,
         Content::Scramble | Content::Fixed | Content::Refill => true,
-    }
-}
-
-/// A file that is to hold data can be no larger than its file system: to find that out by writing
-/// would fill the disk, and take everybody else's room. (That there is too little room just now may
-/// change until it is needed.)
-fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
-    let Ok(space) = file::space_for(&plan.path) else { return Ok(()) };
-    // Some file systems, such as those of other machines, do not say.
-    if space.total == 0 || needed <= space.total {
-        return Ok(());
-    }
-    let detail = format!(
-        "it is to be laid out with {needed} bytes, and its file system has {} in all: use a smaller \
-         size, or another place (directory)",
-        space.total
-    );
-    Err(JobError::new("layout", ENOSPC, detail).at(&plan.path))
-}
-
-fn make(
-    job: &JobPlan,
-    plan: &FilePlan,
-    present: u64,
-    overseer: &mut dyn Overseer,
-) -> Result<Done, JobError> {
-    let needed = plan.size_needed.unwrap_or(0);
-    // With `fill_device` a full file system is what is wanted.
-    if holds_data(job) && takes_its_size(&job.content) && !job.end.fill_device {
-        fits(plan, needed)?;
-    }
-    let fd = open_to_make(job, plan)?;
-    let layout = &job.target.layout;
-    let allocated = file::allocate(fd.as_fd(), how(layout.fallocate), present, needed - present);
-    // That there is no room is met, and told, by what writes there.
-    if let Err(error) = allocated
-        && error.errno != ENOSPC
-    {
-        let what =
-            format!("fallocate of {} failed: {error}; going on without", plan.path.display());
-        overseer.warning(&what);
-    }
-    let done = if holds_data(job) {
-        fill::write(job, plan, &fd, present..needed, overseer)?
-    } else {
-        Done::Complete
-    };
-    if layout.fsync && holds_data(job) {
-        file::fsync(fd.as_fd()).map_err(|e| failed("fsync", plan, &e))?;
-    }
-    file::advise(fd.as_fd(), present, needed - present, file::Advice::DontNeed)
-        .map_err(|e| failed("posix_fadvise", plan, &e))?;
-    Ok(done)
-}
-
-fn open_to_make(job: &JobPlan, plan: &FilePlan) -> Result<std::os::fd::OwnedFd, JobError> {
-    let create = job.target.open.create;
-    if create
-        && let Some(parent) = plan.path.parent().filter(|p| *p != Path::new(""))
-        && !file::exists(parent).map_err(|e| failed("stat", plan, &e))?
-    {
-        file::make_directories(parent).map_err(|e| {
-            let mut error = failed("mkdir", plan, &e);
-            error.file = Some(parent.to_path_buf());
-            error
-        })?;
-    }
-    Open::write_only().create(create).mode(0o644).open(&plan.path).map_err(|e| {
-        if e.errno == ENOENT && !create {
-            let detail = "the file is not there and allow_file_create=0 forbids to make it";
-            return JobError::new("open", ENOENT, detail).at(&plan.path);
-        }
-        failed("open", plan, &e)
-    })
-}
-
-fn how(word: Fallocate) -> Preallocate {
-    match word {
-        Fallocate::None => Preallocate::None,
-        Fallocate::Native => Preallocate::Native,
-        Fallocate::Posix => Preallocate::Posix,
-        Fallocate::Keep => Preallocate::Keep,
-        Fallocate::Truncate => Preallocate::Truncate,
     }
 }
 

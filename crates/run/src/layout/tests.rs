@@ -1,8 +1,10 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use fiord_plan::{EnginePlan, Mix};
+use fiord_plan::{EnginePlan, Fallocate, Mix};
+use fiord_sys::file::Open;
 
+use super::make::fits;
 use super::*;
 use crate::scratch::Scratch;
 
@@ -100,14 +102,30 @@ fn cut_short_it_leaves_nothing_half_made() {
     let dir = Scratch::new();
     let mut job = job(&dir, 8 << 20);
     let path = job.target.files[0].path.clone();
-    let mut notes = Notes { patience: Some(2), ..Notes::default() };
+    let mut notes = Notes { patience: Some(4), ..Notes::default() };
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
     assert!(!path.exists());
     std::fs::write(&path, b"precious").unwrap();
     job.target.files[0].size_now = Some(8);
-    let mut notes = Notes { patience: Some(2), ..Notes::default() };
+    let mut notes = Notes { patience: Some(4), ..Notes::default() };
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+}
+
+/// Small files share a flush; each is complete, and no two hold the same bytes.
+#[test]
+fn many_files_are_laid_out_in_batches() {
+    let dir = Scratch::new();
+    let mut job = job(&dir, 4096);
+    job.target.layout.fsync = true;
+    let first = job.target.files.remove(0);
+    let file = |n| FilePlan { path: dir.path().join(format!("file.{n}")), ..first.clone() };
+    job.target.files = (0..2 * BATCH + 1).map(file).collect();
+    assert_eq!(prepare(&job, &mut Notes::default()).unwrap(), Done::Complete);
+    let contents = job.target.files.iter().map(|file| std::fs::read(&file.path).unwrap());
+    let contents: std::collections::HashSet<Vec<u8>> = contents.collect();
+    assert!(contents.iter().all(|bytes| bytes.len() == 4096));
+    assert_eq!(contents.len(), job.target.files.len());
 }
 
 #[test]
@@ -128,8 +146,8 @@ fn a_full_device_is_an_error_that_says_what_to_do() {
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
     let dir = Scratch::new();
     let job = job(&dir, 1 << 20);
-    let error =
-        fill::write(&job, &job.target.files[0], &full.into(), 0..1 << 20, &mut Notes::default());
+    let mut filler = fill::Filler::new(&job).unwrap();
+    let error = filler.write(&job.target.files[0], &full, 0..1 << 20, &mut Notes::default());
     let error = error.unwrap_err();
     assert_eq!((error.errno, error.offset), (ENOSPC, Some(0)));
     assert!(error.to_string().contains("1 MiB are missing"), "{error}");
@@ -217,6 +235,6 @@ fn what_compresses_may_be_larger_than_its_file_system() {
     assert!([Content::Scramble, Content::Fixed, Content::Refill].iter().all(takes_its_size));
     // It is begun, and cut short here.
     job.content = Content::Zero;
-    let mut notes = Notes { patience: Some(0), ..Notes::default() };
+    let mut notes = Notes { patience: Some(2), ..Notes::default() };
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
 }

@@ -1,8 +1,5 @@
 //! The device's own view: its counters over just the measured time, beside what jobs issued.
 
-use std::collections::HashMap;
-use std::path::Path;
-
 use fiord_plan::{FileKind, Plan};
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
@@ -25,27 +22,19 @@ impl Devices {
     /// Of all jobs with `disk_util`.
     pub fn start(plan: &Plan) -> Self {
         let mut devices = Devices::default();
-        // Files of one directory are on the same disks: a job may have a hundred thousand.
-        let mut known: HashMap<&Path, Vec<String>> = HashMap::new();
+        let mut finder = diskstats::DiskFinder::default();
         for job in &plan.jobs {
             let mut names: Vec<String> = Vec::new();
             let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
             let files = job.target.files.iter().filter(|file| real(file.kind));
             for file in files.filter(|_| job.reporting.disk_util) {
-                let place = match (file.kind, file.path.parent()) {
-                    (FileKind::Regular, Some(directory)) => directory,
-                    _ => file.path.as_path(),
-                };
-                let disks = known.entry(place).or_insert_with(|| {
-                    // What cannot be watched has no view; no reason not to run.
-                    let _ = devices.watch.add(&file.path);
-                    let disks = diskstats::disks_of(&file.path).unwrap_or_default();
-                    disks.into_iter().map(|disk| disk.name).collect()
-                });
+                let disks = finder.find(&file.path);
+                // What cannot be watched has no view; no reason not to run.
+                let _ = devices.watch.add_disks(&disks);
                 // A few names at most: the list stays short however many files there are.
-                for name in disks.iter() {
-                    if !names.contains(name) {
-                        names.push(name.clone());
+                for disk in disks.iter() {
+                    if !names.contains(&disk.name) {
+                        names.push(disk.name.clone());
                     }
                 }
             }

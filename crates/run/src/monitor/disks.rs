@@ -15,11 +15,12 @@ impl Disks {
     /// Of all jobs with `disk_util`.
     pub fn start(plan: &Plan) -> Self {
         let mut watch = diskstats::Watch::default();
+        let mut finder = diskstats::DiskFinder::default();
         for job in plan.jobs.iter().filter(|job| job.reporting.disk_util) {
             let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
             for file in job.target.files.iter().filter(|file| real(file.kind)) {
                 // What cannot be watched has no counters; no reason not to run.
-                let _ = watch.add(&file.path);
+                let _ = watch.add_disks(&finder.find(&file.path));
             }
         }
         Disks { watch }

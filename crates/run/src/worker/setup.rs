@@ -238,7 +238,7 @@ fn with_content<E: Engine, S: Source, const LOOPS: u8>(
     if !around.job.load.writes_data() {
         return start::<E, S, _, LOOPS>(engine, source, NoContent, around);
     }
-    match content_of(around.job, salt()) {
+    match content_of(around.job, &around.job.content, salt()) {
         Ok(content) => start::<E, S, _, LOOPS>(engine, source, content, around),
         Err(error) => failed(error),
     }

@@ -1,0 +1,208 @@
+//! Makes the files of one job, one after another: creates, allocates, writes and flushes them.
+//!
+//! Small files share the cost of a flush. A journaling file system commits its journal for an `fsync`, and
+//! one commit holds the metadata of every file written before it, so the files are flushed in batches.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use fiord_plan::{Fallocate, FilePlan, JobPlan};
+use fiord_sys::file::{self, Open, Preallocate, RangeSync};
+
+use super::fill::Filler;
+use super::{Done, ENOENT, ENOSPC, Overseer, holds_data, takes_its_size};
+use crate::error::{JobError, failed};
+
+/// Files that may be written and not flushed yet. They stay open until then.
+pub(crate) const BATCH: usize = 64;
+/// Bytes of them: large files are flushed one at a time.
+const BATCH_BYTES: u64 = 16 << 20;
+/// A file of no more bytes is not compared with the size of its file system: there may be very many.
+const SMALL: u64 = 1 << 20;
+
+/// Makes the files of one job.
+pub(super) struct Maker<'a> {
+    job: &'a JobPlan,
+    overseer: &'a mut dyn Overseer,
+    /// The contents and the buffer, made for the first file that is written.
+    filler: Option<Filler>,
+    /// The directory of the last file, which exists.
+    directory: Option<PathBuf>,
+    unflushed: Vec<Unflushed<'a>>,
+    unflushed_bytes: u64,
+    /// How many files may be unflushed.
+    batch: usize,
+}
+
+/// A file that is written and not flushed.
+struct Unflushed<'a> {
+    plan: &'a FilePlan,
+    file: File,
+    written: Range<u64>,
+}
+
+impl<'a> Maker<'a> {
+    /// For the files of this job.
+    pub fn new(job: &'a JobPlan, overseer: &'a mut dyn Overseer) -> Self {
+        // Jobs that lay out their files at the same time share the limit on open files.
+        let batch = match job.target.layout.serialize {
+            true => BATCH,
+            false => BATCH.min(job.target.open_files.max(1) as usize),
+        };
+        Maker {
+            job,
+            overseer,
+            filler: None,
+            directory: None,
+            unflushed: Vec::new(),
+            unflushed_bytes: 0,
+            batch,
+        }
+    }
+
+    /// Makes a file that has `present` bytes, which are too few.
+    pub fn make(&mut self, plan: &'a FilePlan, present: u64) -> Result<Done, JobError> {
+        if self.overseer.cancelled() {
+            return Ok(Done::Cancelled);
+        }
+        let needed = plan.size_needed.unwrap_or(0);
+        // With `fill_device` a full file system is what is wanted.
+        if holds_data(self.job) && takes_its_size(&self.job.content) && !self.job.end.fill_device {
+            fits(plan, needed)?;
+        }
+        self.reach_directory(plan)?;
+        let file = self.open(plan)?;
+        let layout = &self.job.target.layout;
+        let allocated =
+            file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
+        // The write that follows meets a lack of space, and reports it.
+        if let Err(error) = allocated
+            && error.errno != ENOSPC
+        {
+            let what =
+                format!("fallocate of {} failed: {error}; going on without", plan.path.display());
+            self.overseer.warning(&what);
+        }
+        let written = present..needed;
+        if !holds_data(self.job) {
+            return forget(plan, &file, &written).map(|()| Done::Complete);
+        }
+        if self.write(plan, &file, written.clone())? == Done::Cancelled {
+            return Ok(Done::Cancelled);
+        }
+        self.flush_later(Unflushed { plan, file, written })?;
+        Ok(Done::Complete)
+    }
+
+    /// Flushes what is not flushed yet. Call it after the last file.
+    pub fn finish(mut self) -> Result<(), JobError> {
+        self.flush()
+    }
+
+    fn write(&mut self, plan: &FilePlan, file: &File, range: Range<u64>) -> Result<Done, JobError> {
+        let filler = match &mut self.filler {
+            Some(filler) => filler,
+            empty => empty.insert(Filler::new(self.job)?),
+        };
+        filler.write(plan, file, range, self.overseer)
+    }
+
+    fn flush_later(&mut self, unflushed: Unflushed<'a>) -> Result<(), JobError> {
+        if !self.job.target.layout.fsync {
+            return forget(unflushed.plan, &unflushed.file, &unflushed.written);
+        }
+        self.unflushed_bytes += unflushed.written.end - unflushed.written.start;
+        self.unflushed.push(unflushed);
+        if self.unflushed.len() >= self.batch || self.unflushed_bytes >= BATCH_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), JobError> {
+        self.unflushed_bytes = 0;
+        if self.unflushed.len() > 1 {
+            // All of it is on its way before the first file is waited for. `fsync` meets and reports errors.
+            let start = RangeSync { write: true, ..RangeSync::default() };
+            for Unflushed { file, written, .. } in &self.unflushed {
+                let _ = file::sync_range(file, written.start, written.end - written.start, start);
+            }
+        }
+        for Unflushed { plan, file, written } in self.unflushed.drain(..) {
+            file::fsync(&file).map_err(|e| failed("fsync", plan, &e))?;
+            forget(plan, &file, &written)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directory of a file where it is missing.
+    fn reach_directory(&mut self, plan: &FilePlan) -> Result<(), JobError> {
+        let Some(parent) = plan.path.parent().filter(|parent| *parent != Path::new("")) else {
+            return Ok(());
+        };
+        let known =
+            self.directory.as_deref().is_some_and(|known| known.as_os_str() == parent.as_os_str());
+        if known || !self.job.target.open.create {
+            return Ok(());
+        }
+        if !file::exists(parent).map_err(|e| failed("stat", plan, &e))? {
+            file::make_directories(parent).map_err(|e| {
+                let mut error = failed("mkdir", plan, &e);
+                error.file = Some(parent.to_path_buf());
+                error
+            })?;
+        }
+        self.directory = Some(parent.to_path_buf());
+        Ok(())
+    }
+
+    fn open(&self, plan: &FilePlan) -> Result<File, JobError> {
+        let create = self.job.target.open.create;
+        let opened = Open::write_only().create(create).mode(0o644).open(&plan.path);
+        opened.map(File::from).map_err(|e| {
+            if e.errno == ENOENT && !create {
+                let detail = "the file is not there and allow_file_create=0 forbids to make it";
+                return JobError::new("open", ENOENT, detail).at(&plan.path);
+            }
+            failed("open", plan, &e)
+        })
+    }
+}
+
+/// Drops the pages of what was laid out from the page cache.
+fn forget(plan: &FilePlan, file: &File, range: &Range<u64>) -> Result<(), JobError> {
+    file::advise(file, range.start, range.end - range.start, file::Advice::DontNeed)
+        .map_err(|e| failed("posix_fadvise", plan, &e))
+}
+
+/// A file that is to hold data can be no larger than its file system: finding that out by writing
+/// would fill the disk and take the room of other programs. (A lack of free space may have ended by
+/// the time it is needed.)
+pub(super) fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
+    if needed <= SMALL {
+        return Ok(());
+    }
+    let Ok(space) = file::space_for(&plan.path) else { return Ok(()) };
+    // Some file systems, such as those of other machines, do not report it.
+    if space.total == 0 || needed <= space.total {
+        return Ok(());
+    }
+    let detail = format!(
+        "it is to be laid out with {needed} bytes, and its file system has {} in all: use a smaller \
+         size, or another place (directory)",
+        space.total
+    );
+    Err(JobError::new("layout", ENOSPC, detail).at(&plan.path))
+}
+
+fn how(word: Fallocate) -> Preallocate {
+    match word {
+        Fallocate::None => Preallocate::None,
+        Fallocate::Native => Preallocate::Native,
+        Fallocate::Posix => Preallocate::Posix,
+        Fallocate::Keep => Preallocate::Keep,
+        Fallocate::Truncate => Preallocate::Truncate,
+    }
+}
