@@ -37,6 +37,8 @@ struct Range {
     end: AtomicUsize,
     /// First address that faulted.
     fault: AtomicUsize,
+    /// Size of the mapping's pages.
+    page: AtomicUsize,
     next: *const Range,
 }
 
@@ -45,9 +47,6 @@ unsafe impl Sync for Range {}
 
 /// The guarded ranges, as a list that only grows.
 static RANGES: AtomicPtr<Range> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Page size, kept where the handler can read it.
-static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
 /// All places of the list.
 fn ranges() -> impl Iterator<Item = &'static Range> {
@@ -72,6 +71,7 @@ impl Range {
             start: AtomicUsize::new(0),
             end: AtomicUsize::new(0),
             fault: AtomicUsize::new(NOWHERE),
+            page: AtomicUsize::new(0),
             next: RANGES.load(Ordering::Acquire),
         }));
         loop {
@@ -105,9 +105,18 @@ impl Guard {
     /// # Errors
     /// That of `sigaction(2)`.
     pub fn new(start: *const u8, len: usize) -> Result<Guard> {
+        Guard::of_pages(start, len, host::page_size())
+    }
+
+    /// As [`Guard::new`], for a mapping that consists of pages of `page` bytes.
+    ///
+    /// # Errors
+    /// That of `sigaction(2)`.
+    pub fn of_pages(start: *const u8, len: usize, page: usize) -> Result<Guard> {
         install()?;
         let range = Range::unused();
         range.fault.store(NOWHERE, Ordering::Relaxed);
+        range.page.store(page, Ordering::Relaxed);
         range.start.store(start.addr(), Ordering::Release);
         range.end.store(start.addr() + len, Ordering::Release);
         Ok(Guard { range })
@@ -127,6 +136,25 @@ impl Guard {
     /// Forgets the fault.
     pub fn clear(&self) {
         self.range.fault.store(NOWHERE, Ordering::Relaxed);
+    }
+}
+
+/// Sees the faults of a guarded range that another owner guards.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    range: &'static Range,
+}
+
+impl Watch {
+    /// The guarded range in which the address lies, if there is one. The watch must not outlive the
+    /// guard: it would see the faults of the range's next owner.
+    pub fn over(address: *const u8) -> Option<Watch> {
+        ranges().find(|range| range.contains(address.addr())).map(|range| Watch { range })
+    }
+
+    /// Whether a page of the range was lost.
+    pub fn has_fault(&self) -> bool {
+        self.range.fault.load(Ordering::Relaxed) != NOWHERE
     }
 }
 
@@ -152,7 +180,6 @@ fn install() -> Result<()> {
 }
 
 fn install_once() -> Result<()> {
-    PAGE.store(host::page_size(), Ordering::Release);
     // SAFETY: `sigaction` is a C struct for which all zeroes is a value.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_bus as *const () as usize;
@@ -169,7 +196,7 @@ extern "C" fn on_bus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c
         if range.fault.load(Ordering::Relaxed) == NOWHERE {
             range.fault.store(address, Ordering::Relaxed);
         }
-        put_page(address)
+        put_page(address, range.page.load(Ordering::Relaxed))
     });
     if !replaced {
         // Not ours: the same fault again, without a handler, ends the process as it should.
@@ -178,9 +205,8 @@ extern "C" fn on_bus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c
     }
 }
 
-/// Puts an anonymous page at the address. Fails inside huge pages, whose mapping cannot be split.
-fn put_page(address: usize) -> bool {
-    let page = PAGE.load(Ordering::Acquire);
+/// Puts anonymous memory in place of the page of `page` bytes at the address.
+fn put_page(address: usize, page: usize) -> bool {
     let start = address & !(page - 1);
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 
 use crate::error::check;
-use crate::{Error, Result, file, host, huge_pages};
+use crate::{Error, Result, bus, file, host, huge_pages};
 
 /// Where a buffer's memory comes from; the words of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -44,7 +44,8 @@ impl Source {
         matches!(self, Source::ShmHuge(_) | Source::MmapHuge { .. })
     }
 
-    fn path(&self) -> Option<&Path> {
+    /// The file that it is mapped from.
+    pub fn path(&self) -> Option<&Path> {
         match self {
             Source::Mmap(path) | Source::MmapShared(path) | Source::MmapHuge { file: path, .. } => {
                 path.as_deref()
@@ -90,6 +91,8 @@ pub struct Region {
     mapped: usize,
     page: usize,
     origin: Origin,
+    /// Of a file: it may become shorter, and its pages are then lost. [`bus::Watch`] tells.
+    guard: Option<bus::Guard>,
 }
 
 // SAFETY: a region owns its memory alone (file-backed ones have a range of the file to themselves
@@ -141,7 +144,11 @@ impl Region {
         // SAFETY: `lead` is at most `slack` (the base is a multiple of `page`), which was added
         // to the mapping, so `start` and `len` bytes from it lie inside.
         let start = unsafe { base.add(lead) };
-        Ok(Region { start, len, base, mapped, page, origin })
+        let mut region = Region { start, len, base, mapped, page, origin, guard: None };
+        if matches!(region.origin, Origin::File { .. }) {
+            region.guard = Some(bus::Guard::of_pages(base.as_ptr(), mapped, page)?);
+        }
+        Ok(region)
     }
 
     /// The first byte.
@@ -187,6 +194,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
+        // First, as these addresses may belong to another mapping soon.
+        self.guard = None;
         match &self.origin {
             Origin::Segment => {
                 // SAFETY: `base` is where the segment was attached, and nothing borrows it.

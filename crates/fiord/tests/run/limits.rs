@@ -1,6 +1,8 @@
 //! Limits of the process and of its surroundings are errors of the job that meets them.
 
-use crate::fiord::{Place, Ran};
+use std::time::Duration;
+
+use crate::fiord::{Place, Ran, end, under_way, work};
 
 /// Runs with limits, as `ulimit` sets them.
 fn limited(place: &Place, ulimit: &str, line: &str) -> Ran {
@@ -43,4 +45,35 @@ fn so_is_a_layout_and_a_result_that_may_not_be_so_large() {
     let ran = limited(&place, "-f 1", line);
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.err.contains("could not be written to o: File too large"), "{}", ran.err);
+}
+
+#[test]
+fn buffers_in_a_file_that_becomes_shorter_fail_their_job_alone() {
+    let place = Place::new();
+    for (mem, engine, rw) in [
+        ("mmapshared", "psync", "write"),
+        ("mmapshared", "null", "write"),
+        ("mmap", "psync", "randread"),
+        ("mmap", "io_uring", "write"),
+        ("mmaphuge", "libaio", "write"),
+    ] {
+        let line = format!(
+            "--name=a --filename=f --size=1m --bs=64k --rw={rw} --ioengine={engine} --mem={mem}:b \
+             --refill_buffers --time_based --runtime=60 --exitall --output-format=json \
+             --name=b --filename=g --size=1m --bs=64k --rw=write --time_based --runtime=60"
+        );
+        let child = place.start(&line);
+        under_way(&child);
+        std::fs::File::options().write(true).open(place.path("b")).unwrap().set_len(0).unwrap();
+        let ran = end(child, Duration::from_secs(20));
+        assert_eq!(ran.status, Some(1), "{mem} {engine} {rw}: {ran:?}");
+        assert!(ran.err.contains("err=14/file:"), "{}", ran.err);
+        assert!(ran.err.contains("the file of `mem` became shorter"), "{}", ran.err);
+        let jobs = work(&ran.json());
+        assert_eq!((jobs[0].1, jobs[1].1), (14, 0));
+        assert!(jobs[1].2[1].1 > 0, "the other one works");
+        for name in ["b", "f"] {
+            let _ = std::fs::remove_file(place.path(name));
+        }
+    }
 }

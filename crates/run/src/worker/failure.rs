@@ -4,7 +4,7 @@ use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Slot, WriteForm};
 use fiord_load::Source;
 use fiord_plan::EnginePlan;
 
-use super::session::{Fill, Session};
+use super::session::{BUFFERS_LOST, EFAULT, Fill, Session};
 use crate::control::StopReason;
 use crate::error::JobError;
 
@@ -69,6 +69,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         };
         let detail = match &self.job.engine {
             EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
+            _ if errno == EFAULT && self.job.process.memory.path().is_some() => BUFFERS_LOST.into(),
             EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
             _ => io_detail(op, errno),
         };

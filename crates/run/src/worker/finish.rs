@@ -11,6 +11,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// Flushes as the job asks and closes every file.
     pub fn finish(&mut self) {
         self.control.set_phase(Phase::Finishing);
+        self.has_its_buffers();
         let load = &self.job.load;
         let writes = load.mix.changes_data();
         let fail = self.error.is_some();

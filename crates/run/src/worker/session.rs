@@ -1,11 +1,14 @@
 //! What both loops share: the clock, the things that are looked at now and then, the end of loops.
 
+use std::path::Path;
+
 use fiord_engine::{Engine, Time};
 use fiord_load::{Io, Source};
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder};
 use fiord_stat::shares::Part;
+use fiord_sys::bus::Watch;
 use fiord_sys::usage::Usage;
 
 use super::pacing::{Judged, Pacing};
@@ -49,6 +52,8 @@ pub struct Session<'a, E: Engine, S, C> {
     pub placer: Option<Placer>,
     /// What is next waits for a zone.
     pub blocked: bool,
+    /// Buffers in a file (`mem=mmapshared:FILE`), which may become shorter.
+    buffers: Option<Watch>,
     /// What the time goes to.
     pub shares: Shares,
     /// The loop makes one I/O at a time and leaves it to [`Session::complete_books`] to count what
@@ -84,7 +89,7 @@ struct Ramp {
 impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
     /// Everything is set up; the time starts now.
     pub fn new(
-        (engine, source, content): (E, S, C),
+        (mut engine, source, content): (E, S, C),
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         (control, live): (&'a JobControl, &'a Live),
         (mut recorder, cycle_hertz): (Recorder, u64),
@@ -105,7 +110,11 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         };
         recorder.begin_slices(now);
         let seat = control.take_seat();
+        // Nothing is in flight yet, so that the engine has all buffers.
+        let file = job.process.memory.path();
+        let buffers = file.and_then(|_| Watch::over(engine.buffer(0).as_ptr()));
         let mut session = Session {
+            buffers,
             pacing: Pacing::new(job, seat, cycle_hertz, now),
             placer,
             blocked: false,
@@ -165,6 +174,9 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
                 self.begin_measuring(now);
             }
         }
+        if !self.has_its_buffers() {
+            return false;
+        }
         let good = self.ramp.is_some() || self.judge(now);
         self.publish();
         if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
@@ -173,6 +185,16 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         }
         self.set_tick(now);
         good && now < self.deadline
+    }
+
+    /// Whether the buffers are whole. Keeps an error if they are not.
+    pub fn has_its_buffers(&mut self) -> bool {
+        let lost = self.buffers.is_some_and(|buffers| buffers.has_fault());
+        if lost && self.error.is_none() {
+            let error = JobError::new("use of the I/O buffers", EFAULT, BUFFERS_LOST);
+            self.error = Some(error.at(self.job.process.memory.path().unwrap_or(Path::new("-"))));
+        }
+        !lost
     }
 
     /// Checks floors and goals. False when the job is to stop.
@@ -402,6 +424,13 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         }
     }
 }
+
+/// `EFAULT` of `errno-base.h`.
+pub const EFAULT: i32 = 14;
+
+/// What became of buffers in a file.
+pub const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file system is full, and the \
+                                buffers in it were lost. To fix: leave the file alone during the run";
 
 /// Whether all files of a job are open at once.
 pub fn opens_all(job: &JobPlan) -> bool {
