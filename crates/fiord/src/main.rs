@@ -27,7 +27,11 @@ mod subcommand;
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: fiord_sys::shortage::Allocator = fiord_sys::shortage::Allocator;
+
 fn main() -> ExitCode {
+    fiord_sys::shortage::save_address_space();
     if let Err(error) = fiord_sys::signal::survive_file_size_limit() {
         sink::complain(&format!("fio: no signal handlers: {error}\n"));
         return exit::Exit::Failure.into();

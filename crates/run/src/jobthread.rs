@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 
 use fiord_engine::MachineClock;
 use fiord_plan::{FileKind, JobPlan};
-use fiord_sys::file;
+use fiord_sys::{file, shortage};
 
 use crate::control::Phase;
 use crate::error::{JobError, failed};
@@ -22,6 +22,13 @@ use crate::{command, thread, worker};
 /// Stack of a job's thread. Buffers and histograms are on the heap; a thousand jobs fit.
 const STACK: usize = 512 << 10;
 
+/// Address space that is left, where it is limited, to the jobs that are being set up and to the
+/// report.
+const SPARE: u64 = 16 << 20;
+
+/// `ENOMEM` of `errno-base.h`.
+const ENOMEM: i32 = 12;
+
 /// Starts a job's thread. Its last word is always [`Message::Ended`].
 pub(crate) fn spawn(
     run: &Arc<Run>,
@@ -34,11 +41,14 @@ pub(crate) fn spawn(
         let ended = EndedOnDrop { index, result: Some(Box::default()), sender: thread_sender };
         life(&thread_run, index, ended);
     };
+    if shortage::exceeds_address_space(STACK as u64 + SPARE) {
+        let detail = shortage::of_memory(STACK as u64 + SPARE);
+        return Err(JobError::new("start of the job's thread", ENOMEM, detail));
+    }
     let builder = std::thread::Builder::new().stack_size(STACK);
     builder.spawn(body).map(drop).map_err(|e| {
-        let detail =
-            "no thread for the job; fewer numjobs, or a higher limit (ulimit -u, pids.max), help";
-        JobError::new("thread", e.raw_os_error().unwrap_or(0), detail)
+        let detail = shortage::of_threads(STACK as u64);
+        JobError::new("start of the job's thread", e.raw_os_error().unwrap_or(0), detail)
     })
 }
 

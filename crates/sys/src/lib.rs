@@ -26,6 +26,7 @@
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ | [`signal`] |
 //! | a mapped file, and SIGBUS in it as an error | [`mapping`], [`bus`] |
 //! | resource limits, kernel version | [`limits`] |
+//! | which limit keeps this process from memory or threads | [`shortage`] |
 //! | is standard output a terminal, how wide | [`terminal`] |
 //! | was standard output closed from the start | [`standard_output`] |
 //! | host name, page size, memory, wall time | [`host`] |
@@ -58,6 +59,7 @@ pub mod process;
 pub mod random_fill;
 pub mod root;
 pub mod scsi;
+pub mod shortage;
 pub mod signal;
 pub mod standard_output;
 pub mod survey;

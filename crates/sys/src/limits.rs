@@ -30,6 +30,29 @@ fn write(resource: Resource, limit: Limit) -> Result<()> {
     check("setrlimit", unsafe { libc::setrlimit(resource, &limit) }).map(drop)
 }
 
+/// Limits that are only looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `RLIMIT_AS`: all that is mapped, bytes.
+    AddressSpace,
+    /// `RLIMIT_DATA`: private writable memory, bytes.
+    Data,
+    /// `RLIMIT_NPROC`: processes and threads of the user.
+    Processes,
+}
+
+/// A limit of this process.
+///
+/// # Errors
+/// That of `getrlimit(2)`.
+pub fn of(kind: Kind) -> Result<Limit> {
+    read(match kind {
+        Kind::AddressSpace => libc::RLIMIT_AS,
+        Kind::Data => libc::RLIMIT_DATA,
+        Kind::Processes => libc::RLIMIT_NPROC,
+    })
+}
+
 /// Open files (`RLIMIT_NOFILE`).
 pub fn open_files() -> Result<Limit> {
     read(libc::RLIMIT_NOFILE)

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 
 use crate::error::check;
-use crate::{Error, Result, bus, file, host, huge_pages};
+use crate::{Error, Result, bus, file, host, huge_pages, shortage};
 
 /// Where a buffer's memory comes from; the words of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -121,7 +121,9 @@ impl Region {
             .and_then(|want| want.checked_next_multiple_of(page))
             .ok_or_else(|| Error::new("allocate I/O buffers", libc::ENOMEM))?;
         let (base, origin) = match source {
-            Source::Shm => (segment("shmget", mapped, 0)?, Origin::Segment),
+            Source::Shm => {
+                (segment("shmget", mapped, 0).map_err(none_left(mapped))?, Origin::Segment)
+            }
             Source::ShmHuge(_) => {
                 let flags = libc::SHM_HUGETLB | source.huge_flag();
                 let base = segment("shmget SHM_HUGETLB", mapped, flags);
@@ -131,12 +133,12 @@ impl Region {
                 Some(path) if page > host::page_size() => {
                     map_file(path, mapped, page).map_err(|error| none_free(error, page, mapped))?
                 }
-                Some(path) => map_file(path, mapped, page)?,
+                Some(path) => map_file(path, mapped, page).map_err(none_left(mapped))?,
                 None if source.is_huge() => {
                     let base = map_anonymous(source, mapped);
                     (base.map_err(|error| none_free(error, page, mapped))?, Origin::Mapped)
                 }
-                None => (map_anonymous(source, mapped)?, Origin::Mapped),
+                None => (map_anonymous(source, mapped).map_err(none_left(mapped))?, Origin::Mapped),
             },
         };
         let address = base.as_ptr() as usize;
@@ -258,6 +260,14 @@ fn huge_page(page: u64) -> Result<usize> {
         let said = huge_pages::missing(page, page);
         Error::new("mmap MAP_HUGETLB", libc::EINVAL).saying(said)
     })
+}
+
+/// Names the limit that keeps `len` bytes of ordinary memory from this process.
+fn none_left(len: usize) -> impl Fn(Error) -> Error {
+    move |error| match error.errno {
+        libc::ENOMEM => error.saying(shortage::of_memory(len as u64)),
+        _ => error,
+    }
 }
 
 /// Says how many huge pages there would have to be, where that is what was wrong.

@@ -77,3 +77,38 @@ fn buffers_in_a_file_that_becomes_shorter_fail_their_job_alone() {
         }
     }
 }
+
+#[test]
+fn memory_that_is_not_there_is_an_error_that_names_the_limit() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=null --size=1m --rw=read --output-format=json";
+    for (options, jobs, what) in [
+        ("--numjobs=300", 300, "start of the job's thread"),
+        ("--bs=1m --iodepth=4096", 1, "I/O buffers"),
+        ("--bs=1m --iodepth=4096 --mem=mmapshared", 1, "I/O buffers"),
+    ] {
+        let ran = limited(&place, "-v 100000", &format!("{job} {options}"));
+        assert!(matches!(ran.status, Some(1..=127)), "{options}: {:?} {}", ran.status, ran.err);
+        for words in [what, "err=12/", "RLIMIT_AS", "To fix: raise it (ulimit -v unlimited)"] {
+            assert!(ran.err.contains(words), "{words}: {}", ran.err);
+        }
+        assert_eq!(work(&ran.json()).len(), jobs, "{options}");
+    }
+}
+
+#[test]
+fn threads_that_are_not_there_are_an_error_that_names_the_limit() {
+    let place = Place::new();
+    let script = format!(
+        "ulimit -u 40 && exec setpriv --reuid=65534 --clear-groups {} --name=a --ioengine=null \
+         --size=1m --rw=read --numjobs=100 --output-format=json",
+        env!("CARGO_BIN_EXE_fiord")
+    );
+    let ran = Ran::from(place.shell(&script).output().unwrap());
+    if ran.err.contains("setpriv") || ran.err.contains("Permission denied") {
+        return eprintln!("skipped: needs root, setpriv and a program that others may run");
+    }
+    assert!(matches!(ran.status, Some(1..=127)), "{ran:?}");
+    assert!(ran.err.contains("RLIMIT_NPROC") && ran.err.contains("ulimit -u"), "{}", ran.err);
+    assert_eq!(work(&ran.json()).len(), 100);
+}

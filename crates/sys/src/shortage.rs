@@ -1,0 +1,239 @@
+//! Which limit keeps this process from more memory or threads.
+//!
+//! The texts name the limit, its value, what is in use and what to do. They are written without
+//! allocation, so that [`Allocator`] can report that there is no memory.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::host;
+use crate::limits::{self, Kind};
+use crate::root::Root;
+
+/// Why `bytes` more of memory cannot be had.
+pub fn of_memory(bytes: u64) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = memory(bytes, &mut text);
+    text
+}
+
+/// Why one more thread with a stack of `stack` bytes cannot be had.
+pub fn of_threads(stack: u64) -> String {
+    let mut text = String::new();
+    let _ = match thread_limit() {
+        Some(limit) => write!(text, "{limit}"),
+        None => memory(stack, &mut text),
+    };
+    text
+}
+
+/// Whether `bytes` more exceed the limit on this process's address space (`RLIMIT_AS`).
+pub fn exceeds_address_space(bytes: u64) -> bool {
+    let limit = limits::of(Kind::AddressSpace).map_or(u64::MAX, |limit| limit.soft);
+    limit != u64::MAX && pages(0).saturating_add(bytes) > limit
+}
+
+/// Keeps the C library from reserving 64 MiB of address space for each thread that allocates, where
+/// the address space is limited. Costs nothing that counts: a job's threads allocate before they run.
+pub fn save_address_space() {
+    #[cfg(target_env = "gnu")]
+    if limits::of(Kind::AddressSpace).is_ok_and(|limit| limit.soft != u64::MAX) {
+        // SAFETY: integers only; called before there are other threads.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
+fn memory(bytes: u64, out: &mut impl Write) -> fmt::Result {
+    let limit = |kind| limits::of(kind).map_or(u64::MAX, |limit| limit.soft);
+    let (space, data) = (limit(Kind::AddressSpace), limit(Kind::Data));
+    let (mapped, private) = (pages(0), pages(5));
+    if space != u64::MAX && mapped.saturating_add(bytes) > space {
+        return write!(
+            out,
+            "{bytes} bytes more exceed the limit on address space (RLIMIT_AS): {space} bytes, {mapped} \
+             of them in use. To fix: raise it (ulimit -v unlimited), or use fewer jobs, a smaller \
+             iodepth or smaller blocks"
+        );
+    }
+    if data != u64::MAX && private.saturating_add(bytes) > data {
+        return write!(
+            out,
+            "{bytes} bytes more exceed the limit on private memory (RLIMIT_DATA): {data} bytes, \
+             {private} of them in use. To fix: raise it (ulimit -d unlimited), or use fewer jobs, a \
+             smaller iodepth or smaller blocks"
+        );
+    }
+    write!(
+        out,
+        "the kernel has no {bytes} bytes more for this process (vm.overcommit_memory, \
+         vm.max_map_count, memory.max of the control group). To fix: use fewer jobs, a smaller iodepth \
+         or smaller blocks"
+    )
+}
+
+/// A number of `/proc/self/statm`, in bytes: 0 the address space, 5 private memory.
+fn pages(field: usize) -> u64 {
+    let mut buffer = [0u8; 128];
+    // SAFETY: a path that ends with a NUL, and plain flags.
+    let fd = unsafe { libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if fd < 0 {
+        return 0;
+    }
+    // SAFETY: the buffer is writable for its length; the descriptor was just opened.
+    let read = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
+    // SAFETY: the descriptor was just opened and nobody else has it.
+    unsafe { libc::close(fd) };
+    let text = buffer.get(..usize::try_from(read).unwrap_or(0)).unwrap_or_default();
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let number = text.split_ascii_whitespace().nth(field).and_then(|word| word.parse::<u64>().ok());
+    number.unwrap_or(0).saturating_mul(host::page_size() as u64)
+}
+
+/// The limit on threads that is reached, in words.
+fn thread_limit() -> Option<String> {
+    let root = Root::machine();
+    if let Some((group, max)) = full_group(&root) {
+        return Some(format!(
+            "the control group {group} may have {max} threads (pids.max). To fix: raise it, or use a \
+             smaller numjobs"
+        ));
+    }
+    let status = |text: &str, key: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    let mut all = 0;
+    let mut own = 0;
+    let user = status(&root.text("/proc/self/status")?, "Uid:")?;
+    for entry in std::fs::read_dir(root.path("/proc")).ok()?.flatten() {
+        // A process may end meanwhile; what is no process has no such file.
+        let Ok(text) = std::fs::read_to_string(entry.path().join("status")) else { continue };
+        let threads = status(&text, "Threads:").unwrap_or(0);
+        all += threads;
+        own += if status(&text, "Uid:") == Some(user) { threads } else { 0 };
+    }
+    for name in ["threads-max", "pid_max"] {
+        if let Some(max) = root.number(format!("/proc/sys/kernel/{name}")).filter(|max| all >= *max)
+        {
+            return Some(format!(
+                "the system may have {max} threads (kernel.{name}). To fix: raise it, or use a smaller \
+                 numjobs"
+            ));
+        }
+    }
+    let limit = limits::of(Kind::Processes).ok()?.soft;
+    (own >= limit).then(|| {
+        format!(
+            "this user may have {limit} processes and threads (RLIMIT_NPROC), and has {own}. To fix: \
+             raise the limit (ulimit -u), or use a smaller numjobs"
+        )
+    })
+}
+
+/// The control group of version 2 above this process that has all the threads it may have.
+fn full_group(root: &Root) -> Option<(String, u64)> {
+    let groups = root.text("/proc/self/cgroup")?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/');
+    let full = |group: &std::path::Path| {
+        let number = |name: &str| root.number(root.path("/sys/fs/cgroup").join(group).join(name));
+        let max = number("pids.max").filter(|max| number("pids.current") >= Some(*max))?;
+        Some((format!("/{}", group.display()), max))
+    };
+    std::path::Path::new(own).ancestors().find_map(full)
+}
+
+/// The system's allocator, which ends the process with a message that names the limit when there is
+/// no memory. Rust's own way out is `abort` with the number of bytes only.
+#[derive(Debug)]
+pub struct Allocator;
+
+// SAFETY: every call is passed on to the system's allocator with the caller's arguments.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+        checked(unsafe { System.alloc(layout) }, layout.size())
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+        checked(unsafe { System.realloc(block, layout, size) }, size)
+    }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[inline(always)]
+fn checked(block: *mut u8, size: usize) -> *mut u8 {
+    if block.is_null() {
+        exhausted(size);
+    }
+    block
+}
+
+#[cold]
+fn exhausted(size: usize) -> ! {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if FIRST.swap(false, Ordering::Relaxed) {
+        let mut text = Line { bytes: [0; 640], len: 0 };
+        let _ = text.write_str("fio: out of memory: ");
+        let _ = memory(size as u64, &mut text);
+        let _ = text.write_str("\n");
+        // SAFETY: `len` bytes of the array are initialised; _exit runs nothing of this process, whose
+        // other threads may be in the middle of anything.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), text.len);
+            libc::_exit(1);
+        }
+    }
+    loop {
+        // SAFETY: no arguments. The first thread that was here ends the process in a moment.
+        unsafe { libc::pause() };
+    }
+}
+
+/// A text on the stack. What does not fit is left out.
+struct Line {
+    bytes: [u8; 640],
+    len: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = &mut self.bytes[self.len..];
+        let len = text.len().min(room.len());
+        room[..len].copy_from_slice(&text.as_bytes()[..len]);
+        self.len += len;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_use_is_read() {
+        assert!(pages(0) > 1 << 20 && pages(5) > 1 << 16 && pages(5) < pages(0));
+        assert!(!exceeds_address_space(4096));
+    }
+
+    #[test]
+    fn every_text_has_a_remedy() {
+        assert!(of_memory(1 << 20).contains("To fix: "));
+        assert!(of_threads(1 << 20).contains("To fix: "));
+    }
+
+    #[test]
+    fn a_line_takes_what_fits() {
+        let mut line = Line { bytes: [0; 640], len: 0 };
+        (0..100).for_each(|_| line.write_str("0123456789").unwrap());
+        assert_eq!(line.len, 640);
+    }
+}
