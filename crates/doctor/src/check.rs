@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
-use fiord_job::spec::JobSpec;
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::spec::{JobSpec, Place};
 use fiord_plan::{JobPlan, Plan};
-use fiord_stat::finding::{Finding, Severity, Unchecked};
+use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::report::{JobReport, Report};
 
 use crate::machine::{Gap, Machine};
@@ -93,8 +95,10 @@ impl Check {
             what: what.into(),
             evidence: String::new(),
             mend: String::new(),
+            option: None,
+            location: None,
         };
-        Told { finding, section: None, option: None }
+        Told { finding, section: None, option: None, place: None, noted: false }
     }
 }
 
@@ -107,6 +111,10 @@ pub struct Told {
     pub section: Option<usize>,
     /// The documented name of the option that it is about.
     pub option: Option<&'static str>,
+    /// Where that option stands, or else the job; known once a stage is complete.
+    pub place: Option<Place>,
+    /// It repeats a warning of the reader or of the planner.
+    pub noted: bool,
 }
 
 impl Told {
@@ -229,6 +237,34 @@ impl Findings {
         self
     }
 
+    /// Looks up where in the job files the findings point.
+    #[must_use]
+    pub(crate) fn placed(mut self, specs: &[JobSpec]) -> Findings {
+        for told in &mut self.told {
+            if let (None, Some(spec)) = (&told.place, told.section.and_then(|s| specs.get(s))) {
+                let setting = told.option.and_then(|option| spec.setting(option));
+                told.place = Some(setting.map_or(&spec.place, |setting| &setting.place).clone());
+            }
+            told.finding.option = told.option.map(str::to_owned);
+            told.finding.location = told.place.as_ref().map(location);
+        }
+        self
+    }
+
+    /// Takes out the notes about a place that a finding of greater weight is about.
+    #[must_use]
+    pub(crate) fn without_echoes(mut self) -> Findings {
+        let weighty: Vec<Place> =
+            self.told.iter().filter(|t| !t.noted).filter_map(|t| t.place.clone()).collect();
+        let same = |a: &Place, b: &Place| Arc::ptr_eq(&a.source, &b.source) && a.span == b.span;
+        let echo = |told: &Told| {
+            let place = told.place.as_ref().filter(|_| told.noted);
+            place.is_some_and(|place| weighty.iter().any(|other| same(place, other)))
+        };
+        self.told.retain(|told| !echo(told));
+        self
+    }
+
     /// Takes out what the jobs ask not to be told (`ignore_findings`), and sorts: worst first.
     #[must_use]
     pub fn settled(mut self, plan: &Plan) -> Findings {
@@ -298,6 +334,11 @@ fn ignored(plan: &Plan, id: &str, job: Option<&str>) -> bool {
     }
 }
 
+fn location(place: &Place) -> Location {
+    let (line, column) = place.line_column();
+    Location { file: place.source.name.clone(), line, column }
+}
+
 /// What a lint knows.
 #[derive(Debug, Clone, Copy)]
 pub struct Lint<'a> {
@@ -306,6 +347,8 @@ pub struct Lint<'a> {
     /// What was typed, in the order of [`fiord_plan::Identity::section`]; empty where a plan was
     /// made otherwise.
     pub specs: &'a [JobSpec],
+    /// The warnings of the reader and of the planner.
+    pub notes: &'a [Diagnostic],
 }
 
 impl<'a> Lint<'a> {

@@ -88,7 +88,7 @@ mod tests {
 
     fn told(plan: &Plan) -> Vec<Told> {
         let mut findings = Findings::default();
-        lint(&Lint { plan, specs: &[] }, &mut findings);
+        lint(&Lint { plan, specs: &[], notes: &[] }, &mut findings);
         findings.told().to_vec()
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn lint(check: &Check, line: &str) -> Vec<Finding> {
     let (plan, specs) = plan(line);
     let mut findings = Findings::default();
     let tell = check.lint.expect("a lint");
-    tell(&Lint { plan: &plan, specs: &specs }, &mut findings);
+    tell(&Lint { plan: &plan, specs: &specs, notes: &[] }, &mut findings);
     findings.findings().cloned().collect()
 }
 

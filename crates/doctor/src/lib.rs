@@ -14,6 +14,7 @@
 //! | which jobs use the same bytes at the same time | `places.rs` |
 //! | which command writes a range in full | `fill.rs` |
 //! | how is a result held against `spec=` | `spec.rs` |
+//! | how does a warning about a job become a finding | `noted.rs` |
 //! | how does a finding write a number | `amount.rs` |
 //! | how is `unwritten-data` told | `unwritten_data.rs`, and so on |
 
@@ -35,6 +36,7 @@ mod depth_not_reached;
 mod device_errors;
 mod direct_not_direct;
 mod direction;
+mod doubtful_job;
 mod drive_letter;
 #[cfg(test)]
 mod drives;
@@ -46,9 +48,11 @@ mod governor;
 mod hidden_stalls;
 mod link_degraded;
 mod misaligned;
+mod no_effect;
 mod noisy_neighbour;
 mod not_preconditioned;
 mod not_steady;
+mod noted;
 mod numa;
 mod occupied;
 mod overlapping_writers;
@@ -57,6 +61,7 @@ mod places;
 mod rate_and_rwmix;
 mod rate_missed;
 mod reads_beyond_pointer;
+mod run_warning;
 mod same_start_offset;
 mod scheduler;
 mod size_per_job;
@@ -71,10 +76,12 @@ mod timing;
 mod too_short;
 mod unit_surprise;
 mod unwritten_data;
+mod value_adjusted;
 mod volatile_cache;
 mod zero_data;
 mod zone_limits;
 
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
 use fiord_stat::report::Report;
@@ -83,16 +90,16 @@ pub use check::{After, Before, Check, Findings, Lint, Stage, Told};
 pub use machine::{Evidence, Gap, Machine};
 pub use registry::CHECKS;
 
-/// What can be told from the job alone.
-pub fn lint(plan: &Plan, specs: &[JobSpec]) -> Findings {
+/// What can be told from the job alone; `notes` are the warnings of the reader and of the planner.
+fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> Findings {
     let mut findings = Findings::default();
-    let known = Lint { plan, specs };
+    let known = Lint { plan, specs, notes };
     CHECKS.iter().filter_map(|check| check.lint).for_each(|tell| tell(&known, &mut findings));
     findings
 }
 
 /// What can be told before a run, with a look at the machine.
-pub fn before(plan: &Plan, machine: &Machine) -> Findings {
+fn before(plan: &Plan, machine: &Machine) -> Findings {
     let mut findings = Findings::default();
     let known = Before { plan, machine };
     CHECKS.iter().filter_map(|check| check.before).for_each(|tell| tell(&known, &mut findings));
@@ -108,22 +115,47 @@ pub fn at_stake(plan: &Plan, machine: &Machine) -> Findings {
 }
 
 /// What can be told when the result is there.
-pub fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
+fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
     let mut findings = Findings::default();
     let known = After { plan, before, after, report };
     CHECKS.iter().filter_map(|check| check.after).for_each(|tell| tell(&known, &mut findings));
     findings
 }
 
+/// What the job itself says: everything about its text, and nothing about the machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Typed<'a> {
+    /// What was typed, in the order of [`fiord_plan::Identity::section`].
+    pub specs: &'a [JobSpec],
+    /// The warnings of the reader and of the planner.
+    pub notes: &'a [Diagnostic],
+}
+
+/// Only the warnings of the reader and of the planner: what a terminal shows before a run.
+pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
+    let known = Lint { plan, specs: typed.specs, notes: typed.notes };
+    let mut findings = Findings::default();
+    noted::CHECKS.iter().for_each(|check| noted::tell(check, &known, &mut findings));
+    findings.placed(typed.specs).settled(plan)
+}
+
+/// Everything that can be told without a run.
+pub fn ahead(plan: &Plan, typed: Typed<'_>, machine: &Machine) -> Findings {
+    let mut findings = lint(plan, typed.specs, typed.notes);
+    findings.join(before(plan, machine));
+    findings.placed(typed.specs).without_echoes().settled(plan)
+}
+
 /// Everything that can be told of a run: of the job, of the machine before it, of its result.
 pub fn whole(
     plan: &Plan,
-    specs: &[JobSpec],
+    typed: Typed<'_>,
     (machine, later): (&Machine, &Machine),
     report: &Report,
 ) -> Findings {
-    let mut findings = lint(plan, specs);
+    let mut findings = lint(plan, typed.specs, typed.notes);
     findings.join(before(plan, machine));
     findings.join(after(plan, machine, later, report));
-    findings.without_guess("cached-working-set", "cache-hits").settled(plan)
+    let findings = findings.without_guess("cached-working-set", "cache-hits");
+    findings.placed(typed.specs).without_echoes().settled(plan)
 }

@@ -2,19 +2,19 @@
 //! a target, nothing is made.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use fiord_doctor::{Findings, Machine, Told};
-use fiord_job::command::{Action, Invocation};
-use fiord_job::diagnostic::{Diagnostic, Level};
+use fiord_doctor::{Findings, Machine, Typed};
+use fiord_job::command::Action;
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::Machine as Loader;
-use fiord_job::spec::{JobSpec, Place};
-use fiord_plan::{Plan, Terms, resolve};
+use fiord_job::spec::Place;
+use fiord_plan::{Resolved, resolve_invocation};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_sys::terminal;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
+use crate::findings;
 use crate::sink::{self, complain};
 
 const HELP: &str = "\
@@ -30,11 +30,10 @@ would be suspect, 253 when it would be invalid.
 ";
 
 /// What was found.
+#[derive(Default)]
 struct Checked {
     errors: Vec<Diagnostic>,
-    warnings: Vec<Diagnostic>,
     findings: Findings,
-    specs: Vec<JobSpec>,
     jobs: usize,
 }
 
@@ -78,13 +77,7 @@ pub fn run(args: &[String]) -> Exit {
 }
 
 fn check(args: &[String]) -> Checked {
-    let wrong = |errors| Checked {
-        errors,
-        warnings: Vec::new(),
-        findings: Findings::default(),
-        specs: Vec::new(),
-        jobs: 0,
-    };
+    let wrong = |errors| Checked { errors, ..Checked::default() };
     let invocation = match fiord_job::invocation(args, &mut Loader) {
         Ok(invocation) => invocation,
         Err(errors) => return wrong(errors),
@@ -95,28 +88,15 @@ fn check(args: &[String]) -> Checked {
             "name a job file, or give the options of a job: fiord check --name=a --rw=read …";
         return wrong(vec![error.help(help)]);
     }
-    match plan(&invocation) {
-        Ok((plan, mut warnings)) => {
+    match resolve_invocation(&invocation, &fiord_plan::system::Machine) {
+        Ok(Resolved { plan, warnings }) => {
             let machine = Machine::survey(&plan);
-            let mut findings = fiord_doctor::lint(&plan, &invocation.jobs);
-            findings.join(fiord_doctor::before(&plan, &machine));
-            warnings.splice(0..0, invocation.warnings);
-            let (findings, jobs) = (findings.settled(&plan), plan.jobs.len());
-            Checked { errors: Vec::new(), warnings, findings, specs: invocation.jobs, jobs }
+            let typed = Typed { specs: &invocation.jobs, notes: &warnings };
+            let findings = fiord_doctor::ahead(&plan, typed, &machine);
+            Checked { errors: Vec::new(), findings, jobs: plan.jobs.len() }
         }
         Err(errors) => wrong(errors),
     }
-}
-
-fn plan(invocation: &Invocation) -> Result<(Plan, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let unsupported: Vec<Diagnostic> =
-        invocation.jobs.iter().flat_map(fiord_job::unsupported::unsupported).collect();
-    if !unsupported.is_empty() {
-        return Err(unsupported);
-    }
-    let terms = Terms::of(invocation);
-    let resolved = resolve(&invocation.jobs, terms, &fiord_plan::system::Machine)?;
-    Ok((resolved.plan, resolved.warnings))
 }
 
 fn verdict(checked: &Checked) -> Exit {
@@ -130,37 +110,16 @@ fn verdict(checked: &Checked) -> Exit {
     }
 }
 
-/// Where in a job file a finding points: at the option, else at the section.
-fn place<'a>(told: &Told, specs: &'a [JobSpec]) -> Option<&'a Place> {
-    let spec = specs.get(told.section?)?;
-    let setting = told.option.and_then(|option| spec.setting(option));
-    Some(setting.map_or(&spec.place, |setting| &setting.place))
-}
-
 /// For people: what is wrong to standard error, what was found to standard output.
 fn told(checked: &Checked) -> Exit {
     let color = |stream: bool| stream && std::env::var_os("NO_COLOR").is_none();
-    let to_errors = color(terminal::is_terminal(std::io::stderr()));
-    // What a finding says at the same place need not be said twice.
-    let pointed: Vec<&Place> =
-        checked.findings.told().iter().filter_map(|told| place(told, &checked.specs)).collect();
-    let said = |warning: &&Diagnostic| {
-        let same = |at: &Place| {
-            pointed.iter().any(|p| Arc::ptr_eq(&p.source, &at.source) && p.span == at.span)
-        };
-        warning.place.as_ref().is_some_and(same)
-    };
-    let warnings = checked.warnings.iter().filter(|warning| !said(warning)).cloned();
-    let wrong: Vec<Diagnostic> = checked.errors.iter().cloned().chain(warnings).collect();
-    complain(&fiord_job::diagnostic::render(&wrong, to_errors));
     if !checked.errors.is_empty() {
+        let color = color(terminal::is_terminal(std::io::stderr()));
+        complain(&fiord_job::diagnostic::render(&checked.errors, color));
         return Exit::Success;
     }
-    let to_results = color(terminal::is_terminal(std::io::stdout()));
-    let mut text = String::new();
-    for told in checked.findings.told() {
-        text.push_str(&diagnostic(told, &checked.specs).render(to_results));
-    }
+    let color = color(terminal::is_terminal(std::io::stdout()));
+    let mut text = findings::rendered(&checked.findings, color);
     if let Some(line) = fiord_report::not_checked(checked.findings.unchecked()) {
         text.push_str(&line);
     }
@@ -173,32 +132,16 @@ fn told(checked: &Checked) -> Exit {
     sink::print(&text)
 }
 
-fn diagnostic(told: &Told, specs: &[JobSpec]) -> Diagnostic {
-    let Finding { id, severity, what, evidence, mend, .. } = &told.finding;
-    let place = place(told, specs).cloned();
-    let mut diagnostic = Diagnostic::warning(format!("{id}: {what}"), place);
-    diagnostic.level = Level::Found(severity.word());
-    diagnostic.help(evidence).help(format!("mend it with {mend}"))
-}
-
 /// For programs.
 fn document(checked: &Checked) -> String {
     let messages = |all: &[Diagnostic]| -> Vec<Value> { all.iter().map(message).collect() };
-    let findings = checked.findings.told().iter().map(|told| {
-        let mut object = finding(&told.finding);
-        at(&mut object, place(told, &checked.specs));
-        if let Some(option) = told.option {
-            object.insert("option".into(), option.into());
-        }
-        Value::Object(object)
-    });
+    let findings = checked.findings.findings().map(|known| Value::Object(finding(known)));
     let gaps = checked.findings.unchecked().iter();
     let document = json!({
         "schema": fiord_stat::report::SCHEMA,
         "version": fiord_job::version(),
         "jobs": checked.jobs,
         "errors": messages(&checked.errors),
-        "warnings": messages(&checked.warnings),
         "findings": findings.collect::<Vec<Value>>(),
         "not_checked": gaps.map(|gap| json!({"id": gap.id, "why": gap.why})).collect::<Vec<_>>(),
     });
@@ -214,7 +157,7 @@ fn message(diagnostic: &Diagnostic) -> Value {
 }
 
 fn finding(finding: &Finding) -> Map<String, Value> {
-    let Finding { id, severity, job, what, evidence, mend } = finding;
+    let Finding { id, severity, job, what, evidence, mend, option, location } = finding;
     let mut object = Map::new();
     object.insert("id".into(), id.as_str().into());
     object.insert("severity".into(), severity.word().into());
@@ -224,6 +167,14 @@ fn finding(finding: &Finding) -> Map<String, Value> {
     object.insert("what".into(), what.as_str().into());
     object.insert("evidence".into(), evidence.as_str().into());
     object.insert("mend".into(), mend.as_str().into());
+    if let Some(at) = location {
+        object.insert("file".into(), at.file.as_str().into());
+        object.insert("line".into(), at.line.into());
+        object.insert("column".into(), at.column.into());
+    }
+    if let Some(option) = option {
+        object.insert("option".into(), option.as_str().into());
+    }
     object
 }
 

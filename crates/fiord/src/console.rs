@@ -1,8 +1,8 @@
 //! What is printed while jobs run.
 //!
-//! Results and the lines around them go to the sink, the live line to standard output, everything
-//! that is wrong to standard error. In the formats that programs read nothing but the document is
-//! written.
+//! Results and the lines around them go to the sink, the live line to standard output, errors to
+//! standard error. Notes are in the report; only a terminal shows them earlier. In the formats that
+//! programs read nothing but the document is written.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ use fiord_sys::terminal;
 
 use crate::debug::Debug;
 use crate::exit::Exit;
-use crate::sink::{Sink, complain};
+use crate::sink::{self, Sink, complain};
 
 /// The formats that the command line asks for.
 pub fn formats(general: &GeneralOptions) -> Formats {
@@ -79,6 +79,11 @@ impl Console {
         }
     }
 
+    /// Shows a note at a terminal. The report has it too.
+    pub fn notice(&self, text: &str) {
+        sink::notice(text, self.formats.wants_header() || self.sink.is_file());
+    }
+
     /// Writes the results. The exit status is `exit`, unless they could not be written.
     pub fn finish(mut self, report: &Report, exit: Exit) -> Exit {
         if self.live_line_used && self.sink.is_file() {
@@ -130,8 +135,10 @@ impl Observer for Console {
                     complain(&failure(job, *pid, error));
                 }
             }
-            Event::Warning { job: "", what } => complain(&format!("fio: {what}\n")),
-            Event::Warning { job, what } => complain(&format!("fio: {job}: {what}\n")),
+            Event::Warning { job: None, what } => self.notice(&format!("fio: {what}\n")),
+            Event::Warning { job: Some(job), what } => {
+                self.notice(&format!("fio: {job}: {what}\n"));
+            }
             Event::Progress(progress) => self.live_line(progress),
             Event::Status(report) => self.report(report),
             Event::Terminating { signal } => {

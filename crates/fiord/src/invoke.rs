@@ -4,10 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fiord_doctor::Typed;
 use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Machine;
-use fiord_plan::{Plan, Terms, resolve};
+use fiord_plan::{Plan, Resolved, resolve_invocation};
 use fiord_run::{RunOptions, RunResult};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_sys::{host, terminal};
@@ -33,13 +34,16 @@ pub fn run(args: &[String]) -> Exit {
             return exit;
         }
     };
-    tell(&invocation.warnings);
     match &invocation.action {
         Action::Print(text) => sink::print(text),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
-        Action::ParseOnly => Exit::Success,
         Action::NoJobs(help) => nothing_to_do(args, help),
-        Action::Run => plan(&invocation).unwrap_or_else(|errors| refuse(&errors)),
+        Action::ParseOnly | Action::Run => {
+            match resolve_invocation(&invocation, &fiord_plan::system::Machine) {
+                Ok(resolved) => resolved_run(&invocation, resolved),
+                Err(errors) => refuse(&errors),
+            }
+        }
     }
 }
 
@@ -73,35 +77,32 @@ fn nothing_to_do(args: &[String], help: &str) -> Exit {
 
 /// Says what is wrong. Nothing was touched.
 fn refuse(errors: &[Diagnostic]) -> Exit {
-    tell(errors);
+    let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    complain(&diagnostic::render(errors, color));
     Exit::Failure
 }
 
-fn tell(messages: &[Diagnostic]) {
-    if !messages.is_empty() {
-        let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-        complain(&diagnostic::render(messages, color));
+/// Runs jobs that can be run, unless they were only to be checked.
+fn resolved_run(invocation: &Invocation, resolved: Resolved) -> Exit {
+    let Resolved { plan, warnings } = resolved;
+    let typed = Typed { specs: &invocation.jobs, notes: &warnings };
+    let notes = match invocation.general.findings {
+        Findings::Off => String::new(),
+        Findings::On | Findings::Fatal => {
+            let color =
+                terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+            findings::rendered(&fiord_doctor::notes(&plan, typed), color)
+        }
+    };
+    if invocation.action == Action::ParseOnly {
+        sink::notice(&notes, true);
+        return Exit::Success;
     }
+    execute(invocation, plan, typed, &notes)
 }
 
-/// Resolves the jobs and runs them.
-fn plan(invocation: &Invocation) -> Result<Exit, Vec<Diagnostic>> {
-    let unsupported: Vec<Diagnostic> =
-        invocation.jobs.iter().flat_map(fiord_job::unsupported::unsupported).collect();
-    if !unsupported.is_empty() {
-        return Err(unsupported);
-    }
-    let general = &invocation.general;
-    let resolved = resolve(&invocation.jobs, Terms::of(invocation), &fiord_plan::system::Machine)?;
-    if general.warnings_fatal && !resolved.warnings.is_empty() {
-        return Err(resolved.warnings);
-    }
-    tell(&resolved.warnings);
-    Ok(execute(invocation, resolved.plan))
-}
-
-/// Runs a plan and writes the results.
-fn execute(invocation: &Invocation, plan: Plan) -> Exit {
+/// Runs a plan and writes the results. A terminal shows the `notes` first.
+fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -> Exit {
     let general = &invocation.general;
     let debug = Debug::new(&general.debug);
     debug.plan(&plan);
@@ -121,6 +122,7 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     };
     let mut console = Console::new(sink, general, debug);
     let version = fiord_job::version();
+    console.notice(notes);
     console.header(&headers::text(&plan, &invocation.jobs, &version));
     let options = options(general, version);
     let plan = Arc::new(plan);
@@ -131,7 +133,7 @@ fn execute(invocation: &Invocation, plan: Plan) -> Exit {
     if general.ceiling && result.signal.is_none() {
         fiord_run::ceiling::measure(&plan, &options, &mut result.report);
     }
-    findings::put(&plan, &invocation.jobs, before.as_ref(), &mut result.report);
+    findings::put(&plan, typed, before.as_ref(), &mut result.report);
     let exit = judge(&result, general.findings);
     console.finish(&result.report, exit)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
-use fiord_sys::standard_output;
+use fiord_sys::{standard_output, terminal};
 
 use crate::exit::Exit;
 
@@ -119,7 +119,21 @@ pub fn print(text: &str) -> Exit {
     sink.end(Exit::Success)
 }
 
-/// Says something on standard error. When nobody hears it there is nobody to tell.
+/// Shows a note to the person at the terminal, if there is one. A program that reads standard error
+/// takes any output there for a failure, so a note never goes to a pipe or a file.
+///
+/// `beside_results` says that standard output may take it where only that is a terminal.
+pub fn notice(text: &str, beside_results: bool) {
+    if terminal::is_terminal(io::stderr()) {
+        complain(text);
+    } else if beside_results && terminal::is_terminal(io::stdout()) {
+        let mut out = io::stdout();
+        // The note is in the report as well.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// Reports an error on standard error: the run is refused or has failed.
 pub fn complain(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -1,7 +1,7 @@
 //! Sections with raw options → [`JobSpec`]s: looks options up, reads their values, applies
 //! `[global]` sections.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Note};
 use crate::expand::{self, expand};
 use crate::load::Loader;
 use crate::option::def::{Kind, OptionDef, Scope};
@@ -59,6 +59,7 @@ impl<'a> Assembler<'a> {
 
     /// Takes one section: a job comes back, defaults are kept.
     pub fn section(&mut self, section: &RawSection, new_group: bool) -> Option<JobSpec> {
+        let before = self.wrong.len();
         let (own, bases) = self.settings(section);
         if section.is_global() {
             self.wrong.extend(longer_global(section));
@@ -73,6 +74,9 @@ impl<'a> Assembler<'a> {
         // `name=` in the section itself renames the job; in `[global]` it renames nothing.
         let own = settings.iter().rfind(|s| s.def.name == "name" && !s.global);
         let name = own.and_then(|s| s.text.clone()).unwrap_or_else(|| section.name.clone());
+        self.wrong[before..]
+            .iter_mut()
+            .for_each(|message| message.subject.job = Some(name.clone()));
         Some(JobSpec {
             name,
             section: section.name.clone(),
@@ -143,7 +147,8 @@ impl<'a> Assembler<'a> {
         let (value, read) = parse::forgiving(def, text, bases).ok_or(error)?;
         let name = def.name;
         let what = format!("{name}={text} is read as {name}={read}");
-        let warning = Diagnostic::warning(what, Some(raw.text_place()));
+        let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
+            .of_option(def.name);
         self.wrong.push(warning.help(format!("write {name}={read}")));
         Ok(value)
     }
@@ -200,7 +205,7 @@ fn longer_global(section: &RawSection) -> Option<Diagnostic> {
     (name.trim_end() != "global").then(|| {
         let what =
             format!("`{name}` is no job: a section whose name begins with `global` sets defaults");
-        Diagnostic::warning(what, Some(section.place.clone()))
+        Diagnostic::warning(Note::DoubtfulJob, what, Some(section.place.clone()))
             .help("write [global] for defaults, or call the job something else")
     })
 }
@@ -265,7 +270,8 @@ fn doubtful(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnosti
                 "{name}={text} is no range: it means {read} for reads, {write} for writes and \
                  {trim} for trims"
             );
-            let warning = Diagnostic::warning(what, Some(raw.text_place()));
+            let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
+                .of_option(name);
             Some(match name {
                 "bs" => warning.help(format!("for sizes between the two write bsrange={text}")),
                 _ => warning.help("separate the values by commas"),
@@ -275,7 +281,8 @@ fn doubtful(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnosti
             if matches!(def.kind, Kind::Switch) && !matches!(text.trim(), "1" | "") =>
         {
             let what = format!("{name}={text} only turns {name} on: the number means nothing");
-            let warning = Diagnostic::warning(what, Some(raw.text_place()));
+            let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
+                .of_option(name);
             Some(match name {
                 "time_based" => warning.help(format!("the time is runtime={text}")),
                 _ => warning.help(format!("write {name}=1")),

@@ -9,10 +9,33 @@ use crate::spec::Place;
 pub enum Level {
     /// The run does not start.
     Error,
-    /// The run starts; with `--warnings-fatal` it does not.
-    Warning,
+    /// The run starts, and its report contains a finding of this kind; with `--warnings-fatal` it does
+    /// not start.
+    Warning(Note),
     /// Something that was found out about the job, and the word that stands before it.
     Found(&'static str),
+}
+
+/// The kind of finding that a warning about a job becomes in the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// An option changes nothing.
+    NoEffect,
+    /// A value counts as another one.
+    ValueAdjusted,
+    /// Something in the job is probably not meant.
+    DoubtfulJob,
+}
+
+impl Note {
+    /// The id of the finding.
+    pub fn id(self) -> &'static str {
+        match self {
+            Note::NoEffect => "no-effect",
+            Note::ValueAdjusted => "value-adjusted",
+            Note::DoubtfulJob => "doubtful-job",
+        }
+    }
 }
 
 /// One message: what is wrong, where, and what would be right.
@@ -25,19 +48,42 @@ pub struct Diagnostic {
     /// The text that is wrong.
     pub place: Option<Place>,
     /// A label under the underlined text.
-    pub label: Option<String>,
+    pub label: Option<Box<str>>,
     /// What would be right.
     pub help: Vec<String>,
+    /// Whom it is about.
+    pub subject: Box<Subject>,
+}
+
+/// The job and the option that a message is about, where it is about one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The name of the job.
+    pub job: Option<String>,
+    /// The documented name of the option.
+    pub option: Option<&'static str>,
 }
 
 impl Diagnostic {
     /// An error about a place.
     pub fn error(what: impl Into<String>, place: Option<Place>) -> Self {
-        Diagnostic { level: Level::Error, what: what.into(), place, label: None, help: Vec::new() }
+        Diagnostic {
+            level: Level::Error,
+            what: what.into(),
+            place,
+            label: None,
+            help: Vec::new(),
+            subject: Box::default(),
+        }
     }
     /// A warning about a place.
-    pub fn warning(what: impl Into<String>, place: Option<Place>) -> Self {
-        Diagnostic { level: Level::Warning, ..Diagnostic::error(what, place) }
+    pub fn warning(note: Note, what: impl Into<String>, place: Option<Place>) -> Self {
+        Diagnostic { level: Level::Warning(note), ..Diagnostic::error(what, place) }
+    }
+    /// Names the option that it is about.
+    pub fn of_option(mut self, option: &'static str) -> Self {
+        self.subject.option = Some(option);
+        self
     }
     /// Adds what would be right.
     pub fn help(mut self, help: impl Into<String>) -> Self {
@@ -45,7 +91,7 @@ impl Diagnostic {
         self
     }
     /// Adds a label under the underlined text.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
+    pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
         self.label = Some(label.into());
         self
     }
@@ -56,7 +102,7 @@ impl Diagnostic {
     pub fn render(&self, color: bool) -> String {
         let level = match self.level {
             Level::Error => Shown::ERROR.with_name("fio"),
-            Level::Warning => Shown::WARNING.with_name("fio: warning"),
+            Level::Warning(_) => Shown::WARNING.with_name("fio: warning"),
             Level::Found(word) => Shown::WARNING.with_name(word),
         };
         let mut group = Group::with_title(level.primary_title(self.what.as_str()));
@@ -64,7 +110,7 @@ impl Diagnostic {
         if let (Some(place), Some(window)) = (&self.place, &window) {
             let mut mark = AnnotationKind::Primary.span(window.span.clone());
             if let Some(label) = &self.label {
-                mark = mark.label(label.as_str());
+                mark = mark.label(&**label);
             }
             group = group.element(
                 Snippet::source(window.text.as_str())

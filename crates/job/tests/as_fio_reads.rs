@@ -1,7 +1,7 @@
 //! What fio 3.42 was found to do with texts that its documentation says nothing about: it reads on,
 //! so fiord does too, and says so.
 
-use fiord_job::diagnostic::Level;
+use fiord_job::diagnostic::{Level, Note};
 use fiord_job::load::Memory;
 use fiord_job::option::value::{Amount, Value};
 use fiord_job::{Invocation, invocation};
@@ -34,7 +34,7 @@ fn refused(line: &str) -> bool {
 fn value(line: &str) -> Option<Value> {
     let run = file(&format!("[a]\n{line}\n"));
     let [warning] = &run.warnings[..] else { panic!("{line}: {:?}", run.warnings) };
-    assert_eq!(warning.level, Level::Warning);
+    assert_eq!(warning.level, Level::Warning(Note::ValueAdjusted));
     assert!(warning.what.contains("is read as"), "{}", warning.what);
     run.jobs[0].value(line.split('=').next().unwrap())
 }

@@ -37,7 +37,7 @@ pub(crate) fn without_effect(
     }
     if open.direct && matches!(engine, EnginePlan::Mmap { .. }) {
         messages.push(
-            job.warning(
+            job.no_effect(
                 "direct",
                 "a mapping always goes through the page cache: `direct` has no effect",
             )
@@ -49,7 +49,7 @@ pub(crate) fn without_effect(
         && !ring.sqpoll
     {
         messages.push(
-            job.warning(
+            job.no_effect(
                 "sqthread_poll_cpu",
                 "`sqthread_poll_cpu` has no effect without `sqthread_poll`",
             )

@@ -155,7 +155,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
     let mut needs = |name: &str, other: &str, met: bool| {
         if job.is_set(name) && !met {
             messages.push(
-                job.warning(name, format!("`{name}` has no effect without `{other}`"))
+                job.no_effect(name, format!("`{name}` has no effect without `{other}`"))
                     .help(format!("add `{other}`, or leave out `{name}`")),
             );
         }
@@ -170,7 +170,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
     }
     if dedupe && !compress && !pattern.is_empty() {
         messages.push(
-            job.warning(
+            job.no_effect(
                 "dedupe_percentage",
                 "with `buffer_pattern` all blocks are equal: `dedupe_percentage` has no effect",
             )
@@ -181,7 +181,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
     }
     if (dedupe || compress) && job.flag("zero_buffers") {
         let name = if compress { "buffer_compress_percentage" } else { "dedupe_percentage" };
-        messages.push(job.warning(
+        messages.push(job.no_effect(
             "zero_buffers",
             format!("`zero_buffers` has no effect with `{name}`: contents are made to that share"),
         ));

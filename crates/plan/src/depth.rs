@@ -22,7 +22,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     let offload = job.plain_word("io_submit_mode") == "offload";
     if depth > 1 && engine.is_synchronous() && !offload {
         messages.push(
-            job.warning(
+            job.adjusted(
                 "iodepth",
                 "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
             )

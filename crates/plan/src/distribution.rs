@@ -267,7 +267,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
         _ => {
             for name in ["zonerange", "zoneskip"].into_iter().filter(|n| job.is_set(n)) {
                 messages.push(
-                    job.warning(name, format!("`{name}` has no effect without a `zonemode`"))
+                    job.no_effect(name, format!("`{name}` has no effect without a `zonemode`"))
                         .help("add `zonemode=strided` and `zonesize`, or leave it out"),
                 );
             }

@@ -259,7 +259,7 @@ pub(crate) fn whole(
     }
     let mut note = |name: &str, what: String| {
         messages
-            .push(job.warning(name, format!("{shown}: {what}: zones have {} bytes", zones.size)));
+            .push(job.adjusted(name, format!("{shown}: {what}: zones have {} bytes", zones.size)));
     };
     if offset != region.offset {
         note("offset", format!("rounded up offset from {} to {offset}", region.offset));

@@ -90,10 +90,10 @@ fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
             "`filename` is given {times} times, and each one adds files: they are {}",
             names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
         );
-        messages.push(job.warning("filename", what).help("name all files in one place"));
+        messages.push(job.adjusted("filename", what).help("name all files in one place"));
     }
     if !names.is_empty() && count < names.len() as u64 {
-        messages.push(job.warning(
+        messages.push(job.adjusted(
             "nrfiles",
             format!("only the first {count} of {} names in `filename` are used", names.len()),
         ));

@@ -109,7 +109,7 @@ fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages
         survey.plan(path, size);
     }
     if let Some(asked) = region.asked {
-        messages.push(job.warning(
+        messages.push(job.adjusted(
             "size",
             format!(
                 "`{}` has only {} bytes behind offset {}, not the {asked} that `size` asks for; \
@@ -192,7 +192,7 @@ fn no_size(job: Reading, why: impl std::fmt::Display) -> Diagnostic {
 
 /// `file_append` on a device.
 fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
-    job.warning(
+    job.no_effect(
         "file_append",
         format!("`{}` is not a regular file: `file_append` has no effect on it", path.display()),
     )
@@ -200,7 +200,7 @@ fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
 
 /// `space_reserve` on what lies on no file system.
 fn no_space_to_watch(job: Reading, path: &Path) -> Diagnostic {
-    job.warning(
+    job.no_effect(
         "space_reserve",
         format!("`{}` is not a regular file: `space_reserve` has no effect on it", path.display()),
     )

@@ -26,7 +26,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
     let time_based = job.flag("time_based");
     if time_based && runtime.is_none() {
         messages.push(
-            job.warning(
+            job.no_effect(
                 "time_based",
                 "time_based requires a runtime/timeout setting: the job does its work once",
             )

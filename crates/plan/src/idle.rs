@@ -23,7 +23,7 @@ impl Idle {
         let mut add = |name: &'static str, why: String, help: &'static str| {
             let Some(setting) = job.set(name) else { return };
             let what = format!("`{name}` has no effect {why}");
-            self.found.push((name, setting.global, job.warning(name, what).help(help)));
+            self.found.push((name, setting.global, job.no_effect(name, what).help(help)));
         };
         directions(job, load, &mut add);
         alone(job, &mut add);

@@ -41,7 +41,7 @@ fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option
         [] => "it has none of any size: use `mem=malloc` or `mem=mmap`".into(),
         sizes => format!("its sizes are {}", sizes.join(" and ")),
     };
-    messages.push(job.warning("hugepage-size", what).help(help));
+    messages.push(job.adjusted("hugepage-size", what).help(help));
     None
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn align(job: Reading, page: u64, messages: &mut Messages) -> u64 {
         a => {
             let next = a.checked_next_power_of_two().unwrap_or(page);
             messages.push(
-                job.warning(
+                job.adjusted(
                     "iomem_align",
                     format!("an alignment of {a} bytes is no power of two: {next} is used"),
                 )

@@ -14,7 +14,7 @@ impl Messages {
     pub(crate) fn push(&mut self, message: Diagnostic) {
         let list = match message.level {
             Level::Error => &mut self.errors,
-            Level::Warning | Level::Found(_) => &mut self.warnings,
+            Level::Warning(_) | Level::Found(_) => &mut self.warnings,
         };
         if !list.contains(&message) {
             list.push(message);

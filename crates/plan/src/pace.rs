@@ -107,7 +107,7 @@ fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     if let (true, Some(name)) = (rated, name) {
         let option = if job.is_set("rate") { "rate" } else { "rate_iops" };
         messages.push(
-            job.warning(
+            job.no_effect(
                 name,
                 format!(
                     "reads and writes have a rate each, and the rates decide the mix: `{name}` has \
@@ -159,7 +159,7 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
             ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"];
         if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
             messages.push(
-                job.warning(name, format!("`{name}` has no effect without `thinktime`"))
+                job.no_effect(name, format!("`{name}` has no effect without `thinktime`"))
                     .help("add `thinktime=<time>`"),
             );
         }
@@ -171,7 +171,7 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         think.blocks = Some(job.count32("thinktime_blocks").unwrap_or(1).max(1));
     }
     if think.spin > time {
-        messages.push(job.warning(
+        messages.push(job.adjusted(
             "thinktime_spin",
             "`thinktime_spin` is longer than `thinktime`: the whole pause is spent busy",
         ));
@@ -184,7 +184,7 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
     let weight = job.int("flow").unwrap_or(0);
     if weight < 0 {
         messages.push(
-            job.warning(
+            job.adjusted(
                 "flow",
                 format!(
                     "`flow={weight}` is read as a share of {}, as older versions meant it",
@@ -197,7 +197,7 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
     if weight == 0 {
         if job.is_set("flow_sleep") {
             messages.push(
-                job.warning("flow_sleep", "`flow_sleep` has no effect without `flow`")
+                job.no_effect("flow_sleep", "`flow_sleep` has no effect without `flow`")
                     .help("add `flow=<weight>`"),
             );
         }
@@ -217,7 +217,7 @@ fn goal(job: Reading, messages: &mut Messages) -> Option<LatencyGoal> {
         let idle = ["latency_window", "latency_percentile", "latency_run"];
         if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
             messages.push(
-                job.warning(name, format!("`{name}` has no effect without `latency_target`"))
+                job.no_effect(name, format!("`{name}` has no effect without `latency_target`"))
                     .help("add `latency_target=<time>`"),
             );
         }

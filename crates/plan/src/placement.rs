@@ -51,7 +51,7 @@ impl Wish {
         let (by, named) = kind(job, messages)?;
         if !load.mix.has(Dir::Write) {
             messages.push(
-                job.warning(named, format!("`{named}` has no effect: the job writes nothing"))
+                job.no_effect(named, format!("`{named}` has no effect: the job writes nothing"))
                     .help("use it with `rw=write` and its like"),
             );
             return None;
@@ -78,12 +78,15 @@ impl Wish {
         if let Order::Scheme(_) = order {
             if job.is_set("plids") {
                 messages
-                    .push(job.warning("plids", "`plids` has no effect: `dp_scheme` says it all"));
+                    .push(job.no_effect("plids", "`plids` has no effect: `dp_scheme` says it all"));
             }
         } else if job.is_set("dp_scheme") {
             messages.push(
-                job.warning("dp_scheme", "`dp_scheme` has no effect without `plid_select=scheme`")
-                    .help("add `plid_select=scheme`"),
+                job.no_effect(
+                    "dp_scheme",
+                    "`dp_scheme` has no effect without `plid_select=scheme`",
+                )
+                .help("add `plid_select=scheme`"),
             );
         }
         if by == PlacementKind::Streams && listed.is_empty() && !matches!(order, Order::Scheme(_)) {
@@ -225,7 +228,7 @@ fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'stati
         _ => {
             for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
                 messages.push(
-                    job.warning(name, format!("`{name}` has no effect without `dataplacement`"))
+                    job.no_effect(name, format!("`{name}` has no effect without `dataplacement`"))
                         .help("add `dataplacement=fdp` or `dataplacement=streams`"),
                 );
             }

@@ -74,7 +74,7 @@ pub(crate) fn priorities(
 fn details_alone(job: Reading, messages: &mut Messages) {
     for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
         messages.push(
-            job.warning(name, format!("`{name}` has no effect without a share of I/Os"))
+            job.no_effect(name, format!("`{name}` has no effect without a share of I/Os"))
                 .help("add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`"),
         );
     }
@@ -128,7 +128,7 @@ impl Table {
                              `SIZE/PERCENT/CLASS/LEVEL/HINT`",
                         ),
                     ),
-                    Ok((_, 0, _)) => messages.push(job.warning(
+                    Ok((_, 0, _)) => messages.push(job.no_effect(
                         "cmdprio_bssplit",
                         format!("`{entry}` has no share, so no I/O gets a priority by it"),
                     )),
@@ -212,7 +212,7 @@ fn sizes_exist(
         };
         if !exists {
             messages.push(
-                job.warning(
+                job.no_effect(
                     "cmdprio_bssplit",
                     format!("no I/O of the job has {size} bytes, so none gets a priority by it"),
                 )

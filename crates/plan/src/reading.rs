@@ -1,6 +1,6 @@
 //! Reads options of a job by name, and makes messages that point at them.
 
-use fiord_job::diagnostic::{Diagnostic, Level};
+use fiord_job::diagnostic::{Diagnostic, Level, Note, Subject};
 use fiord_job::option::value::{Amount, PatternPart, Value};
 use fiord_job::spec::{JobSpec, Place, Setting};
 
@@ -185,11 +185,28 @@ impl<'a> Reading<'a> {
     }
     /// An error that names the job and points at an option.
     pub(crate) fn error(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
-        Diagnostic::error(format!("job `{}`: {what}", self.spec.name), self.place(name))
+        let what = format!("job `{}`: {what}", self.spec.name);
+        let subject = Subject {
+            job: Some(self.spec.name.clone()),
+            option: self.set(name).map(|setting| setting.def.name),
+        };
+        let subject = Box::new(subject);
+        Diagnostic { subject, ..Diagnostic::error(what, self.place(name)) }
     }
-    /// A warning that names the job and points at an option.
+    /// A warning about something in the job that is probably not meant.
     pub(crate) fn warning(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
-        Diagnostic { level: Level::Warning, ..self.error(name, what) }
+        self.noted(Note::DoubtfulJob, name, what)
+    }
+    /// A warning about an option that changes nothing.
+    pub(crate) fn no_effect(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
+        self.noted(Note::NoEffect, name, what)
+    }
+    /// A warning about a value that counts as another one.
+    pub(crate) fn adjusted(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
+        self.noted(Note::ValueAdjusted, name, what)
+    }
+    fn noted(&self, note: Note, name: &str, what: impl std::fmt::Display) -> Diagnostic {
+        Diagnostic { level: Level::Warning(note), ..self.error(name, what) }
     }
 }
 

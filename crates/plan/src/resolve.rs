@@ -109,6 +109,28 @@ pub fn resolve(
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
 }
 
+/// Resolves the jobs of an invocation. The warnings of the reader come before those of the planner.
+///
+/// # Errors
+/// Everything that keeps the jobs from being run: options that are not supported, what [`resolve`]
+/// refuses, and with `--warnings-fatal` every warning.
+pub fn resolve_invocation(
+    invocation: &Invocation,
+    facts: &dyn Facts,
+) -> Result<Resolved, Vec<Diagnostic>> {
+    let unsupported: Vec<Diagnostic> =
+        invocation.jobs.iter().flat_map(fiord_job::unsupported::unsupported).collect();
+    if !unsupported.is_empty() {
+        return Err(unsupported);
+    }
+    let mut resolved = resolve(&invocation.jobs, Terms::of(invocation), facts)?;
+    if invocation.general.warnings_fatal && !resolved.warnings.is_empty() {
+        return Err(resolved.warnings);
+    }
+    resolved.warnings.splice(0..0, invocation.warnings.iter().cloned());
+    Ok(resolved)
+}
+
 /// `numjobs` of every section, and the limit on their sum.
 fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32> {
     let most = terms.max_jobs.unwrap_or(MOST_JOBS);

@@ -33,15 +33,18 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
     };
     if job.is_set("stream_id") && !matches!(write, SgWrite::Stream(_)) {
         messages.push(
-            job.warning("stream_id", "`stream_id` has no effect without `write_stream`")
+            job.no_effect("stream_id", "`stream_id` has no effect without `write_stream`")
                 .help("add `sg_write_mode=write_stream`"),
         );
     }
     let write_fua = job.flag("writefua");
     if write_fua && !matches!(write, SgWrite::Write | SgWrite::Stream(_)) {
         messages.push(
-            job.warning("writefua", "`writefua` has no effect on the commands of `sg_write_mode`")
-                .help("only `write` and `write_stream` have that flag"),
+            job.no_effect(
+                "writefua",
+                "`writefua` has no effect on the commands of `sg_write_mode`",
+            )
+            .help("only `write` and `write_stream` have that flag"),
         );
     }
     SgPlan {
@@ -89,7 +92,7 @@ pub(crate) fn without_effect(
     }
     if open.sync != crate::model::SyncMode::None {
         messages.push(
-            job.warning("sync", "`sync` has no effect on commands")
+            job.no_effect("sync", "`sync` has no effect on commands")
                 .help("use `writefua=1`, which does the same by the command"),
         );
     }
@@ -187,5 +190,5 @@ fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
         ),
         _ => return,
     };
-    messages.push(job.warning("iodepth", what).help(help));
+    messages.push(job.adjusted("iodepth", what).help(help));
 }

@@ -14,7 +14,7 @@ pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom
     if !job.flag("sprandom") {
         for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
             let what = format!("`{name}` has no effect without `sprandom`");
-            messages.push(job.warning(name, what).help("add `sprandom=1`"));
+            messages.push(job.no_effect(name, what).help("add `sprandom=1`"));
         }
         return None;
     }
@@ -98,11 +98,12 @@ pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut
     }
     if job.is_set("io_size") {
         let what = "`io_size` has no effect: `sprandom` writes what the drive has room for";
-        messages.push(job.warning("io_size", what).help("`runtime` and `number_ios` end it early"));
+        messages
+            .push(job.no_effect("io_size", what).help("`runtime` and `number_ios` end it early"));
     }
     if job.flag("time_based") && job.time("runtime") > 0 {
         let what = "`time_based` has no effect: `sprandom` ends when the drive is written";
-        messages.push(job.warning("time_based", what));
+        messages.push(job.no_effect("time_based", what));
     }
     if instances > 1 && !job.is_set("offset_increment") && job.is_set("filename") {
         let what = format!(

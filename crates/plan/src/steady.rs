@@ -21,7 +21,7 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
             if job.is_set(name) {
                 let what = format!("{name} has no effect: steadystate_duration is not set");
                 let help = "add the length of the window, `ss_dur=300`";
-                messages.push(job.warning(name, what).help(help));
+                messages.push(job.no_effect(name, what).help(help));
                 return None;
             }
         }

@@ -30,7 +30,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
     if !wanted(job) {
         for name in ONLY_WITH_ZONES.into_iter().filter(|name| job.is_set(name)) {
             messages.push(
-                job.warning(name, format!("`{name}` has no effect without `zonemode=zbd`"))
+                job.no_effect(name, format!("`{name}` has no effect without `zonemode=zbd`"))
                     .help("add `zonemode=zbd`, or leave it out"),
             );
         }
@@ -38,7 +38,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
     }
     if job.is_set("zonerange") && job.count("zonerange") != job.count("zonesize") {
         messages.push(
-            job.warning("zonerange", "`zonerange` has no effect with `zonemode=zbd`")
+            job.no_effect("zonerange", "`zonerange` has no effect with `zonemode=zbd`")
                 .help("the size of a zone is `zonesize`"),
         );
     }
@@ -88,7 +88,7 @@ fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
                 _ => ("zone_reset_frequency", "a job that writes"),
             };
             messages.push(
-                job.warning(name, format!("`{name}` resets no zone without {other}"))
+                job.no_effect(name, format!("`{name}` resets no zone without {other}"))
                     .help(format!("add {other}, or leave it out")),
             );
             None

@@ -132,6 +132,8 @@ fn report() -> Report {
         what: "the device never saw the depth that was asked for".into(),
         evidence: "1.2 in flight on average, 4 asked for".into(),
         mend: "use ioengine=io_uring".into(),
+        option: None,
+        location: None,
     };
     let clock = ClockReport { source: "tsc".into(), cost_ns: 9.5, resolution_ns: 0.4 };
     let extras =

@@ -20,6 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use fiord_plan::{JobPlan, Plan};
+use fiord_stat::finding::RunWarning;
 use fiord_sys::clock;
 
 use crate::control::{Phase, StopReason};
@@ -110,6 +111,7 @@ struct Conductor<'a> {
     next_status: Option<u64>,
     signal: Option<i32>,
     abandoned: bool,
+    warnings: Vec<RunWarning>,
 }
 
 impl<'a> Conductor<'a> {
@@ -142,6 +144,7 @@ impl<'a> Conductor<'a> {
             next_status: None,
             signal: None,
             abandoned: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -237,7 +240,7 @@ impl<'a> Conductor<'a> {
                 self.observer.event(&Event::Command { job: job(index), when, output: &output });
             }
             Message::Warning { index, what } => {
-                self.observer.event(&Event::Warning { job: job(index), what: &what });
+                self.warn(Some(job(index)), &what);
             }
             // Being woken is all: `let_go` sees who is ready.
             Message::Ready => {}
@@ -340,7 +343,7 @@ impl Overseer for InOrder<'_, '_> {
         self.conductor.observer.event(&Event::LayingOut { job: self.job, files, bytes });
     }
     fn warning(&mut self, what: &str) {
-        self.conductor.observer.event(&Event::Warning { job: self.job, what });
+        self.conductor.warn(Some(self.job), what);
     }
 }
 

@@ -46,10 +46,11 @@ pub enum Event<'a> {
         /// What stopped it.
         error: Option<&'a JobError>,
     },
-    /// Something is not as asked for and the run goes on.
+    /// Something is not as asked for and the run goes on. The result has it too
+    /// (`Extras::warnings`).
     Warning {
-        /// The job.
-        job: &'a str,
+        /// The job; `None` for the whole run.
+        job: Option<&'a str>,
         /// What.
         what: &'a str,
     },

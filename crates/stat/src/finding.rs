@@ -47,6 +47,32 @@ pub struct Finding {
     pub what: String,
     /// The evidence, with its numbers.
     pub evidence: String,
-    /// The option or command that mends it.
+    /// The option or command that mends it; empty where there is no remedy to name.
     pub mend: String,
+    /// The documented name of the option that it is about.
+    #[serde(default)]
+    pub option: Option<String>,
+    /// Where the option, or else the job, stands.
+    #[serde(default)]
+    pub location: Option<Location>,
+}
+
+/// A place in a job file or on the command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// The file's path as given, `-` for standard input or `command line`.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+/// Something that a run could not do as asked and went on without.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunWarning {
+    /// The job; `None` for the whole run.
+    pub job: Option<String>,
+    /// What, in one sentence.
+    pub what: String,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::course::Course;
 use crate::device::DeviceView;
-use crate::finding::{Finding, Unchecked};
+use crate::finding::{Finding, RunWarning, Unchecked};
 use crate::shares::TimeShares;
 use crate::slices::SliceTable;
 
@@ -57,6 +57,9 @@ pub struct Extras {
     pub devices: Vec<DeviceView>,
     /// What makes the result not worth believing.
     pub findings: Vec<Finding>,
+    /// What the run could not do as asked. Each becomes a finding.
+    #[serde(default)]
+    pub warnings: Vec<RunWarning>,
     /// Findings that could not be looked for.
     #[serde(default)]
     pub unchecked: Vec<Unchecked>,

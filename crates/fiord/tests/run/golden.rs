@@ -50,6 +50,9 @@ fn reference_cases() {
             differences.push(format!("{}: exit status: {first:?}", case.name));
             continue;
         }
+        if case.exit == 0 && !first.err.is_empty() {
+            differences.push(format!("{}: standard error: {}", case.name, first.err));
+        }
         if case.exit != 0 || case.name == "parse-only" || case.name == "showcmd" {
             // Messages are in fiord's own words, on standard error.
             compared += 1;

@@ -25,6 +25,7 @@ mod profile;
 mod scale;
 mod sprandom;
 mod steady;
+mod streams;
 mod sweep;
 mod words;
 mod wrong;

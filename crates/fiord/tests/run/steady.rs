@@ -111,5 +111,5 @@ fn wrong_criteria_are_refused() {
         assert!(ran.err.contains(why), "{line}: {}", ran.err);
     }
     let ran = place.run(&format!("{SIM} --runtime=1 --ss=iops:5%")).ok();
-    assert!(ran.err.contains("steadystate has no effect"), "{}", ran.err);
+    assert!(ran.out.contains("steadystate has no effect"), "{}", ran.out);
 }

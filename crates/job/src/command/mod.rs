@@ -11,7 +11,7 @@ pub use general::{Eta, Findings, Format, GeneralOptions};
 use std::ffi::OsString;
 
 use crate::assemble::{Assembler, RawSection};
-use crate::diagnostic::{Diagnostic, Level};
+use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
@@ -326,7 +326,7 @@ impl Reading {
         if all > i128::from(most) {
             let what = format!("maximum number of jobs ({most}) exceeded: there are {all}");
             self.wrong.push(
-                Diagnostic::warning(what, None)
+                Diagnostic::warning(Note::DoubtfulJob, what, None)
                     .help(format!("write --max-jobs={all}, or start fewer")),
             );
         }

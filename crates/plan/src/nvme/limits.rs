@@ -56,7 +56,7 @@ impl Limits<'_> {
         }
         if self.deallocate && !namespace.zeroes_may_deallocate {
             messages.push(
-                self.job.warning(
+                self.job.no_effect(
                     "deac",
                     format!("`{}` says that its Write Zeroes does not deallocate (DLFEAT): `deac` has no effect", self.shown()),
                 )
@@ -65,7 +65,7 @@ impl Limits<'_> {
         }
         if polled && target.device.driver.is_some_and(|driver| !driver.polls) {
             messages.push(
-                self.job.warning(
+                self.job.no_effect(
                     "hipri",
                     format!("`{}` has no queues that are polled: completions come by interrupt all the same", self.shown()),
                 )

@@ -77,14 +77,14 @@ pub(crate) fn without_effect(
     ] {
         if job.is_set(name) && !matches!(job.plain_word(name), "none" | "0") {
             let what = format!("commands are no writes to a file: `{name}` has no effect on them");
-            messages.push(job.warning(name, what).help(help));
+            messages.push(job.no_effect(name, what).help(help));
         }
     }
     let Commands::Nvme(nvme) = &plan.commands;
     let zeroes = load.forms.iter().any(|(form, _)| *form == crate::WriteForm::Zeroes);
     if nvme.deallocate && !zeroes {
         messages.push(
-            job.warning("deac", "`deac` has no effect without Write Zeroes commands")
+            job.no_effect("deac", "`deac` has no effect without Write Zeroes commands")
                 .help("add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
         );
     }

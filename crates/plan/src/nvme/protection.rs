@@ -131,20 +131,20 @@ pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut M
         && job.is_set("md_per_io_size")
         && job.count("md_per_io_size") > Some(0)
     {
-        messages.push(job.warning(
+        messages.push(job.no_effect(
             "md_per_io_size",
             "`md_per_io_size` has no effect: the namespace has its metadata behind the data of each block",
         ));
     }
     let Some(protection) = target.metadata.as_ref().and_then(|m| m.protection.as_ref()) else {
         for name in OPTIONS.into_iter().filter(|name| job.is_set(name)) {
-            messages.push(job.warning(
+            messages.push(job.no_effect(
                 name,
                 format!("`{name}` has no effect: the namespace has no protection information"),
             ));
         }
         if target.metadata.is_none() && job.is_set("md_per_io_size") {
-            messages.push(job.warning(
+            messages.push(job.no_effect(
                 "md_per_io_size",
                 "`md_per_io_size` has no effect: the namespace has no metadata",
             ));
@@ -152,7 +152,7 @@ pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut M
         return;
     };
     if protection.check.reference && protection.kind == ProtectionType::Three {
-        messages.push(job.warning(
+        messages.push(job.no_effect(
             "pi_chk",
             "reference tags are not checked: those of protection type 3 have no meaning",
         ));

@@ -222,6 +222,14 @@ fn findings(extras: &Extras) -> Vec<Value> {
         keys.push(("what".into(), text(&f.what)));
         keys.push(("evidence".into(), text(&f.evidence)));
         keys.push(("mend".into(), text(&f.mend)));
+        if let Some(at) = &f.location {
+            keys.push(("file".into(), text(&at.file)));
+            keys.push(("line".into(), integer(at.line as u64)));
+            keys.push(("column".into(), integer(at.column as u64)));
+        }
+        if let Some(option) = &f.option {
+            keys.push(("option".into(), text(option)));
+        }
         Value::Object(keys)
     };
     extras.findings.iter().map(one).collect()

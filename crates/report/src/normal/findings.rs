@@ -3,7 +3,10 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::finding::{Finding, Unchecked};
+use fiord_stat::finding::{Finding, Severity, Unchecked};
+
+/// The text lists at most this many notes. They are the last findings: the worst come first.
+const MOST_NOTES: usize = 20;
 
 /// Writes the block.
 pub(super) fn write(
@@ -14,14 +17,30 @@ pub(super) fn write(
     if !findings.is_empty() {
         writeln!(out, "\nFindings ({}):", findings.len())?;
     }
-    for finding in findings {
-        let Finding { id, what, evidence, mend, .. } = finding;
-        writeln!(out, "  {}: {id}: {what}", finding.severity.word())?;
-        writeln!(out, "      {evidence}; mend it with {mend}")?;
+    let notes = findings.iter().filter(|f| f.severity == Severity::Note).count();
+    let shown = findings.len() - notes.saturating_sub(MOST_NOTES);
+    for finding in &findings[..shown] {
+        one(finding, out)?;
+    }
+    if shown < findings.len() {
+        let more = findings.len() - shown;
+        writeln!(out, "  and {more} more notes: JSON output and `fiord check` have all of them")?;
     }
     match not_checked(unchecked) {
         None => Ok(()),
         Some(line) => write!(out, "\n{line}"),
+    }
+}
+
+/// Two lines: what it is, then its evidence and its remedy.
+fn one(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let Finding { id, severity, what, evidence, mend, .. } = finding;
+    writeln!(out, "  {}: {id}: {what}", severity.word())?;
+    match (evidence.as_str(), mend.as_str()) {
+        ("", "") => Ok(()),
+        (evidence, "") => writeln!(out, "      {evidence}"),
+        ("", mend) => writeln!(out, "      To fix: {mend}"),
+        (evidence, mend) => writeln!(out, "      {evidence}. To fix: {mend}"),
     }
 }
 
@@ -45,8 +64,6 @@ fn gaps(unchecked: &[Unchecked]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::finding::Severity;
-
     use super::*;
 
     #[test]
@@ -58,6 +75,8 @@ mod tests {
             what: "job a asks for iodepth=32".into(),
             evidence: "psync has one".into(),
             mend: "numjobs=32".into(),
+            option: None,
+            location: None,
         };
         let mut out = Vec::new();
         write(&[], &[], &mut out).unwrap();
@@ -66,8 +85,32 @@ mod tests {
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nFindings (1):\n  suspect: depth-ignored: job a asks for iodepth=32\n      \
-             psync has one; mend it with numjobs=32\n"
+             psync has one. To fix: numjobs=32\n"
         );
+    }
+
+    #[test]
+    fn of_very_many_notes_the_first_are_listed() {
+        let note = Finding {
+            id: "no-effect".into(),
+            severity: Severity::Note,
+            job: None,
+            what: "x".into(),
+            evidence: String::new(),
+            mend: String::new(),
+            option: None,
+            location: None,
+        };
+        let worse = Finding { severity: Severity::Suspect, ..note.clone() };
+        let mut all = vec![worse; 30];
+        all.extend(vec![note; 25]);
+        let mut out = Vec::new();
+        write(&all, &[], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("\nFindings (55):\n"), "{text}");
+        assert_eq!(text.matches("suspect: ").count(), 30);
+        assert_eq!(text.matches("note: ").count(), 20);
+        assert!(text.contains("\n  and 5 more notes: "), "{text}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fiord_stat::finding::RunWarning;
 use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
 use fiord_sys::clock;
@@ -88,6 +89,15 @@ impl Conductor<'_> {
         all
     }
 
+    /// Reports something that the run goes on without, now and in the result.
+    pub(super) fn warn(&mut self, job: Option<&str>, what: &str) {
+        self.observer.event(&Event::Warning { job, what });
+        let warning = RunWarning { job: job.map(str::to_owned), what: what.to_owned() };
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
     fn frame(&self) -> Frame<'_> {
         Frame {
             plan: &self.run.plan,
@@ -114,7 +124,7 @@ impl Conductor<'_> {
     pub(super) fn result(mut self) -> RunResult {
         self.look_at_devices();
         for what in self.run.groups.close() {
-            self.observer.event(&Event::Warning { job: "", what: &what });
+            self.warn(None, &what);
         }
         let frame = self.frame();
         let eta_s = left_at_end(frame.elapsed);
@@ -136,6 +146,7 @@ impl Conductor<'_> {
         let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
         report.extras.courses = self.books.iter().map(|book| book.watch.course()).collect();
         report.extras.cached = self.cached();
+        report.extras.warnings = std::mem::take(&mut self.warnings);
         if self.signal.is_some() {
             report.extras.slices.iter_mut().for_each(SliceTable::cut_short);
         }
