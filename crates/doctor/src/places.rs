@@ -51,8 +51,7 @@ pub(crate) fn overlaps<'a>(
     for job in plan.jobs.iter().filter(|job| wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > 0) {
-            let end = file.offset.saturating_add(file.len);
-            users.entry(file.path.as_os_str()).or_default().push((file.offset, end, job));
+            users.entry(file.path.as_os_str()).or_default().push((file.offset, file.end(), job));
         }
     }
     let users = users.into_iter().filter(|(_, users)| users.len() > 1);

@@ -62,11 +62,10 @@ fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option
         true => format!("{path} holds only zeros where it was looked at"),
         false => format!("{} of {path} are zeros", percent(zero as f64 / looked as f64)),
     };
-    let end = file.offset.saturating_add(file.len);
     let told = CHECK
         .of_job(job, what)
         .evidence(format!("{zero} of {looked} blocks read again after the run; {why}"))
-        .mend(format!("a pass that writes it: {}", fill(&file.path, file.offset, end)))
+        .mend(format!("a pass that writes it: {}", fill(&file.path, file.offset, file.end())))
         .option("filename");
     Some(told)
 }

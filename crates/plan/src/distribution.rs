@@ -9,6 +9,7 @@ use crate::model::{
     Dir, Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
 };
 use crate::reading::Reading;
+use crate::sizes::{Extent, Region};
 
 /// More zones than this in one direction are refused.
 const MOST_ZONES: usize = 256;
@@ -289,6 +290,12 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
         None => ZoneSkip::Bytes(0),
     };
     Some(Strided { transfer, range, skip })
+}
+
+/// What a file has behind a region: strides go on to its end.
+pub(crate) fn beyond(extent: Extent, region: Region) -> u64 {
+    let size = extent.size_now().unwrap_or(0).max(region.needed.unwrap_or(0));
+    size.saturating_sub(region.offset.saturating_add(region.len))
 }
 
 /// What does not fit the files.

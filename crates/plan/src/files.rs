@@ -10,7 +10,7 @@ use crate::reading::Reading;
 use crate::sizes::{Extent, LARGEST_FILE, NoRegion, Region, Wanted};
 use crate::survey::Survey;
 use crate::usage::Usage;
-use crate::{file_zones, paths};
+use crate::{distribution, file_zones, paths};
 
 /// The files of one instance with their regions. Files in which no I/O is possible are left out
 /// with a warning, as long as others remain.
@@ -54,7 +54,11 @@ pub(crate) fn plan(
                     return files;
                 };
                 note(job, &path, region, survey, messages);
-                files.push(file_plan(path, kind, extent, region, its_zones));
+                let mut file = file_plan(path, kind, extent, region, its_zones);
+                if load.strided.is_some() {
+                    file.beyond = distribution::beyond(extent, region);
+                }
+                files.push(file);
             }
             Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
                 messages.push(
@@ -134,6 +138,7 @@ fn file_plan(
         kind,
         offset: region.offset,
         len: region.len,
+        beyond: 0,
         size_now: extent.size_now(),
         size_needed: region.needed,
         zones,

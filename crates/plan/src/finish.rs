@@ -16,10 +16,10 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
                 .help("write bytes: `io_size=40g`"),
         );
     }
-    if matches!(job.amount("io_size"), Some(Amount::Zones(_))) && !zones::wanted(job) {
+    if matches!(zones::amount(job, "io_size"), Some(Amount::Zones(_))) && !zones::wanted(job) {
         messages.push(
             job.error("io_size", "`io_size` is given in zones, but the job has none")
-                .help("add `zonemode=zbd`, or write bytes: `io_size=40g`"),
+                .help("add a `zonemode`, or write bytes: `io_size=40g`"),
         );
     }
     let runtime = Some(job.time("runtime")).filter(|t| *t > 0);
@@ -59,7 +59,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
 pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
     let block = u64::from(block.max(1));
     let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len / block * block));
-    match job.amount("io_size") {
+    match zones::amount(job, "io_size") {
         Some(Amount::Bytes(b)) if b > 0 => b,
         Some(Amount::Zones(count)) if count > 0 => {
             let zones = files.iter().find_map(|file| file.zones);

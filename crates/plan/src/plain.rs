@@ -77,6 +77,7 @@ fn target(len: u64) -> Target {
             kind: FileKind::Virtual,
             offset: 0,
             len,
+            beyond: 0,
             size_now: None,
             size_needed: None,
             zones: None,

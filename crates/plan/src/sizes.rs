@@ -80,11 +80,11 @@ pub(crate) enum NoRegion {
 impl Wanted {
     /// Reads the options.
     pub(crate) fn read(job: Reading, block: u64, seed: u64, messages: &mut Messages) -> Self {
-        let mut amount = |name: &str| match job.amount(name) {
+        let mut amount = |name: &str| match zones::amount(job, name) {
             Some(Amount::Zones(_)) if !zones::wanted(job) => {
                 messages.push(
                     job.error(name, format!("`{name}` is given in zones, but the job has none"))
-                        .help("add `zonemode=zbd`, or write bytes (`4g`) or a percentage (`20%`)"),
+                        .help("add a `zonemode`, or write bytes (`4g`) or a percentage (`20%`)"),
                 );
                 None
             }

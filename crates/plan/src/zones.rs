@@ -25,6 +25,17 @@ pub(crate) fn wanted(job: Reading) -> bool {
     job.plain_word("zonemode") == "zbd"
 }
 
+/// An amount of a job. With `zonemode=strided` zones are a unit, of `zonesize` bytes each; those of
+/// `zonemode=zbd` are converted where the device is known.
+pub(crate) fn amount(job: Reading, name: &str) -> Option<Amount> {
+    match job.amount(name)? {
+        Amount::Zones(count) if job.plain_word("zonemode") == "strided" => {
+            Some(Amount::Bytes(count.saturating_mul(job.count("zonesize").unwrap_or(0))))
+        }
+        other => Some(other),
+    }
+}
+
 /// The zone options of a job.
 pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Zoned> {
     if !wanted(job) {

@@ -137,7 +137,7 @@ impl<'p> FileSet<'p> {
             Advice::NoReuse => Some(file::Advice::NoReuse),
         };
         if let Some(advice) = advice {
-            file::advise(fd.as_fd(), plan.offset, plan.len, advice)
+            file::advise(fd.as_fd(), plan.offset, plan.reach(), advice)
                 .map_err(|e| failed("posix_fadvise", plan, &e))?;
         }
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
@@ -202,7 +202,7 @@ impl<'p> FileSet<'p> {
         if !target.open.invalidate || target.layout.pre_read || plan.kind == FileKind::Virtual {
             return Ok(());
         }
-        file::drop_cache(fd.as_fd(), plan.offset, plan.len)
+        file::drop_cache(fd.as_fd(), plan.offset, plan.reach())
             .map(drop)
             .map_err(|e| failed("dropping the page cache (invalidate)", plan, &e))
     }
@@ -213,7 +213,7 @@ impl<'p> FileSet<'p> {
 fn cached_pages(plan: &FilePlan, fd: &OwnedFd) -> Option<CacheUse> {
     let (offset, len) = match plan.kind {
         FileKind::Block => (0, 0),
-        _ => (plan.offset, plan.len),
+        _ => (plan.offset, plan.reach()),
     };
     file::cached_pages(fd, offset, len).ok()
 }
@@ -248,7 +248,7 @@ impl Files for FileSet<'_> {
             fd,
             kind: plan.kind,
             offset: plan.offset,
-            len: plan.len,
+            len: plan.reach(),
             read_only: self.job.target.open.read_only,
         })
     }

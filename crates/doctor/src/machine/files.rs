@@ -183,7 +183,7 @@ fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
     for job in &plan.jobs {
         for file in job.target.files.iter().filter(|file| file.kind != FileKind::Virtual) {
             let Some(&order) = order.get(file.path.as_os_str()) else { continue };
-            let range = (file.offset, file.offset.saturating_add(file.len));
+            let range = (file.offset, file.end());
             let used = uses[order].get_or_insert(Use {
                 order,
                 kind: file.kind,

@@ -74,7 +74,7 @@ fn files<'p>(
     let files = jobs.flat_map(|job| &job.target.files);
     let files = files.filter(|file| chosen.contains(file.path.as_os_str()));
     let real = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
-    real.map(|file| (&file.path, file.kind, file.offset, file.len))
+    real.map(|file| (&file.path, file.kind, file.offset, file.reach()))
 }
 
 fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {

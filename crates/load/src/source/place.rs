@@ -49,6 +49,8 @@ pub struct Motion {
 pub struct Place {
     start: u64,
     len: u64,
+    /// Bytes that the file has from `start` on, where strides go on behind `len`; else `len`.
+    reach: u64,
     /// By direction: where the last I/O began and ended, from `start`.
     last: [Option<u64>; 3],
     next: [u64; 3],
@@ -121,7 +123,7 @@ impl Motion {
             place.draws.forget(&self.rules, true);
             if let Some(zones) = &mut place.zones {
                 zones.rewind();
-                place.draws.reach(&self.rules, zones.room(place.len));
+                place.draws.reach(&self.rules, zones.room(place.reach));
             }
         }
     }
@@ -141,7 +143,7 @@ impl Motion {
             return Some(block);
         }
         if let Some(zones) = &mut place.zones
-            && zones.turn(place.len)
+            && zones.turn(place.reach)
         {
             place.enter_zone(&self.rules);
         }
@@ -154,7 +156,7 @@ impl Motion {
         };
         let (at, wanted) = at?;
         // A block that would cross the end is as small as one can be.
-        let room = place.len.saturating_sub(at);
+        let room = place.reach.saturating_sub(at);
         let by_zone = self.zone_writes && dir == Dir::Write;
         let len = match u32::try_from(room) {
             _ if u64::from(wanted) <= room || by_zone => wanted,
@@ -224,7 +226,7 @@ impl Motion {
         if let Some(zones) = &place.zones {
             // Where the file ends within a zone, it is done.
             let at = if at >= zones.end() { zones.start() } else { at };
-            return (at < place.len).then_some(at);
+            return (at < place.reach).then_some(at);
         }
         match at < place.len {
             true => Some(at),
@@ -248,7 +250,7 @@ impl Motion {
         let zone = place.zones.as_ref().map_or(0, Zones::start);
         let mut drawn = place.draws.draw(&mut self.rules, dir, len, &mut self.offset_rng);
         // A zone that lies in the file as a whole is gone through again until enough is moved.
-        let again = self.refills || place.zones.as_ref().is_some_and(|z| z.end() <= place.len);
+        let again = self.refills || place.zones.as_ref().is_some_and(|z| z.end() <= place.reach);
         if drawn.is_none() && again {
             place.draws.forget(&self.rules, false);
             self.rules.begin_pass();
@@ -277,13 +279,14 @@ impl Place {
     /// Those of [`Draws::new`].
     pub fn new(motion: &Motion, file: &FilePlan, index: usize) -> Result<Self, LoadError> {
         let zones = motion.strided.map(|plan| Zones::new(plan, file.len));
-        let reach = zones.as_ref().map_or(file.len, |zones| zones.room(file.len));
+        let room = zones.as_ref().map_or(file.len, |zones| zones.room(file.reach()));
         Ok(Place {
             start: file.offset,
             len: file.len,
+            reach: file.reach(),
             last: [None; 3],
             next: [0; 3],
-            draws: Draws::new(&motion.rules, reach, index)?,
+            draws: Draws::new(&motion.rules, room, index)?,
             trimmed: None,
             zones,
             spent: false,
@@ -298,14 +301,14 @@ impl Place {
         if let Some(zones) = &self.zones {
             self.next = [zones.start(); 3];
             self.last = [None; 3];
-            self.draws.reach(rules, zones.room(self.len));
+            self.draws.reach(rules, zones.room(self.reach));
         }
     }
 
     /// Where I/O that goes on in sequence ends: that of the zone, else of the file.
     #[inline]
     fn end(&self) -> u64 {
-        self.zones.as_ref().map_or(self.len, |zones| zones.end().min(self.len))
+        self.zones.as_ref().map_or(self.len, |zones| zones.end().min(self.reach))
     }
 
     /// Bytes of the region.

@@ -1,5 +1,6 @@
 //! `zonemode=strided`: I/O stays in a zone until so many bytes were moved in it, then goes to the
-//! next one; behind the last zone that begins in the file it goes on in the first.
+//! next one; behind the last zone that begins in the file it goes on in the first. `size` says how
+//! much is moved in one pass, not where the zones end: they go on to the end of the file.
 //!
 //! As fio 3.42 does it: the bytes of all directions count together; a block may cross the end of a
 //! zone, but random ones begin where they fit; where the file ends within a zone, sequential I/O that
@@ -21,7 +22,7 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// Of a region of `len` bytes.
+    /// Of a region of `len` bytes, of which `zoneskip` in per cent is a share.
     pub fn new(plan: Strided, len: u64) -> Self {
         let skip = match plan.skip {
             ZoneSkip::Bytes(bytes) => bytes,
@@ -42,12 +43,13 @@ impl Zones {
         self.start.saturating_add(self.range)
     }
 
-    /// Bytes of the zone in a region of `len`.
+    /// Bytes of the zone in a file that has `len` bytes from the start of the region on.
     pub fn room(&self, len: u64) -> u64 {
         self.range.min(len.saturating_sub(self.start))
     }
 
-    /// Before an I/O: whether another zone begins.
+    /// Before an I/O: whether another zone begins, in a file that has `len` bytes from the start of
+    /// the region on.
     #[inline]
     pub fn turn(&mut self, len: u64) -> bool {
         if self.moved < self.transfer {

@@ -51,8 +51,11 @@ pub struct FilePlan {
     pub kind: FileKind,
     /// First byte that is used.
     pub offset: u64,
-    /// Bytes that are used from there: I/O stays in `offset .. offset + len`.
+    /// Bytes that are used from there: I/O stays in `offset .. offset + len`, except with
+    /// `zonemode=strided`.
     pub len: u64,
+    /// Bytes behind those that `zonemode=strided` uses too: all that the file has. 0 in other modes.
+    pub beyond: u64,
     /// The size it has now, or that the layout of an earlier job in the list will have given it;
     /// `None` when it is not there. The directories on the way to it may be missing too.
     pub size_now: Option<u64>,
@@ -60,6 +63,18 @@ pub struct FilePlan {
     pub size_needed: Option<u64>,
     /// Its zones (`zonemode=zbd`): the region begins and ends with one.
     pub zones: Option<Zones>,
+}
+
+impl FilePlan {
+    /// Bytes from `offset` on that I/O can come to.
+    pub fn reach(&self) -> u64 {
+        self.len.saturating_add(self.beyond)
+    }
+
+    /// The byte behind the last one that I/O can come to.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.reach())
+    }
 }
 
 /// Which file is next.

@@ -123,6 +123,16 @@ fn strides_are_read() {
         strided(&format!("{mode} --zoneskip=25%")),
         zones(8192, 8192, ZoneSkip::Percent(25.0))
     );
+    let file = |words: &str| {
+        let line = format!("--name=a --filename=/f --rw=read --bs=4k {mode} {words}");
+        let job = job(&Fake::empty().file("/f", 1 << 20), &line);
+        let file = &job.target.files[0];
+        ([file.offset, file.len, file.beyond].map(|bytes| bytes >> 10), job.end.bytes >> 10)
+    };
+    assert_eq!(file("--size=128k --offset=64k"), ([64, 128, 832], 128), "to the end of the file");
+    assert_eq!(file("--size=10z --offset=2z"), ([16, 80, 928], 80), "zones are a unit");
+    assert_eq!(file("--io_size=10z"), ([0, 1024, 0], 80));
+    assert_eq!(file("--size=2m"), ([0, 2048, 0], 2048), "the file is made as large");
     for (line, message) in [
         ("--zonemode=strided", "`zonesize` must be specified"),
         ("--zonesize=8k", "no effect without a `zonemode`"),

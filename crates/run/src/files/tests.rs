@@ -11,6 +11,7 @@ fn job(path: std::path::PathBuf, size: u64) -> JobPlan {
         kind: FileKind::Regular,
         offset: 0,
         len: size,
+        beyond: 0,
         size_now: None,
         zones: None,
         size_needed: None,

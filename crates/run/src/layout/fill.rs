@@ -123,7 +123,7 @@ pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, Job
         }
         let fd = Open::read_only().open(&plan.path).map_err(|e| failed("open", plan, &e))?;
         let file = File::from(fd);
-        let end = plan.offset.saturating_add(plan.len);
+        let end = plan.end();
         let mut at = plan.offset;
         while at < end {
             if cancelled() {

@@ -45,6 +45,7 @@ fn job(dir: &Scratch, size: u64) -> JobPlan {
         kind: FileKind::Regular,
         offset: 0,
         len: size,
+        beyond: 0,
         size_now: None,
         size_needed: Some(size),
         zones: None,

@@ -35,6 +35,37 @@ fn sequential_orders_are_those_of_fio() {
     assert_eq!(order("rw=read:4k size=64k strided=8k:16k:0"), [skips, skips].concat());
 }
 
+/// The offsets of a job on a file that is larger than `size`, as fio 3.42 has them.
+#[test]
+fn strides_go_on_to_the_end_of_the_file() {
+    let order = |words: &str, beyond: u64| {
+        let mut job = job(&format!("bs=4k {words}"));
+        job.target.files[0].beyond = beyond << 10;
+        ios(&job).iter().map(|io| io.offset / 4096).collect::<Vec<_>>()
+    };
+    let strides = |zones: std::ops::Range<u64>, stride: u64, used: u64| -> Vec<u64> {
+        zones.flat_map(|zone| zone * stride..zone * stride + used).collect()
+    };
+    // 128 KiB of 1 MiB, with and without a second loop; 640 KiB, which go round once.
+    assert_eq!(order("rw=read size=128k strided=8k:8k:8k", 896), strides(0..16, 4, 2));
+    assert_eq!(order("rw=write size=128k strided=8k:16k:0", 896), strides(0..16, 4, 2));
+    assert_eq!(order("rw=read size=128k loops=2 strided=8k:8k:24k", 896), strides(0..32, 8, 2));
+    assert_eq!(order("rw=read size=64k io_size=128k strided=8k:16k:0", 960), strides(0..16, 4, 2));
+    let round = [strides(0..64, 4, 2), strides(0..16, 4, 2)].concat();
+    assert_eq!(order("rw=read size=640k strided=8k:16k:0", 384), round);
+    // From an offset on, to where the file ends with a part of a zone.
+    let from = order("rw=read offset=20k size=200k strided=16k:16k:20k", 92);
+    let zones: Vec<u64> = (0..8).flat_map(|zone| 5 + zone * 9..9 + zone * 9).chain([77]).collect();
+    assert_eq!(from, zones);
+    let part = order("rw=read size=200k strided=16k:16k:16k", 100);
+    assert_eq!(part, [strides(0..9, 8, 4), vec![72, 73, 74]].concat());
+    // Random blocks: each of a zone once, zone after zone.
+    let mut random = order("rw=randread size=128k io_size=256k strided=16k:32k:0", 896);
+    assert!(random.chunks(4).zip(0..).all(|(four, zone)| four.iter().all(|at| at / 8 == zone)));
+    random.dedup();
+    assert_eq!(random.len(), 64);
+}
+
 /// A block may cross the end of a zone; the next zone begins where it would.
 #[test]
 fn large_blocks_cross_zones() {
