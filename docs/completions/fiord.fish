@@ -122,7 +122,7 @@ complete -c fiord -l overwrite -x -a '0 1' -d 'Makes sure that a file to be writ
 complete -c fiord -l end_fsync -x -a '0 1' -d 'Flushes every file when the job\'s writes are done'
 complete -c fiord -l end_syncfs -x -a '0 1' -d 'Flushes the whole file system once (syncfs(2)) when the job\'s writes are done'
 complete -c fiord -l fsync_on_close -x -a '0 1' -d 'Flushes a file whenever the job closes it, not only at its end'
-complete -c fiord -l invalidate -x -a '0 1' -d 'Drops what the page cache holds of the files before the run'
+complete -c fiord -l invalidate -x -a '0 1' -d 'Drops what the page cache holds of a file before the run and, where the job goes through the file more than once (loops, time_based, io_size), before each pass'
 complete -c fiord -l sync -x -a 'none 0 sync 1 dsync' -d 'Whether each write has to reach stable storage before it counts as done'
 complete -c fiord -l bs -r -d 'The size of an I/O'
 complete -c fiord -l blocksize -r -d 'The size of an I/O'

@@ -74,6 +74,9 @@ pub enum Next {
     Open(u32),
     /// Close this file: no more I/O goes to it in this loop.
     Close(u32),
+    /// All of this file was gone through and it is begun anew: its cached pages go before the next
+    /// I/O. Only with [`fiord_plan::JobPlan::drops_cache_each_pass`].
+    Again(u32),
     /// This loop's work is done.
     End,
 }

@@ -156,10 +156,15 @@ impl<'p> FileSet<'p> {
         self.cached
     }
 
+    /// Whether all files are open at once.
+    fn opens_all(&self) -> bool {
+        self.job.target.open_files as usize >= self.open.len()
+    }
+
     /// Whether a file's cached pages are counted: it goes around the page cache and stays open.
     fn counts_cached(&self, plan: &FilePlan) -> bool {
         let target = &self.job.target;
-        let all_open = target.open_files as usize >= self.open.len();
+        let all_open = self.opens_all();
         let stored = matches!(plan.kind, FileKind::Regular | FileKind::Block);
         target.open.direct && all_open && !target.unlink_each_loop && stored
     }
@@ -236,7 +241,8 @@ impl Files for FileSet<'_> {
                 }
                 let fd = Arc::new(self.open_path(plan)?);
                 self.lengthen(plan, &fd)?;
-                if self.ready {
+                // Where all files are open at once, this waits for the last of them.
+                if self.ready || !self.opens_all() {
                     self.invalidate(plan, &fd)?;
                 }
                 self.prepare(plan, &fd)?;
@@ -274,6 +280,11 @@ impl Files for FileSet<'_> {
 
     fn starting(&mut self) -> Result<(), JobError> {
         self.count_at_start()
+    }
+
+    fn forget_pages(&mut self, index: u32) -> Result<(), JobError> {
+        let plan = self.plan(index)?;
+        self.open[index as usize].as_ref().map_or(Ok(()), |fd| self.invalidate(plan, fd))
     }
 
     fn next_loop(&mut self) -> Result<(), JobError> {

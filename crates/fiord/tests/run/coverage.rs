@@ -118,3 +118,45 @@ fn bytes_are_written_once() {
         }
     }
 }
+
+/// 1 for each call that drops cached pages.
+fn dropped(line: &str) -> Vec<u64> {
+    let drops = line.contains("POSIX_FADV_DONTNEED") || line.contains("BLKFLSBUF");
+    if drops { vec![1] } else { Vec::new() }
+}
+
+/// fio 3.42 drops the cache as often; with direct I/O, which leaves nothing there, once is enough.
+#[test]
+fn cached_pages_are_dropped_before_each_pass() {
+    let place = Place::new();
+    for name in ["file", "f1", "f2", "f3"] {
+        place.write(name, vec![1; 65536]);
+    }
+    let job = "--name=j --filename=file --size=64k --bs=4k --output-format=json";
+    for (options, times) in [
+        ("--rw=read --loops=5", 5),
+        ("--rw=randread --loops=5 --ioengine=io_uring --iodepth=8", 5),
+        ("--rw=randrw --loops=5 --ioengine=libaio --iodepth=4", 5),
+        ("--rw=read --loops=5 --ioengine=mmap", 5),
+        ("--rw=write --io_size=320k", 5),
+        ("--rw=read --loops=5 --invalidate=0", 0),
+        ("--rw=randread --loops=5 --norandommap", 1),
+        ("--rw=read --loops=5 --filename=f1:f2:f3", 20),
+        ("--rw=read --loops=5 --filename=f1:f2:f3 --openfiles=1", 20),
+    ] {
+        let line = format!("{job} {options}");
+        let Some(calls) = traced(&place, "fadvise64,ioctl", &line, dropped) else { return };
+        assert_eq!(calls.len(), times, "{options}");
+    }
+}
+
+/// A small file that is read for some time comes from the disk in each pass.
+#[test]
+fn timed_reads_drop_the_cache_each_pass() {
+    let place = Place::new();
+    place.write("file", vec![1; 65536]);
+    let line = "--name=j --filename=file --size=64k --bs=4k --rw=read --time_based --runtime=200ms \
+                --output-format=json";
+    let Some(calls) = traced(&place, "fadvise64", line, dropped) else { return };
+    assert!(calls.len() > 10, "{}", calls.len());
+}

@@ -40,6 +40,10 @@ pub struct General {
     /// Bytes of the last I/O as it was drawn. With zones it counts once it is [`Source::placed`].
     drawn: u32,
     zoned: bool,
+    /// [`Next::Again`] is said before the first I/O to a file that is begun anew.
+    tells: bool,
+    /// That I/O.
+    first: Option<Io>,
 }
 
 impl General {
@@ -87,6 +91,8 @@ impl General {
             seed: load.seed,
             drawn: 0,
             zoned: load.zoned.is_some(),
+            tells: job.drops_cache_each_pass(),
+            first: None,
         })
     }
 
@@ -135,6 +141,11 @@ impl General {
     /// What is next; an I/O of a mix goes in the direction that is asked for, if one is.
     #[inline(always)]
     fn next_in(&mut self, asked: Option<Dir>) -> Next {
+        if self.tells
+            && let Some(io) = self.first.take()
+        {
+            return Next::Io(io);
+        }
         loop {
             if self.limits.reached() {
                 return Next::End;
@@ -150,6 +161,8 @@ impl General {
             };
             if !self.full(file) {
                 if self.files.must_open(file) {
+                    // Its pages are dropped as it is opened.
+                    self.places[file as usize].begun_again();
                     return Next::Open(file);
                 }
                 let place = &mut self.places[file as usize];
@@ -166,6 +179,10 @@ impl General {
                         self.drawn = len;
                     } else {
                         self.issued(&io);
+                    }
+                    if self.tells && self.places[file as usize].begun_again() {
+                        self.first = Some(io);
+                        return Next::Again(file);
                     }
                     return Next::Io(io);
                 }

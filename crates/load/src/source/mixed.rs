@@ -30,6 +30,8 @@ pub struct Mixed {
     pick_rng: Rng,
     seed: u64,
     repeat: bool,
+    /// [`Next::Again`] is said where all blocks are before us again.
+    tells: bool,
 }
 
 /// One direction.
@@ -139,6 +141,7 @@ impl Mixed {
             pick_rng: Rng::new(load.seed, Purpose::Direction, 0),
             seed: load.seed,
             repeat: load.repeat,
+            tells: job.drops_cache_each_pass(),
         })
     }
 
@@ -162,6 +165,9 @@ impl Mixed {
         let used_up = self.order.as_ref().is_some_and(|order| order.left == 0);
         if self.limits.reached() || (used_up && !self.another_pass()) {
             return Next::End;
+        }
+        if used_up && self.tells {
+            return Next::Again(0);
         }
         let draw = self.pick_rng.draw();
         let way = match asked {

@@ -121,7 +121,8 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
         return None;
     }
     let ios = plain_ios(job, file, blocks, block)?;
-    Some(Region { dir, file: 0, start: file.offset, blocks, block, ios })
+    let tells = job.drops_cache_each_pass();
+    Some(Region { dir, file: 0, start: file.offset, blocks, block, ios, tells })
 }
 
 /// I/Os of one loop; `None` when loops are not all alike. The rules are those of [`limits`].

@@ -64,6 +64,8 @@ pub struct Place {
     /// `zonemode=zbd`: bytes in this pass, and with how many of them the file is done.
     moved: u64,
     enough: u64,
+    /// The file was gone through, and is begun anew with the I/O that was drawn last.
+    again: bool,
 }
 
 impl Motion {
@@ -120,6 +122,7 @@ impl Motion {
             place.last = [None; 3];
             place.trimmed = None;
             (place.spent, place.moved, place.enough) = (false, 0, u64::MAX);
+            place.again = true;
             place.draws.forget(&self.rules, true);
             if let Some(zones) = &mut place.zones {
                 zones.rewind();
@@ -171,6 +174,7 @@ impl Motion {
         if let Some(zones) = &mut place.zones {
             zones.count(len);
         }
+        place.again |= !self.random && at == 0 && place.last[d].is_some();
         place.last[d] = Some(at);
         place.next[d] = at + u64::from(len);
         let block = (place.start + at, len);
@@ -252,6 +256,7 @@ impl Motion {
         // A zone that lies in the file as a whole is gone through again until enough is moved.
         let again = self.refills || place.zones.as_ref().is_some_and(|z| z.end() <= place.reach);
         if drawn.is_none() && again {
+            place.again = true;
             place.draws.forget(&self.rules, false);
             self.rules.begin_pass();
             drawn = place.draws.draw(&mut self.rules, dir, len, &mut self.offset_rng);
@@ -292,6 +297,7 @@ impl Place {
             spent: false,
             moved: 0,
             enough: u64::MAX,
+            again: false,
         })
     }
 
@@ -314,6 +320,12 @@ impl Place {
     /// Bytes of the region.
     pub fn len(&self) -> u64 {
         self.len
+    }
+
+    /// Whether the file is begun anew with the I/O that was drawn last. It says so once.
+    #[inline]
+    pub fn begun_again(&mut self) -> bool {
+        std::mem::take(&mut self.again)
     }
 
     /// Whether a block was trimmed and is not written.

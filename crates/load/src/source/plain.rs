@@ -23,6 +23,8 @@ pub struct Region {
     pub block: u32,
     /// I/Os in one loop.
     pub ios: u64,
+    /// [`Next::Again`] is said where the region is begun anew.
+    pub tells: bool,
 }
 
 impl Region {
@@ -38,14 +40,29 @@ pub struct Sequential {
     region: Region,
     offset: u64,
     end: u64,
+    /// I/Os up to the end of the pass where that is told, else of the loop.
     left: u64,
+    /// I/Os of the loop after those.
+    rest: u64,
 }
 
 impl Sequential {
     /// From the start of the region.
     pub fn new(region: Region) -> Self {
         let end = region.start + region.blocks * u64::from(region.block);
-        Sequential { region, offset: region.start, end, left: region.ios }
+        let left = if region.tells { region.ios.min(region.blocks) } else { region.ios };
+        Sequential { region, offset: region.start, end, left, rest: region.ios - left }
+    }
+
+    /// A pass or the loop has ended.
+    #[cold]
+    fn ended(&mut self) -> Next {
+        if self.rest == 0 {
+            return Next::End;
+        }
+        self.left = self.rest.min(self.region.blocks);
+        self.rest -= self.left;
+        Next::Again(self.region.file)
     }
 }
 
@@ -53,7 +70,7 @@ impl Source for Sequential {
     #[inline]
     fn next(&mut self) -> Next {
         if self.left == 0 {
-            return Next::End;
+            return self.ended();
         }
         self.left -= 1;
         let offset = self.offset;
@@ -63,7 +80,8 @@ impl Source for Sequential {
     }
 
     fn restart(&mut self) {
-        self.left = self.region.ios;
+        let ios = self.region.ios;
+        (self.left, self.rest) = if self.region.tells { (0, ios) } else { (ios, 0) };
         self.offset = self.region.start;
     }
 }
@@ -104,17 +122,20 @@ impl Source for Permuted {
         if self.left == 0 {
             return Next::End;
         }
-        self.left -= 1;
         if self.pass == 0 {
             self.new_pass();
+            if self.region.tells {
+                return Next::Again(self.region.file);
+            }
         }
+        self.left -= 1;
         self.pass -= 1;
         self.region.io(self.region.start + self.order.draw() * u64::from(self.region.block))
     }
 
     fn restart(&mut self) {
         self.left = self.region.ios;
-        self.new_pass();
+        self.pass = 0;
     }
 }
 

@@ -1,6 +1,8 @@
 //! A whole invocation, its job instances, when they start and when they end.
 
-use super::{Content, Depth, EnginePlan, Load, Pace, Process, Record, Reporting, Target};
+use super::{
+    Content, Depth, EnginePlan, FileKind, Load, Pace, Process, Record, Reporting, Step, Target,
+};
 
 /// A whole invocation.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,25 @@ pub struct JobPlan {
     pub record: Record,
     /// How it is reported.
     pub reporting: Reporting,
+}
+
+impl JobPlan {
+    /// Whether the cached pages of a file are dropped each time the job begins the file anew
+    /// (`invalidate`).
+    ///
+    /// Direct I/O leaves nothing in the page cache. Random I/O without a map, strided zones and
+    /// `rw=read:N` have no passes over a file, as in fio.
+    pub fn drops_cache_each_pass(&self) -> bool {
+        let cached = !self.target.open.direct || matches!(self.engine, EnginePlan::Mmap { .. });
+        let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
+        let load = &self.load;
+        self.target.open.invalidate
+            && cached
+            && self.target.files.iter().any(|file| stored(file.kind))
+            && load.strided.is_none()
+            && !matches!(load.step, Step::Skip(_))
+            && !(load.random && load.no_map)
+    }
 }
 
 /// Who a job instance is.

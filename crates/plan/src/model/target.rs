@@ -99,7 +99,8 @@ pub struct OpenPlan {
     pub sync: SyncMode,
     /// `RWF_ATOMIC` on every write.
     pub atomic: bool,
-    /// Drop cached pages of the region after the last open, before the run.
+    /// `invalidate`: drop cached pages of the region after the last open, before the run, and each
+    /// time the job begins a file anew ([`super::JobPlan::drops_cache_each_pass`]).
     pub invalidate: bool,
     /// `allow_file_create`: a missing file may be made.
     pub create: bool,

@@ -231,6 +231,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             }
             Next::Open(file) => self.attach(file),
             Next::Close(file) => self.close(file),
+            Next::Again(file) => self.begin_again(file),
             Next::End => return self.another_loop(),
         };
         self.note(result)

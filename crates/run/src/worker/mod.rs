@@ -66,6 +66,10 @@ pub trait Files {
     fn starting(&mut self) -> Result<(), JobError> {
         Ok(())
     }
+    /// Drops the cached pages of an open file that the job begins anew.
+    fn forget_pages(&mut self, _file: u32) -> Result<(), JobError> {
+        Ok(())
+    }
     /// `unlink_each_loop`: every file is closed; remove the regular ones, they are made again when
     /// opened.
     fn next_loop(&mut self) -> Result<(), JobError>;

@@ -136,7 +136,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
 
     /// Whether what is next must wait until nothing is in flight.
     fn must_drain(&self, held: Option<&Next>) -> bool {
-        matches!(held, Some(Next::Flush(.., true) | Next::Close(_) | Next::End))
+        matches!(held, Some(Next::Flush(.., true) | Next::Close(_) | Next::Again(_) | Next::End))
     }
 
     /// Queues I/Os until no slot is free, or what is next must wait.
@@ -527,9 +527,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
                 return Aside::Queue(op_of_flush(flush, file, offset, len));
             }
             Next::Open(file) => self.attach(file),
-            Next::Close(_) | Next::End if !idle && self.end_needs_idle(&next) => {
+            Next::Close(_) | Next::Again(_) | Next::End if !idle && self.end_needs_idle(&next) => {
                 return Aside::Hold;
             }
+            Next::Again(file) => self.begin_again(file),
             Next::Close(file) => self.close(file),
             Next::End if self.another_loop() => Ok(()),
             Next::End => return if self.error.is_some() { Aside::Stop } else { Aside::End },
@@ -537,9 +538,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         if self.note(result) { Aside::Done } else { Aside::Stop }
     }
 
-    /// Closing waits for the file's I/Os; the end of a loop only where files are made anew.
+    /// Closing a file and dropping its pages wait for its I/Os; the end of a loop only where files are
+    /// made anew.
     fn end_needs_idle(&self, next: &Next) -> bool {
-        matches!(next, Next::Close(_)) || self.job.target.unlink_each_loop
+        matches!(next, Next::Close(_) | Next::Again(_)) || self.job.target.unlink_each_loop
     }
 }
 

@@ -380,6 +380,22 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             .map_err(|e| JobError::new("close", e.errno, e.to_string()).at(self.files.path(file)))
     }
 
+    /// A file was gone through and is begun anew: what the page cache holds of it goes. Nothing is in
+    /// flight.
+    pub fn begin_again(&mut self, file: u32) -> Result<(), JobError> {
+        if self.job.target.unlink_each_loop {
+            // It was made anew, and its pages went as it was opened.
+            return Ok(());
+        }
+        // The kernel keeps pages that are mapped.
+        let mapped = matches!(self.job.engine, EnginePlan::Mmap { .. });
+        if mapped {
+            self.detach(file)?;
+        }
+        self.files.forget_pages(file)?;
+        if mapped { self.attach(file) } else { Ok(()) }
+    }
+
     /// Keeps an error. True when there is none.
     pub fn note(&mut self, result: Result<(), JobError>) -> bool {
         match result {

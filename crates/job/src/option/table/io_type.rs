@@ -321,8 +321,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "invalidate",
         Kind::Bool,
-        "Drops what the page cache holds of the files before the run. With 0 a job may find its data \
-         in memory.",
+        "Drops what the page cache holds of a file before the run and, where the job goes through the file \
+         more than once (`loops`, `time_based`, `io_size`), before each pass. With 0 a job may find its \
+         data in memory. Direct I/O leaves nothing there, so that once is enough.",
         "invalidate=0",
     )
     .default("1"),

@@ -1,5 +1,6 @@
 //! Whole sources, driven as a worker drives them.
 
+mod again;
 mod mixed;
 mod promises;
 mod sprandom;
