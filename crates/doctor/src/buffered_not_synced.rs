@@ -7,6 +7,7 @@ use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
 use crate::direct_not_direct::in_memory;
+use crate::page_cache::through_cache;
 use crate::timing::ends_the_run;
 use crate::{After, Before, Check, Findings, Machine, Told};
 
@@ -114,7 +115,7 @@ fn unflushed(job: &JobPlan) -> bool {
         || load.end_syncfs
         || load.write_barrier > 0
         || open.sync != SyncMode::None;
-    real && load.mix.has(Dir::Write) && !open.direct && !uncached && !flushed
+    real && load.mix.has(Dir::Write) && through_cache(job) && !uncached && !flushed
 }
 
 #[cfg(test)]

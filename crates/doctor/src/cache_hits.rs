@@ -5,6 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
 
 use crate::amount::{bytes, percent};
+use crate::page_cache::through_cache;
 use crate::{After, Check, Findings, Gap};
 
 /// A share of cached bytes that read-ahead and page sizes explain.
@@ -38,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    let buffered = |job: &&JobPlan| reads(job) && !job.target.open.direct;
+    let buffered = |job: &&JobPlan| reads(job) && through_cache(job);
     let Some(first) = known.plan.jobs.iter().find(buffered) else { return };
     if known.plan.jobs.iter().filter(buffered).any(on_purpose) {
         return;
@@ -83,6 +84,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 /// Whether a job reads files or devices at all.
 fn reads(job: &JobPlan) -> bool {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
+    // The kernel does not count what commands of a job's own read.
+    let real = real && !job.engine.sends_commands();
     let seekable = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
     real && job.load.mix.has(Dir::Read) && job.target.files.iter().any(|f| seekable(f.kind))
 }

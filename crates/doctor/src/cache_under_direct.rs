@@ -44,7 +44,8 @@ pub(crate) const CHECK: Check = Check {
 fn goes_around(machine: &Machine, job: &JobPlan, path: &Path) -> bool {
     let mapped = matches!(job.engine, EnginePlan::Mmap { .. });
     let kind = machine.files.file_system(path);
-    job.target.open.direct && !mapped && !kind.is_some_and(in_memory)
+    let commands = job.engine.sends_commands();
+    job.target.open.direct && !mapped && !commands && !kind.is_some_and(in_memory)
 }
 
 fn before(known: &Before<'_>, findings: &mut Findings) {

@@ -4,6 +4,7 @@ use fiord_plan::{Dir, EnginePlan, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
+use crate::page_cache::through_cache;
 use crate::{Before, Check, Findings};
 
 /// The definition.
@@ -58,7 +59,7 @@ fn again(job: &JobPlan) -> bool {
     let meant = !open.invalidate || job.target.layout.pre_read;
     let files = job.target.files.iter().all(|file| seekable(file.kind)) && set > 0;
     let stays = files && passes && !job.drops_cache_each_pass();
-    real && stays && !meant && !open.direct && job.load.mix.has(Dir::Read)
+    real && stays && !meant && through_cache(job) && job.load.mix.has(Dir::Read)
 }
 
 #[cfg(test)]

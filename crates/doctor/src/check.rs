@@ -8,7 +8,8 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::{JobSpec, Place};
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
-use fiord_stat::report::{JobReport, Report};
+use fiord_stat::report::{JobReport, JobShares, Report};
+use fiord_stat::shares::TimeShares;
 
 use crate::machine::{Gap, Machine};
 
@@ -402,6 +403,14 @@ pub struct Entry<'a> {
 }
 
 impl<'a> After<'a> {
+    /// What the threads of a printed job spent their time on, where it was sampled.
+    pub fn shares(&self, entry: &Entry<'_>) -> Option<&'a TimeShares> {
+        let report = entry.report;
+        let mut jobs = self.report.extras.generator.as_ref()?.jobs.iter();
+        let own = |job: &&JobShares| job.group_id == report.group_id && job.name == report.name;
+        jobs.find(own).map(|job| &job.shares)
+    }
+
     /// The printed jobs with their plans.
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<Entry<'a>> = Vec::new();

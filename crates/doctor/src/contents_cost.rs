@@ -35,7 +35,8 @@ pub(crate) const CHECK: Check = Check {
            paces the job, the time is spare as long as the thread mostly waits: then it is told \
            only when contents take more than waiting. It is silent on `null` and `sim`, on which \
            nothing but the generator is measured, and where less than 64 rounds of the job were \
-           sampled.",
+           sampled. No more counts than the threads spent in user mode of the time in which they had \
+           a CPU.",
     effect: "The smaller the latency of the storage, the larger. `psync` writes of 256 KiB to a file \
              in memory (tmpfs) spent 1.1 % of their time on the default contents, 10 % on \
              `refill_buffers`, 13 % on `buffer_compress_percentage=50` and 18 % on \
@@ -53,15 +54,9 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    let Some(generator) = &known.report.extras.generator else { return };
     for entry in known.entries() {
-        let report = entry.report;
-        let of_entry = generator
-            .jobs
-            .iter()
-            .find(|job| job.group_id == report.group_id && job.name == report.name);
-        if let Some(job) = of_entry {
-            findings.tell_if(finding(&entry, &job.shares));
+        if let Some(shares) = known.shares(&entry) {
+            findings.tell_if(finding(&entry, shares));
         }
     }
 }
@@ -69,7 +64,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<Told> {
     let real = |job: &JobPlan| !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     let job = *entry.jobs.iter().find(|job| real(job) && job.load.writes_data())?;
-    let (contents, waiting) = (shares.share(Part::Contents), shares.share(Part::Waiting));
+    let (contents, waiting) = (contents(entry, shares), shares.share(Part::Waiting));
     let spare = entry.jobs.iter().any(|job| overlaps(job)) && contents < waiting;
     let told_from = if job.content == Content::Scramble { TOLD_OF_DEFAULT } else { TOLD };
     if contents < told_from || spare || shares.rounds < ROUNDS {
@@ -87,6 +82,16 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<Told> {
         .mend(mend)
         .option(option);
     Some(if contents >= SUSPECT { told } else { told.only(Severity::Note) })
+}
+
+/// The share of contents in the time that the threads had. Contents are made in user mode: what was
+/// sampled beyond the user time in it is time without a CPU, which single samples meet by chance.
+fn contents(entry: &Entry<'_>, shares: &TimeShares) -> f64 {
+    let report = entry.report;
+    let sampled = shares.share(Part::Contents);
+    let Some(ready) = report.delays.ready_ns else { return sampled };
+    let had = 1.0 - ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
+    sampled.min(report.usr_cpu / 100.0 / had.max(0.01))
 }
 
 /// Whether contents can be made while I/Os are under way, or while the job pauses.
@@ -121,6 +126,7 @@ fn cause(job: &JobPlan) -> Option<(&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_stat::delays::ThreadDelays;
     use fiord_stat::finding::Finding;
     use fiord_stat::report::{GeneratorReport, JobReport, JobShares, Report};
 
@@ -166,6 +172,25 @@ mod tests {
         // Small blocks are made anew by default as well.
         let small = told("--refill_buffers=1 --bs=4k", [50, 0, 45, 0, 5]);
         assert!(small[0].mend.starts_with("more numjobs"), "{small:?}");
+    }
+
+    #[test]
+    fn time_without_a_cpu_is_not_spent_on_contents() {
+        let (plan, _) = plan("--name=a --filename=f --size=1m --bs=256k --rw=write");
+        let job = |usr_cpu| JobReport {
+            members: 1,
+            runtime_ms: 1000,
+            usr_cpu,
+            delays: ThreadDelays { ready_ns: Some(600_000_000), ..ThreadDelays::default() },
+            ..JobReport::default()
+        };
+        let shares = TimeShares::of([30, 0, 65, 0, 5], 1000, 1000).unwrap();
+        let share = |usr_cpu| {
+            let report = job(usr_cpu);
+            contents(&Entry { report: &report, jobs: vec![&plan.jobs[0]] }, &shares)
+        };
+        assert!((share(4.0) - 0.1).abs() < 1e-9, "4 % of the time, of which it had 40 %");
+        assert_eq!(share(30.0), 0.3);
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn finding(job: &JobPlan) -> Option<Told> {
 }
 
 /// Whether a job goes through the page cache of something that is stored.
-fn buffered(job: &JobPlan) -> bool {
+pub(crate) fn buffered(job: &JobPlan) -> bool {
     let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
     !job.target.open.direct && job.target.files.iter().any(|file| stored(file.kind))
 }

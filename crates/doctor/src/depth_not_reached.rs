@@ -5,10 +5,12 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
 use crate::amount::{percent, time};
+use crate::check::Entry;
 use crate::depth_ignored::synchronous;
 use crate::machine::FileState;
 use crate::occupied::{Occupied, occupied};
-use crate::{After, Check, Findings, Told, noisy_neighbour};
+use crate::submission_blocks::mostly_submits;
+use crate::{After, Check, Findings, Told, noisy_neighbour, submission_blocks};
 
 /// The share of what was asked for below which it is told.
 const SHARE: f64 = 0.5;
@@ -35,7 +37,7 @@ pub(crate) const CHECK: Check = Check {
            (`device/queue_depth`; SATA 31 or 32) it is told as well, whatever waits in the kernel \
            before it. What limits is named: the kernel's or the \
            device's queue; a file system, where a job writes what was not written before (by \
-           `SEEK_DATA`); submission that blocks, by its latency; CPUs that other programs had. Where none of these can be seen, \
+           `SEEK_DATA`); submission that blocks, as `submission-blocks` sees it; CPUs that other programs had. Where none of these can be seen, \
            it is told below an eighth only.",
     effect: "4 KiB direct writes at depth 8 to a file that grows, on a loop device with direct I/O \
              (Linux 6.18, a virtual machine with two CPUs and nothing else to do). The jobs had \
@@ -51,7 +53,8 @@ pub(crate) const CHECK: Check = Check {
              --group_reporting`): `depth` under `fiord.devices`, and `issued_depth` for what was on \
              its way.",
     mend: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
-           device itself; `io_uring` in place of `libaio` where submission waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
+           device itself if nothing on it is needed; what `submission-blocks` names where submission \
+           waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
     lint: None,
     before: None,
     after: Some(after),
@@ -139,17 +142,13 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
         let mend = format!("echo N > /sys/block/{}/queue/nr_requests", device.name);
         return Some((format!("its queue takes {requests} requests"), mend));
     }
-    let busiest = entry.report.dirs.iter().max_by_key(|row| row.total_ios);
-    let (slat, lat) = busiest.map_or((0.0, 0.0), |row| (row.slat.mean, row.lat.mean));
-    let handing = format!("handing an I/O over takes {} of its {}", time(slat), time(lat));
-    let waits = lat > 0.0 && slat > lat / 2.0;
+    let handing = handing(known, entry);
     if let Some((limit, mend)) = allocation(known, job) {
-        let limit = if slat > 0.0 { format!("{limit}; {handing}") } else { limit };
+        let limit = handing.map_or(limit.clone(), |handing| format!("{limit}; {handing}"));
         return Some((limit, mend));
     }
-    if waits {
-        let limit = format!("{handing}: submission waits");
-        return Some((limit, "ioengine=io_uring, or numjobs for more threads".into()));
+    if let Some(handing) = handing {
+        return Some((handing, "numjobs for more threads (see submission-blocks)".into()));
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
     let cpus = then.cpus_of_all(entry.jobs.iter().copied());
@@ -168,9 +167,22 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
     Some((limit, mend.into()))
 }
 
+/// How much of its I/Os' time a job spent asleep in the call that submits them, if that is most of its
+/// time.
+fn handing(known: &After<'_>, entry: &Entry<'_>) -> Option<String> {
+    let queues = entry.jobs.iter().all(|job| synchronous(job).is_none());
+    let shares = known.shares(entry).filter(|shares| queues && mostly_submits(shares))?;
+    let blocked = submission_blocks::blocked(entry, shares).ok()?;
+    let (submission, lat) = submission_blocks::each(entry, blocked);
+    (blocked >= submission_blocks::SHARE).then(|| {
+        let (submission, lat) = (time(submission), time(lat));
+        format!("submission waits: {submission} for each I/O, which takes {lat}")
+    })
+}
+
 /// The file system that has to allocate for a job's writes: they are into space that was not written
 /// before.
-fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
+pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
     let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
     let states = files.filter_map(|file| known.before.file(&file.path));
     let missing = |state: &FileState| match state.data {
@@ -191,13 +203,14 @@ fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
         percent(share)
     );
     let several = if job.target.files.len() > 1 { "" } else { ", several files (nrfiles)" };
-    Some((limit, format!("overwrite=1{several}, or the device itself")))
+    Some((limit, format!("overwrite=1{several}, or the device itself if nothing on it is needed")))
 }
 
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::DeviceView;
-    use fiord_stat::report::DirKind;
+    use fiord_stat::report::{DirKind, GeneratorReport, JobShares};
+    use fiord_stat::shares::TimeShares;
 
     use super::*;
     use crate::drives::{Case, one_drive, told_after};
@@ -230,7 +243,8 @@ mod tests {
     }
 
     /// A job that writes to a file of which some bytes of 1 MiB hold data.
-    fn limits(written: u64, slat: f64) -> Vec<fiord_stat::finding::Finding> {
+    /// Its threads submit for so many per cent of the time, asleep.
+    fn limits(written: u64, submission: u64) -> Vec<fiord_stat::finding::Finding> {
         use crate::machine::Data;
         let mut case = one_drive().writing();
         case.job().depth.depth = 8;
@@ -252,8 +266,14 @@ mod tests {
         .into();
         let report = &mut case.report.jobs[0];
         let mut row = row(DirKind::Write, 1000.0, 10);
-        (row.slat.mean, row.lat.mean) = (slat, 1e6);
+        (row.lat.n, row.lat.mean) = (10_000, 1e6);
         report.dirs = vec![row];
+        report.delays.ready_ns = Some(0);
+        let shares = TimeShares::of([0, submission, 100 - submission, 0, 0], 20, 160).unwrap();
+        let shares = TimeShares { submitting: 20, ..shares };
+        let jobs = vec![JobShares { group_id: 0, name: report.name.clone(), shares }];
+        let generator = GeneratorReport { jobs, ..GeneratorReport::default() };
+        case.report.extras.generator = Some(generator);
         let name = case.machine.devices.disks[0].name.clone();
         case.report.extras.devices =
             vec![DeviceView { name, seconds: 10.0, depth: 1.5, ..DeviceView::default() }];
@@ -262,16 +282,17 @@ mod tests {
 
     #[test]
     fn a_file_system_is_named_only_where_it_allocates() {
-        let found = limits(0, 9e5);
+        let found = limits(0, 90);
         assert!(found[0].evidence.starts_with("ext4 puts direct writes in a row"), "{found:?}");
-        assert!(found[0].evidence.ends_with("takes 900 us of its 1.0 ms"), "{found:?}");
-        assert!(found[0].mend.starts_with("overwrite=1"), "{found:?}");
-        let found = limits(1 << 20, 9e5);
-        assert_eq!(
-            found[0].evidence,
-            "handing an I/O over takes 900 us of its 1.0 ms: submission waits"
+        assert!(
+            found[0].evidence.ends_with("900 us for each I/O, which takes 1.0 ms"),
+            "{found:?}"
         );
-        assert!(limits(1 << 20, 1e4).is_empty(), "nobody can say why");
+        assert!(found[0].mend.starts_with("overwrite=1"), "{found:?}");
+        let found = limits(1 << 20, 90);
+        let evidence = "submission waits: 900 us for each I/O, which takes 1.0 ms";
+        assert_eq!(found[0].evidence, evidence);
+        assert!(limits(1 << 20, 10).is_empty(), "nobody can say why");
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub(crate) const CHECK: Check = Check {
              on ext4 of the same virtual machine. 64 KiB sequential writes with `direct=1` to btrfs (Linux 6.18, a \
              loop device over memory) made 219 MB/s, and 1.56 GB/s into a file with `chattr +C` \
              (medians of three).",
-    mend: "A file on a file system with direct I/O (ext4, XFS) or the device itself; `losetup \
+    mend: "A file on a file system with direct I/O (ext4, XFS) or the device itself (a job that writes to it \
+           destroys what is on it); `losetup \
            --direct-io=on` for a loop device; on btrfs `chattr +C` of the directory before the file \
            is made in it, which turns checksums and copies on write off.",
     lint: None,
@@ -46,7 +47,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 .of_job(job, format!("direct=1 has no effect on {path}, which is on {kind}"))
                 .evidence(why)
                 .mend(
-                    "a file on ext4 or XFS, or a device; losetup --direct-io=on for a loop device",
+                    "a file on ext4 or XFS, or a device (a job that writes destroys what is on it); losetup --direct-io=on for a loop device",
                 )
                 .option("direct")
                 .only(severity);

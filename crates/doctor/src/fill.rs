@@ -1,15 +1,23 @@
 //! The command that writes a range which jobs read.
 
+use std::ops::Range;
 use std::path::Path;
 
 /// Blocks are whole pages, so that they can be written with `direct=1` too.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 /// The largest block, in pages: 1 MiB.
 const MOST: u64 = 256;
 
+/// The remedy for a range of a file or device that was not written: a command that does, and, where the
+/// range `holds_data`, that it destroys them.
+pub(crate) fn fill(path: &Path, range: Range<u64>, holds_data: bool) -> String {
+    let loss = if holds_data { ", and destroys what it holds" } else { "" };
+    format!("a pass that writes it{loss}: {}", command(path, range.start, range.end))
+}
+
 /// A command that writes `from..to` of a file or device in full: its blocks divide the range, which
 /// is rounded up to whole pages.
-pub(crate) fn fill(path: &Path, from: u64, to: u64) -> String {
+fn command(path: &Path, from: u64, to: u64) -> String {
     let pages = to.saturating_sub(from).div_ceil(PAGE).max(1);
     let block = (1..=MOST).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1) * PAGE / 1024;
     let offset = if from == 0 { String::new() } else { format!(" --offset={from}") };
@@ -36,7 +44,7 @@ mod tests {
 
     #[test]
     fn blocks_divide_the_range() {
-        let line = |from, to| fill(Path::new("/f"), from, to);
+        let line = |from, to| command(Path::new("/f"), from, to);
         assert_eq!(
             line(64 << 20, 128 << 20),
             "fiord --name=fill --filename=/f --offset=67108864 --size=67108864 --rw=write --bs=1024k"
@@ -44,6 +52,14 @@ mod tests {
         assert!(line(0, 1536 << 10).ends_with("--size=1572864 --rw=write --bs=768k"));
         assert!(line(0, 1000).ends_with("--size=4096 --rw=write --bs=4k"));
         assert!(line(0, 4096 * 257).ends_with("--bs=4k"), "a prime number of pages");
+    }
+
+    #[test]
+    fn a_remedy_that_destroys_data_says_so() {
+        let text = |holds| fill(Path::new("/f"), 0..4096, holds);
+        assert!(text(false).starts_with("a pass that writes it: fiord --name=fill "));
+        let loss = "a pass that writes it, and destroys what it holds: fiord --name=fill ";
+        assert!(text(true).starts_with(loss));
     }
 
     #[test]

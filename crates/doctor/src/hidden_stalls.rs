@@ -1,6 +1,6 @@
 //! `hidden-stalls`: stalls that the latency from the actual start of each I/O does not show.
 
-use fiord_plan::{Dir, JobPlan, Rate};
+use fiord_plan::{Dir, EnginePlan, JobPlan, Rate};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
 
@@ -21,15 +21,20 @@ pub(crate) const CHECK: Check = Check {
             their actual start they are as fast as ever. One slow I/O stands for the hundreds that \
             a user would have waited for.",
     seen: "The 99th percentile (or the nearest one reported) of the latency from the intended start \
-           is at least ten times that of the completion latency, and at least 1 ms more.",
+           is at least ten times that of the completion latency, and at least 1 ms more. Where the \
+           generator itself was late the finding says so and does not blame the device: the engine \
+           is `null`, or a thread that slept until an I/O was due woke late by half of the difference \
+           or more.",
     effect: "A stall of 1 s in 10 s at 1000 IOPS (`ioengine=sim`, `sim_stall=2s:1s`, \
              `sim_latency=constant:100us`): the 99th percentile was 100 us from the actual start \
              and 910 ms from the intended one.",
-    mend: "Judge by the latency from the intended start, which is in the report \
-           (`intended_lat_ns` under `fiord` in JSON). An `iodepth` of the rate times the longest \
-           delay, 1000 for 1 s at 1000 IOPS, has room for every I/O when it is due; a synchronous \
-           engine needs `io_submit_mode=offload` with it, which does nothing for others. No depth \
-           is named beyond 4096, or where the rate was not reached: then any queue fills up.",
+    mend: "An `iodepth` of the rate times the longest delay, 1000 for 1 s at 1000 IOPS, has room for \
+           every I/O when it is due; a synchronous engine needs `io_submit_mode=offload` with it, \
+           which does nothing for others. No depth is named beyond 4096, but a lower rate; where the \
+           rate was not reached any queue fills up, and a rate of nine tenths of the one that was \
+           reached is named. Until then judge by the latency from the intended start, which is in \
+           the report (`intended_lat_ns` under `fiord` in JSON). Against late wake-ups of the \
+           generator: `nice=-20`, or `cpus_allowed` with a CPU that no other program uses.",
     lint: None,
     before: None,
     after: Some(after),
@@ -52,23 +57,49 @@ fn finding(entry: &Entry<'_>, row: &DirReport, intended: &LatencySummary) -> Opt
     if same != percentage || from_intended < from_actual.saturating_mul(10) || more < 1_000_000 {
         return None;
     }
-    let name = &entry.report.name;
-    let word = words(row.kind);
     // Behind a rate that is beyond the device any depth fills up.
     let reached = !missed(entry);
-    let longest = if reached { intended.max } else { 0 };
-    let told = CHECK
-        .of_job(
-            entry.jobs[0],
-            format!("{word} of job {name} waited, and its latencies do not show it"),
-        )
+    let seen = format!(
+        "p{percentage}: {} from the actual start, {} from when each was due",
+        time(from_actual as f64),
+        time(from_intended as f64)
+    );
+    if reached && generator_was_late(entry, more) {
+        return Some(woke_late(entry, row, actual, &seen));
+    }
+    let (name, word) = (&entry.report.name, words(row.kind));
+    let what = format!("{word} of job {name} waited, and its latencies do not show it");
+    let job = entry.jobs[0];
+    let mend = match reached {
+        true => room(job, dir(row.kind), intended.max),
+        false => slower(job, row),
+    };
+    Some(CHECK.of_job(job, what).evidence(seen).mend(mend).option("iodepth"))
+}
+
+/// Whether it was not the device that kept I/Os waiting for so much longer than they took (ns): the
+/// engine has none, or the thread slept for most of that when an I/O was due.
+fn generator_was_late(entry: &Entry<'_>, more: u64) -> bool {
+    let no_device = entry.jobs.iter().all(|job| matches!(job.engine, EnginePlan::Null));
+    no_device || entry.report.delays.longest_wake_ns >= more / 2
+}
+
+/// The finding where the generator itself was late.
+fn woke_late(entry: &Entry<'_>, row: &DirReport, actual: &LatencySummary, seen: &str) -> Told {
+    let (name, word) = (&entry.report.name, words(row.kind));
+    let delays = &entry.report.delays;
+    let ready = delays.ready_ns.map_or(String::new(), |ns| {
+        format!(", and its threads waited {} for a CPU", time(ns as f64))
+    });
+    CHECK
+        .of_job(entry.jobs[0], format!("{word} of job {name} began late: the generator woke late"))
         .evidence(format!(
-            "p{percentage}: {} from the actual start, {} from when each was due",
-            time(from_actual as f64),
-            time(from_intended as f64)
+            "{seen}; it was not the device: the slowest took {}, a thread woke up to {} late{ready}",
+            time(actual.max as f64),
+            time(delays.longest_wake_ns as f64),
         ))
-        .mend(room(entry.jobs[0], dir(row.kind), longest));
-    Some(told)
+        .mend("nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
+        .option("nice")
 }
 
 /// Whether some direction did not reach its rate.
@@ -79,9 +110,20 @@ fn missed(entry: &Entry<'_>) -> bool {
 /// A depth beyond this is no advice: such a queue is longer than any that a device has.
 const DEEPEST: u64 = 4096;
 
-/// The depth that has room for all that is due in the longest delay (ns).
+/// A rate that leaves a device some room beside the one that it reached.
+fn slower(job: &JobPlan, row: &DirReport) -> String {
+    /// The share of what was reached.
+    const SHARE: f64 = 0.9;
+    let bytes = |dir: Dir| matches!(job.pace.rate[dir as usize], Some(Rate::Bytes(_)));
+    match Dir::ALL.into_iter().any(bytes) {
+        true => format!("rate={}", (row.bw_bytes as f64 * SHARE) as u64),
+        false => format!("rate_iops={}", (row.iops * SHARE) as u64),
+    }
+}
+
+/// The depth that has room for all that is due in the longest delay (ns); where that is too deep, the
+/// rate for which there is one.
 fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
-    let judge = "the latency from the intended start";
     let due = |dir: Dir| match job.pace.rate[dir as usize] {
         Some(Rate::Ios(ios)) => ios as f64,
         Some(Rate::Bytes(bytes)) => {
@@ -95,12 +137,22 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
         None => 0.0,
     };
     let depth = (rate * longest as f64 / 1e9).ceil() as u64;
-    if depth <= u64::from(job.depth.depth) || depth > DEEPEST {
-        return judge.into();
+    let has = u64::from(job.depth.depth);
+    if depth <= has && synchronous(job).is_none() {
+        // There is room, so the thread was kept from its I/Os: another one goes on meanwhile.
+        return format!("numjobs=2 with rate_iops={}", (rate / 2.0).ceil() as u64);
     }
+    let depth = depth.max(has);
+    let (depth, rate) = match depth > DEEPEST {
+        true => {
+            let slower = (DEEPEST as f64 / (longest as f64 / 1e9)) as u64;
+            (DEEPEST, format!("rate_iops={slower} with "))
+        }
+        false => (depth, String::new()),
+    };
     match synchronous(job) {
-        Some(_) => format!("{judge}, or io_submit_mode=offload with iodepth={depth}"),
-        None => format!("{judge}, or iodepth={depth}"),
+        Some(_) => format!("{rate}io_submit_mode=offload and iodepth={depth}"),
+        None => format!("{rate}iodepth={depth}"),
     }
 }
 
@@ -112,7 +164,7 @@ fn near_99(summary: &LatencySummary) -> Option<(f64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::report::DirKind;
+    use fiord_stat::report::{DirKind, JobReport};
 
     use super::*;
     use crate::fixture::{after, row};
@@ -131,6 +183,15 @@ mod tests {
         actual: u64,
         intended: u64,
     ) -> Vec<fiord_stat::finding::Finding> {
+        found_in(iops, engine, (actual, intended), &|_| {})
+    }
+
+    fn found_in(
+        iops: f64,
+        engine: &str,
+        (actual, intended): (u64, u64),
+        change: &dyn Fn(&mut JobReport),
+    ) -> Vec<fiord_stat::finding::Finding> {
         let line = "--name=a --rw=randread --size=1m --filename=/dev/zero --rate_iops=1000";
         let job = &format!("{line} --ioengine={engine}");
         let summary = |p99| LatencySummary {
@@ -144,24 +205,39 @@ mod tests {
             row.clat = summary(actual);
             report.dirs = vec![row];
             report.intended = vec![(DirKind::Read, summary(intended))];
+            change(report);
         })
     }
 
     #[test]
     fn the_depth_that_has_room_is_a_number() {
         let mend = |engine| found(engine, 100_000, 900_000_000).remove(0).mend;
-        let judge = "the latency from the intended start";
-        assert_eq!(mend("sim"), format!("{judge}, or iodepth=1000"));
-        assert_eq!(mend("psync"), format!("{judge}, or io_submit_mode=offload with iodepth=1000"));
+        assert_eq!(mend("sim"), "iodepth=1000");
+        assert_eq!(mend("psync"), "io_submit_mode=offload and iodepth=1000");
     }
 
     #[test]
     fn no_depth_is_named_that_does_not_help() {
-        let judge = "the latency from the intended start";
         let mend = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).mend;
-        assert_eq!(mend(700.0, 900_000_000), judge, "the rate is beyond the device");
-        assert_eq!(mend(1000.0, 3_900_000_000), format!("{judge}, or iodepth=4000"));
-        assert_eq!(mend(1000.0, 4_900_000_000), judge, "5000 at a time");
+        assert_eq!(mend(700.0, 900_000_000), "rate_iops=630", "the rate is beyond the device");
+        assert_eq!(mend(1000.0, 3_900_000_000), "iodepth=4000");
+        assert_eq!(mend(1000.0, 4_900_000_000), "rate_iops=819 with iodepth=4096");
+    }
+
+    #[test]
+    fn a_generator_that_woke_late_is_not_blamed_on_the_device() {
+        let what = |engine| found(engine, 100_000, 30_000_000).remove(0);
+        let null = what("null");
+        assert_eq!(null.what, "reads of job a began late: the generator woke late");
+        assert!(null.mend.starts_with("nice=-20"), "{null:?}");
+        assert!(what("sim").what.contains(" waited, "), "{:?}", what("sim"));
+        let late = |wake| {
+            let found = found_in(1000.0, "sim", (100_000, 30_000_000), &|report| {
+                report.delays.longest_wake_ns = wake;
+            });
+            found[0].what.ends_with("the generator woke late")
+        };
+        assert!(late(20_000_000) && !late(1_000_000));
     }
 
     #[test]

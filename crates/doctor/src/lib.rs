@@ -12,6 +12,7 @@
 //! | what is known of the machine | [`machine`] |
 //! | what do the pages in `docs/findings/` say | [`pages`] |
 //! | which jobs use the same bytes at the same time | `places.rs` |
+//! | which jobs use the page cache | `page_cache.rs` |
 //! | which command writes a range in full | `fill.rs` |
 //! | how is a result held against `spec=` | `spec.rs` |
 //! | how does a warning about a job become a finding | `noted.rs` |
@@ -57,6 +58,7 @@ mod numa;
 mod occupied;
 mod overlapping_writers;
 mod oversubscribed_path;
+mod page_cache;
 mod places;
 mod rate_and_rwmix;
 mod rate_missed;
@@ -69,11 +71,13 @@ mod spec;
 mod spec_exceeded;
 mod spec_missed;
 mod split_or_merged;
+mod submission_blocks;
 mod target_in_use;
 mod thermal_throttle;
 mod throttled_by_cgroup;
 mod timing;
 mod too_short;
+mod uneven_targets;
 mod unit_surprise;
 mod unwritten_data;
 mod value_adjusted;

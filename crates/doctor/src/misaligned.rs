@@ -21,8 +21,8 @@ pub(crate) const CHECK: Check = Check {
            whole physical blocks, and where logical and physical blocks are alike.",
     effect: "On disks with 512-byte emulation a write takes a turn of the platter more. Not measured \
              here.",
-    mend: "`bs`, `blockalign` and `offset` in multiples of the physical block; a partition that \
-           starts at a multiple of 1 MiB.",
+    mend: "`bs`, `blockalign` and `offset` in multiples of the physical block; a new \
+           partition that starts at a multiple of 1 MiB (what is on the old one is lost).",
     lint: None,
     before: Some(before),
     after: None,
@@ -64,7 +64,7 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<Told> {
                     part.start,
                     part.start % physical
                 ))
-                .mend("a partition that starts at a multiple of 1 MiB");
+                .mend("a new partition that starts at a multiple of 1 MiB (what is on this one is lost)");
             told.push(finding.only(severity));
         }
     }

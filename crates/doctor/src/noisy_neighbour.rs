@@ -17,9 +17,13 @@ pub(crate) const CHECK: Check = Check {
     title: "others who use the device or the machine",
     about: "While the run went on, something else read or wrote the device, took the CPUs away, or \
             had the kernel look for memory. Part of the time that was measured belongs to it.",
-    seen: "What a device moved, from its counters over the measured time, less what the jobs \
-           issued: more than 5 % and 1 MiB beyond it, for jobs that work on the device itself with \
-           `direct=1`. Time stolen by a hypervisor: more than 10 % of all CPU time. Other programs: \
+    seen: "What a device moved, from its counters over the measured time, less what the run can have \
+           moved: more than 5 % and 1 MiB beyond it. That is what the jobs issued (also what failed), \
+           for jobs that work on the device itself with `direct=1`. Of jobs on files it is what the \
+           kernel counts as read for this process (`read_bytes` in `/proc/self/io`, with read-ahead and \
+           metadata); writes are looked at only where no job on the device writes, as a file system \
+           writes more than it is given, and count beyond twice what the process has written since it \
+           began. Time stolen by a hypervisor: more than 10 % of all CPU time. Other programs: \
            they computed in user mode for more than 10 % of all CPU time (the kernel's threads, \
            which may work for the run, have none), and something waited for a CPU for more than \
            10 % of the time (`/proc/pressure/cpu`). Where the jobs may only use some of the CPUs \
@@ -57,11 +61,9 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         let on_it = |job: &&JobPlan| {
             known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
         };
-        let plain = |job: &JobPlan| {
-            job.target.open.direct && job.target.files.iter().all(|f| f.kind == FileKind::Block)
-        };
-        if known.plan.jobs.iter().filter(on_it).all(plain) {
-            foreign(device, findings);
+        let jobs: Vec<&JobPlan> = known.plan.jobs.iter().filter(on_it).collect();
+        if !jobs.is_empty() {
+            findings.tell_if(foreign(device, ours(known, device, &jobs)));
         }
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
@@ -182,32 +184,67 @@ fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<Told> {
     })
 }
 
-fn foreign(device: &DeviceView, findings: &mut Findings) {
-    let Some(issued) = device.issued else { return };
-    let ways = ["reads", "writes"].iter().zip(&device.dirs).enumerate();
+/// Bytes that a run can have moved on a device at most: reads and writes; `None` where that is not
+/// known.
+type Ours = [Option<u64>; 2];
+
+/// What the jobs issued, whether it failed or not, where all of it goes straight to the device; and
+/// what the kernel counted for this process, read-ahead, metadata and other devices included.
+fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
+    let plain = |job: &&JobPlan| {
+        job.target.open.direct && job.target.files.iter().all(|f| f.kind == FileKind::Block)
+    };
+    let straight = jobs.iter().all(plain);
+    let issued = device
+        .issued
+        .map(|issued| [0, 1].map(|dir| issued.bytes[dir].saturating_add(issued.failed_bytes[dir])));
+    let counted = known.after.storage.as_ref().ok().zip(known.before.storage.as_ref().ok());
+    let read = counted.map(|(now, then)| now.read.saturating_sub(then.read));
+    let reads = match (issued, read) {
+        (Some(issued), read) if straight => Some(issued[0].max(read.unwrap_or(0))),
+
+        (issued, Some(read)) => Some(read.max(issued.map_or(0, |issued| issued[0]))),
+        _ => None,
+    };
+    let writes = match issued {
+        Some(issued) if straight => Some(issued[1]),
+        // A file system writes more than it is given: only what jobs that read cannot have written
+        // counts. Files that were laid out are perhaps still being written.
+        _ if jobs.iter().all(|job| !job.load.mix.changes_data()) => {
+            counted.map(|(now, _)| now.written.saturating_mul(2))
+        }
+        _ => None,
+    };
+    [reads, writes]
+}
+
+/// Bytes beyond those of the run.
+fn foreign(device: &DeviceView, ours: Ours) -> Option<Told> {
     let mut parts = Vec::new();
     let mut total = 0;
-    for (n, (way, dir)) in ways {
-        let others = dir.bytes.saturating_sub(issued.bytes[n]);
+    for ((way, dir), ours) in ["reads", "writes"].iter().zip(&device.dirs).zip(ours) {
+        let others = ours.map_or(0, |ours| dir.bytes.saturating_sub(ours));
         total += others;
         if others > 0 {
             parts.push(format!("{way} of {:.1} MB", others as f64 / 1e6));
         }
     }
-    let ours: u64 = issued.bytes.iter().sum();
+    let ours: u64 = ours.iter().flatten().sum();
     if total < LEAST || (total as f64) < SHARE * ours as f64 {
-        return;
+        return None;
     }
-    findings.tell(
-        CHECK
-            .of_run(format!("somebody else used {} during the run", device.name))
-            .evidence(format!(
-                "its counters show {} beyond the {:.1} MB that the jobs moved",
-                parts.join(" and "),
-                ours as f64 / 1e6
-            ))
-            .mend(format!("an idle device: `fuser -v /dev/{}` says who has it open", device.name)),
-    );
+    let told = CHECK
+        .of_run(format!("somebody else used {} during the run", device.name))
+        .evidence(format!(
+            "its counters show {} beyond the {:.1} MB that the run can have moved",
+            parts.join(" and "),
+            ours as f64 / 1e6
+        ))
+        .mend(format!(
+            "an idle device: `fuser -v /dev/{}` and `iotop` say who uses it",
+            device.name
+        ));
+    Some(told)
 }
 
 #[cfg(test)]
@@ -216,12 +253,14 @@ mod tests {
     use fiord_sys::conditions::pressure::Stall;
 
     use super::*;
-    use crate::drives::{one_drive, told_after};
+    use fiord_sys::usage::StorageBytes;
 
-    #[test]
-    fn foreign_bytes() {
+    use crate::drives::{Case, one_drive, told_after};
+
+    /// A run that issued reads of 100 MiB; the device read so much.
+    fn read(bytes: u64) -> Case {
         let mut case = one_drive();
-        let view = |bytes| DeviceView {
+        case.report.extras.devices = vec![DeviceView {
             name: "nvme0n1".into(),
             dirs: [
                 DeviceDir { bytes, ..DeviceDir::default() },
@@ -230,14 +269,45 @@ mod tests {
             ],
             issued: Some(Issued { bytes: [100 << 20, 0, 0], ..Issued::default() }),
             ..DeviceView::default()
-        };
-        case.report.extras.devices = vec![view(101 << 20)];
-        assert!(told_after(&CHECK, &case).is_empty(), "under 5 %");
-        case.report.extras.devices = vec![view(150 << 20)];
+        }];
+        case
+    }
+
+    #[test]
+    fn foreign_bytes() {
+        assert!(told_after(&CHECK, &read(101 << 20)).is_empty(), "under 5 %");
+        let mut case = read(150 << 20);
         let found = told_after(&CHECK, &case);
         assert!(found[0].evidence.contains("reads of 52.4 MB beyond the 104.9 MB"), "{found:?}");
         case.job().target.open.direct = false;
         assert!(told_after(&CHECK, &case).is_empty(), "the page cache reads ahead");
+    }
+
+    #[test]
+    fn what_failed_is_the_runs_own() {
+        let mut case = read(150 << 20);
+        case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [50 << 20, 0, 0];
+        assert!(told_after(&CHECK, &case).is_empty());
+    }
+
+    #[test]
+    fn below_a_file_the_process_is_counted() {
+        let mut case = read(150 << 20);
+        case.job().target.files[0].kind = FileKind::Regular;
+        assert!(told_after(&CHECK, &case).is_empty(), "it is not known what the process read");
+        let bytes = |read, written| Ok(StorageBytes { read, written });
+        case.machine.storage = bytes(10 << 20, 5 << 20);
+        case.after.storage = bytes(110 << 20, 5 << 20);
+        assert_eq!(told_after(&CHECK, &case).len(), 1);
+        case.after.storage = bytes(160 << 20, 5 << 20);
+        assert!(told_after(&CHECK, &case).is_empty(), "it read ahead");
+        case.report.extras.devices[0].dirs[1].bytes = 10 << 20;
+        assert!(told_after(&CHECK, &case).is_empty(), "what was laid out");
+        case.report.extras.devices[0].dirs[1].bytes = 30 << 20;
+        let found = told_after(&CHECK, &case);
+        assert!(found[0].evidence.contains("show writes of 21.0 MB beyond"), "{found:?}");
+        let case = &mut case.writing();
+        assert!(told_after(&CHECK, case).is_empty(), "a journal");
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub(crate) const CHECK: Check = Check {
              either, 4 KiB random reads with `direct=1` and `psync` made 438k IOPS before the device \
              was written and 148k after (medians of five runs of 1 s on a busy virtual machine: \
              296k to 536k, and 99k to 176k).",
-    mend: "`fiord precondition DEVICE`, with `--random` for a steady state of random writes.",
+    mend: "`fiord precondition DEVICE`, with `--random` for a steady state of random writes; it overwrites \
+           all of the device, and asks before it does.",
     lint: None,
     before: Some(before),
     after: None,
@@ -82,7 +83,10 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
                     None => format!("part of {} holds no data", disk.name),
                 })
                 .evidence(evidence.join("; "))
-                .mend(format!("fiord precondition {}", disk.node().display())),
+                .mend(format!(
+                    "fiord precondition {}, which overwrites all of it",
+                    disk.node().display()
+                )),
         );
     } else if smart.is_none() && !disk.missing.is_empty() {
         findings.gap(&CHECK, &Gap("SMART log of NVMe drives: needs root".into()));
@@ -105,7 +109,7 @@ mod tests {
         case.disks(|disk| disk.health.smart = written(250_000_000_000));
         let found = told_before(&CHECK, &case);
         assert_eq!(found[0].evidence, "250.0 GB written in its life, 1000.2 GB capacity: 25 %");
-        assert_eq!(found[0].mend, "fiord precondition /dev/nvme0n1");
+        assert_eq!(found[0].mend, "fiord precondition /dev/nvme0n1, which overwrites all of it");
         case.disks(|disk| disk.health.smart = written(2_500_000_000_000));
         assert!(told_before(&CHECK, &case).is_empty());
     }

@@ -65,6 +65,8 @@ pub(crate) fn asked(job: &JobPlan) -> f64 {
 fn unhindered(job: &JobPlan) -> bool {
     let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
+    // The device's counters do not know of commands that a job sends itself.
+    let real = real && !job.engine.sends_commands();
     let load = &job.load;
     let flushes = load.fsync > 0 || load.fdatasync > 0 || load.sync_file_range.is_some();
     real && job.pace.is_free()

@@ -16,7 +16,8 @@ pub(crate) const CHECK: Check = Check {
             behaviour. Writeback throttling (`wbt`) holds back buffered writes to keep reads fast.",
     seen: "`queue/scheduler` of the devices under a job that are not rotational: `bfq` is suspect, \
            any other but `none` a note. `queue/wbt_lat_usec` above 0 under a job that writes \
-           through the page cache is a note. Of the scheduler it is silent when the job sets `ioscheduler`.",
+           through the page cache is a note. Engines that send commands of their own (`io_uring_cmd`, \
+           `sg`) go past both, and nothing is told of them. Of the scheduler it is silent when the job sets `ioscheduler`.",
     effect: "Depends on the device: the faster it is, the more. Not measured here.",
     mend: "`ioscheduler=none` in the job, which fiord sets for the run; for `wbt` \
            `echo 0 > /sys/block/NAME/queue/wbt_lat_usec`.",
@@ -26,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
-    for job in known.sections() {
+    for job in known.sections().filter(|job| !job.engine.sends_commands()) {
         for disk in known.machine.devices.of(job) {
             let told = scheduled(job, disk).into_iter().chain(throttled(job, disk));
             told.for_each(|told| findings.tell(told));
@@ -71,6 +72,8 @@ fn throttled(job: &JobPlan, disk: &Disk) -> Option<Told> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_plan::{EnginePlan, SgPlan};
+
     use super::*;
     use crate::drives::{one_drive, told_before};
 
@@ -97,6 +100,19 @@ mod tests {
             disk.queue.scheduler = both.clone();
             disk.queue.rotational = Some(true);
         });
+        assert!(told_before(&CHECK, &case).is_empty());
+    }
+
+    #[test]
+    fn commands_go_past_scheduler_and_throttling() {
+        let mut case = one_drive().writing();
+        case.disks(|disk| {
+            disk.queue.scheduler = Some(("bfq".into(), vec!["none".into(), "bfq".into()]));
+            disk.queue.wbt_lat_us = Some(2000);
+        });
+        case.job().target.open.direct = false;
+        assert_eq!(told_before(&CHECK, &case).len(), 2);
+        case.job().engine = EnginePlan::Sg(SgPlan::default());
         assert!(told_before(&CHECK, &case).is_empty());
     }
 

@@ -4,7 +4,7 @@ use fiord_plan::{Dir, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::{bytes, percent};
-use crate::fill::fill;
+use crate::fill::{PAGE, fill};
 use crate::machine::{Data, FileState};
 use crate::places::users;
 use crate::{Before, Check, Findings, Told};
@@ -26,12 +26,13 @@ pub(crate) const CHECK: Check = Check {
     seen: "`lseek(2)` with `SEEK_DATA` and `SEEK_HOLE` over the bytes that jobs read, after files \
            were laid out and before the first I/O. (The blocks that `stat` counts do not show it: \
            those that are allocated and unwritten are among them.) Each file is named. Invalid from \
-           half of the range on, suspect from one part in a hundred. It is silent when an earlier \
+           half of the range on, suspect from one part in a hundred. What lies behind the end of a file \
+           does not count: the run lays it out. It is silent when an earlier \
            job of the run writes the file.",
     effect: "4 KiB random reads with `direct=1` and `psync` for 3 s of a fallocated file of 256 \
              MiB on ext4 made 965k IOPS, and of the same file after it was written 18.0k.",
-    mend: "Write the file first: `rw=write` over the whole of it, or leave it away and let fiord lay \
-           it out, which writes it.",
+    mend: "Write the file first: `rw=write` over the whole of it, which overwrites what it holds; or \
+           name a file that does not exist and let fiord lay it out, which writes it.",
     lint: None,
     before: Some(before),
     after: None,
@@ -64,13 +65,18 @@ fn reader<'p>(users: &[&'p JobPlan], state: &FileState) -> Option<&'p JobPlan> {
 }
 
 fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {
-    let range = data.to - data.from;
+    // What lies behind the end of the file is laid out by the run, which writes it.
+    let end = state.facts.as_ref().map_or(data.to, |facts| facts.size.min(data.to));
+    let range = end.saturating_sub(data.from);
     let missing = range.saturating_sub(data.bytes);
     let share = missing as f64 / range.max(1) as f64;
     if share < FEW {
         return None;
     }
     let path = state.path.display();
+    // The command writes whole pages.
+    let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > end);
+    let spills = behind && !range.is_multiple_of(PAGE);
     let told = CHECK
         .of_job(job, format!("{} of what is read of {path} was never written", percent(share)))
         .evidence(format!(
@@ -78,7 +84,7 @@ fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {
             bytes(missing),
             bytes(range)
         ))
-        .mend(format!("a pass that writes it: {}", fill(&state.path, data.from, data.to)))
+        .mend(fill(&state.path, data.from..end, data.bytes > 0 || spills))
         .option("filename");
     match share < MOST {
         true => Some(told.only(Severity::Suspect)),

@@ -86,7 +86,7 @@ fn sim(job: Reading) -> SimPlan {
 
 /// Whether an engine sends commands to character devices.
 pub(crate) fn sends_commands(engine: &EnginePlan) -> bool {
-    matches!(engine, EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_))
+    engine.sends_commands()
 }
 
 /// Whether an engine touches no file.

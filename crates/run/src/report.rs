@@ -58,6 +58,7 @@ pub(crate) fn ended(
     if let Some(worker) = worker {
         data.recorder = worker.recorder.clone();
         data.shares = worker.shares;
+        data.delays = worker.delays;
         data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
         data.user_ns = worker.usage.user_ns;
         data.system_ns = worker.usage.system_ns;

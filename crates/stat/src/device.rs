@@ -50,6 +50,9 @@ pub struct Issued {
     pub ios: [u64; 3],
     /// Their bytes.
     pub bytes: [u64; 3],
+    /// Bytes of I/Os that failed, beside those. The device may have moved any part of them.
+    #[serde(default)]
+    pub failed_bytes: [u64; 3],
     /// In flight, mean over the time; `None` where latencies were not measured.
     pub depth: Option<f64>,
 }
@@ -62,14 +65,77 @@ impl Issued {
 }
 
 impl DeviceView {
-    /// I/Os that came to be because larger ones were cut: what arrived, merged or not, less what
-    /// was issued. `None` where that is not known, and where nothing was issued: what came then is
-    /// somebody else's. The kernel counts a flush that comes without data as a write of no bytes too.
+    /// I/Os that came to be because larger ones were cut: those that arrived, merged or not, less
+    /// those that were issued. `None` where that is not known: nothing was issued, or the bytes at
+    /// the device leave room for I/Os of other programs. The kernel counts a flush that comes without
+    /// data as a write of no bytes too.
     pub fn splits(&self, dir: usize) -> Option<u64> {
         const WRITE: usize = 1;
         let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
         let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
         let empty = if dir == WRITE { self.flushes } else { 0 };
-        Some(arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty))
+        let more = arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty);
+        self.ours(dir, more)
+    }
+
+    /// I/Os that the jobs issued and that were merged into others. `None` where that is not known,
+    /// as for [`DeviceView::splits`].
+    pub fn merged(&self, dir: usize) -> Option<u64> {
+        self.issued.filter(|issued| issued.ios[dir] > 0)?;
+        self.ours(dir, self.dirs[dir].merges)
+    }
+
+    /// The count, if nearly all of it must be the jobs' own: those that other programs can have made
+    /// with the bytes that the device moved more, or less, than the jobs are too few to matter.
+    fn ours(&self, dir: usize, count: u64) -> Option<u64> {
+        /// The least that an I/O moves: a sector.
+        const SECTOR: u64 = 512;
+        /// The share of the count that does not matter.
+        const FEW: f64 = 0.05;
+        let issued = self.issued?;
+        if issued.failed_bytes[dir] > 0 {
+            return None;
+        }
+        let others = self.dirs[dir].bytes.abs_diff(issued.bytes[dir]).div_ceil(SECTOR);
+        (others as f64 <= count as f64 * FEW).then_some(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(ios: u64, merges: u64, bytes: u64, failed: u64) -> DeviceView {
+        let read = DeviceDir { ios, merges, bytes, mean_ms: 1.0 };
+        let issued = Issued {
+            ios: [100, 0, 0],
+            bytes: [100 << 20, 0, 0],
+            failed_bytes: [failed, 0, 0],
+            depth: None,
+        };
+        DeviceView {
+            dirs: [read, DeviceDir::default(), DeviceDir::default()],
+            issued: Some(issued),
+            ..DeviceView::default()
+        }
+    }
+
+    #[test]
+    fn pieces_are_counted_only_where_nobody_else_can_have_made_them() {
+        assert_eq!(view(800, 0, 100 << 20, 0).splits(0), Some(700));
+        assert_eq!(view(100, 0, 100 << 20, 0).splits(0), Some(0));
+        // 700 reads of a sector by another program, and one of 1 MiB.
+        assert_eq!(view(800, 0, (100 << 20) + 700 * 512, 0).splits(0), None);
+        assert_eq!(view(101, 0, 101 << 20, 0).splits(0), None);
+        // A few sectors of metadata do not matter.
+        assert_eq!(view(1700, 0, (100 << 20) + 4096, 0).splits(0), Some(1600));
+        assert_eq!(view(800, 0, 100 << 20, 4096).splits(0), None, "some have failed");
+    }
+
+    #[test]
+    fn merges_are_the_jobs_own_likewise() {
+        assert_eq!(view(25, 75, 100 << 20, 0).merged(0), Some(75));
+        assert_eq!(view(25, 75, 200 << 20, 0).merged(0), None);
+        assert_eq!(view(25, 75, 100 << 20, 0).merged(1), None, "nothing was issued");
     }
 }

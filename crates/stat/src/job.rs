@@ -1,5 +1,6 @@
 //! From raw data of jobs to the report: merging, percentages, groups.
 
+use crate::delays::ThreadDelays;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
@@ -129,6 +130,8 @@ pub struct JobData {
     pub zone_resets: Option<u64>,
     /// What its thread's time went to, as far as samples tell.
     pub shares: Option<TimeShares>,
+    /// What its thread lost to the machine.
+    pub delays: ThreadDelays,
 }
 
 impl JobData {
@@ -164,6 +167,7 @@ impl JobData {
         self.ctx += other.ctx;
         self.majf += other.majf;
         self.minf += other.minf;
+        self.delays.merge(&other.delays);
         self.latency_depth = other.latency_depth;
         if self.steady_state.is_none() {
             self.steady_state.clone_from(&other.steady_state);
@@ -273,6 +277,7 @@ impl JobData {
             steady_state: self.steady_state.clone(),
             zone_resets: self.zone_resets,
             intended: self.intended(),
+            delays: self.delays,
         }
     }
 

@@ -7,6 +7,7 @@
 //! [`Report`](report::Report). Nothing here prints.
 pub mod buckets;
 pub mod course;
+pub mod delays;
 pub mod device;
 pub mod finding;
 pub mod histogram;

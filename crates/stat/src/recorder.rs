@@ -82,6 +82,8 @@ pub struct DirRecorder {
     pub short: u64,
     /// I/Os given up before they were issued.
     pub dropped: u64,
+    /// Bytes of I/Os that were issued and failed. How many of them a device moved is not known.
+    pub failed_bytes: u64,
     /// Submission latency, ns.
     pub slat: Summary,
     /// Completion latency, ns.
@@ -110,6 +112,7 @@ impl DirRecorder {
         self.bytes += other.bytes;
         self.short += other.short;
         self.dropped += other.dropped;
+        self.failed_bytes += other.failed_bytes;
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);
         self.lat.merge(&other.lat);

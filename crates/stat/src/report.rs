@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::course::Course;
+use crate::delays::ThreadDelays;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
 use crate::shares::TimeShares;
@@ -327,6 +328,9 @@ pub struct JobReport {
     /// because the device stalled, and not only the I/O that it stalled on, shows here.
     #[serde(default)]
     pub intended: Vec<(DirKind, LatencySummary)>,
+    /// What its threads lost to the machine.
+    #[serde(default)]
+    pub delays: ThreadDelays,
 }
 
 /// Errors survived.

@@ -47,12 +47,16 @@ pub struct TimeShares {
     pub rounds: u64,
     /// I/Os that completed in them.
     pub ios: u64,
+    /// Rounds of those in which submission took more than half of the time. A thread that loses its
+    /// CPU now and then makes a few rounds long, and not most of them.
+    #[serde(default)]
+    pub submitting: u64,
 }
 
 impl TimeShares {
     /// Of sampled times; `None` if there are none.
     pub fn of(ns: [u64; PARTS], rounds: u64, ios: u64) -> Option<Self> {
-        (ns.iter().sum::<u64>() > 0).then_some(TimeShares { ns, rounds, ios })
+        (ns.iter().sum::<u64>() > 0).then_some(TimeShares { ns, rounds, ios, submitting: 0 })
     }
 
     /// The share of a part, 0 to 1.
@@ -64,7 +68,7 @@ impl TimeShares {
     /// Shares of several threads together: those of each count by the time for which it ran, ms.
     pub fn weighed(all: &[(TimeShares, u64)]) -> Option<TimeShares> {
         let mut ns = [0u64; PARTS];
-        let (mut rounds, mut ios) = (0, 0);
+        let (mut rounds, mut ios, mut submitting) = (0, 0, 0);
         for (shares, runtime_ms) in all {
             let runtime = runtime_ms.saturating_mul(1_000_000).max(1);
             for part in Part::ALL {
@@ -72,8 +76,9 @@ impl TimeShares {
             }
             rounds += shares.rounds;
             ios += shares.ios;
+            submitting += shares.submitting;
         }
-        TimeShares::of(ns, rounds, ios)
+        Some(TimeShares { submitting, ..TimeShares::of(ns, rounds, ios)? })
     }
 }
 

@@ -83,6 +83,18 @@ fn read(who: libc::c_int) -> Result<Usage> {
     })
 }
 
+/// How long the calling thread could have run and had no CPU so far, nanoseconds; `None` where the
+/// kernel does not count it (`CONFIG_SCHED_INFO`).
+pub fn ready_time() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    parse_ready(&text)
+}
+
+/// `schedstat` holds time on a CPU, time waited for one, and time slices.
+fn parse_ready(text: &str) -> Option<u64> {
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// Memory of the process, in bytes, from `/proc/self/status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
@@ -176,6 +188,12 @@ mod tests {
         let parsed = parse_status(text);
         assert_eq!(parsed, Memory { resident: 65536, peak: 131072, locked: 0, mapped: 2097152 });
         assert!(memory().unwrap().resident > 0);
+    }
+
+    #[test]
+    fn time_waited_for_a_cpu() {
+        assert_eq!(parse_ready("416030 316580 5\n"), Some(316_580));
+        assert_eq!(parse_ready(""), None);
     }
 
     #[test]

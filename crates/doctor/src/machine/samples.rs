@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_plan::{Dir, FileKind, Plan};
+use fiord_plan::{Dir, FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, Advice, Open};
 
 use super::{Evidence, Gap};
@@ -61,20 +61,25 @@ fn take_for(plan: &Plan, time: Duration) -> Vec<Sample> {
     samples
 }
 
-fn reads_only(job: &fiord_plan::JobPlan) -> bool {
+fn reads_only(job: &JobPlan) -> bool {
     job.load.mix.has(Dir::Read) && !job.load.mix.has(Dir::Write)
 }
 
 fn files<'p>(
     plan: &'p Plan,
     chosen: &HashSet<&OsStr>,
-    wanted: impl Fn(&fiord_plan::JobPlan) -> bool,
+    wanted: impl Fn(&JobPlan) -> bool,
 ) -> impl Iterator<Item = (&'p PathBuf, FileKind, u64, u64)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));
-    let files = jobs.flat_map(|job| &job.target.files);
-    let files = files.filter(|file| chosen.contains(file.path.as_os_str()));
-    let real = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
-    real.map(|file| (&file.path, file.kind, file.offset, file.reach()))
+    let real = |file: &FilePlan| matches!(file.kind, FileKind::Regular | FileKind::Block);
+    // What a job has removed cannot be read again; a finding about it would be of no use.
+    let left = |job: &JobPlan, file: &FilePlan| {
+        !(job.target.unlink || job.target.unlink_each_loop) || file.path.exists()
+    };
+    let files = jobs.flat_map(|job| job.target.files.iter().map(move |file| (job, file)));
+    let files = files.filter(|(_, file)| chosen.contains(file.path.as_os_str()));
+    let files = files.filter(move |(job, file)| real(file) && left(job, file));
+    files.map(|(_, file)| (&file.path, file.kind, file.offset, file.reach()))
 }
 
 fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {

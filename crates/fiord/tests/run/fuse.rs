@@ -3,9 +3,10 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::time::Duration;
 
 /// Bytes of the file, all alike.
-const SIZE: u64 = 1 << 20;
+const SIZE: u64 = 16 << 20;
 const BYTE: u8 = 7;
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
@@ -24,8 +25,8 @@ const FLUSH: u32 = 25;
 const INIT: u32 = 26;
 const BATCH_FORGET: u32 = 42;
 
-/// Answers until it is unmounted.
-pub fn serve(mut device: &File) {
+/// Answers until it is unmounted, one request after another; a read takes so long.
+pub fn serve(mut device: &File, delay: Duration) {
     let mut request = vec![0; 1 << 18];
     while let Ok(length) = device.read(&mut request) {
         // struct fuse_in_header: length, opcode, unique, node, uid, gid, pid, padding.
@@ -38,7 +39,10 @@ pub fn serve(mut device: &File) {
             LOOKUP => Err(ENOENT),
             GETATTR => Ok([vec![0; 16], attributes(wide(header, 16))].concat()),
             OPEN => Ok(vec![0; 16]),
-            READ => Ok(read(wide(body, 8), number(body, 16))),
+            READ => {
+                std::thread::sleep(delay);
+                Ok(read(wide(body, 8), number(body, 16)))
+            }
             FLUSH | RELEASE => Ok(Vec::new()),
             _ => Err(ENOSYS),
         };

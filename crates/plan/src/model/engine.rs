@@ -51,6 +51,12 @@ pub enum EnginePlan {
 }
 
 impl EnginePlan {
+    /// Whether it sends commands of its own to a driver, past the page cache, the I/O scheduler, the
+    /// throttling and the counters of the block layer.
+    pub const fn sends_commands(&self) -> bool {
+        matches!(self, EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_))
+    }
+
     /// The word of `ioengine`.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -195,7 +195,8 @@ fn device(device: &DeviceView) -> Value {
             ("mean_ms".into(), number(seen.mean_ms)),
         ];
         if let Some(issued) = &device.issued {
-            row.push(("splits".into(), integer(device.splits(dir).unwrap_or(0))));
+            // Not known where others used the device.
+            row.extend(device.splits(dir).map(|splits| ("splits".into(), integer(splits))));
             row.push(("issued_ios".into(), integer(issued.ios[dir])));
             row.push(("issued_bytes".into(), integer(issued.bytes[dir])));
             row.push(("issued_mean_bytes".into(), number(issued.size(dir))));

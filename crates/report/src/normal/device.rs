@@ -72,7 +72,12 @@ mod tests {
     fn large_writes_that_reach_the_device_in_pieces_are_seen() {
         // Three of the 295 are flushes, which carry no data and are no pieces of writes.
         let written = DeviceDir { ios: 295, merges: 0, bytes: 100 << 20, mean_ms: 1.5 };
-        let issued = Issued { ios: [0, 100, 0], bytes: [0, 100 << 20, 0], depth: Some(8.0) };
+        let issued = Issued {
+            ios: [0, 100, 0],
+            bytes: [0, 100 << 20, 0],
+            depth: Some(8.0),
+            ..Issued::default()
+        };
         let device = DeviceView {
             name: "sda".into(),
             seconds: 1.0,
@@ -92,7 +97,7 @@ mod tests {
              mean=1.500msec\n"
         );
         // What others write is no piece of anything.
-        let none = Issued { ios: [1, 0, 0], bytes: [4096, 0, 0], depth: None };
+        let none = Issued { ios: [1, 0, 0], bytes: [4096, 0, 0], ..Issued::default() };
         let device = DeviceView { dirs: device.dirs, issued: Some(none), ..DeviceView::default() };
         assert_eq!(device.splits(1), None);
         let mut out = Vec::new();

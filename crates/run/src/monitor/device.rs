@@ -86,6 +86,7 @@ impl Devices {
             for (dir, recorder) in job.recorder.dirs.iter().enumerate() {
                 sum.ios[dir] += recorder.ios;
                 sum.bytes[dir] += recorder.bytes;
+                sum.failed_bytes[dir] += recorder.failed_bytes;
                 let latency = if recorder.lat.n() > 0 { &recorder.lat } else { &recorder.clat };
                 sum.depth = match sum.depth {
                     // Little's law: time spent by all, over the time.

@@ -4,6 +4,7 @@ use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Slot, WriteForm};
 use fiord_load::Source;
 use fiord_plan::EnginePlan;
 
+use super::ops::{direction, recorded};
 use super::session::{BUFFERS_LOST, EFAULT, Fill, Session};
 use crate::control::StopReason;
 use crate::error::JobError;
@@ -28,6 +29,10 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             OpKind::Write => self.failed[1] += 1,
             OpKind::Trim => self.failed[2] += 1,
             _ => {}
+        }
+        if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
+            let failed = &mut self.recorder.dirs[recorded(direction(op)) as usize].failed_bytes;
+            *failed = failed.saturating_add(u64::from(op.len));
         }
         // Errors of kinds that the job is not to survive are not counted, as in fio.
         let counts = self.job.reporting.continue_on_error[dir];

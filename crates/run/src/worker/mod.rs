@@ -39,6 +39,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::Target;
+use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
 use fiord_sys::usage::Usage;
@@ -101,6 +102,8 @@ pub struct WorkerResult {
     pub runtime_ns: u64,
     /// What the thread used in that time.
     pub usage: Usage,
+    /// What the thread lost to the machine in that time.
+    pub delays: ThreadDelays,
     /// What the thread's time went to, as far as samples tell.
     pub shares: Option<TimeShares>,
     /// The depth that `latency_target` came to.

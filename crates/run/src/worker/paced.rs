@@ -49,6 +49,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let event = self.next_event(*now);
         self.pacing.wait(&self.clock, event);
         *now = self.clock.now();
+        self.pacing.waited(*now);
         // Counters can wait for the I/O that is due: after it the loop looks around, and samples.
         !self.hurried(*now) || self.look(*now)
     }

@@ -13,6 +13,7 @@ use fiord_load::pace::goal::Verdict;
 use fiord_load::pace::think::Thought;
 use fiord_load::pace::{Floor, Goal, Pacer, Seat, Thinker};
 use fiord_plan::{JobPlan, Rate};
+use fiord_stat::delays::ThreadDelays;
 
 use super::ops::direction;
 use crate::error::JobError;
@@ -68,6 +69,8 @@ pub struct Pacing {
     lag: u64,
     /// When the wait that is under way is to end; 0: it has no end.
     aim: u64,
+    /// How late the thread woke for I/Os that were due.
+    pub delays: ThreadDelays,
 }
 
 impl Pacing {
@@ -97,6 +100,7 @@ impl Pacing {
             crowded: false,
             lag: 0,
             aim: 0,
+            delays: ThreadDelays::default(),
         }
     }
 
@@ -108,6 +112,7 @@ impl Pacing {
 
     /// The measured part begins.
     pub fn restart(&mut self, now: u64) {
+        self.delays = ThreadDelays::default();
         if let Some(floor) = &mut self.floor {
             floor.restart(now);
         }
@@ -204,6 +209,13 @@ impl Pacing {
         }
     }
 
+    /// A wait for what is due has ended now.
+    pub fn waited(&mut self, now: u64) {
+        if self.wake != NEVER && !self.crowded {
+            self.delays.woke(now.saturating_sub(self.wake));
+        }
+    }
+
     /// Whether a wait for completions is to be bounded by what is due.
     pub fn bounds(&mut self, want: &Want) -> bool {
         self.aim = 0;
@@ -228,6 +240,7 @@ impl Pacing {
     pub fn bounded(&mut self, now: u64, none: bool) {
         if none && self.aim > 0 {
             self.woke(self.aim, now);
+            self.waited(now);
         }
     }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 use fiord_engine::{Engine, Time};
 use fiord_load::{Io, Source};
 use fiord_plan::{EnginePlan, JobPlan};
+use fiord_stat::delays::ThreadDelays;
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder};
 use fiord_stat::shares::Part;
 use fiord_sys::bus::Watch;
-use fiord_sys::usage::Usage;
+use fiord_sys::usage::{self, Usage};
 
 use super::pacing::{Judged, Pacing};
 use super::shares::{SAMPLED, Shares};
@@ -75,6 +76,8 @@ pub struct Session<'a, E: Engine, S, C> {
     /// I/Os that failed in the measured part, by direction.
     pub failed: [u64; 3],
     usage: Usage,
+    /// Time that the thread had waited for a CPU when measuring began, ns.
+    ready: Option<u64>,
     /// Clock reads are spread over this many I/Os when nothing is measured.
     stride: u32,
     until_read: u32,
@@ -143,6 +146,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             drawn: 0,
             failed: [0; 3],
             usage: used(),
+            ready: usage::ready_time(),
             stride: 1,
             until_read: 1,
         };
@@ -275,6 +279,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.survived = None;
         self.begin = now;
         self.usage = used();
+        self.ready = usage::ready_time();
         self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
         self.pacing.restart(now);
         if let Some(placer) = &mut self.placer {
@@ -412,6 +417,13 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         self.placer.as_ref().map(|placer| placer.counts())
     }
 
+    /// What the thread lost to the machine in the measured time.
+    fn delays(&self) -> ThreadDelays {
+        let waited = usage::ready_time().zip(self.ready);
+        let ready_ns = waited.map(|(now, then)| now.saturating_sub(then));
+        ThreadDelays { ready_ns, ..self.pacing.delays }
+    }
+
     /// The whole result. The last thing has just ended.
     pub fn result(mut self) -> WorkerResult {
         let now = self.clock.now();
@@ -433,6 +445,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
             depth_found: self.pacing.depth(),
             zones: self.zone_counts(),
             usage: used().since(&self.usage),
+            delays: self.delays(),
             recorder: self.recorder,
             error: self.error,
             survived: self.survived,

@@ -156,6 +156,7 @@ fn failed(error: JobError) -> WorkerResult {
         survived: None,
         runtime_ns: 0,
         usage: Usage::default(),
+        delays: Default::default(),
         shares: None,
         depth_found: None,
         zones: None,

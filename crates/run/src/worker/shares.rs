@@ -46,6 +46,7 @@ pub struct Shares {
     empty: (u64, u64),
     rounds: u64,
     ios: u64,
+    submitting: u64,
     /// All the time of what is no I/O.
     aside: u64,
     /// Of the burst under way: rounds left, and when it is to end.
@@ -101,6 +102,8 @@ impl Shares {
             self.sums.add(&self.round);
             self.rounds += 1;
             self.ios += ios;
+            let all: u64 = self.round.ns.iter().sum();
+            self.submitting += u64::from(self.round.ns[Part::Submission as usize] > all / 2);
             self.empty.0 += 1;
             self.empty.1 += again.saturating_sub(self.mark);
         }
@@ -111,7 +114,7 @@ impl Shares {
     /// way goes on, and its round is left out as a first one is.
     pub fn forget(&mut self) {
         (self.sums, self.empty) = (Laps::default(), (0, 0));
-        (self.rounds, self.ios, self.aside) = (0, 0, 0);
+        (self.rounds, self.ios, self.submitting, self.aside) = (0, 0, 0, 0);
         self.left = ROUNDS;
     }
 
@@ -129,7 +132,8 @@ impl Shares {
         let sampled = u128::from(parts.iter().sum::<u64>()) * u128::from(self.aside);
         let aside = sampled / u128::from(runtime.saturating_sub(self.aside).max(1));
         parts[Part::Waiting as usize] += u64::try_from(aside).unwrap_or(u64::MAX >> 8);
-        TimeShares::of(parts, self.rounds, self.ios)
+        let shares = TimeShares::of(parts, self.rounds, self.ios)?;
+        Some(TimeShares { submitting: self.submitting, ..shares })
     }
 }
 

@@ -320,6 +320,7 @@ fn continue_on_error_goes_on_and_counts() {
         assert_eq!((result.recorder.errors, result.recorder.first_error), (10, 5));
         let write = &result.recorder.dirs[1];
         assert_eq!((write.ios, write.issued), (90, 100), "depth {depth}");
+        assert_eq!(write.failed_bytes, 10 * 4096);
     }
 }
 

@@ -15,6 +15,11 @@ impl Loop {
     pub fn new(place: &Place, bytes: u64) -> Option<Loop> {
         let image = place.path("image");
         std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+        Loop::over(&image)
+    }
+
+    /// A loop device on a file that is there.
+    pub fn over(image: &Path) -> Option<Loop> {
         let made = Command::new("losetup").args(["-f", "--show"]).arg(image).output();
         match made {
             Ok(made) if made.status.success() => {
@@ -130,6 +135,53 @@ fn somebody_else_on_the_device() {
     assert!(other.join().unwrap().status.success());
     let (id, evidence) = told(&ran).expect("a finding");
     assert!(id == "noisy-neighbour" && evidence.contains("reads of"), "{id}: {evidence}");
+}
+
+/// Reads behind the end of the file under a loop device fail, and are still the job's own.
+#[test]
+fn what_failed_is_not_the_work_of_others() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    std::fs::File::options()
+        .write(true)
+        .open(place.path("image"))
+        .unwrap()
+        .set_len(8 << 20)
+        .unwrap();
+    let ran = json(
+        &place,
+        &format!(
+            "--name=a --filename={} --rw=read --bs=256k --direct=1 --continue_on_error=io",
+            device.path()
+        ),
+    );
+    let errors = ran.json()["jobs"][0]["total_err"].as_u64().unwrap();
+    assert!(errors > 100, "{errors}");
+    let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
+    assert!(!format!("{list:?}").contains("used loop"), "{list:?}");
+    silent(&ran, "split-or-merged");
+}
+
+/// 300 random reads of 64 KiB, and a program that reads the device in small blocks meanwhile.
+#[test]
+fn small_reads_of_others_are_no_pieces_of_ours() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let job = format!(
+        "--name=a --filename={} --rw=randread --bs=64k --direct=1 --rate_iops=300 --runtime=1 \
+         --time_based",
+        device.path()
+    );
+    let path = device.path().to_owned();
+    let other = std::thread::spawn(move || {
+        let to = ["of=/dev/null", "bs=4k", "iflag=direct", "count=8000"];
+        Command::new("dd").arg(format!("if={path}")).args(to).output().unwrap()
+    });
+    let ran = json(&place, &job);
+    assert!(other.join().unwrap().status.success());
+    silent(&ran, "split-or-merged");
+    let view = ran.json()["fiord"]["devices"][0]["read"].clone();
+    assert_eq!(view["splits"], serde_json::Value::Null, "not known: {view}");
 }
 
 #[test]

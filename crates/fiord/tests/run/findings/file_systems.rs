@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::findings::devices::Loop;
 use crate::findings::{finding, json, silent};
@@ -152,25 +153,91 @@ fn direct_writes_to_btrfs() {
     }
 }
 
+/// A program that reads a file of the disk under another file, and a job that reads that one.
+#[test]
+fn somebody_else_on_the_disk_below_a_file() {
+    let place = Place::new();
+    let Some(mounted) = Mounted::new(&place, "ext4") else { return };
+    let at = |name: &str| mounted.point.join(name).display().to_string();
+    for (name, size) in [("ours", "8m"), ("theirs", "64m")] {
+        let fill = "--name=w --rw=write --bs=1m --end_fsync=1";
+        place.run(&format!("{fill} --filename={} --size={size}", at(name))).ok();
+    }
+    let on_disk = |ran: &crate::fiord::Ran| {
+        let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
+        list.into_iter().find(|told| told["what"].as_str().unwrap().contains("used loop"))
+    };
+    let job = |direct: u8| {
+        format!(
+            "--name=a --filename={} --rw=randread --bs=4k --size=8m --direct={direct} \
+             --rate_iops=300 --runtime=1 --time_based",
+            at("ours")
+        )
+    };
+    for direct in [1, 0] {
+        let alone = on_disk(&json(&place, &job(direct)));
+        assert!(alone.is_none(), "{alone:?}");
+    }
+    let theirs = at("theirs");
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        let to = ["of=/dev/null", "bs=2M", "iflag=direct"];
+        Command::new("dd").arg(format!("if={theirs}")).args(to).output().unwrap()
+    });
+    let ran = json(&place, &job(1));
+    assert!(other.join().unwrap().status.success());
+    let told = on_disk(&ran).unwrap_or_else(|| panic!("{}", ran.json()["fiord"]));
+    let (id, evidence) = (&told["id"], told["evidence"].as_str().unwrap());
+    assert!(id == "noisy-neighbour" && evidence.contains("reads of 6"), "{told}");
+}
+
+/// A file `f` that this process serves through FUSE.
+struct Served {
+    mounted: Option<Mounted>,
+    server: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Served {
+    /// Each read takes so long.
+    fn new(place: &Place, delay: Duration) -> Option<Served> {
+        let point = place.path("served");
+        std::fs::create_dir_all(&point).unwrap();
+        let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
+            eprintln!("skipped: /dev/fuse needs root");
+            return None;
+        };
+        let mut mount = Command::new("mount");
+        mount.args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0"]);
+        // The helper passes its standard input on to the kernel.
+        mount.arg("served").arg(&point).stdin(device.try_clone().unwrap()).stderr(Stdio::null());
+        if !mount.status().is_ok_and(|status| status.success()) {
+            eprintln!("skipped: FUSE cannot be mounted here");
+            return None;
+        }
+        let mounted = Some(Mounted { point, _device: None });
+        Some(Served {
+            mounted,
+            server: Some(std::thread::spawn(move || fuse::serve(&device, delay))),
+        })
+    }
+
+    fn file(&self) -> PathBuf {
+        self.mounted.as_ref().unwrap().point.join("f")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.mounted.take());
+        self.server.take().unwrap().join().unwrap();
+    }
+}
+
 #[test]
 fn a_file_that_another_process_serves() {
     let place = Place::new();
-    let point = place.path("served");
-    std::fs::create_dir_all(&point).unwrap();
-    let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
-        return eprintln!("skipped: /dev/fuse needs root");
-    };
-    let mut mount = Command::new("mount");
-    mount.args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0", "served"]);
-    // The helper passes its standard input on to the kernel.
-    let mounted =
-        mount.arg(&point).stdin(device.try_clone().unwrap()).stderr(Stdio::null()).status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: FUSE cannot be mounted here");
-    }
-    let served = Mounted { point, _device: None };
-    let server = std::thread::spawn(move || fuse::serve(&device));
-    let file = served.point.join("f");
+    let Some(served) = Served::new(&place, Duration::ZERO) else { return };
+    let file = served.file();
     let job = format!("--name=a --rw=read --bs=4k --ioengine=psync --filename={}", file.display());
     let direct = json(&place, &format!("{job} --size=256k --direct=1"));
     let told = finding(&direct, "direct-not-direct");
@@ -182,6 +249,47 @@ fn a_file_that_another_process_serves() {
     silent(&buffered, "direct-not-direct");
     let gaps = buffered.json()["fiord"]["not_checked"].clone();
     assert!(gaps.to_string().contains("another process reads for fuse"), "{gaps}");
-    drop(served);
-    server.join().unwrap();
+}
+
+/// The server takes one read at a time, and the kernel waits for it where the I/O is submitted.
+#[test]
+fn a_submission_that_blocks() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, Duration::from_millis(1)) else { return };
+    let job = format!(
+        "--name=a --filename={} --size=16m --bs=4k --rw=randread --direct=1 --iodepth=16 \
+         --runtime=400ms --time_based",
+        served.file().display()
+    );
+    for engine in ["libaio", "io_uring"] {
+        let ran = json(&place, &format!("{job} --ioengine={engine}"));
+        let shares = ran.json()["fiord"]["generator"]["time_shares"].clone();
+        assert!(shares["submission"].as_f64().unwrap() > 0.8, "{engine}: {shares}");
+        let told = finding(&ran, "submission-blocks");
+        assert_eq!(told["what"], "job a waits in the call that submits its I/Os");
+        assert!(told["mend"].as_str().unwrap().contains("force_async=1"), "{told}");
+    }
+    // The remedies: threads of the kernel wait, or threads of the job.
+    for remedy in ["--ioengine=io_uring --force_async=1", "--ioengine=psync --iodepth=1"] {
+        silent(&json(&place, &format!("{job} {remedy}")), "submission-blocks");
+    }
+}
+
+#[test]
+fn a_slow_target_beside_a_fast_one() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, Duration::from_millis(1)) else { return };
+    place.write("fast", vec![7; 16 << 20]);
+    let Some(slow) = Loop::over(&served.file()) else { return };
+    let Some(fast) = Loop::over(&place.path("fast")) else { return };
+    let job = "--size=16m --bs=4k --rw=randread --direct=1 --ioengine=io_uring --iodepth=4 \
+               --runtime=700ms --time_based";
+    let both = format!("{job} --name=a --filename={}:{}", slow.path(), fast.path());
+    let told = finding(&json(&place, &both), "uneven-targets");
+    assert!(told["what"].as_str().unwrap().starts_with("job a visits 2 devices in turn"), "{told}");
+    let remedy = format!("filename={} in one, filename={} in another", slow.path(), fast.path());
+    assert!(told["mend"].as_str().unwrap().ends_with(&remedy), "{told}");
+    let each =
+        format!("{job} --name=s --filename={} --name=f --filename={}", slow.path(), fast.path());
+    silent(&json(&place, &each), "uneven-targets");
 }

@@ -67,6 +67,44 @@ fn unwritten_files_are_named_one_by_one() {
     );
 }
 
+/// The run lays out what is missing of a file that is too short; what is there is not to be written
+/// over.
+#[test]
+fn a_short_file_is_not_unwritten() {
+    let place = Place::new();
+    place.write("f", vec![7; 64 << 10]);
+    let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f";
+    let ran = place.run(&format!("check {job}"));
+    assert!(!ran.out.contains("unwritten-data"), "{}", ran.out);
+    silent(&json(&place, job), "unwritten-data");
+}
+
+#[test]
+fn a_remedy_that_writes_over_data_says_so() {
+    let place = Place::new();
+    if !knows_holes(&place) {
+        return;
+    }
+    place.write("f", vec![7; 1 << 20]);
+    let file = std::fs::File::options().write(true).open(place.path("f")).unwrap();
+    file.set_len(4 << 20).unwrap();
+    let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
+    let mend = finding(&json(&place, job), "unwritten-data")["mend"].to_string();
+    assert!(mend.contains("destroys what it holds: fiord --name=fill"), "{mend}");
+    place.write("zeros", vec![0u8; 1 << 20]);
+    let job = "--name=a --rw=randread --size=1m --bs=4k --filename=zeros";
+    let mend = finding(&json(&place, job), "zero-data")["mend"].to_string();
+    assert!(mend.contains("destroys what it holds: fiord --name=fill"), "{mend}");
+}
+
+#[test]
+fn a_file_that_the_job_removes_is_not_missed() {
+    let place = Place::new();
+    let job = "--name=a --rw=randread --size=1m --bs=4k --filename=f --unlink=1";
+    let gaps = json(&place, job).json()["fiord"]["not_checked"].to_string();
+    assert!(!gaps.contains("zero-data"), "{gaps}");
+}
+
 #[test]
 fn a_run_that_writes_first_is_sound() {
     let place = Place::new();

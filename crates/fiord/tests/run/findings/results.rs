@@ -1,5 +1,6 @@
 //! What is told from the result, where a simulated device gives exact ones.
 
+use crate::findings::noise::Crowd;
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
 
@@ -24,6 +25,25 @@ fn hidden_stalls() {
     let evidence = told["evidence"].as_str().unwrap();
     assert_eq!(evidence, "p99: 99.8 us from the actual start, 910.2 ms from when each was due");
     silent(&json(&place, &job), "hidden-stalls");
+}
+
+/// Two programs that compute have the CPU of a job that makes no I/O at all: it begins late.
+#[test]
+fn a_generator_that_wakes_late() {
+    let place = Place::new();
+    let crowd = Crowd::on_cpu_0(3);
+    let job = "--name=a --ioengine=null --rw=read --bs=4k --size=1g --rate_iops=1000 --runtime=1 \
+               --time_based --cpus_allowed=0";
+    let ran = json(&place, job);
+    drop(crowd);
+    let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
+    // A machine with many CPUs may give it what it needs.
+    if let Some(told) = list.iter().find(|told| told["id"] == "hidden-stalls") {
+        assert_eq!(told["what"], "reads of job a began late: the generator woke late");
+        assert!(told["mend"].as_str().unwrap().starts_with("nice=-20"), "{told}");
+    } else {
+        eprintln!("skipped: the job had the CPU all the same: {list:?}");
+    }
 }
 
 #[test]
@@ -68,5 +88,6 @@ fn contents_cost() {
     }
     let file = memory.join(format!("fiord-contents-{}", std::process::id()));
     let on_file = format!("{job} --filename={} --unlink=1", file.display());
-    silent(&json(&place, &format!("{on_file} --bs=4k")), "contents-cost");
+    // In an unoptimised build the contents of small blocks do take a quarter of the time.
+    silent(&json(&place, &format!("{on_file} --bs=256k")), "contents-cost");
 }

@@ -1,0 +1,236 @@
+//! `uneven-targets`: a job visits several devices in turn, and one of them is far slower.
+
+use std::collections::BTreeSet;
+
+use fiord_plan::{EnginePlan, FileKind, FileService, JobPlan};
+use fiord_stat::device::DeviceView;
+use fiord_stat::finding::Severity;
+
+use crate::amount::{percent, time};
+use crate::check::Entry;
+use crate::timing::fills;
+use crate::{After, Check, Findings, Told};
+
+/// The slowest device's mean latency is so many times that of the next.
+const TIMES: f64 = 3.0;
+/// And at least so much longer, ms.
+const MORE: f64 = 0.1;
+/// Fewer I/Os of a device than these say nothing.
+const LEAST: u64 = 50;
+/// The devices' counters may differ from the job's by this share: more is the work of others.
+const OTHERS: f64 = 0.05;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "uneven-targets",
+    severity: Severity::Suspect,
+    title: "one slow target that holds back the others",
+    about: "A job with several targets visits them in turn, and all of them share its `iodepth`. When \
+            one is slower, the I/Os in flight pile up there and the others wait for their turn: the \
+            job runs at the speed of the slowest, times the number of targets. The number is not the \
+            sum of what the devices can do.",
+    seen: "The devices' own mean latencies over the measured time (`/proc/diskstats`): the longest is \
+           at least three times the next one and 0.1 ms longer. Only for jobs with `direct=1` that \
+           nothing else holds back, that visit files on several devices in turn or at random, and \
+           that have these devices to themselves for the whole run: where the devices together \
+           counted over 5 % more I/Os or bytes than the job made, others used them, and nothing is \
+           told. It takes 50 I/Os of each. Targets without counters of their own (network file \
+           systems, directories of one disk) are not compared.",
+    effect: "Two loop devices, one over a file in memory and one over a file system in a process \
+             that takes 2 ms for each read: 4 KiB random reads at depth 4 over both made 0.9k IOPS. \
+             A job for each made 0.4k on the slow one and 60k on the other, at the same time \
+             (`ioengine=io_uring`, `direct=1`, 2 s).",
+    mend: "A job for each target, with a `filename` of its own: then each device has its own depth, \
+           and the report shows what each can do.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for entry in known.entries() {
+        findings.tell_if(finding(known, &entry));
+    }
+}
+
+/// Whether a job visits its targets in turn and nothing but them decides how fast.
+fn in_turn(job: &JobPlan) -> bool {
+    let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
+    let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
+    real && !job.engine.sends_commands()
+        && job.target.open.direct
+        && job.pace.is_free()
+        && job.target.service != FileService::Sequential
+        && job.target.files.iter().all(|file| stored(file.kind))
+}
+
+/// The devices of a printed job, which no other job of the run uses.
+fn devices<'a>(known: &After<'a>, entry: &Entry<'_>) -> Option<Vec<&'a DeviceView>> {
+    let names = |job: &JobPlan| {
+        let tops = job.target.files.iter().filter_map(|f| known.before.devices.written(&f.path));
+        tops.map(|disk| disk.name.as_str()).collect::<BTreeSet<_>>()
+    };
+    let own = names(entry.jobs[0]);
+    let mine =
+        |job: &&JobPlan| entry.jobs.iter().any(|one| one.identity.index == job.identity.index);
+    let others = known.plan.jobs.iter().filter(|job| !mine(job));
+    let shared = others.flat_map(names).any(|name| own.contains(name));
+    let same = entry.jobs.iter().all(|job| names(job) == own);
+    let views = known.report.extras.devices.iter().filter(|view| own.contains(view.name.as_str()));
+    let views: Vec<_> = views.collect();
+    let each = own.iter().all(|name| views.iter().any(|view| view.name == **name));
+    (!shared && same && each && views.len() > 1).then_some(views)
+}
+
+/// Reads and writes that a device made.
+fn ios(view: &DeviceView) -> u64 {
+    view.dirs[..2].iter().map(|dir| dir.ios + dir.merges).sum()
+}
+
+/// Time of each in the mean, ms.
+fn mean_ms(view: &DeviceView) -> f64 {
+    let all: u64 = view.dirs[..2].iter().map(|dir| dir.ios).sum();
+    let time: f64 = view.dirs[..2].iter().map(|dir| dir.mean_ms * dir.ios as f64).sum();
+    time / all.max(1) as f64
+}
+
+/// Whether the devices moved what the job did, and nobody anything beside it.
+fn alone(entry: &Entry<'_>, views: &[&DeviceView]) -> bool {
+    let rows = || entry.report.dirs.iter();
+    let (made, moved) =
+        rows().fold((0, 0), |sum, row| (sum.0 + row.total_ios, sum.1 + row.io_bytes));
+    let seen: u64 = views.iter().map(|view| ios(view)).sum();
+    let bytes: u64 = views.iter().flat_map(|view| &view.dirs[..2]).map(|dir| dir.bytes).sum();
+    let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= b as f64 * OTHERS;
+    near(seen, made) && near(bytes, moved)
+}
+
+fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<Told> {
+    if entry.report.error != 0 || !entry.jobs.iter().all(|job| in_turn(job)) {
+        return None;
+    }
+    let mut views = devices(known, entry)?;
+    let whole = views.iter().all(|view| fills(entry, view.seconds) && ios(view) >= LEAST);
+    if !whole || !alone(entry, &views) {
+        return None;
+    }
+    views.sort_by(|a, b| mean_ms(b).total_cmp(&mean_ms(a)));
+    let (slow, next) = (views[0], views[1]);
+    let (longest, other) = (mean_ms(slow), mean_ms(next));
+    if longest < other * TIMES || longest < other + MORE {
+        return None;
+    }
+    let all: f64 = views.iter().map(|view| mean_ms(view) * ios(view) as f64).sum();
+    let share = longest * ios(slow) as f64 / all;
+    let (job, name) = (entry.jobs[0], &entry.report.name);
+    let on = |view: &&DeviceView| {
+        let file = job.target.files.iter().find(|file| {
+            known.before.devices.written(&file.path).is_some_and(|disk| disk.name == view.name)
+        });
+        file.map(|file| format!("filename={}", file.path.display()))
+    };
+    let files: Vec<String> = views.iter().filter_map(on).collect();
+    let told = CHECK
+        .of_job(
+            job,
+            format!(
+                "job {name} visits {} devices in turn, and waits for {}",
+                views.len(),
+                slow.name
+            ),
+        )
+        .evidence(format!(
+            "{} takes {} for each, {} {}: {} of the job's I/O time is spent there",
+            slow.name,
+            time(longest * 1e6),
+            next.name,
+            time(other * 1e6),
+            percent(share)
+        ))
+        .mend(format!("a job for each target: {}", files.join(" in one, ") + " in another"))
+        .option("filename");
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::FilePlan;
+    use fiord_stat::device::DeviceDir;
+    use fiord_stat::finding::Finding;
+    use fiord_stat::report::DirKind;
+    use fiord_sys::survey::fixture::Machine as Tree;
+
+    use super::*;
+    use crate::drives::{Case, told_after, with_disks};
+    use crate::fixture::row;
+
+    /// 10,000 reads of 4 KiB by one job on two drives, half of them each, of so many ms.
+    fn case(ms: [f64; 2]) -> Case {
+        let tree = Tree::new();
+        for n in 0..2 {
+            let port = tree.port(None, &format!("0000:00:0{}.0", n + 1), ("16.0", 4), ("16.0", 4));
+            tree.nvme(Some(&port), &format!("0000:0{}:00.0", n + 1), n, ("16.0", 4), ("16.0", 4));
+        }
+        let mut case = with_disks(&tree);
+        let view = |name: &str, mean_ms| DeviceView {
+            name: name.into(),
+            seconds: 10.0,
+            dirs: [
+                DeviceDir { ios: 5000, bytes: 5000 * 4096, mean_ms, merges: 0 },
+                DeviceDir::default(),
+                DeviceDir::default(),
+            ],
+            ..DeviceView::default()
+        };
+        case.report.jobs[0].dirs = vec![row(DirKind::Read, 1000.0, 10)];
+        case.report.jobs[0].name = "a".into();
+        let names: Vec<String> =
+            case.machine.devices.disks.iter().map(|disk| disk.name.clone()).collect();
+        case.report.extras.devices =
+            names.iter().zip(ms).map(|(name, ms)| view(name, ms)).collect();
+        case
+    }
+
+    fn told(ms: [f64; 2], change: impl Fn(&mut Case)) -> Vec<Finding> {
+        let mut case = case(ms);
+        change(&mut case);
+        told_after(&CHECK, &case)
+    }
+
+    #[test]
+    fn told_of_the_slow_one() {
+        let found = told([0.1, 1.9], |_| {});
+        assert_eq!(found[0].what, "job a visits 2 devices in turn, and waits for nvme1n1");
+        let evidence = "nvme1n1 takes 1.9 ms for each, nvme0n1 100 us: 95 % of the job's I/O time is \
+                        spent there";
+        assert_eq!(found[0].evidence, evidence);
+        let mend = "a job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
+                    another";
+        assert_eq!(found[0].mend, mend);
+        assert_eq!(told([0.1, 0.2], |_| {}), [], "not so much slower");
+        assert_eq!(told([0.01, 0.05], |_| {}), [], "not by much");
+    }
+
+    #[test]
+    fn silent_where_it_does_not_matter_or_is_not_known() {
+        let uneven = [0.1, 1.9];
+        let rate = Some(fiord_plan::Rate::Ios(10));
+        assert_eq!(told(uneven, |case| case.job().pace.rate[0] = rate), []);
+        assert_eq!(told(uneven, |case| case.job().target.service = FileService::Sequential), []);
+        assert_eq!(told(uneven, |case| case.job().target.open.direct = false), []);
+        assert_eq!(told(uneven, |case| case.report.jobs[0].runtime_ms = 3000), []);
+        let first = |case: &mut Case| {
+            let one: FilePlan = case.job().target.files[0].clone();
+            case.job().target.files = vec![one];
+        };
+        assert_eq!(told(uneven, first), [], "one target");
+    }
+
+    #[test]
+    fn silent_where_others_use_a_device() {
+        let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].ios += 4000;
+        assert_eq!(told([0.1, 1.9], others), []);
+        let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].bytes += 100 << 20;
+        assert_eq!(told([0.1, 1.9], others), []);
+    }
+}
