@@ -498,6 +498,9 @@ pub struct SteadyState {
     pub bw_data: Vec<u64>,
     /// Mean completion latency of each interval, ns, oldest first.
     pub lat_data: Vec<u64>,
+    /// Intervals of the window that the job did not reach.
+    #[serde(default)]
+    pub missing: usize,
 }
 
 /// A run status group.

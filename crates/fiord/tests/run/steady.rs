@@ -72,6 +72,27 @@ fn a_group_is_judged_and_ends_together() {
     }
 }
 
+/// fio 3.42 prints lists as long as the window.
+#[test]
+fn a_window_that_never_filled_has_zeros_for_what_is_missing() {
+    for (options, lists) in [
+        ("--runtime=2 --ss=iops:1% --ss_dur=5", vec!["iops", "bw"]),
+        ("--runtime=2 --ss=lat_slope:1% --ss_dur=5", vec!["iops", "bw", "lat_ns"]),
+        ("--runtime=2 --ss=bw:1% --ss_dur=10 --ss_interval=2", vec!["iops", "bw"]),
+        ("--runtime=1 --ss=bw:1% --ss_dur=5 --ss_ramp=4", vec!["iops", "bw"]),
+    ] {
+        let ran = Place::new().run(&format!("{SIM} {options}")).ok();
+        let data = &ran.json()["jobs"][0]["steadystate"]["data"];
+        for name in lists {
+            let list: Vec<u64> =
+                data[name].as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect();
+            let measured = list.iter().take_while(|v| **v > 0).count();
+            assert_eq!(list.len(), 5, "{options} {name}: {list:?}");
+            assert!(measured <= 2 && list[measured..].iter().all(|v| *v == 0), "{list:?}");
+        }
+    }
+}
+
 #[test]
 fn the_line_is_that_of_the_reference() {
     let place = Place::new();

@@ -82,6 +82,12 @@ impl Limits<'_> {
         self.job.error(option, format!("`{}` {what}", self.shown()))
     }
 
+    /// A warning about a deallocation that the controller may refuse or carry out in part.
+    fn doubt(&self, option: &str, what: impl Display) -> Diagnostic {
+        let may = "it may refuse such a command (Command Size Limit Exceeded) or do a part of it";
+        self.job.warning(option, format!("`{}` {what}: {may}", self.shown()))
+    }
+
     fn used(&self) -> impl Iterator<Item = Dir> {
         let mix = self.load.mix;
         Dir::ALL.into_iter().filter(move |dir| mix.has(*dir))
@@ -226,26 +232,26 @@ impl Limits<'_> {
             let bytes = u64::from(self.load.blocks[dir as usize].max());
             for most in self.limits_of(dir, target) {
                 if bytes > most.bytes {
-                    messages.push(
-                        self.error(
-                            option,
-                            format!(
-                                "takes at most {} bytes {}; the job has blocks of {bytes}",
-                                most.bytes, most.what
-                            ),
-                        )
-                        .help(format!(
-                            "write a block size of {} bytes or less{}",
-                            most.bytes, most.help
-                        )),
+                    let what = format!(
+                        "takes at most {} bytes {}; the job has blocks of {bytes}",
+                        most.bytes, most.what
                     );
+                    let message = match dir {
+                        Dir::Trim => self.doubt(option, what),
+                        Dir::Read | Dir::Write => self.error(option, what),
+                    };
+                    messages.push(message.help(format!(
+                        "write a block size of {} bytes or less{}",
+                        most.bytes, most.help
+                    )));
                     break;
                 }
             }
         }
     }
 
-    /// Limits on the ranges of one deallocation (NVM 1.0, 4.1.5.4: DMRL, DMSL).
+    /// Limits on the ranges of one deallocation (NVM 1.0, 4.1.5.4: DMRL, DMSL). They are what the
+    /// controller recommends, and it decides what to do with a command that exceeds them.
     fn ranges(&self, target: &NvmeTarget, messages: &mut Messages) {
         let ranges = self.load.trim_ranges;
         let limits = &target.device.limits;
@@ -254,7 +260,7 @@ impl Limits<'_> {
         let most = limits.deallocate_blocks.map(|blocks| blocks.saturating_mul(block));
         if let Some(most) = limits.deallocate_ranges.filter(|most| u32::from(*most) < ranges) {
             messages.push(
-                self.error(
+                self.doubt(
                     "num_range",
                     format!("takes at most {most} ranges in a Dataset Management command (DMRL)"),
                 )
@@ -262,7 +268,7 @@ impl Limits<'_> {
             );
         } else if let Some(most) = most.filter(|most| *most < bytes) {
             messages.push(
-                self.error(
+                self.doubt(
                     "num_range",
                     format!("deallocates at most {most} bytes in one command (DMSL); the job has {bytes}"),
                 )

@@ -258,9 +258,6 @@ fn limits_of_controllers_and_drivers() {
     let zeroes = with(|device| device.limits.write_zeroes = Some(1 << 20));
     let message = refused(zeroes, "--rw=write --write_mode=zeroes --bs=2m");
     assert!(message.contains("1048576 bytes in a Write Zeroes command (WZSL)"), "{message}");
-    let trims = with(|device| device.limits.deallocate_range_blocks = Some(8));
-    let message = refused(trims, "--rw=trim --bs=8k");
-    assert!(message.contains("4096 bytes in a range of Dataset Management (DMRSL)"), "{message}");
     let unlimited = || with(|device| device.controller.max_transfer = None);
     let message = refused(unlimited(), "--bs=2m");
     assert!(message.contains("1048576 bytes in one command (the driver's max_hw"), "{message}");
@@ -268,6 +265,29 @@ fn limits_of_controllers_and_drivers() {
     assert!(message.contains("520192 bytes in pages that are not neighbours"), "{message}");
     plan(unlimited(), "--bs=1m --iomem=mmaphuge");
     plan(unlimited(), "--bs=512k --bs=508k");
+}
+
+/// The limits of trims are recommendations: the controller decides.
+#[test]
+fn trims_beyond_what_a_controller_recommends_are_a_warning() {
+    let limited = with(|device| {
+        device.limits.deallocate_ranges = Some(4);
+        device.limits.deallocate_range_blocks = Some(8);
+        device.limits.deallocate_blocks = Some(16);
+    });
+    let machine = machine(limited);
+    for (line, why) in [
+        ("--bs=4k", None),
+        ("--bs=4k --num_range=2", None),
+        ("--bs=8k", Some("takes at most 4096 bytes in a range of Dataset Management (DMRSL)")),
+        ("--bs=512 --num_range=5", Some("takes at most 4 ranges in a Dataset Management command")),
+        ("--bs=4k --num_range=4", Some("deallocates at most 8192 bytes in one command (DMSL)")),
+    ] {
+        let resolved = run(&machine, &format!("{LINE} --rw=trim {line}")).unwrap();
+        let warnings: Vec<String> = resolved.warnings.into_iter().map(|w| w.what).collect();
+        assert_eq!(warnings.len(), usize::from(why.is_some()), "{line}: {warnings:?}");
+        assert!(why.is_none_or(|why| warnings[0].contains(why)), "{line}: {warnings:?}");
+    }
 }
 
 #[test]

@@ -184,7 +184,11 @@ fn target(job: &JobReport, keys: &mut Keys) {
 }
 
 fn steady_state(s: &SteadyState) -> Value {
-    let list = |values: &[u64]| Value::Array(values.iter().map(|v| integer(*v)).collect());
+    // fio's lists are as long as the window, with zeros for what the job did not reach.
+    let list = |values: &[u64]| {
+        let missing = std::iter::repeat_n(&0, s.missing);
+        Value::Array(values.iter().chain(missing).map(|v| integer(*v)).collect())
+    };
     let mut data: Keys =
         vec![("bw_mean".into(), integer(s.bw_mean)), ("iops_mean".into(), integer(s.iops_mean))];
     if s.measure == SteadyMeasure::Latency {

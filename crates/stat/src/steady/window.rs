@@ -166,6 +166,7 @@ impl Window {
             iops_data: iops,
             bw_data: bw,
             lat_data: lat,
+            missing: self.size - self.samples.len(),
         }
     }
 }
@@ -250,7 +251,7 @@ mod tests {
         window.push(Sample { iops: 20, ..Sample::default() });
         let report = window.report(String::new(), 4);
         assert!(!report.attained && report.criterion == 0.0);
-        assert_eq!((report.iops_mean, report.iops_data), (15, vec![10, 20]));
+        assert_eq!((report.iops_mean, report.iops_data, report.missing), (15, vec![10, 20], 2));
     }
 
     #[test]
