@@ -2,6 +2,8 @@
 # devices: nvme
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 # run NAME ENGINE OPTIONS…: 8 MiB at random, every block once, read or written.
 run() {
     name=$1

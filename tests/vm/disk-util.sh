@@ -2,6 +2,8 @@
 # devices: nvme nvme-fdp dmzero
 # limit: 30s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 one=$(readlink -f /dev/fiord/nvme)
 two=$(readlink -f /dev/fiord/nvme-fdp)
 dmsetup create both --noudevsync --noudevrules <<END

@@ -2,6 +2,8 @@
 # devices: dmdelay
 # limit: 30s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 # The kernel counts these in ticks of 4 ms, and under emulation some ticks come late and bunched: means, with room.
 for engine in psync libaio io_uring; do
     fiord_json $engine --name=x --filename=/dev/fiord/dmdelay --ioengine=$engine --direct=1 --bs=4k --rw=randrw --size=256k

@@ -2,6 +2,8 @@
 # devices: nvme nvme-ext
 # limit: 180s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 disk=/dev/fiord/nvme
 
 check "devices as JSON" sh -c "fiord devices --format=json $disk /dev/fiord/nvme-ext >devices.json"

@@ -2,6 +2,8 @@
 # devices: sd dmflakey nvmeerror nvmeloop
 # limit: 90s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 sd=/dev/fiord/sd
 evidence() { json "$1" '[.fiord.findings[]? | select(.id == "device-errors") | .severity + ": " + .what + ": " + .evidence] | join("; ")'; }
 # told NAME REGEX

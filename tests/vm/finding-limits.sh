@@ -2,6 +2,8 @@
 # devices: dmdelay nvme nullzoned
 # limit: 120s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 delayed=/dev/fiord/dmdelay
 disk=/dev/fiord/nvme
 zoned=/dev/fiord/nullzoned

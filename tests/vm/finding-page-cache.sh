@@ -3,6 +3,8 @@
 # clock: instructions
 # limit: 120s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 disk=/dev/fiord/dmzero
 workload="--name=x --filename=$disk --thread --numjobs=2 --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=1024 \
     --iodepth_batch_submit=16 --iodepth_batch_complete=16 --norandommap --gtod_reduce=1 --offset_increment=32M \

@@ -2,6 +2,8 @@
 # devices: nullb sd4k
 # limit: 150s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 fast=/dev/fiord/nullb
 slow=/dev/fiord/nullb-slow
 disk=/dev/fiord/sd4k

@@ -2,6 +2,8 @@
 # devices: nvme nvme-fdp sd brd
 # limit: 90s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 fresh="/dev/fiord/nvme /dev/fiord/sd"
 written="/dev/fiord/nvme-fdp /dev/fiord/brd"
 zeros() { json "$1" '[.fiord.findings[]? | select(.id == "zero-data") | .what] | join("; ")'; }

@@ -2,6 +2,8 @@
 # devices: dmerror
 # limit: 30s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 # One MiB at 32 MiB fails: 256 blocks of 4 KiB.
 for engine in psync libaio io_uring; do
     status=0

@@ -2,6 +2,8 @@
 # devices: nvme nvme-pi nvme-fdp zns nullzoned sd brd dmzero dmdelay dmerror dmflakey nvmetcp nvmeloop
 # limit: 30s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 for name in nvme nvme-pi nvme-fdp zns nullzoned sd brd dmzero dmdelay dmerror dmflakey nvmetcp nvmeloop; do
     check "$name is a block device" test -b "/dev/fiord/$name"
 done

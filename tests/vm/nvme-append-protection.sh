@@ -2,6 +2,8 @@
 # devices: zns-pi
 # limit: 90s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 ng=/dev/fiord/zns-pi-ng
 job() {
     name=$1

@@ -2,6 +2,8 @@
 # devices: zns
 # limit: 40s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 ng=/dev/fiord/zns-ng
 zones=/dev/fiord/zns
 

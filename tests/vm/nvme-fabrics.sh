@@ -2,6 +2,8 @@
 # devices: nvmeloop nvmetcp
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 for target in nvmeloop nvmetcp; do
     ng=/dev/fiord/$target-ng
     for depth in 64 128; do

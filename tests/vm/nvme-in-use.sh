@@ -2,6 +2,8 @@
 # devices: nvme nvme-mounted dmzero
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 ng=/dev/fiord/nvme-ng
 disk=/dev/fiord/nvme
 

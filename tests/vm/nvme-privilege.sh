@@ -2,6 +2,8 @@
 # devices: nvme
 # limit: 30s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 ng=/dev/fiord/nvme-ng
 dd if=/dev/urandom of=image bs=1M count=1 2>/dev/null
 dd if=image of=/dev/fiord/nvme bs=1M oflag=direct 2>/dev/null

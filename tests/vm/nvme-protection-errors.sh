@@ -2,6 +2,8 @@
 # devices: nvme-pi
 # limit: 180s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 D=/dev/fiord/nvme-pi-ng
 pi="--ioengine=io_uring_cmd --filename=$D --bs=16k --iodepth=1 --pi_act=0 --pi_chk=GUARD,REFTAG,APPTAG"
 fiord_json fill --name=fill $pi --rw=write --size=128k --buffer_pattern=0x11

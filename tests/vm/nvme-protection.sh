@@ -2,6 +2,8 @@
 # devices: nvme-pi nvme-pi64 nvme-ext nvme-pi3 nvme-ext64
 # limit: 90s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 ALL=GUARD,REFTAG,APPTAG
 
 # job NAME DEVICE ARGUMENTS…: a run over the first MiB or so of a namespace, four I/Os at a time.

@@ -3,6 +3,8 @@
 # clock: instructions
 # limit: 150s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 # One run; prints its I/Os a second.
 run() {
     fiord --name=x --filename=/dev/fiord/nvme-ng --ioengine=io_uring_cmd --cmd_type=nvme --write_mode=zeroes --bs=16M \

@@ -2,6 +2,8 @@
 # devices: nvme-fdp
 # limit: 40s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 NG=/dev/fiord/nvme-fdp-ng
 fdp() { name=$1; shift; fiord_json "$name" --name="$name" --filename=$NG --ioengine=io_uring_cmd --bs=64k --size=16m "$@"; }
 

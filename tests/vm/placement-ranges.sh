@@ -2,6 +2,8 @@
 # devices: nvme
 # limit: 40s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 NG=/dev/fiord/nvme-ng
 SD=/dev/fiord/nvme
 fill() { fiord_json fill --name=fill --filename=$SD --rw=write --bs=256k --size=16m --ioengine=psync --direct=1 --buffer_pattern=0x77 --end_fsync=1; }

@@ -2,6 +2,8 @@
 # devices: sd dmzero
 # limit: 120s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 SG=/dev/fiord/sd-sg
 SD=/dev/fiord/sd
 sg() { name=$1; shift; fiord_json "$name" --name="$name" --ioengine=sg "$@"; }

@@ -2,6 +2,8 @@
 # devices: zns nullzoned brd
 # limit: 120s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 zns=/dev/fiord/zns mixed=/dev/fiord/nullzoned
 short="--runtime=300ms --ramp-time=100ms"
 

@@ -2,6 +2,8 @@
 # devices: nvme sd
 # limit: 30s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 for disk in nvme sd; do
     discarded=$(sectors /dev/fiord/$disk discarded)
     fiord_json $disk --name=$disk --filename=/dev/fiord/$disk --size=16M --bs=64k --rw=trim --direct=1

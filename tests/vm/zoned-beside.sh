@@ -2,6 +2,8 @@
 # devices: zns
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 block=/dev/fiord/zns
 job() {
     name=$1

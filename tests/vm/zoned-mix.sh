@@ -2,6 +2,8 @@
 # devices: zns nullzoned
 # limit: 180s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k"
 

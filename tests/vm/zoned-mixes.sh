@@ -2,6 +2,8 @@
 # devices: nullzoned sdzoned
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 # DEVICE, conventional zones, all zones, blocks of 64 KiB a zone.
 both() {
     device=/dev/fiord/$1

@@ -2,6 +2,8 @@
 # devices: zns brd
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 zns=/dev/fiord/zns
 Z="--name=a --filename=$zns --direct=1 --zonemode=zbd --bs=64k --ioengine=psync"
 refused "a range past the end" 'reaches past the end' $Z --rw=write --offset=510z --size=4z

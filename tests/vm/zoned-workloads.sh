@@ -2,6 +2,8 @@
 # devices: zns
 # limit: 120s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 zns=/dev/fiord/zns
 
 # run NAME OPTIONS…: a job on the namespace, of 512 zones of 1.5 MiB. A job that waits for ever is ended.

@@ -2,6 +2,8 @@
 # devices: zns
 # limit: 180s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k --group_reporting"
 # Zones of 2 MiB take 1536 KiB: 24 blocks.

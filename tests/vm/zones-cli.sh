@@ -2,6 +2,8 @@
 # devices: zns nullzoned brd dmzero
 # limit: 60s
 
+: "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
+
 zns=/dev/fiord/zns
 
 # states FILE: how many zones of each state a document has.

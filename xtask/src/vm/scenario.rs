@@ -11,6 +11,11 @@ use super::header::{Header, scripts};
 
 const KEYS: &[&str] = &["devices", "limit", "boot", "clock"];
 
+/// The first command of a scenario: it ends a shell that runs the script anywhere else. Scenarios write to
+/// devices and to the system of the machine that is made for them.
+const ONLY_HERE: &str =
+    ": \"${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}\"";
+
 /// One scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -43,6 +48,9 @@ pub enum Clock {
 impl Scenario {
     fn read(path: &Path, devices: &Devices) -> Result<Self> {
         let header = Header::read(path, KEYS)?;
+        let text = std::fs::read_to_string(path)?;
+        let first = text.lines().find(|line| !line.is_empty() && !line.starts_with('#'));
+        ensure!(first == Some(ONLY_HERE), "the first command is not `{ONLY_HERE}`");
         let stem = path.file_stem().context("a scenario has a name")?.to_string_lossy();
         let limit = header.one("limit")?.context("the header does not say 'limit'")?;
         let limit = limit.strip_suffix('s').and_then(|seconds| seconds.parse().ok());
@@ -134,6 +142,16 @@ mod tests {
         assert_eq!(sharing(&[&plain, &plain, &own]), 2);
         assert_eq!(sharing(&[&own, &plain]), 1);
         assert_eq!(sharing(&[&plain, &counted]), 1);
+    }
+
+    #[test]
+    fn a_scenario_does_nothing_outside_of_the_machine() {
+        let ran = std::process::Command::new("sh")
+            .args(["-c", &format!("{ONLY_HERE}\necho it goes on")])
+            .env_remove("FIORD_MACHINE")
+            .output()
+            .unwrap();
+        assert!(!ran.status.success() && ran.stdout.is_empty(), "{ran:?}");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 # What scenarios call besides programs. Runs the scenario whose path is the first argument: it passes
 # when every check held and it came to its end.
 
+# Scenarios write to devices and to the system: only the machine that was started for them runs any.
+[ "$(cat /proc/sys/kernel/hostname)" = vm ] && [ -e /vm/order ] || { echo "this is not the machine of cargo xtask vm" >&2; exit 1; }
+export FIORD_MACHINE=vm
+
 checks=0
 failures=0
 export FIORD_DEVICES=/dev/fiord
