@@ -118,7 +118,7 @@ _fiord() {
         --disable_slat) words="0 1" ;;
         --disable_bw_measurement) words="0 1" ;;
         --disable_bw) words="0 1" ;;
-        --ignore_findings) words="buffered-not-synced cache-hits cache-under-direct cached-working-set clock-source compressible-data contents-cost depth-ignored depth-not-reached device-errors direct-not-direct doubtful-job drive-letter generator-bound governor hidden-stalls link-degraded misaligned no-effect noisy-neighbour not-preconditioned not-steady numa overlapping-writers oversubscribed-path rate-and-rwmix rate-missed reads-beyond-pointer run-warning same-start-offset scheduler size-per-job spec-exceeded spec-missed split-or-merged submission-blocks target-in-use thermal-throttle throttled-by-cgroup too-short uneven-targets unit-surprise unwritten-data value-adjusted volatile-cache zero-data zone-limits" ;;
+        --ignore_findings) words="buffered-not-synced cache-hits cache-under-direct cached-working-set clock-source compressible-data contents-cost depth-ignored depth-not-reached device-errors direct-not-direct doubtful-job drive-letter file-extended generator-bound governor hidden-stalls link-degraded misaligned no-effect noisy-neighbour not-preconditioned not-steady numa overlapping-writers oversubscribed-path rate-and-rwmix rate-missed reads-beyond-pointer run-warning same-start-offset scheduler size-per-job spec-exceeded spec-missed split-or-merged submission-blocks target-in-use thermal-throttle throttled-by-cgroup too-short uneven-targets unit-surprise unwritten-data value-adjusted volatile-cache zero-data zone-limits" ;;
         --continue_on_error) words="none read write io verify all 0 1" ;;
         --error_dump) words="0 1" ;;
         --profile) words="tiobench act vioperf" ;;

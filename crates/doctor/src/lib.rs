@@ -41,6 +41,7 @@ mod doubtful_job;
 mod drive_letter;
 #[cfg(test)]
 mod drives;
+mod file_extended;
 mod fill;
 #[cfg(test)]
 mod fixture;
@@ -135,11 +136,13 @@ pub struct Typed<'a> {
     pub notes: &'a [Diagnostic],
 }
 
-/// Only the warnings of the reader and of the planner: what a terminal shows before a run.
+/// What a terminal shows before a run: the warnings of the reader and of the planner, and the files of
+/// others that the run makes longer.
 pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
     let known = Lint { plan, specs: typed.specs, notes: typed.notes };
     let mut findings = Findings::default();
     noted::CHECKS.iter().for_each(|check| noted::tell(check, &known, &mut findings));
+    file_extended::lint(&known, &mut findings);
     findings.placed(typed.specs).settled(plan)
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
+use fiord_sys::file::Guard;
 use fiord_sys::{standard_output, terminal};
 
 use crate::exit::Exit;
@@ -42,7 +43,9 @@ impl Sink {
     /// This file, emptied; else standard output.
     pub fn open(path: Option<&str>) -> Result<Self, String> {
         let Some(path) = path else { return Ok(Sink::standard()) };
-        match File::create(path) {
+        // Typed by the user, so that it may lie anywhere.
+        let opened = Guard::typed().allow_system(true).replace(path.as_ref());
+        match opened.map_err(io::Error::from) {
             Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None }),
             Err(e) => {
                 let help = match e.kind() {

@@ -15,6 +15,13 @@ pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &m
                 .help("leave out --readonly, or use `rw=read` or `rw=randread`"),
         );
     }
+    for option in ["unlink", "unlink_each_loop"] {
+        if readonly && job.flag(option) {
+            let what = format!("--readonly permits no job that removes its files (`{option}`)");
+            let help = format!("To fix: leave out --readonly or `{option}`");
+            messages.push(job.error(option, what).help(help));
+        }
+    }
 }
 
 /// Options that have no effect with this engine or without another option.

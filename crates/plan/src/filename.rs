@@ -49,9 +49,14 @@ impl Naming {
         }
     }
 
+    /// Whether the names are made up, not given or found.
+    pub(crate) fn is_generated(&self) -> bool {
+        self.names.is_empty() && self.found.is_empty()
+    }
+
     /// The paths of one instance.
     pub(crate) fn paths(&self, instance: u32) -> Vec<PathBuf> {
-        if !self.names.is_empty() || !self.found.is_empty() {
+        if !self.is_generated() {
             let directory = self.directories.first().map(PathBuf::as_path);
             let named = self.names.iter().map(|n| below(directory, n));
             return named.chain(self.found.iter().cloned()).collect();

@@ -10,7 +10,7 @@ use crate::reading::Reading;
 use crate::sizes::{Extent, LARGEST_FILE, NoRegion, Region, Wanted};
 use crate::survey::Survey;
 use crate::usage::Usage;
-use crate::{distribution, file_zones, paths};
+use crate::{distribution, file_zones, harm, paths};
 
 /// The files of one instance with their regions. Files in which no I/O is possible are left out
 /// with a warning, as long as others remain.
@@ -49,12 +49,16 @@ pub(crate) fn plan(
                     messages.push(would_grow(job, &path, extent, region));
                     return files;
                 }
+                if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
+                    return files;
+                }
                 let Some(region) = file_zones::whole(job, &path, region, its_zones, messages)
                 else {
                     return files;
                 };
+                let extends = harm::extends(&path, (kind, region.needed), usage, survey);
                 note(job, &path, region, survey, messages);
-                let mut file = file_plan(path, kind, extent, region, its_zones);
+                let mut file = file_plan(path, kind, extent, region, (its_zones, extends));
                 if load.strided.is_some() {
                     file.beyond = distribution::beyond(extent, region);
                 }
@@ -131,7 +135,7 @@ fn file_plan(
     kind: FileKind,
     extent: Extent,
     region: Region,
-    zones: Option<Zones>,
+    (zones, extends): (Option<Zones>, u64),
 ) -> FilePlan {
     FilePlan {
         path,
@@ -141,6 +145,7 @@ fn file_plan(
         beyond: 0,
         size_now: extent.size_now(),
         size_needed: region.needed,
+        extends,
         zones,
     }
 }

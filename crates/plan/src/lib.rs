@@ -20,6 +20,7 @@ mod files;
 mod finish;
 mod forms;
 mod groups;
+mod harm;
 mod idle;
 mod load;
 mod memory;

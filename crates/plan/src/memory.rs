@@ -1,6 +1,6 @@
 //! Where a job's buffers come from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::facts::Facts;
 use crate::messages::Messages;
@@ -12,6 +12,9 @@ use fiord_sys::huge_pages::words;
 pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Memory {
     let (word, file) = job.word("mem").unwrap_or(("malloc", None));
     let file = file.filter(|f| !f.is_empty()).map(PathBuf::from);
+    if let Some(file) = &file {
+        may_hold_buffers(job, file, facts, messages);
+    }
     match word {
         "shm" => Memory::Shm,
         "shmhuge" => Memory::ShmHuge(huge_page(job, facts, messages)),
@@ -19,6 +22,23 @@ pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -
         "mmaphuge" => Memory::MmapHuge { file, page: huge_page(job, facts, messages) },
         "mmapshared" => Memory::MmapShared(file),
         _ => Memory::Malloc,
+    }
+}
+
+/// Buffers overwrite the file that they lie in, so it must be no one's.
+fn may_hold_buffers(job: Reading, file: &Path, facts: &dyn Facts, messages: &mut Messages) {
+    let shown = file.display();
+    if let Some(directory) = facts.system_directory(file) {
+        let what = format!(
+            "`{shown}` lies in the system directory {directory}, and buffers would be written to it"
+        );
+        messages.push(job.error("mem", what).help("To fix: name a file in another directory"));
+    } else if !facts.takes_buffers(file) {
+        let what = format!("`{shown}` holds data, and buffers would overwrite it");
+        messages.push(
+            job.error("mem", what)
+                .help("To fix: name a file that is new or empty, or one on hugetlbfs"),
+        );
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
         },
         append: job.flag("file_append"),
         read_only: readonly || !mix.changes_data(),
+        // The names are read later.
+        generated: false,
     }
 }
 

@@ -119,18 +119,6 @@ fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) 
         );
         return None;
     }
-    if path.parent() == Some(Path::new("/dev")) {
-        messages.push(
-            job.warning(
-                "filename",
-                format!(
-                    "there is no device `{}`: a regular file of that name will be made",
-                    path.display()
-                ),
-            )
-            .help("check the name (lsblk); `allow_file_create=0` makes this an error"),
-        );
-    }
     Some(())
 }
 

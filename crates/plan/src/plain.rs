@@ -80,6 +80,7 @@ fn target(len: u64) -> Target {
             beyond: 0,
             size_now: None,
             size_needed: None,
+            extends: 0,
             zones: None,
         }],
         open_files: 1,
@@ -95,6 +96,7 @@ fn target(len: u64) -> Target {
             write_hint: None,
             append: false,
             read_only: false,
+            generated: false,
         },
         layout: Layout {
             serialize: true,

@@ -10,7 +10,7 @@ use crate::filename::Naming;
 use crate::groups::{self, Groups};
 use crate::idle::Idle;
 use crate::messages::Messages;
-use crate::model::{Dir, Identity, JobPlan, Plan, Start};
+use crate::model::{Dir, Identity, JobPlan, OpenPlan, Plan, Start};
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
@@ -224,6 +224,8 @@ impl Run<'_> {
         ranges::check(job, &engine, &load, messages);
         scsi::without_effect(job, &engine, &open, &load, messages);
         content::pattern_files(job, survey, messages);
+        let naming = Naming::read(job, survey, messages);
+        let open = OpenPlan { generated: naming.is_generated(), ..open };
         let usage = Usage {
             mix: load.mix,
             is_virtual: engine::is_virtual(&engine),
@@ -234,11 +236,13 @@ impl Run<'_> {
             access: Access::of(job, &open, block),
             layout,
             readonly: terms.readonly,
+            generated: naming.is_generated(),
+            unlinks: job.flag("unlink") || job.flag("unlink_each_loop"),
         };
         Common {
             job,
             wanted: Wanted::read(job, u64::from(block), base, messages),
-            naming: Naming::read(job, survey, messages),
+            naming,
             cpus: CpuSet::read(job, survey.facts, messages),
             usage,
             placement,

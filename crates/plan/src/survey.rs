@@ -18,6 +18,8 @@ pub(crate) struct Survey<'a> {
     planned: HashMap<PathBuf, u64>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, String>>,
     users: Users,
+    /// By directory.
+    system: HashMap<PathBuf, Option<String>>,
 }
 
 /// Why a path cannot be looked at.
@@ -37,11 +39,25 @@ impl<'a> Survey<'a> {
             planned: HashMap::new(),
             namespaces: HashMap::new(),
             users: Users::default(),
+            system: HashMap::new(),
         }
     }
     /// Who uses what stands at a path.
     pub(crate) fn user(&self, path: &Path) -> Result<Option<String>, String> {
         self.facts.user(path, &self.users)
+    }
+    /// The system directory in which a file lies or would be created.
+    pub(crate) fn system_directory(&mut self, path: &Path) -> Option<String> {
+        if self.facts.is_link(path) {
+            return self.facts.system_directory(path);
+        }
+        // Without a link it lies where its directory does, which is asked of once.
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let known = self.system.entry(directory.to_path_buf());
+        known.or_insert_with(|| self.facts.system_directory(directory)).clone()
     }
     /// What stands at a path now.
     pub(crate) fn look(&mut self, path: &Path) -> Result<Found, Unseen> {

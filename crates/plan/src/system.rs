@@ -145,6 +145,22 @@ impl Facts for Machine {
         Ok(found.map(|user| user.to_string()))
     }
 
+    fn system_directory(&self, path: &Path) -> Option<String> {
+        Some(file::directory_of(path).ok()??.directory.to_owned())
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        file::link_facts(path).is_ok_and(|facts| facts.kind == Kind::Link)
+    }
+
+    fn is_created_by_fiord(&self, path: &Path) -> bool {
+        file::is_created_by_fiord(path)
+    }
+
+    fn takes_buffers(&self, path: &Path) -> bool {
+        fiord_sys::memory::takes_buffers(path)
+    }
+
     fn free_space(&self, path: &Path) -> Option<u64> {
         file::space_for(path).ok().map(|s| s.available)
     }

@@ -22,6 +22,10 @@ pub(crate) struct Usage {
     pub(crate) layout: Layout,
     /// `--readonly`: no file is made or made larger.
     pub(crate) readonly: bool,
+    /// The names of the files are made up.
+    pub(crate) generated: bool,
+    /// `unlink` or `unlink_each_loop`: the files are removed.
+    pub(crate) unlinks: bool,
 }
 
 /// What a job wants to do with its files.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use fiord_sys::file::Guard;
 use serde::{Deserialize, Serialize};
 
 /// How far one device is.
@@ -93,7 +94,9 @@ impl Store {
         };
         let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        let guarded =
+            |error: fiord_sys::Error| format!("{error}\n  help: --state=FILE names another");
+        Guard::generated().make_directories(directory).map_err(guarded)?;
         // Of the directory, as the file is replaced. The lock goes with the descriptor.
         let lock = std::fs::File::open(directory).map_err(failed)?;
         lock.lock().map_err(failed)?;
@@ -102,15 +105,13 @@ impl Store {
         let text = serde_json::to_string_pretty(&places).map_err(|error| error.to_string())?;
         // Whole or not at all: a power failure must not leave half a file.
         let new = self.path.with_extension("new");
-        let written = std::fs::File::create(&new).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
-        let renamed = written.and_then(|()| std::fs::rename(&new, &self.path));
-        match places.is_empty() {
-            true => renamed.and_then(|()| std::fs::remove_file(&self.path)).map_err(failed),
-            false => renamed.map_err(failed),
+        let mut file = Guard::generated().replace(&new).map_err(guarded)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        Guard::generated().rename(&new, &self.path).map_err(guarded)?;
+        if places.is_empty() {
+            Guard::generated().remove(&self.path).map_err(guarded)?;
         }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fiord_sys::file::Guard;
 use fiord_sys::process;
 
 use crate::error::JobError;
@@ -16,10 +17,13 @@ pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
 
 /// Runs a line of shell, with what it prints in a file. A command that says it failed is an error.
 pub(crate) fn run(line: &str, op: &'static str, output: &Path) -> Result<(), JobError> {
-    let ending = process::run_shell(line, output).map_err(|e| {
+    let failed = |e: fiord_sys::Error| {
         let path = e.path.clone().unwrap_or_else(|| output.to_path_buf());
-        JobError::new(op, e.errno, format!("{} failed", e.op)).at(path)
-    })?;
+        let detail = e.said.clone().unwrap_or_else(|| format!("{} failed", e.op));
+        JobError::new(op, e.errno, detail).at(path)
+    };
+    let file = Guard::generated().replace(output).map_err(failed)?;
+    let ending = process::run_shell(line, file).map_err(failed)?;
     if ending.is_success() {
         return Ok(());
     }

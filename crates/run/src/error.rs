@@ -97,7 +97,8 @@ impl std::error::Error for JobError {}
 
 /// A system call on a file that failed.
 pub(crate) fn failed(op: &'static str, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
-    JobError::new(op, error.errno, error.advice().unwrap_or_default()).at(&plan.path)
+    let detail = error.said.as_deref().or(error.advice()).unwrap_or_default();
+    JobError::new(op, error.errno, detail).at(&plan.path)
 }
 
 #[cfg(test)]

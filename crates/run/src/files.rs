@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
 use fiord_plan::{Advice, EnginePlan, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
-use fiord_sys::file::{self, CacheUse, Lifetime, Open};
+use fiord_sys::file::{self, CacheUse, Guard, Lifetime, Open};
 
 use crate::error::{JobError, failed};
 use crate::layout;
@@ -84,29 +84,40 @@ impl<'p> FileSet<'p> {
         let commands = matches!(self.job.engine, EnginePlan::Sg(_)) && plan.kind == FileKind::Char;
         let read_only = how.read_only && !commands;
         let access = if read_only { Open::read_only() } else { Open::read_write() };
+        let creates = regular && how.create && !how.read_only;
         let access = access
             .direct(how.direct && matches!(plan.kind, FileKind::Regular | FileKind::Block))
             .sync(how.sync == SyncMode::Sync)
             .data_sync(how.sync == SyncMode::Dsync)
-            .create(regular && how.create && !how.read_only)
+            .create(creates)
             .no_access_time(regular)
             .mode(0o644);
-        let fd = match access.open(&plan.path) {
+        let opened = match read_only {
+            true => access.open(&plan.path),
+            false => guard(self.job).open(access, &plan.path).map(|opened| opened.fd),
+        };
+        let fd = match opened {
             Err(e) if write_only_device(&e, plan, how.read_only) => {
                 self.write_only(plan).map_err(|e| open_failed(plan, &e, how.direct))
             }
             other => other.map_err(|e| open_failed(plan, &e, how.direct)),
         }?;
-        if file::facts_of(&fd).is_ok_and(|facts| facts.kind == file::Kind::Directory) {
+        let facts = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?;
+        if facts.kind == file::Kind::Directory {
             let detail = "it is a directory; name a file in it, or use directory=";
             return Err(JobError::new("open", EISDIR, detail).at(&plan.path));
+        }
+        if !read_only && !is_as_planned(plan.kind, facts.kind) {
+            let detail = "it was replaced by something of another kind after the job was checked, and \
+                          is not written. To fix: find out who changes it, then run again";
+            return Err(JobError::new("open", ESTALE, detail).at(&plan.path));
         }
         Ok(fd)
     }
 
     /// A character device or pipe that may be written and not read.
     fn write_only(&self, plan: &FilePlan) -> fiord_sys::Result<OwnedFd> {
-        Open::write_only().open(&plan.path)
+        guard(self.job).open(Open::write_only(), &plan.path).map(|opened| opened.fd)
     }
 
     /// A mapping cannot make a file longer as a write does (`ioengine=mmap`): one that is to be
@@ -291,7 +302,7 @@ impl Files for FileSet<'_> {
         for (index, plan) in self.job.target.files.iter().enumerate() {
             self.open[index] = None;
             if plan.kind == FileKind::Regular {
-                file::remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
+                guard(self.job).remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
                 self.made[index] = false;
             }
         }
@@ -334,6 +345,24 @@ impl Files for FileSet<'_> {
 const EACCES: i32 = 13;
 const EINVAL: i32 = 22;
 const EISDIR: i32 = 21;
+const ESTALE: i32 = 116;
+
+/// The rules for writing, creating and removing a job's files.
+pub(crate) fn guard(job: &JobPlan) -> Guard {
+    let how = &job.target.open;
+    let guard = if how.generated { Guard::generated() } else { Guard::target() };
+    guard.allow_system(how.allow_mounted_write)
+}
+
+/// Whether what was opened for writing is of the kind that the plan examined.
+fn is_as_planned(planned: FileKind, found: file::Kind) -> bool {
+    match planned {
+        FileKind::Regular => found == file::Kind::Regular,
+        FileKind::Block => found == file::Kind::Block,
+        FileKind::Char => found == file::Kind::Char,
+        FileKind::Pipe | FileKind::Virtual => true,
+    }
+}
 
 /// Whether opening for both failed on something that can perhaps only be written.
 fn write_only_device(error: &fiord_sys::Error, plan: &FilePlan, read_only: bool) -> bool {

@@ -8,11 +8,11 @@ use std::sync::mpsc::Sender;
 
 use fiord_engine::MachineClock;
 use fiord_plan::{FileKind, JobPlan};
-use fiord_sys::{file, shortage};
+use fiord_sys::shortage;
 
 use crate::control::Phase;
 use crate::error::{JobError, failed};
-use crate::files::{Cached, FileSet};
+use crate::files::{Cached, FileSet, guard};
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, tell};
 use crate::thread::Settings;
@@ -161,7 +161,7 @@ fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static st
 /// Removes a job's regular files. Another job may have removed a shared one before.
 fn unlink(job: &JobPlan) -> Result<(), JobError> {
     for plan in job.target.files.iter().filter(|plan| plan.kind == FileKind::Regular) {
-        file::remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
+        guard(job).remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use fiord_plan::system::Machine;
 use fiord_sweep::axis::{self, Axis};
 use fiord_sweep::child::{self, Ended};
 use fiord_sweep::drive::{End, clock};
-use fiord_sweep::manifest::Store;
+use fiord_sweep::manifest::{self, Store};
 use fiord_sys::signal::{self, Signals};
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 use fiord_zones::args::Format;
@@ -88,7 +88,7 @@ fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
         Results { suite: &suite, device: &zoned, rows, left_out: &steps.left_out, complete };
     let document = table::json(&results);
     let path = dir.join("results.json");
-    fs::write(&path, &document).map_err(|e| format!("{}: {e}", path.display()))?;
+    manifest::put(&path, &document)?;
     match args.format {
         Format::Table => put(session.out, &table::text(&results))?,
         Format::Json => put(session.out, &document)?,
@@ -223,7 +223,7 @@ impl Run<'_> {
     fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), String> {
         for (i, step) in self.steps.steps.iter().enumerate() {
             let path = self.path(i);
-            fs::write(&path, &step.job).map_err(|e| format!("{}: {e}", path.display()))?;
+            manifest::put(&path, &step.job)?;
             check(&path.display().to_string(), loader)?;
         }
         Ok(())
@@ -293,7 +293,7 @@ impl Run<'_> {
             self.reset()?;
         }
         let began = Instant::now();
-        let draft = self.store.draft();
+        let draft = self.store.start_draft()?;
         let arguments = vec![self.path(index).display().to_string()];
         let ended = child::run(&self.program, &arguments, &draft, self.signals)
             .map_err(|e| format!("{}: {e}", self.program.display()))?;
@@ -301,7 +301,7 @@ impl Run<'_> {
             Ended::Alone(status) => status,
             Ended::Stopped => {
                 let _ = writeln!(err, "stopped");
-                let _ = fs::remove_file(&draft);
+                self.store.drop_draft();
                 return Ok(false);
             }
         };

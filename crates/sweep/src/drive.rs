@@ -236,7 +236,7 @@ impl Sweep {
         }
         let point = points[i].clone();
         let arguments = self.job.arguments(&point);
-        let draft = self.store.draft();
+        let draft = self.store.start_draft()?;
         let words = if point.is_empty() { "as it is".into() } else { axis::words(&point) };
         let _ = write!(err, "[{}/{}] {words} … ", i + 1, points.len());
         let _ = err.flush();
@@ -247,7 +247,7 @@ impl Sweep {
             Ended::Alone(status) => status,
             Ended::Stopped => {
                 let _ = writeln!(err, "stopped");
-                let _ = std::fs::remove_file(&draft);
+                self.store.drop_draft();
                 return Ok(None);
             }
         };

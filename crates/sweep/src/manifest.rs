@@ -1,9 +1,10 @@
 //! What is done already: a list beside the runs' JSON.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use fiord_sys::file::Guard;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Settings;
@@ -74,7 +75,7 @@ impl Store {
                 found
             }
         };
-        fs::create_dir_all(dir).map_err(|e| format!("{}: {e}\n", dir.display()))?;
+        Guard::generated().make_directories(dir).map_err(|e| format!("{e}\n"))?;
         let store = Store { dir: dir.to_owned(), manifest };
         store.write()?;
         Ok(store)
@@ -88,8 +89,24 @@ impl Store {
     }
 
     /// Where the JSON of a run goes while it is not known whether it will come to its end.
-    pub fn draft(&self) -> PathBuf {
+    fn draft(&self) -> PathBuf {
         self.dir.join("unfinished.json")
+    }
+
+    /// Creates the file for the JSON of the next run, or empties the one that an interrupted run left.
+    ///
+    /// # Errors
+    /// It cannot be created, or is not ours.
+    pub fn start_draft(&self) -> Result<PathBuf, String> {
+        let path = self.draft();
+        put(&path, "").map_err(|e| e + "\n")?;
+        Ok(path)
+    }
+
+    /// Removes it: the run did not come to its end.
+    pub fn drop_draft(&self) {
+        // It is replaced by the next run if it stays.
+        let _ = Guard::generated().remove(&self.draft());
     }
 
     /// Keeps a point: the draft becomes its JSON.
@@ -104,7 +121,7 @@ impl Store {
     ) -> Result<(), String> {
         let file = file_name(settings);
         let path = self.dir.join(&file);
-        fs::rename(self.draft(), &path).map_err(|e| format!("{}: {e}\n", path.display()))?;
+        Guard::generated().rename(&self.draft(), &path).map_err(|e| format!("{e}\n"))?;
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         self.manifest.points.push(Done { settings: settings.clone(), file, arguments, wall_ms });
         self.write()
@@ -125,10 +142,18 @@ impl Store {
         let path = self.dir.join(NAME);
         let new = self.dir.join("sweep.json.new");
         let text = serde_json::to_string_pretty(&self.manifest).map_err(|e| e.to_string())?;
-        fs::write(&new, text + "\n")
-            .and_then(|()| fs::rename(&new, &path))
-            .map_err(|e| format!("{}: {e}\n", path.display()))
+        put(&new, &(text + "\n")).map_err(|e| e + "\n")?;
+        Guard::generated().rename(&new, &path).map_err(|e| format!("{e}\n"))
     }
+}
+
+/// Writes a file whose name fiord made up.
+///
+/// # Errors
+/// It cannot be created or written, or another file is in its place; the path is in the text.
+pub fn put(path: &Path, text: &str) -> Result<(), String> {
+    let mut file = Guard::generated().replace(path).map_err(|e| e.to_string())?;
+    file.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn differs(found: &Manifest, dir: &Path, program: &str, job: &[String]) -> Result<(), String> {

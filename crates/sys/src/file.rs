@@ -1,16 +1,18 @@
-//! Files: facts, opening, openers, allocation, syncing, cache, locks, removal.
+//! Files: facts, opening, openers, guarded writing, allocation, syncing, cache, locks.
 
 mod allocate;
 mod cache;
 mod extent;
 mod facts;
+mod guard;
 mod hint;
 mod limits;
 mod lock;
+mod mark;
 mod open;
 mod openers;
-mod remove;
 mod sync;
+mod system;
 
 pub use allocate::{Preallocate, allocate, truncate};
 pub use cache::{Advice, CacheUse, advise, cached_pages, drop_cache};
@@ -18,13 +20,15 @@ pub use extent::{data_bytes, next_data, next_hole};
 pub use facts::{
     Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
 };
+pub use guard::{Guard, Opened, REMEDY};
 pub use hint::{Lifetime, rwf, set_lifetime};
 pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits, is_nocow};
 pub use lock::{Lock, LockKind};
+pub use mark::{is_buffer_file, is_created_by_fiord};
 pub use open::{Open, open_directory, reopen};
 pub use openers::{Opener, openers};
-pub use remove::{make_directories, remove};
 pub use sync::{RangeSync, fdatasync, fsync, sync_file_system, sync_range};
+pub use system::{DIRECTORIES, EXCEPT, SystemFile, directory_of};
 
 #[cfg(test)]
 mod tests;

@@ -4,15 +4,17 @@
 //! jobs that never touch their buffers cost address space only. All regions read as zeroes at
 //! first, except those mapped from a file that had contents.
 
-use std::collections::BTreeMap;
-use std::fs::File;
+mod buffer_file;
+
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::Mutex;
 
 use crate::error::check;
-use crate::{Error, Result, bus, file, host, huge_pages, shortage};
+use crate::{Error, Result, bus, host, huge_pages, shortage};
+
+use buffer_file::Range;
+pub use buffer_file::takes_buffers;
 
 /// Where a buffer's memory comes from; the words of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -73,10 +75,9 @@ impl Source {
 enum Origin {
     Mapped,
     Segment,
-    /// Mapped from this file, which is removed at the end if it was made here.
+    /// Mapped from a range of a file, given back when the mapping is gone.
     File {
-        path: PathBuf,
-        created: bool,
+        _range: Range,
     },
 }
 
@@ -208,10 +209,6 @@ impl Drop for Region {
                 unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
             }
         }
-        if let Origin::File { path, created: true } = &self.origin {
-            // There is no one to tell if it cannot be removed, or somebody else did.
-            let _ = file::remove(path);
-        }
     }
 }
 
@@ -329,24 +326,11 @@ fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
     NonNull::new(attached?.cast()).ok_or_else(|| Error::new(op, libc::ENOMEM))
 }
 
-/// How far each buffer file has been given out, so that regions never overlap.
-static FILE_ENDS: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
-
 fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin)> {
-    let created = !file::exists(path)?;
-    let fd = file::Open::read_write().create(true).mode(0o600).open(path)?;
-    let handle = File::from(fd);
-    let mut ends = FILE_ENDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let start = if created { 0 } else { ends.get(path).copied().unwrap_or(0) };
-    let start = start.next_multiple_of(page as u64);
-    let end = start + len as u64;
-    let grown = file::facts_of(&handle)
-        .and_then(|facts| if facts.size < end { file::truncate(&handle, end) } else { Ok(()) });
-    grown.map_err(|error| error.at(path))?;
-    let base = map("mmap", len, libc::MAP_SHARED, handle.as_raw_fd(), start as i64)
-        .map_err(|error| error.at(path))?;
-    ends.insert(path.to_path_buf(), end);
-    Ok((base, Origin::File { path: path.to_path_buf(), created }))
+    let range = Range::take(path, len, page, page > host::page_size())?;
+    let (fd, start) = (range.file.as_raw_fd(), range.start as i64);
+    let base = map("mmap", len, libc::MAP_SHARED, fd, start).map_err(|error| error.at(path))?;
+    Ok((base, Origin::File { _range: range }))
 }
 
 #[cfg(test)]
@@ -382,6 +366,37 @@ mod tests {
         drop(second);
         assert!(first.as_slice().iter().all(|&byte| byte == 0xa5));
         drop(first);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_with_data_is_refused_and_an_empty_one_is_empty_again() {
+        let path = std::env::temp_dir().join(format!("fiord-data-{}", std::process::id()));
+        let source = Source::Mmap(Some(path.clone()));
+        std::fs::write(&path, "data").unwrap();
+        let error = Region::new(&source, 4096, 0).unwrap_err();
+        assert_eq!(error.errno, libc::EEXIST);
+        assert!(error.to_string().contains("holds data"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"data");
+        std::fs::write(&path, "").unwrap();
+        let region = works(&source, 4096);
+        assert!(std::fs::metadata(&path).unwrap().len() >= 100_000);
+        drop(region);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_a_killed_run_left_behind_is_used_and_removed() {
+        let path = std::env::temp_dir().join(format!("fiord-left-{}", std::process::id()));
+        let how = crate::file::Open::read_write().create(true);
+        let left = crate::file::Guard::buffer_file().open(how, &path).unwrap();
+        crate::file::truncate(&left.fd, 4096).unwrap();
+        if !crate::file::is_buffer_file(&left.fd) {
+            std::fs::remove_file(&path).unwrap();
+            return eprintln!("skipped: no extended attributes here");
+        }
+        drop(works(&Source::Mmap(Some(path.clone())), 4096));
         assert!(!path.exists());
     }
 

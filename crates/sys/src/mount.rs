@@ -1,6 +1,7 @@
 //! What is mounted, and on what.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,8 @@ pub struct Mount {
     pub id: u64,
     /// Device of the file system; major 0 if it is not on one block device.
     pub device: Device,
+    /// The directory of the file system that is mounted: `/` unless it is a bind mount of a part.
+    pub root: PathBuf,
     /// Where it is mounted.
     pub point: PathBuf,
     /// File system type.
@@ -93,7 +96,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     let id = text()?.parse().ok()?;
     let _parent = text()?;
     let device = Device::parse(&text()?)?;
-    let _root = text()?;
+    let root = unescape(fields.next()?);
     let point = unescape(fields.next()?);
     let options = String::from_utf8_lossy(fields.next()?).into_owned();
     // Any number of optional fields, then a single hyphen.
@@ -104,6 +107,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     Some(Mount {
         id,
         device,
+        root: PathBuf::from(root),
         point: PathBuf::from(point),
         kind,
         source: PathBuf::from(source),
@@ -175,11 +179,20 @@ fn by_prefix(mounts: &[Mount], path: &Path) -> Option<usize> {
 
 fn mount_id(path: &Path) -> Option<u64> {
     let name = crate::error::c_path("statx", path).ok()?;
+    statx_mount(libc::AT_FDCWD, &name, 0)
+}
+
+/// The number of the mount through which a file was opened (Linux 5.8).
+pub(crate) fn id_of(fd: BorrowedFd) -> Option<u64> {
+    statx_mount(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH)
+}
+
+fn statx_mount(at: i32, name: &CStr, flags: i32) -> Option<u64> {
     // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
     let mut facts: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_MNT_ID;
     // SAFETY: `name` is NUL-terminated and `facts` writable; both outlive the call.
-    let rc = unsafe { libc::statx(libc::AT_FDCWD, name.as_ptr(), 0, mask, &mut facts) };
+    let rc = unsafe { libc::statx(at, name.as_ptr(), flags, mask, &mut facts) };
     (rc == 0 && facts.stx_mask & mask != 0).then_some(facts.stx_mnt_id)
 }
 

@@ -1,7 +1,7 @@
 //! Running a command of the user's.
 
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::{Error, Result};
@@ -32,17 +32,15 @@ impl std::fmt::Display for Ending {
 }
 
 /// Runs a command line by `/bin/sh -c` and waits for it. Its standard output and standard error
-/// go to the file `output`, which is made anew; standard input is the process's own.
+/// go to `output`; standard input is the process's own.
 ///
 /// The command starts with no signal blocked and `SIGPIPE` at its default.
-pub fn run_shell(command: &str, output: &Path) -> Result<Ending> {
-    let failed = |op| move |error: std::io::Error| Error::from_io(op, &error).at(output);
-    let file = std::fs::File::create(output).map_err(failed("open"))?;
-    let copy = file.try_clone().map_err(failed("dup"))?;
+pub fn run_shell(command: &str, output: File) -> Result<Ending> {
+    let copy = output.try_clone().map_err(|error| Error::from_io("dup", &error))?;
     let status = Command::new("/bin/sh")
         .arg("-c")
         .arg(command)
-        .stdout(Stdio::from(file))
+        .stdout(Stdio::from(output))
         .stderr(Stdio::from(copy))
         .status()
         .map_err(|error| Error::from_io("run", &error).at("/bin/sh"))?;
@@ -59,14 +57,12 @@ mod tests {
     #[test]
     fn output_and_status() {
         let path = std::env::temp_dir().join(format!("fiord-shell-{}", std::process::id()));
-        let ending = run_shell("echo out; echo err >&2; exit 3", &path).unwrap();
-        assert_eq!(ending, Ending::Exited(3));
+        let run = |command| run_shell(command, File::create(&path).unwrap()).unwrap();
+        assert_eq!(run("echo out; echo err >&2; exit 3"), Ending::Exited(3));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "out\nerr\n");
-        assert_eq!(run_shell("kill -9 $$", &path).unwrap(), Ending::Killed(9));
-        assert!(run_shell("true", &path).unwrap().is_success());
+        assert_eq!(run("kill -9 $$"), Ending::Killed(9));
+        assert!(run("true").is_success());
         assert_eq!(Ending::Killed(9).to_string(), "killed by signal 9");
         std::fs::remove_file(&path).unwrap();
-        let nowhere = run_shell("true", Path::new("/no/such/dir/f")).unwrap_err();
-        assert_eq!(nowhere.errno, libc::ENOENT);
     }
 }

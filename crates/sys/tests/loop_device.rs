@@ -29,11 +29,11 @@ impl Loop {
         let device = match output {
             Ok(output) if output.status.success() => String::from_utf8(output.stdout).unwrap(),
             Ok(output) => {
-                let _ = file::remove(&backing);
+                let _ = std::fs::remove_file(&backing);
                 return Err(String::from_utf8_lossy(&output.stderr).into_owned());
             }
             Err(error) => {
-                let _ = file::remove(&backing);
+                let _ = std::fs::remove_file(&backing);
                 return Err(format!("losetup: {error}"));
             }
         };
@@ -45,7 +45,7 @@ impl Drop for Loop {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
         if self.backing.is_file() {
-            let _ = file::remove(&self.backing);
+            let _ = std::fs::remove_file(&self.backing);
         }
     }
 }

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::sandbox::Sandbox;
+
 /// A directory that goes away with the test.
-pub struct Place(PathBuf);
+pub struct Place(PathBuf, Option<Sandbox>);
 
 impl Place {
     pub fn new() -> Self {
@@ -17,7 +19,16 @@ impl Place {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let path = path.join(format!("run-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
-        Place(path)
+        Place(path, None)
+    }
+
+    /// A place in which programs can write nothing else: for jobs that are wrong, random or hostile.
+    /// Each of `scratch` is an empty directory of its own for them, such as `/etc`. `None`, with the
+    /// reason printed, where there can be no sandbox: the test is to be skipped.
+    pub fn confined(scratch: &[&str]) -> Option<Self> {
+        let mut place = Place::new();
+        place.1 = Some(Sandbox::new(&place.0, scratch)?);
+        Some(place)
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -42,16 +53,33 @@ impl Place {
     }
 
     fn program(&self, program: &str, line: &str) -> Command {
-        let mut command = Command::new(program);
-        command.args(line.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
+        let mut command = self.program_in(&self.0, program);
+        command.args(line.split_whitespace()).stdin(Stdio::null());
         command
     }
 
-    /// A shell's command line.
+    /// A program in a directory, confined if this place is.
+    pub fn program_in(&self, directory: &Path, program: &str) -> Command {
+        match &self.1 {
+            Some(sandbox) => sandbox.command(directory, program),
+            None => {
+                let mut command = Command::new(program);
+                command.current_dir(directory);
+                command
+            }
+        }
+    }
+
+    /// A shell's command line, confined if this place is.
     pub fn shell(&self, script: &str) -> Command {
-        let mut command = Command::new("bash");
-        command.args(["-c", script]).current_dir(&self.0).stdin(Stdio::null());
+        let mut command = self.program_in(&self.0, "bash");
+        command.args(["-c", script]).stdin(Stdio::null());
         command
+    }
+
+    /// Runs a shell's command line, confined if this place is.
+    pub fn script(&self, script: &str) -> Ran {
+        Ran::from(self.shell(script).output().unwrap())
     }
 
     /// Runs to the end.

@@ -22,6 +22,8 @@ mod percentiles;
 mod places;
 mod priorities;
 mod profile;
+mod safety;
+mod sandbox;
 mod scale;
 mod sprandom;
 mod steady;

@@ -14,15 +14,17 @@ mod inputs;
 struct Desk(Place);
 
 impl Desk {
-    fn new() -> Self {
-        let place = Place::new();
+    /// Confined: what is let through by mistake must hit nothing of this machine.
+    fn new() -> Option<Self> {
+        let place = Place::confined(&[])?;
         std::fs::create_dir(place.path("work")).unwrap();
-        Desk(place)
+        Some(Desk(place))
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fiord"));
-        command.args(args).current_dir(self.0.path("work")).env_clear().stdin(Stdio::null());
+        let work = self.0.path("work");
+        let mut command = self.0.program_in(&work, env!("CARGO_BIN_EXE_fiord"));
+        command.args(args).env_clear().stdin(Stdio::null());
         command
     }
 
@@ -62,7 +64,7 @@ fn none(faults: impl Iterator<Item = String>) {
 
 #[test]
 fn wrong_options() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     none(inputs::OPTIONS.iter().filter_map(|(option, _)| {
         let ran = desk.job(format!("[job]\nrw=write\nsize=1m\n{option}\n").as_bytes());
         desk.fault(option, &ran)
@@ -71,7 +73,7 @@ fn wrong_options() {
 
 #[test]
 fn wrong_files() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     none(inputs::FILES.iter().filter_map(|(file, _)| {
         let ran = desk.job(file.as_bytes());
         desk.fault(file, &ran)
@@ -80,7 +82,7 @@ fn wrong_files() {
 
 #[test]
 fn wrong_command_lines() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     let lines = inputs::COMMANDS.iter().map(|(args, _)| args).chain(inputs::PLACELESS);
     none(lines.filter_map(|args| desk.fault(&args.join(" "), &desk.run(args))));
 }
@@ -113,7 +115,7 @@ fn jobs_that_cannot_be() {
         "size=1m\nrw=randread\nbs=0",
         "size=1m\nrw=read\nbuffer_pattern='nofile'\nrw=write",
     ];
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     none(JOBS.iter().filter_map(|job| {
         let ran = desk.job(format!("[job]\n{job}\n").as_bytes());
         desk.fault(job, &ran)
@@ -122,7 +124,7 @@ fn jobs_that_cannot_be() {
 
 #[test]
 fn job_files_that_are_none() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     let place = &desk.0;
     std::fs::create_dir(place.path("d")).unwrap();
     place.write("one.fio", "include two.fio\n");
@@ -166,7 +168,7 @@ fn job_files_that_are_none() {
 
 #[test]
 fn standard_input_that_is_no_job_file() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     let texts = [b"".as_slice(), b"\n\n", b"; only a comment\n", b"\0\0", b"[a]\nrw=x\n", b"\xff"];
     none(texts.iter().filter_map(|text| {
         let mut command = desk.command(&["-"]);

@@ -61,6 +61,9 @@ pub struct FilePlan {
     pub size_now: Option<u64>,
     /// The size it must have before the run starts; `None`: take it as it is.
     pub size_needed: Option<u64>,
+    /// Bytes that the layout adds to it although the job only reads and neither fiord nor fio is known
+    /// to have created it; 0 otherwise.
+    pub extends: u64,
     /// Its zones (`zonemode=zbd`): the region begins and ends with one.
     pub zones: Option<Zones>,
 }
@@ -114,6 +117,9 @@ pub struct OpenPlan {
     pub append: bool,
     /// `--readonly` or a job that only reads: opened without write access.
     pub read_only: bool,
+    /// The names are made up (`filename_format`) and not the user's: no symbolic link in place of one
+    /// is followed to write.
+    pub generated: bool,
 }
 
 /// `sync`.

@@ -150,6 +150,19 @@ impl Facts for Fake {
             false => Ok(None),
         }
     }
+    fn system_directory(&self, path: &Path) -> Option<String> {
+        let names = ["/etc", "/usr", "/dev"];
+        names.iter().find(|name| path.starts_with(name)).map(|name| name.to_string())
+    }
+    fn is_link(&self, path: &Path) -> bool {
+        path.ends_with("link.0.0")
+    }
+    fn is_created_by_fiord(&self, path: &Path) -> bool {
+        path.ends_with("own")
+    }
+    fn takes_buffers(&self, path: &Path) -> bool {
+        self.look(path).map_or(true, |found| found.size == 0)
+    }
     fn free_space(&self, _: &Path) -> Option<u64> {
         Some(1 << 30)
     }

@@ -5,6 +5,7 @@ mod contents;
 mod distribution;
 mod fields;
 mod golden;
+mod harm;
 mod idle;
 mod machine;
 mod names;

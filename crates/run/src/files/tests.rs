@@ -15,6 +15,7 @@ fn job(path: std::path::PathBuf, size: u64) -> JobPlan {
         size_now: None,
         zones: None,
         size_needed: None,
+        extends: 0,
     }];
     job
 }

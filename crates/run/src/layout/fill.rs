@@ -7,11 +7,12 @@ use std::os::unix::fs::FileExt;
 
 use fiord_load::{AnyContent, Content as _, Io, Tag};
 use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
-use fiord_sys::file::{self, Open};
+use fiord_sys::file::{self, Guard, Open};
 
 use super::{Done, ENOSPC, Overseer};
 use crate::content::content_of;
 use crate::error::{JobError, failed};
+use crate::files::guard;
 
 /// One write or read: large enough that the call costs nothing, small enough that Ctrl-C is heard.
 const CHUNK: usize = 1 << 20;
@@ -21,6 +22,7 @@ pub(super) struct Filler {
     content: AnyContent,
     buffer: Vec<u8>,
     fill_device: bool,
+    guard: Guard,
 }
 
 impl Filler {
@@ -32,7 +34,8 @@ impl Filler {
         let mut content = content_of(job, content, 0)?;
         let mut buffer = vec![0u8; CHUNK];
         content.prepare(&mut buffer);
-        Ok(Filler { content, buffer, fill_device: job.end.fill_device })
+        let fill_device = job.end.fill_device;
+        Ok(Filler { content, buffer, fill_device, guard: guard(job) })
     }
 
     /// Writes a range of a file with the job's contents. A file that could not be completed gets its
@@ -40,7 +43,7 @@ impl Filler {
     pub fn write(
         &mut self,
         plan: &FilePlan,
-        file: &File,
+        (file, created): (&File, bool),
         range: Range<u64>,
         overseer: &mut dyn Overseer,
     ) -> Result<Done, JobError> {
@@ -48,17 +51,17 @@ impl Filler {
         let fill_device = self.fill_device;
         let result = Writer { file, plan, range, fill_device, overseer }.write(self);
         if !matches!(result, Ok(Done::Complete)) {
-            take_back(plan, file, start);
+            take_back(self.guard, plan, (file, created), start);
         }
         result
     }
 }
 
 /// Leaves no half-made file behind: one that was not there goes, one that grew shrinks.
-fn take_back(plan: &FilePlan, file: &File, old_size: u64) {
+fn take_back(guard: Guard, plan: &FilePlan, (file, created): (&File, bool), old_size: u64) {
     // What was to be reported is being reported already; a failure here changes nothing.
-    if old_size == 0 && plan.size_now.is_none() {
-        let _ = file::remove(&plan.path);
+    if created {
+        let _ = guard.remove(&plan.path);
     } else {
         let _ = file::truncate(file, old_size);
     }

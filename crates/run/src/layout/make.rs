@@ -9,11 +9,12 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use fiord_plan::{Fallocate, FilePlan, JobPlan};
-use fiord_sys::file::{self, Open, Preallocate, RangeSync};
+use fiord_sys::file::{self, Open, Opened, Preallocate, RangeSync};
 
 use super::fill::Filler;
-use super::{Done, ENOENT, ENOSPC, Overseer, holds_data, takes_its_size};
+use super::{Done, ENOENT, ENOSPC, ESTALE, Overseer, holds_data, takes_its_size};
 use crate::error::{JobError, failed};
+use crate::files::guard;
 
 /// Files that may be written and not flushed yet. They stay open until then.
 pub(crate) const BATCH: usize = 64;
@@ -73,7 +74,7 @@ impl<'a> Maker<'a> {
             fits(plan, needed)?;
         }
         self.reach_directory(plan)?;
-        let file = self.open(plan)?;
+        let (file, created) = self.open(plan)?;
         let layout = &self.job.target.layout;
         let allocated =
             file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
@@ -89,7 +90,7 @@ impl<'a> Maker<'a> {
         if !holds_data(self.job) {
             return forget(plan, &file, &written).map(|()| Done::Complete);
         }
-        if self.write(plan, &file, written.clone())? == Done::Cancelled {
+        if self.write(plan, (&file, created), written.clone())? == Done::Cancelled {
             return Ok(Done::Cancelled);
         }
         self.flush_later(Unflushed { plan, file, written })?;
@@ -101,7 +102,12 @@ impl<'a> Maker<'a> {
         self.flush()
     }
 
-    fn write(&mut self, plan: &FilePlan, file: &File, range: Range<u64>) -> Result<Done, JobError> {
+    fn write(
+        &mut self,
+        plan: &FilePlan,
+        file: (&File, bool),
+        range: Range<u64>,
+    ) -> Result<Done, JobError> {
         let filler = match &mut self.filler {
             Some(filler) => filler,
             empty => empty.insert(Filler::new(self.job)?),
@@ -148,7 +154,7 @@ impl<'a> Maker<'a> {
             return Ok(());
         }
         if !file::exists(parent).map_err(|e| failed("stat", plan, &e))? {
-            file::make_directories(parent).map_err(|e| {
+            guard(self.job).make_directories(parent).map_err(|e| {
                 let mut error = failed("mkdir", plan, &e);
                 error.file = Some(parent.to_path_buf());
                 error
@@ -158,16 +164,24 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    fn open(&self, plan: &FilePlan) -> Result<File, JobError> {
+    /// Opens a file, and says whether that created it.
+    fn open(&self, plan: &FilePlan) -> Result<(File, bool), JobError> {
         let create = self.job.target.open.create;
-        let opened = Open::write_only().create(create).mode(0o644).open(&plan.path);
-        opened.map(File::from).map_err(|e| {
+        let how = Open::write_only().create(create).mode(0o644);
+        let Opened { fd, created } = guard(self.job).open(how, &plan.path).map_err(|e| {
             if e.errno == ENOENT && !create {
                 let detail = "the file is not there and allow_file_create=0 forbids to make it";
                 return JobError::new("open", ENOENT, detail).at(&plan.path);
             }
             failed("open", plan, &e)
-        })
+        })?;
+        let found = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?;
+        if found.kind != file::Kind::Regular {
+            let detail = "it was a regular file when the job was checked and is none now. To fix: find \
+                          out who changes it, then run again";
+            return Err(JobError::new("open", ESTALE, detail).at(&plan.path));
+        }
+        Ok((File::from(fd), created))
     }
 }
 

@@ -29,6 +29,7 @@ pub use mounted::refuse_mounted;
 
 const ENOENT: i32 = 2;
 const ENOSPC: i32 = 28;
+const ESTALE: i32 = 116;
 
 /// Tells what goes on and asks whether to go on.
 pub trait Overseer {

@@ -48,6 +48,7 @@ fn job(dir: &Scratch, size: u64) -> JobPlan {
         beyond: 0,
         size_now: None,
         size_needed: Some(size),
+        extends: 0,
         zones: None,
     }];
     job
@@ -148,7 +149,8 @@ fn a_full_device_is_an_error_that_says_what_to_do() {
     let dir = Scratch::new();
     let job = job(&dir, 1 << 20);
     let mut filler = fill::Filler::new(&job).unwrap();
-    let error = filler.write(&job.target.files[0], &full, 0..1 << 20, &mut Notes::default());
+    let error =
+        filler.write(&job.target.files[0], (&full, false), 0..1 << 20, &mut Notes::default());
     let error = error.unwrap_err();
     assert_eq!((error.errno, error.offset), (ENOSPC, Some(0)));
     assert!(error.to_string().contains("1 MiB are missing"), "{error}");
@@ -186,6 +188,7 @@ fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
         path: device.0.clone(),
         kind: FileKind::Block,
         size_needed: None,
+        extends: 0,
         ..job.target.files[0].clone()
     };
     refuse_mounted(&job).unwrap();

@@ -86,6 +86,10 @@ pub struct Facts {
     pub inode: u64,
     /// Permission bits.
     pub mode: u32,
+    /// The user id of its owner.
+    pub owner: u32,
+    /// How many names it has (hard links).
+    pub links: u64,
 }
 
 impl Facts {
@@ -102,6 +106,10 @@ impl Facts {
             node: is_node.then(|| Device::from_raw(stat.st_rdev)),
             inode: stat.st_ino,
             mode: stat.st_mode & 0o7777,
+            owner: stat.st_uid,
+            // Narrower on some architectures.
+            #[allow(clippy::unnecessary_cast)]
+            links: stat.st_nlink as u64,
         }
     }
 }

@@ -15,7 +15,9 @@ pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
         return Err(Error::last("fcntl"));
     }
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Open { flags: flags | libc::O_CLOEXEC, noatime: false, mode: 0 }.open(path.as_ref())
+    // The name that the kernel has for it is a link.
+    let flags = flags & !libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    Open { flags, noatime: false, mode: 0 }.open(path.as_ref())
 }
 
 /// How to open a file. `O_CLOEXEC` is always set, so that a child (`exec_prerun`) inherits nothing.
@@ -61,6 +63,21 @@ impl Open {
     /// For both.
     pub fn read_write() -> Open {
         Open::with_access(libc::O_RDWR)
+    }
+
+    /// To look at what is there and where it lies (`O_PATH`): neither to read nor to write it.
+    pub fn to_look() -> Open {
+        Open::with_access(libc::O_PATH)
+    }
+
+    /// Whether a missing file is created.
+    pub(super) fn creates(self) -> bool {
+        self.flags & libc::O_CREAT != 0
+    }
+
+    /// The flags and the permission bits.
+    pub(super) fn raw(self) -> (i32, libc::mode_t) {
+        (self.flags, self.mode)
     }
 
     flag!(

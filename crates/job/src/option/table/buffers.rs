@@ -110,7 +110,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
             ],
             suffix: Suffix::Text,
         },
-        "Where the buffers of the job come from.",
+        "Where the buffers of the job come from. Buffers overwrite the file that they lie in, so a file \
+         must be new or empty, or lie on hugetlbfs; it is removed or emptied after the run.",
         "mem=mmaphuge:/hugetlbfs/file",
     )
     .alias(&["iomem"])

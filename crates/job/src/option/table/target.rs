@@ -156,8 +156,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "allow_mounted_write",
         Kind::Bool,
-        "Permits writes to a block device that carries a mounted file system, which destroys what is \
-         on it.",
+        "Permits writes that may destroy what the system needs: to a block device that is mounted or in \
+         use, and to regular files in system directories such as `/etc` and `/usr`.",
         "allow_mounted_write=1",
     )
     .default("0"),

@@ -1,0 +1,270 @@
+//! Writes that nobody meant: to files of the system, through planted links, to files of others. All of
+//! it happens in a sandbox with an `/etc` of its own.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::fiord::{Place, Ran};
+
+/// What lies in `/etc/passwd` of the sandbox.
+const PASSWD: &str = "root:x:0:0::/root:/bin/sh\n";
+
+/// A sandbox with files of the system, and many ways to them.
+fn system() -> Option<Place> {
+    let place = Place::confined(&["/etc", "/tmp"])?;
+    let ran = place.script(&format!(
+        "chmod 1777 /tmp && mkdir /etc/sub whole part &&
+         printf '{PASSWD}' >/etc/passwd && cp /etc/passwd /etc/sub/passwd &&
+         ln -s /etc etc && ln -s etc/passwd link && ln -s /etc/new dangling && : >one &&
+         mount --bind /etc whole && mount --bind /etc/sub part && mount --bind /etc/passwd one"
+    ));
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    Some(place)
+}
+
+/// That `/etc` is as it was.
+#[track_caller]
+fn untouched(place: &Place, line: &str) {
+    let all = place.script("cd /etc && ls -R && cat passwd sub/passwd").out;
+    assert_eq!(all, format!(".:\npasswd\nsub\n\n./sub:\npasswd\n{PASSWD}{PASSWD}"), "{line}");
+}
+
+#[track_caller]
+fn refused(place: &Place, line: &str) -> Ran {
+    let ran = place.run(&format!("--name=a {line}"));
+    assert_ne!(ran.status, Some(0), "{line}: {ran:?}");
+    assert!(ran.err.contains("To fix:") && !ran.err.contains("panicked"), "{line}: {ran:?}");
+    ran
+}
+
+#[test]
+fn no_spelling_leads_to_a_file_of_the_system() {
+    let Some(place) = system() else { return };
+    let up = "../".repeat(place.path("").components().count());
+    for path in [
+        "/etc/passwd",
+        "/etc/../etc/./passwd",
+        "//etc//passwd",
+        &format!("{up}etc/passwd"),
+        "etc/passwd",
+        "link",
+        "/proc/self/root/etc/passwd",
+        "/proc/self/cwd/link",
+        "whole/passwd",
+        "part/passwd",
+        "one",
+        "/etc/new",
+        "/etc/new/deep/f",
+        "dangling",
+        "etc/new",
+        "whole/new",
+        "part/new",
+        "/bin/fiord-test",
+        "/dev/sdaa",
+    ] {
+        for rw in ["--rw=read --size=8k", "--rw=write --size=4k", "--rw=randrw --size=4k"] {
+            let ran = refused(&place, &format!("{rw} --bs=512 --filename={path}"));
+            let said = ran.err.contains("system directory") || ran.err.contains("no device");
+            assert!(said, "{path}: {}", ran.err);
+            untouched(&place, path);
+        }
+    }
+    assert_eq!(place.script("ls /dev/sdaa /bin/fiord-test 2>/dev/null").out, "");
+}
+
+#[test]
+fn no_option_leads_to_a_file_of_the_system() {
+    let Some(place) = system() else { return };
+    for line in [
+        "--rw=read --size=8k --directory=/etc",
+        "--rw=write --size=8k --directory=etc --nrfiles=4",
+        "--rw=write --size=8k --directory=whole --filename_format=x.$filenum",
+        "--rw=write --size=8k --directory=/etc --filename=passwd",
+        "--rw=write --opendir=/etc",
+        "--rw=read --opendir=/etc --size=1m",
+        "--rw=read --bs=1 --opendir=/etc --unlink=1",
+        "--rw=read --bs=1 --filename=link:etc/passwd --unlink=1",
+        "--rw=read --bs=1 --filename=etc/passwd --unlink_each_loop=1 --loops=2",
+        "--rw=read --size=8k --filename=link --create_only=1",
+        "--rw=write --size=8k --filename=link --create_only=1",
+        "--rw=write --size=8k --filename=link --create_on_open=1",
+        "--rw=write --size=8k --filename=link --create_serialize=0",
+        "--rw=write --size=8k --filename=link --overwrite=1",
+        "--rw=write --size=8k --filename=link --file_append=1",
+        "--rw=write --size=8k --filename=link --fill_device=1",
+        "--rw=write --size=8k --filename=link --ioengine=mmap",
+        "--rw=write --size=8k --filename=link --ioengine=libaio --direct=1",
+        "--rw=write --size=8k --filename=link --ioengine=io_uring",
+        "--rw=write --size=8k --filename=link --fallocate=truncate",
+        "--rw=write --size=8k --filename=link --fallocate=posix --numjobs=2",
+        "--rw=read --size=8k --filename=link --pre_read=1",
+        "--rw=read --size=8k --mem=mmap:link",
+        "--rw=read --size=8k --mem=mmapshared:/etc/passwd",
+        "--rw=read --size=8k --mem=mmaphuge:one",
+        "--rw=read --size=8k --mem=mmap:/etc/new",
+        "--rw=read --size=8k --mem=mmap:dangling",
+        "--rw=read --size=8k --exec_prerun=true --aux-path=/etc",
+        "--rw=read --size=8k --exec_prerun=true --aux-path=part",
+    ] {
+        refused(&place, line);
+        untouched(&place, line);
+    }
+    let ran = place.run("--name=a --rw=trim --size=8k --filename=link");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let ran = place.run("sweep --dir=/etc/s --set iodepth=1 --name=a --rw=read --size=8k");
+    assert_ne!(ran.status, Some(0), "{ran:?}");
+    untouched(&place, "sweep");
+}
+
+#[test]
+fn what_is_asked_for_is_done() {
+    let Some(place) = system() else { return };
+    let read = "--name=a --rw=read --bs=1 --filename=/etc/passwd";
+    place.run(read).ok();
+    place.run("--name=a --rw=read --bs=1 --opendir=/etc").ok();
+    untouched(&place, read);
+    place.run(&format!("{read} --output=/etc/report")).ok();
+    assert!(place.script("cat /etc/report").out.contains("read: IOPS"));
+    place.run("--name=a --rw=write --size=4k --filename=/etc/sub/f --allow_mounted_write=1").ok();
+    assert_eq!(place.script("stat -c %s /etc/sub/f").out, "4096\n");
+    place.run("--name=a --rw=read --size=8k --filename=/tmp/new/deep/f --unlink=1").ok();
+    assert_eq!(place.script("ls -A /tmp/new/deep").out, "");
+    place.run("--name=a --rw=read --size=8k --mem=mmap:/tmp/buffers --numjobs=3").ok();
+    assert_eq!(place.script("ls /tmp").out, "new\n");
+}
+
+#[test]
+fn planted_links_are_not_followed() {
+    let Some(place) = Place::confined(&["/tmp"]) else { return };
+    place.write("victim", "mine");
+    let victim = place.path("victim").display().to_string();
+    place.script(&format!("chmod 1777 /tmp && ln -s {victim} /tmp/a.0.0"));
+    let write = "--rw=write --size=8k --directory=/tmp";
+    let ran = refused(&place, write);
+    assert!(ran.err.contains("symbolic link"), "{}", ran.err);
+    refused(&place, "--rw=read --size=8k --directory=/tmp");
+    place.script("rm /tmp/a.0.0 && ln -s nothing /tmp/a.0.0");
+    refused(&place, write);
+    place.script(&format!("rm /tmp/a.0.0 && ln -s {victim} /tmp/a.prerun.txt"));
+    let prerun = "--name=a --size=4k --ioengine=null --exec_prerun=true --aux-path=/tmp";
+    let ran = place.run(prerun);
+    assert!(ran.status == Some(1) && ran.err.contains("symbolic link"), "{ran:?}");
+    // Another user's file in the place of ours: written, it would be theirs to read.
+    place.script("rm /tmp/a.* && : >/tmp/a.0.0 && chown 12345 /tmp/a.0.0 && chmod 666 /tmp/a.0.0");
+    let ran = refused(&place, write);
+    assert!(ran.err.contains("belongs to the user 12345"), "{}", ran.err);
+    assert_eq!(place.script("stat -c %s /tmp/a.0.0").out, "0\n");
+    assert_eq!(std::fs::read_to_string(place.path("victim")).unwrap(), "mine");
+    place.script("rm /tmp/a.0.0");
+    place.run(&format!("--name=a {write}")).ok();
+    place.run(&format!("--name=a {write}")).ok();
+    place.run(prerun).ok();
+    place.run(prerun).ok();
+}
+
+/// Links and directories are swapped as fast as can be while jobs open their files.
+#[test]
+fn races_are_lost_by_those_who_run_them() {
+    let Some(place) = system() else { return };
+    place.script("mkdir mine && : >mine/passwd && mkdir turn");
+    let mut swapping = place.program_in(&place.path(""), "/bin/sh");
+    swapping.args([
+        "-c",
+        "while [ -d turn ]; do
+             ln -sfn mine d; ln -sfn mine/passwd f; ln -sfn mine/fresh a.0.0
+             ln -sfn /etc d; ln -sfn /etc/passwd f; rm a.0.0; ln -sfn /etc/fresh a.0.0
+         done",
+    ]);
+    let mut swapping = swapping.spawn().unwrap();
+    let from = Instant::now();
+    let mut reached = 0;
+    while from.elapsed() < Duration::from_millis(1500) {
+        for line in [
+            "--rw=write --size=4k --filename=d/passwd",
+            "--rw=write --size=4k --filename=f --create_on_open=1",
+            "--rw=read --size=4k --filename=d/passwd:d/fresh --unlink=1",
+            "--rw=write --size=4k --nrfiles=1",
+        ] {
+            reached += u32::from(place.run(&format!("--name=a {line}")).status == Some(0));
+        }
+    }
+    place.script("rmdir turn");
+    swapping.wait().unwrap();
+    println!("{reached} jobs found files of their own");
+    untouched(&place, "a race");
+}
+
+fn extended(document: &Value, findings: &Value) -> Vec<String> {
+    let found = findings.as_array().unwrap_or_else(|| panic!("{document}"));
+    let id = |finding: &&Value| finding["id"] == "file-extended";
+    let text = |finding: &Value| finding["evidence"].as_str().unwrap().to_owned();
+    found.iter().filter(id).map(text).collect()
+}
+
+#[test]
+fn a_read_job_says_what_it_adds_to_a_file_of_another() {
+    let place = Place::new();
+    place.write("notes", "mine\n");
+    let line = "--name=a --rw=read --size=8k --filename=notes";
+    let ran = place.run(&format!("{line} --readonly"));
+    assert_eq!((ran.status, std::fs::read(place.path("notes")).unwrap().len()), (Some(1), 5));
+    let document = place.run(&format!("check --format=json {line}")).json();
+    let told = ["8187 bytes are added to notes"];
+    assert_eq!(extended(&document, &document["findings"]), told);
+    let ran = place.run(&format!("{line} --output-format=json")).ok();
+    assert_eq!(ran.err, "");
+    let document = ran.json();
+    assert_eq!(extended(&document, &document["fiord"]["findings"]), told);
+    assert_eq!(std::fs::read(place.path("notes")).unwrap().len(), 8192);
+    // What fiord created it may make longer, whatever it is called.
+    for line in ["--filename=own", "", "--filename=a.0.0"] {
+        for size in ["4k", "8k", "16k"] {
+            let line = format!("--name=a --rw=read --size={size} {line} --output-format=json");
+            let document = place.run(&line).ok().json();
+            let told = extended(&document, &document["fiord"]["findings"]);
+            assert!(told.is_empty(), "{line}: {told:?}");
+        }
+    }
+}
+
+/// Nothing but the guard creates, truncates, renames or removes a file.
+#[test]
+fn every_write_goes_through_the_guard() {
+    const WORDS: [&str; 11] = [
+        "File::create",
+        "fs::write(",
+        "OpenOptions",
+        "O_CREAT",
+        "create_dir",
+        "fs::rename",
+        "fs::copy",
+        "fs::remove",
+        "remove_file(",
+        "O_TRUNC",
+        "libc::unlink",
+    ];
+    // Controls of the kernel: a scheduler, a control group. And the flags of `open` themselves.
+    const OTHERS: [&str; 4] =
+        ["sys/src/block.rs", "sys/src/cgroup.rs", "sys/src/file/guard.rs", "sys/src/file/open.rs"];
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut directories = vec![crates.to_path_buf()];
+    let mut found = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(crates).unwrap().display().to_string();
+            let test =
+                ["tests", "fixture", "scratch", "examples"].iter().any(|part| name.contains(part));
+            if path.is_dir() && !test && !name.ends_with("target") {
+                directories.push(path);
+            } else if name.ends_with(".rs") && !test && !OTHERS.contains(&name.as_str()) {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+                let words = WORDS.iter().filter(|word| code.contains(**word));
+                found.extend(words.map(|word| format!("{name}: {word}")));
+            }
+        }
+    }
+    assert!(found.is_empty(), "use fiord_sys::file::Guard instead: {found:#?}");
+}

@@ -1,0 +1,34 @@
+# Prepares a mount namespace: sandbox.sh PLACE [SCRATCH…]. Only PLACE and the SCRATCH directories, which
+# are new and empty, can be written; /dev holds no device with data. Says "ready" and stays until its
+# standard input ends.
+set -eu
+place=$1
+shift
+
+mount --bind "$place" "$place"
+
+# Devices that stand for no storage.
+mkdir "$place/.dev"
+mount -t tmpfs -o mode=755,size=1m dev "$place/.dev"
+for name in null zero full random urandom tty; do
+    : >"$place/.dev/$name"
+    mount --bind "/dev/$name" "$place/.dev/$name"
+done
+ln -s /proc/self/fd "$place/.dev/fd"
+mount --move "$place/.dev" /dev
+rmdir "$place/.dev"
+
+# Deeper mounts first would make no difference: each is its own.
+while read -r _ _ _ _ point _; do
+    point=$(printf '%b' "$(printf '%s' "$point" | sed 's/\\/\\0/g')")
+    case $point in
+    "$place" | /dev/*) ;;
+    *) [ ! -e "$point" ] || mount -o remount,bind,ro "$point" ;;
+    esac
+done </proc/self/mountinfo
+
+for directory; do
+    mount -t tmpfs -o mode=755,size=16m scratch "$directory"
+done
+echo ready
+exec cat

@@ -1,0 +1,107 @@
+//! Writes that nobody meant: regular files of the system, links in the place of made-up names, and
+//! files of others that a job which only reads would make longer.
+//!
+//! The run asks again when it opens the files; here the answer comes before anything is touched.
+
+use std::path::Path;
+
+use fiord_job::diagnostic::Diagnostic;
+
+use crate::facts::FoundKind;
+use crate::messages::Messages;
+use crate::model::FileKind;
+use crate::reading::Reading;
+use crate::sizes::Extent;
+use crate::survey::Survey;
+use crate::usage::Usage;
+
+/// Refuses a file that the job would write, make longer, create or remove, and that it must not.
+/// Returns whether it did.
+pub(crate) fn refuse(
+    job: Reading,
+    path: &Path,
+    (kind, grows, extent): (FileKind, bool, Extent),
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> bool {
+    let missing = extent.size_now().is_none() && kind == FileKind::Regular;
+    let writes = usage.mix.changes_data() || grows || missing;
+    if kind != FileKind::Virtual && writes && usage.generated && survey.facts.is_link(path) {
+        messages.push(planted(job, path));
+        return true;
+    }
+    if kind != FileKind::Regular || usage.access.mounted_write || !(writes || usage.unlinks) {
+        return false;
+    }
+    let Some(directory) = survey.system_directory(path) else { return false };
+    let does = match (usage.mix.changes_data(), missing, grows) {
+        (_, true, _) => "create it",
+        (true, ..) => "write it",
+        (_, _, true) => "make it longer",
+        _ => "remove it",
+    };
+    messages.push(of_the_system(job, path, &directory, does));
+    true
+}
+
+fn of_the_system(job: Reading, path: &Path, directory: &str, does: &str) -> Diagnostic {
+    let shown = path.display();
+    let (what, help) = match (directory, does) {
+        ("/dev", "create it") => (
+            format!("there is no device `{shown}`, and no regular file is created in /dev"),
+            "To fix: check the name of the device (`lsblk` lists them)",
+        ),
+        _ => (
+            format!(
+                "`{shown}` lies in the system directory {directory}, and this job would {does}"
+            ),
+            "To fix: use a file in another directory, or set `allow_mounted_write=1` if the \
+             system's file is meant",
+        ),
+    };
+    let option = if job.is_set("filename") { "filename" } else { "directory" };
+    job.error(option, what).help(help)
+}
+
+fn planted(job: Reading, path: &Path) -> Diagnostic {
+    let what = format!(
+        "`{}` is a symbolic link, and its name was not given but made up: it is not followed to write",
+        path.display()
+    );
+    job.error("filename_format", what).help(
+        "To fix: remove the link, or name the file it leads to with `filename=` if that is meant",
+    )
+}
+
+/// Bytes that a job which only reads adds to a file that is there and that neither fiord nor fio is
+/// known to have created.
+///
+/// Fiord marks the files that it creates under a name that the user typed. Generated names need no mark:
+/// `job.N.M` is fio's name for its own files.
+pub(crate) fn extends(
+    path: &Path,
+    (kind, needed): (FileKind, Option<u64>),
+    usage: Usage,
+    survey: &mut Survey,
+) -> u64 {
+    let (FileKind::Regular, Some(needed)) = (kind, needed) else { return 0 };
+    if usage.mix.changes_data() || usage.generated || has_generated_name(path) {
+        return 0;
+    }
+    let planned = survey.planned(path).unwrap_or(0);
+    let now = match survey.look(path) {
+        Ok(found) if found.kind == FoundKind::Regular => found.size.max(planned),
+        _ => return 0,
+    };
+    if now >= needed || survey.facts.is_created_by_fiord(path) { 0 } else { needed - now }
+}
+
+/// Whether a file is called as fio calls its own: `job.N.M`.
+fn has_generated_name(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = name.rsplitn(3, '.');
+    let numbers = parts.next().is_some_and(number) && parts.next().is_some_and(number);
+    numbers && parts.next().is_some_and(|job| !job.is_empty())
+}

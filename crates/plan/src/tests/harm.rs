@@ -1,0 +1,78 @@
+//! Writes that nobody meant are refused, or told, before anything is touched.
+
+use super::{Fake, error, job, jobs, run};
+
+#[test]
+fn regular_files_of_the_system_are_not_written() {
+    let machine = Fake::default().file("/etc/conf", 4096).dir("/etc").disk("/dev/d2", 1 << 20);
+    for (line, does) in [
+        ("--rw=write --filename=/etc/conf", "write it"),
+        ("--rw=randrw --filename=/etc/conf", "write it"),
+        ("--rw=read --size=8k --filename=/etc/conf", "make it longer"),
+        ("--rw=read --filename=/etc/conf --unlink=1", "remove it"),
+        ("--rw=read --size=8k --filename=/etc/new", "create it"),
+        ("--rw=read --size=8k --directory=/etc", "create it"),
+        ("--rw=write --size=8k --filename=/dev/d3", "there is no device `/dev/d3`"),
+    ] {
+        let said = error(&machine, &format!("--name=a {line}"));
+        assert!(said.contains(does), "{line}: {said}");
+        jobs(&machine, &format!("--name=a {line} --allow_mounted_write=1"));
+    }
+    for line in [
+        "--rw=read --filename=/etc/conf",
+        "--rw=write --filename=/dev/d2",
+        "--rw=write --size=4k --ioengine=null --filename=/etc/conf",
+    ] {
+        jobs(&machine, &format!("--name=a {line}"));
+    }
+}
+
+#[test]
+fn buffers_lie_in_files_of_no_one() {
+    let machine = Fake::default().file("/full", 4096).file("/empty", 0);
+    let mem = |value: &str| format!("--name=a --size=1m --mem={value}");
+    for word in ["mmap", "mmapshared", "mmaphuge"] {
+        let said = error(&machine, &mem(&format!("{word}:/full")));
+        assert!(said.contains("`/full` holds data"), "{said}");
+        let said = error(&machine, &mem(&format!("{word}:/etc/new")));
+        assert!(said.contains("system directory /etc"), "{said}");
+        jobs(&machine, &mem(&format!("{word}:/empty")));
+        jobs(&machine, &mem(&format!("{word}:/new")));
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_made_up_name_is_not_written_through() {
+    let machine = Fake::default().file("link.0.0", 1 << 20);
+    let said = error(&machine, "--name=link --rw=write --size=1m");
+    assert!(said.contains("`link.0.0` is a symbolic link"), "{said}");
+    assert!(run(&machine, "--name=a --rw=write --size=1m --filename=link.0.0").is_ok());
+    assert!(run(&machine, "--name=link --rw=read --size=1m").is_ok());
+}
+
+#[test]
+fn what_is_added_to_files_of_others_is_known() {
+    let machine = Fake::default().file("f", 6).file("own", 6).file("a.0.0", 6).file("job.1.2", 6);
+    let extends = |line: &str| job(&machine, &format!("--name=a {line}")).target.files[0].extends;
+    assert_eq!(extends("--rw=read --size=8k --filename=f"), 8186);
+    assert_eq!(extends("--rw=read --size=8k --filename=f --create_only=1"), 8186);
+    assert_eq!(extends("--rw=write --size=8k --filename=f"), 0, "it writes anyway");
+    assert_eq!(extends("--rw=read --size=8k --filename=own"), 0, "fiord created it");
+    assert_eq!(extends("--rw=read --size=8k --filename=job.1.2"), 0, "fio's name");
+    assert_eq!(extends("--rw=read --size=8k"), 0, "the job's own name");
+    assert_eq!(extends("--rw=read --size=8k --filename=new"), 0, "it is created");
+    let all = jobs(&machine, "--name=a --rw=read --size=8k --filename=f --numjobs=3");
+    let bytes: Vec<u64> = all.iter().map(|job| job.target.files[0].extends).collect();
+    assert_eq!(bytes, [8186, 0, 0], "once");
+}
+
+#[test]
+fn a_read_only_run_removes_nothing() {
+    let machine = Fake::default().file("f", 4096);
+    for option in ["unlink", "unlink_each_loop"] {
+        let line = format!("--name=a --rw=read --filename=f --{option}=1");
+        let said = error(&machine, &format!("--readonly {line}"));
+        assert!(said.contains("removes its files"), "{said}");
+        jobs(&machine, &line);
+    }
+}

@@ -1,0 +1,167 @@
+//! What is tried in system directories here would do no harm if it were let through: a name in
+//! `/dev` and one that `/proc` makes up. `crates/fiord/tests/run/safety.rs` attacks files in `/etc`.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::*;
+
+/// A directory of this test's own.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let name = format!("fiord-guard-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn how() -> Open {
+    Open::write_only().create(true)
+}
+
+#[track_caller]
+fn refused(guard: Guard, path: &Path, errno: i32) -> String {
+    let error = guard.open(how(), path).unwrap_err();
+    assert_eq!(error.errno, errno, "{error}");
+    assert!(error.to_string().contains("To fix:"), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn files_are_created_opened_replaced_renamed_and_removed() {
+    let scratch = Scratch::new("plain");
+    let (path, other) = (scratch.path("f"), scratch.path("g"));
+    assert!(Guard::generated().open(how(), &path).unwrap().created);
+    assert!(!Guard::generated().open(how(), &path).unwrap().created);
+    std::fs::write(&path, "old").unwrap();
+    drop(Guard::typed().replace(&path).unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+    Guard::typed().rename(&path, &other).unwrap();
+    assert!(!Guard::typed().remove(&path).unwrap());
+    assert!(Guard::typed().remove(&other).unwrap());
+    assert!(!Guard::typed().remove(&scratch.path("no/such/directory")).unwrap());
+    assert!(Guard::typed().remove(&scratch.0).is_err());
+    let missing = Guard::typed().open(Open::write_only(), &path).unwrap_err();
+    assert_eq!(missing.errno, libc::ENOENT);
+    drop(Guard::typed().replace(Path::new("/dev/null")).unwrap());
+}
+
+#[test]
+fn directories_are_made_where_they_are_missing() {
+    let scratch = Scratch::new("directories");
+    let path = scratch.path("a/../b/./c");
+    Guard::typed().make_directories(&path).unwrap();
+    assert!(path.is_dir());
+    Guard::typed().make_directories(&path).unwrap();
+    let error = Guard::typed().make_directories(Path::new("/dev/fiord-test/a")).unwrap_err();
+    assert_eq!(error.errno, libc::EPERM);
+    assert!(!Path::new("/dev/fiord-test").exists());
+}
+
+#[test]
+fn system_directories_are_seen_through_every_spelling() {
+    let scratch = Scratch::new("spelling");
+    let up = "../".repeat(scratch.0.components().count());
+    symlink("/dev", scratch.path("dev")).unwrap();
+    symlink("/dev/fiord-test", scratch.path("f")).unwrap();
+    symlink("f", scratch.path("f2")).unwrap();
+    for path in [
+        "/dev/fiord-test",
+        "/dev/../dev/./fiord-test",
+        "/proc/self/root/dev/fiord-test",
+        "/proc/self/comm",
+        &format!("{}/{up}dev/fiord-test", scratch.0.display()),
+        &scratch.path("dev/fiord-test").display().to_string(),
+        &scratch.path("f").display().to_string(),
+        &scratch.path("f2").display().to_string(),
+    ] {
+        let path = Path::new(path);
+        let text = refused(Guard::typed(), path, libc::EPERM);
+        assert!(text.contains("/dev") || text.contains("/proc"), "{text}");
+        assert!(super::system::directory_of(path).unwrap().is_some(), "{path:?}");
+    }
+    assert!(!Path::new("/dev/fiord-test").exists());
+    assert_eq!(Guard::typed().remove(Path::new("/dev/null")).unwrap_err().errno, libc::EPERM);
+    let away = Guard::typed().rename(Path::new("/dev/null"), &scratch.path("null"));
+    assert_eq!(away.unwrap_err().errno, libc::EPERM);
+    // An open file, by the name that the kernel has for it.
+    let comm = Open::read_only().open(Path::new("/proc/self/comm")).unwrap();
+    let path = PathBuf::from(format!("/proc/self/fd/{}", comm.as_raw_fd()));
+    refused(Guard::typed(), &path, libc::EPERM);
+    let own = Guard::typed().open(how(), &scratch.path("own")).unwrap().fd;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", own.as_raw_fd()));
+    assert!(Guard::typed().open(how(), &path).is_ok(), "a file of one's own by its descriptor");
+}
+
+#[test]
+fn shared_memory_and_similar_names_are_no_system_directories() {
+    let none = |path: &str| super::system::directory_of(Path::new(path)).unwrap().is_none();
+    assert!(none("/dev/shm/f") && none("/library/f") && none("/var/lib/f") && none("/etcetera"));
+    assert!(!none("/usr/no/such/f") && !none("/lib/f") && !none("/sys/f"));
+}
+
+#[test]
+fn a_link_in_the_place_of_a_made_up_name_is_not_followed() {
+    let scratch = Scratch::new("link");
+    for (to, name) in [("victim", "a.0.0"), ("missing", "b.0.0")] {
+        std::fs::write(scratch.path("victim"), "mine").unwrap();
+        symlink(to, scratch.path(name)).unwrap();
+        let text = refused(Guard::generated(), &scratch.path(name), libc::ELOOP);
+        assert!(text.contains("symbolic link"), "{text}");
+        assert!(Guard::typed().open(how(), &scratch.path(name)).is_ok(), "typed by the user");
+    }
+    assert_eq!(std::fs::read(scratch.path("victim")).unwrap(), b"mine");
+}
+
+#[test]
+fn in_a_sticky_directory_a_made_up_name_is_new_or_our_own() {
+    let scratch = Scratch::new("sticky");
+    let path = scratch.path("a.0.0");
+    let mode = |mode| {
+        std::fs::set_permissions(&scratch.0, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o1777);
+    assert!(Guard::generated().open(how(), &path).unwrap().created);
+    assert!(!Guard::generated().open(how(), &path).unwrap().created, "run again");
+    std::fs::hard_link(&path, scratch.path("second-name")).unwrap();
+    let text = refused(Guard::generated(), &path, libc::EEXIST);
+    assert!(text.contains("hard links"), "{text}");
+    mode(0o777);
+    assert!(Guard::generated().open(how(), &path).is_ok(), "not sticky");
+    mode(0o1777);
+    std::fs::remove_file(scratch.path("second-name")).unwrap();
+    if std::os::unix::fs::chown(&path, Some(12345), None).is_err() {
+        return eprintln!("skipped: only root can make another user's file");
+    }
+    let text = refused(Guard::generated(), &path, libc::EEXIST);
+    assert!(text.contains("user 12345"), "{text}");
+}
+
+#[test]
+fn only_what_the_user_named_is_marked() {
+    let scratch = Scratch::new("mark");
+    let created = |guard: Guard, name: &str| {
+        let path = scratch.path(name);
+        guard.open(how(), &path).unwrap();
+        super::super::is_created_by_fiord(&path)
+    };
+    if !created(Guard::target(), "named") {
+        return eprintln!("skipped: no extended attributes here");
+    }
+    assert!(!created(Guard::generated(), "a.0.0"));
+    assert!(created(Guard::buffer_file(), "buffers"));
+    std::fs::write(scratch.path("other"), "").unwrap();
+    assert!(!created(Guard::target(), "other"), "it was there");
+}

@@ -1,0 +1,135 @@
+//! The file behind `mem=mmap:FILE` and its relatives. Buffers are written into it, so it must hold
+//! nothing of anyone's: it is new, or empty, or an earlier run of fiord left it, or it lies on hugetlbfs.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::file::{self, Device, Guard, Kind, Open, Opened};
+use crate::{Error, Result};
+
+/// What is left of the file when its last region is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// It is removed: fiord created it.
+    Removed,
+    /// It is empty, as it was.
+    Empty,
+    /// It keeps its size (hugetlbfs).
+    Kept,
+}
+
+/// A file with regions in it.
+#[derive(Debug)]
+struct InUse {
+    file: File,
+    path: PathBuf,
+    after: After,
+    regions: usize,
+    /// How far it has been given out, so that regions never overlap.
+    end: u64,
+}
+
+/// Device and inode.
+type Key = (Device, u64);
+
+static FILES: Mutex<BTreeMap<Key, InUse>> = Mutex::new(BTreeMap::new());
+
+fn files() -> MutexGuard<'static, BTreeMap<Key, InUse>> {
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A range of the file for one region. Dropping the last one restores or removes the file.
+#[derive(Debug)]
+pub(super) struct Range {
+    key: Key,
+    /// First byte.
+    pub(super) start: u64,
+    /// The file.
+    pub(super) file: File,
+}
+
+impl Range {
+    /// Takes the next `len` bytes of the file at `path`, on pages of `page` bytes. `huge`: it lies on
+    /// hugetlbfs.
+    ///
+    /// # Errors
+    /// `EEXIST` where the file holds data; those of [`Guard::open`].
+    pub(super) fn take(path: &Path, len: usize, page: usize, huge: bool) -> Result<Range> {
+        // While one is opened no other may be removed.
+        let mut files = files();
+        let how = Open::read_write().create(true).mode(0o600);
+        let Opened { fd, created } = Guard::buffer_file().open(how, path)?;
+        let facts = file::facts_of(&fd)?;
+        let key = (facts.device, facts.inode);
+        let file = File::from(fd);
+        let copy = file.try_clone().map_err(|error| Error::from_io("dup", &error).at(path))?;
+        let used = match files.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let after = match facts.kind {
+                    Kind::Regular if created || file::is_buffer_file(&file) => After::Removed,
+                    Kind::Regular if facts.size == 0 => After::Empty,
+                    Kind::Regular if huge => After::Kept,
+                    _ => return Err(holds_data(path)),
+                };
+                new.insert(InUse { file: copy, path: path.into(), after, regions: 0, end: 0 })
+            }
+        };
+        let start = used.end.next_multiple_of(page as u64);
+        used.end = start.saturating_add(len as u64);
+        used.regions += 1;
+        let end = used.end;
+        drop(files);
+        let range = Range { key, start, file };
+        if file::facts_of(&range.file)?.size < end {
+            file::truncate(&range.file, end).map_err(|error| error.at(path))?;
+        }
+        Ok(range)
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        let mut files = files();
+        let Some(used) = files.get_mut(&self.key) else { return };
+        used.regions -= 1;
+        if used.regions > 0 {
+            return;
+        }
+        let Some(used) = files.remove(&self.key) else { return };
+        // There is no one to report a failure to, and another program may have removed it.
+        let _ = match used.after {
+            After::Kept => Ok(()),
+            After::Empty => file::truncate(&used.file, 0),
+            After::Removed => remove(&used.path, self.key),
+        };
+    }
+}
+
+/// Removes the file, unless another one has its name by now.
+fn remove(path: &Path, key: Key) -> Result<()> {
+    let now = file::facts(path)?;
+    if (now.device, now.inode) == key {
+        Guard::buffer_file().remove(path)?;
+    }
+    Ok(())
+}
+
+fn holds_data(path: &Path) -> Error {
+    Error::new("mmap", libc::EEXIST).at(path).saying(
+        "it holds data, and buffers would overwrite it. To fix: name a file that is new or empty, or \
+         one on hugetlbfs",
+    )
+}
+
+/// Whether buffers may be put into the file at a path: it is missing, empty, left by an earlier run of
+/// fiord, or on hugetlbfs. Nothing is opened for writing.
+pub fn takes_buffers(path: &Path) -> bool {
+    let Ok(facts) = file::facts(path) else { return true };
+    let left = || Open::read_only().nonblocking(true).open(path).is_ok_and(file::is_buffer_file);
+    let huge = || super::hugetlbfs_page(path.parent().unwrap_or(Path::new("."))).is_some();
+    facts.kind == Kind::Regular && (facts.size == 0 || left() || huge())
+}
