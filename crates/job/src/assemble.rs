@@ -8,6 +8,7 @@ use crate::option::def::{Kind, OptionDef, Scope};
 use crate::option::parse;
 use crate::option::table;
 use crate::option::value::{Bases, Value, ValueError};
+use crate::profile;
 use crate::scan::RawOption;
 use crate::spec::{JobSpec, Place, Setting, engine_of, engine_of_setting};
 use crate::suggest;
@@ -166,6 +167,12 @@ impl<'a> Assembler<'a> {
         engine_known: bool,
     ) -> Option<&'static OptionDef> {
         let found = table::find_for_engine(engine, &raw.name);
+        if found.is_none()
+            && let Some((profile, def)) = profile::option_of_any(&raw.name)
+        {
+            self.wrong.push(without_its_profile(raw, profile, def));
+            return Some(def);
+        }
         if found.is_none() && (engine_known || table::engines_with(&raw.name).is_empty()) {
             self.wrong.push(unknown_option(raw, engine));
         }
@@ -216,6 +223,14 @@ fn profile_in_a_file(raw: &RawOption) -> Diagnostic {
     let what = format!("profile={text} has no effect in a job file");
     Diagnostic::error(what, Some(raw.place()))
         .help(format!("run `fiord --profile={text}` without a job file, or take the line out"))
+}
+
+/// fio reads the options of profiles in every job, where they change nothing.
+fn without_its_profile(raw: &RawOption, profile: &str, def: &OptionDef) -> Diagnostic {
+    let what = format!("`{}` has no effect: it is an option of profile {profile}", raw.name);
+    let warning = Diagnostic::warning(Note::NoEffect, what, Some(raw.name_place()));
+    let help = format!("leave it out, or name the profile before it: `--profile={profile}`");
+    warning.of_option(def.name).help(help)
 }
 
 fn value_error(

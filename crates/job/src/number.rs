@@ -79,7 +79,7 @@ pub fn integer(text: &str, unit: Unit, bases: &Bases) -> Result<i128, ValueError
     };
     let (body, lead) = trimmed(text);
     let body = match unit {
-        Unit::Percent => body.strip_suffix('%').unwrap_or(body),
+        Unit::Percent => body.trim_end_matches('%'),
         _ => body,
     };
     let (value, plain) = rational(body, suffixes).map_err(|e| e.shifted(lead, body.len()))?;

@@ -61,6 +61,54 @@ fn a_rate_may_be_a_second() {
     assert!(refused("bs=4k/s"));
 }
 
+/// The bytes are those that fio writes.
+#[test]
+fn digits_of_a_pattern_end_where_the_next_part_begins() {
+    use fiord_job::option::value::PatternPart;
+    for (text, bytes) in [
+        ("\"abcd\"-120xdeadface", b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce".to_vec()),
+        ("120xCD", vec![12, 0xcd]),
+        ("1200xCD", vec![120, 0xcd]),
+        ("00xCD", vec![0, 0xcd]),
+        ("0xAB0xCD", vec![0xab, 0xcd]),
+        ("0xAB00XCD", vec![0x0a, 0xb0, 0xcd]),
+        ("0xf0xf", vec![0x0f, 0x0f]),
+        ("-120", vec![0x88, 0xff, 0xff, 0xff]),
+    ] {
+        let run = file(&format!("[a]\nbuffer_pattern={text}\n"));
+        let wanted = Value::Pattern(vec![PatternPart::Bytes(bytes)]);
+        assert_eq!(run.jobs[0].value("buffer_pattern"), Some(wanted), "{text}");
+    }
+    assert!(refused("buffer_pattern=1x5"));
+    assert!(refused("buffer_pattern=0xAB0x0xCD"));
+}
+
+#[test]
+fn percent_signs_may_be_doubled() {
+    for (line, name) in [("size=50%%", "size"), ("offset=50%%%", "offset")] {
+        let job = &file(&format!("[a]\n{line}\n")).jobs[0];
+        assert_eq!(job.value(name), Some(Value::Amount(Amount::Percent(50.0))), "{line}");
+    }
+    assert_eq!(file("[a]\nrwmixread=30%%\n").jobs[0].int("rwmixread"), Some(30));
+    assert!(refused("size=%%"));
+    assert!(refused("size=101%%"));
+}
+
+/// fio knows the options of its profiles in every job, and does nothing with them there.
+#[test]
+fn options_of_profiles_do_nothing_in_a_job() {
+    let lines = "threads=1\nblock=4k\nnumruns=2\ndir=/tmp\nload=2\nprep=1\ntest-duration=5\n";
+    let run = file(&format!("[a]\nsize=1m\n{lines}"));
+    assert_eq!(run.warnings.len(), 7, "{:?}", run.warnings);
+    for warning in &run.warnings {
+        assert_eq!(warning.level, Level::Warning(Note::NoEffect));
+        assert!(warning.what.contains("option of profile"), "{}", warning.what);
+    }
+    assert_eq!(command(&["--name=a", "--size=1m", "--threads=1"]).warnings.len(), 1);
+    assert!(refused("threads=abc"));
+    assert!(refused("threads"));
+}
+
 /// fio takes most of these too, but what it makes of them nobody means.
 #[test]
 fn what_changes_the_meaning_is_refused() {

@@ -40,6 +40,9 @@ fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, String> {
     if !text.contains([':', '/']) {
         return Ok(vec![(named(text.trim())?, 100)]);
     }
+    if !text.contains(':') {
+        return Err(format!("`{text}` has a share, which only one of several modes has"));
+    }
     let mut entries = Vec::new();
     for entry in text.split(':') {
         let (word, share) = entry
@@ -110,7 +113,9 @@ mod tests {
             ("zeros", "`zeros` is not a write mode"),
             ("", "`` is not a write mode"),
             ("write/60:foo/40", "`foo` is not a write mode"),
-            ("write/101", "`101` is no share"),
+            ("write/100", "only one of several"),
+            ("uncor/", "only one of several"),
+            ("write/101:uncor/", "`101` is no share"),
             ("write/x:zeroes/", "`x` is no share"),
         ] {
             let error = parse(text).unwrap_err();

@@ -214,11 +214,9 @@ impl Wish {
 /// The feature that is asked for, and the option that does.
 fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'static str)> {
     let word = job.plain_word("dataplacement");
-    if job.flag("fdp") && word == "streams" {
-        messages.push(
-            job.error("fdp", "`fdp=1` and `dataplacement=streams` contradict each other")
-                .help("leave one of them out"),
-        );
+    if job.flag("fdp") && job.is_set("dataplacement") && word != "fdp" {
+        let what = format!("`fdp=1` and `dataplacement={word}` contradict each other");
+        messages.push(job.error("fdp", what).help("leave one of them out"));
         return None;
     }
     match word {

@@ -50,6 +50,10 @@ pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
         let help = "leave out `random_generator`: it is `lfsr` then";
         wrong("random_generator", "`sprandom` requires `random_generator=lfsr`", help);
     }
+    if job.is_set("norandommap") && !job.flag("norandommap") {
+        let help = "leave out `norandommap`: `sprandom` remembers itself what it wrote";
+        wrong("norandommap", "`sprandom` requires `norandommap=1`", help);
+    }
     if load.distribution != Distribution::Even {
         let what = "`sprandom` spreads its writes by itself";
         wrong("random_distribution", what, "leave out `random_distribution`");

@@ -314,6 +314,10 @@ impl Reader<'_> {
         if let Some(o) = table::find_for_engine(self.engine, name) {
             return Ok(Known::Job(o));
         }
+        // It changes nothing then, as the assembler says.
+        if let Some((_, o)) = profile::option_of_any(name) {
+            return Ok(Known::Job(o));
+        }
         if let (1, Some(letter), 1) = (dashes, name.chars().next(), name.chars().count())
             && let Some(c) = COMMANDS.iter().find(|c| c.letter == Some(letter))
         {

@@ -192,7 +192,9 @@ fn split_outside<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
 
 fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueError> {
     let body = text.trim();
-    if let Some(percent) = body.strip_suffix('%') {
+    // Job files that a script's `printf` writes have it twice (`50%%`).
+    let percent = body.trim_end_matches('%');
+    if percent.len() < body.len() {
         let v = number::float(percent).map_err(|e| e.shifted(0, percent.len()))?;
         if v < 0.0 {
             return Err(ValueError::out_of_range(body, "a share cannot be negative"));

@@ -43,6 +43,11 @@ pub fn find(name: &str) -> Option<&'static ProfileDef> {
     PROFILES.iter().copied().find(|p| p.name == name)
 }
 
+/// The option of this name that only a profile has, and the profile's name.
+pub fn option_of_any(name: &str) -> Option<(&'static str, &'static OptionDef)> {
+    PROFILES.iter().find_map(|p| Some((p.name, p.option(name)?)))
+}
+
 impl ProfileDef {
     /// The profile's own option of this exact name or alias.
     pub fn option(&self, name: &str) -> Option<&'static OptionDef> {

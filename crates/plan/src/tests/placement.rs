@@ -77,6 +77,8 @@ fn what_cannot_be_placed_is_refused() {
         ("--plids=1 --filename=/dev/old", "knows no write streams"),
         ("--plids=1 --filename=new --size=1m", "no block device"),
         ("--plids=1 --fdp=1", "contradict"),
+        ("--dataplacement=none --fdp=1", "contradict"),
+        ("--dataplacement=none --fdp=1 --rw=read", "contradict"),
         ("--plid_select=scheme", "needs a scheme"),
         ("--plid_select=scheme --dp_scheme=bad", "line 2 of `bad`"),
         ("--plid_select=scheme --dp_scheme=missing", "cannot read `missing`"),

@@ -58,6 +58,7 @@ fn what_contradicts_it() {
         ("--rw=randtrim", "`sprandom` is for random writes"),
         ("--random_generator=tausworthe", "requires `random_generator=lfsr`"),
         ("--random_generator=tausworthe64", "requires `random_generator=lfsr`"),
+        ("--norandommap=0", "requires `norandommap=1`"),
         ("--spr_num_regions=0", "at least one region"),
         ("--spr_op=0", "above 0"),
         ("--bsrange=4k-16k", "of one size"),

@@ -7,6 +7,7 @@ use crate::option::value::{Bases, PatternPart, Value, ValueError};
 /// - `0x…`: bytes in the order written; an odd number of digits gets a leading zero.
 /// - a decimal number of 32 bits: its little-endian bytes without leading zero bytes, four of them
 ///   when it is negative.
+/// - Digits end where the `0x` of the next part begins: `-120xff` is -12 and 0xff.
 /// - `"…"`: the text itself, without escapes.
 /// - `'…'`: the content of that file.
 /// - `%o`: the block's offset.
@@ -62,7 +63,7 @@ fn part(rest: &str) -> Result<(PatternPart, usize), ValueError> {
 
 fn hexadecimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     let tail = &rest[2..];
-    let end = tail.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(tail.len());
+    let end = digits(tail, |c| c.is_ascii_hexdigit());
     if end == 0 {
         return Err(ValueError::new("there are no digits after `0x`").at(0, 2));
     }
@@ -75,10 +76,17 @@ fn hexadecimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     Ok((PatternPart::Bytes(bytes), end + 2))
 }
 
+/// How many digits a text begins with. A last 0 that an `x` follows belongs to the next part.
+fn digits(text: &str, is_digit: impl Fn(char) -> bool) -> usize {
+    let end = text.find(|c: char| !is_digit(c)).unwrap_or(text.len());
+    let next = text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']);
+    if next && end > 1 { end - 1 } else { end }
+}
+
 fn decimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     let sign = usize::from(rest.starts_with(['-', '+']));
     let tail = &rest[sign..];
-    let end = sign + tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+    let end = sign + digits(tail, |c| c.is_ascii_digit());
     let bad =
         |end: usize| ValueError::new("this is no part of a pattern").at(0, end).with_help(HELP);
     if end == sign {
