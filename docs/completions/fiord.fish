@@ -1,5 +1,5 @@
 # Completion of fiord for fish, made by `cargo xtask docs`.
-complete -c fiord -l debug -r -d 'Trace what fiord does, by category, comma-separated; `help` lists the categories'
+complete -c fiord -l debug -r -d 'Print what fiord reads and does, by category, comma-separated; `help` lists the categories. process, file, io, mem, random and parse have lines, job:N restricts them to one job; the others are accepted and have none'
 complete -c fiord -l parse-only -d 'Check job files and options, then end without any I/O'
 complete -c fiord -l merge-blktrace-only -d 'Merge the blktraces of the jobs, then end'
 complete -c fiord -l output -r -d 'Write results to FILE instead of standard output'

@@ -49,7 +49,7 @@ pub fn wants_live_line(general: &GeneralOptions) -> bool {
 pub struct Console {
     sink: Sink,
     formats: Formats,
-    debug: Debug,
+    debug: Option<Debug>,
     /// Seconds between new lines of the live line.
     newline_s: Option<u64>,
     last_newline_s: u64,
@@ -60,7 +60,7 @@ pub struct Console {
 
 impl Console {
     /// For this invocation.
-    pub fn new(sink: Sink, general: &GeneralOptions, debug: Debug) -> Self {
+    pub fn new(sink: Sink, general: &GeneralOptions, debug: Option<Debug>) -> Self {
         Console {
             sink,
             formats: formats(general),
@@ -120,7 +120,9 @@ impl Console {
 
 impl Observer for Console {
     fn event(&mut self, event: &Event<'_>) {
-        self.debug.event(event);
+        if let Some(debug) = &self.debug {
+            debug.event(event);
+        }
         match event {
             Event::LayingOut { job, files, bytes } => {
                 self.header(&header::laying_out(job, *files as u64, *bytes));

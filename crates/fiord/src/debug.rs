@@ -1,78 +1,175 @@
-//! `--debug`: what fiord thinks, on standard error, one line a fact.
+//! `--debug`: what fiord reads and does, a line for each event, where results go.
+//!
+//! | category | lines |
+//! |---|---|
+//! | `parse` | `handle_option=NAME, ptr=VALUE` for each option, limits of `steadystate` |
+//! | `random` | the seed of each job |
+//! | `file` | files added and laid out |
+//! | `process` | jobs that start and end |
+//! | `io`, `mem` | each I/O, the buffers: written by the job itself ([`fiord_run::debug`]) |
+//! | `job:N` | restricts the others to job N, from 0 |
+//!
+//! The other categories of fio have no lines: they are about parts that fiord does not have.
 
-use std::fmt::Write;
+use std::sync::Mutex;
 
+use fiord_job::command::{DEBUG, Invocation};
+use fiord_job::spec::{JobSpec, Setting};
 use fiord_plan::Plan;
+use fiord_run::debug::DebugOutput;
 use fiord_run::events::Event;
 
-use crate::sink::complain;
+use crate::sink::Sink;
 
-/// The categories that have something to say here.
-const SPOKEN: [&str; 6] = ["process", "file", "io", "parse", "job", "time"];
-
-/// The categories asked for.
-#[derive(Debug, Clone, Default)]
+/// What was asked for, and where it goes.
+#[derive(Debug, Clone)]
 pub struct Debug {
-    categories: Vec<String>,
+    output: DebugOutput,
+    pid: u32,
 }
 
 impl Debug {
-    /// As the command line names them. Those that stay silent are named at once.
-    pub fn new(categories: &[String]) -> Self {
-        let spoken = |c: &&str| SPOKEN.contains(c) || c.starts_with("job:");
-        let names: Vec<&str> = categories.iter().map(String::as_str).collect();
-        let silent: Vec<&str> = names.iter().copied().filter(|c| !spoken(c)).collect();
-        // Whoever asks for everything knows that there is not something about everything.
-        let everything = names.iter().filter(|c| spoken(c)).count() >= SPOKEN.len();
-        if !silent.is_empty() && !everything {
-            complain(&format!("debug    there are no messages about: {}\n", silent.join(", ")));
+    /// What the command line asks for; `None` when it asks for nothing. The first lines name the
+    /// categories.
+    pub fn begin(categories: &[String], sink: Sink) -> Option<Self> {
+        if categories.is_empty() {
+            return None;
         }
-        Debug { categories: categories.to_vec() }
+        let job = categories.iter().find_map(|c| c.strip_prefix("job:")?.parse().ok());
+        let sink = Mutex::new(sink);
+        let write = move |text: &str| {
+            let mut sink = sink.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            sink.put(text.as_bytes());
+        };
+        let output = DebugOutput::new(categories, job, write);
+        let all = DEBUG.iter().all(|name| output.has(name));
+        if all {
+            output.raw("fio: set all debug options\n");
+        }
+        for category in categories {
+            match category.strip_prefix("job:") {
+                Some(number) => output.raw(&format!("fio: set debug jobno {number}\n")),
+                None if all => {}
+                None => output.raw(&format!("fio: set debug option {category}\n")),
+            }
+        }
+        Some(Debug { output, pid: std::process::id() })
     }
 
-    fn has(&self, category: &str) -> bool {
-        self.categories.iter().any(|c| c == category)
+    /// What the jobs' threads write.
+    pub fn output(&self) -> DebugOutput {
+        self.output.clone()
     }
 
-    fn only_job(&self) -> Option<usize> {
-        self.categories.iter().find_map(|c| c.strip_prefix("job:")?.parse().ok())
+    /// What was read, and what follows from it.
+    pub fn read(&self, invocation: &Invocation, plan: &Plan) {
+        self.parsed(invocation);
+        self.plan(plan);
     }
 
-    /// The plan, as far as categories ask for it.
-    pub fn plan(&self, plan: &Plan) {
-        let mut text = String::new();
+    /// The options of all jobs, as they were typed.
+    fn parsed(&self, invocation: &Invocation) {
+        if !self.output.has("parse") {
+            return;
+        }
+        if invocation.jobs.is_empty() {
+            invocation.globals.iter().for_each(|setting| self.option(setting));
+        }
+        let options =
+            |spec: &JobSpec| spec.settings.iter().for_each(|setting| self.option(setting));
+        invocation.jobs.iter().for_each(options);
+    }
+
+    fn option(&self, setting: &Setting) {
+        let text = setting.text.as_deref();
+        let (name, value) = (setting.def.name, text.unwrap_or("(null)"));
+        let say = |what: String| self.output.line("parse", self.pid, what);
+        say(format!("handle_option={name}, ptr={value}"));
+        if name == "steadystate"
+            && let Some(what) = text.and_then(steady_limit)
+        {
+            say(what);
+        }
+    }
+
+    /// The jobs, file names and seeds of a plan.
+    fn plan(&self, plan: &Plan) {
         for job in &plan.jobs {
             let index = job.identity.index;
-            if self.only_job().is_some_and(|only| only != index) {
-                continue;
+            if self.output.wants("random", index) {
+                // One number seeds all generators of a job.
+                self.output.line("random", self.pid, "FIO_RAND_NR_OFFS=1");
+                let seed = job.load.seed;
+                self.output.line("random", self.pid, format_args!("rand_seeds[0]={seed}"));
             }
-            let name = &job.identity.name;
-            let mut say = |category: &str, what: String| {
-                if self.has(category) {
-                    let _ = writeln!(text, "{category:<8} {index} {name}: {what}");
+            if self.output.wants("file", index) {
+                for file in &job.target.files {
+                    let name = file.path.display();
+                    self.output.line("file", self.pid, format_args!("add file {name}"));
                 }
-            };
-            say("parse", format!("options {:?}", job.identity.options));
-            say("job", format!("{:?} {:?} {:?}", job.start, job.end, job.depth));
-            say("process", format!("{:?}", job.process));
-            say("io", format!("{:?} {:?} {:?}", job.engine, job.load, job.content));
-            say("time", format!("{:?}", job.record));
-            for file in &job.target.files {
-                say("file", format!("{file:?}"));
             }
         }
-        complain(&text);
     }
 
     /// An event of the run.
     pub fn event(&self, event: &Event<'_>) {
-        let category = match event {
-            Event::JobStarted { .. } | Event::JobEnded { .. } | Event::Command { .. } => "process",
-            Event::LayingOut { .. } => "file",
-            _ => return,
+        let state = |index: usize, pid: u32, from: &str, to: &str| {
+            if self.output.wants("process", index) {
+                let what = format!("pid={pid}: runstate {from} -> {to}");
+                self.output.line("process", self.pid, what);
+            }
         };
-        if self.has(category) {
-            complain(&format!("{category:<8} {event:?}\n"));
+        match event {
+            Event::JobStarted { index, pid } => {
+                if self.output.wants("process", *index) {
+                    self.output.line("process", *pid, format_args!("jobs pid={pid} started"));
+                }
+                state(*index, *pid, "INITIALIZED", "RUNNING");
+            }
+            Event::JobEnded { index, pid, .. } => state(*index, *pid, "RUNNING", "EXITED"),
+            Event::LayingOut { job, files, bytes } if self.output.has("file") => {
+                let what = format!("{job}: lays out {files} files, {bytes} bytes");
+                self.output.line("file", self.pid, what);
+            }
+            _ => {}
         }
+    }
+}
+
+/// The limit of `steadystate=MEASURE:LIMIT` in fio's words; `None` where there is none.
+fn steady_limit(text: &str) -> Option<String> {
+    let (measure, limit) = text.split_once(':')?;
+    let limit = limit.trim();
+    if let Some(percent) = limit.strip_suffix('%') {
+        let percent: f64 = percent.trim().parse().ok()?;
+        return Some(format!("set steady state threshold to {percent:.6}%"));
+    }
+    let number: f64 = limit.parse().ok()?;
+    Some(match measure.split('_').next()? {
+        "iops" => format!("set steady state IOPS threshold to {number:.6}"),
+        "bw" => format!("set steady state BW threshold to {number:.0}"),
+        "lat" => format!("set steady state latency threshold to {number:.0} nsec"),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::steady_limit;
+
+    /// As fio 3.42 words them.
+    #[test]
+    fn limits_of_steadystate() {
+        for (text, said) in [
+            ("iops:10", "set steady state IOPS threshold to 10.000000"),
+            ("iops:10%", "set steady state threshold to 10.000000%"),
+            ("iops:.1%", "set steady state threshold to 0.100000%"),
+            ("bw_slope:0.5%", "set steady state threshold to 0.500000%"),
+            ("bw:12", "set steady state BW threshold to 12"),
+            ("lat:10", "set steady state latency threshold to 10 nsec"),
+        ] {
+            assert_eq!(steady_limit(text).as_deref(), Some(said));
+        }
+        assert_eq!((steady_limit("pts"), steady_limit("iops:x")), (None, None));
     }
 }

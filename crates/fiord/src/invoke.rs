@@ -47,6 +47,18 @@ pub fn run(args: &[String]) -> Exit {
     }
 }
 
+/// Opens the place where results go, and where `--debug` goes.
+fn results(invocation: &Invocation) -> Result<(Sink, Option<Debug>), Exit> {
+    let general = &invocation.general;
+    let failed = |complaint: String| {
+        complain(&complaint);
+        Exit::Failure
+    };
+    let sink = Sink::open(general.output.as_deref()).map_err(failed)?;
+    let twin = sink.twin().map_err(|e| failed(format!("fio: output file: {e}\n")))?;
+    Ok((sink, Debug::begin(&general.debug, twin)))
+}
+
 /// Writes a text where results go.
 fn show(text: &str, output: Option<&str>) -> Exit {
     let mut sink = match Sink::open(output) {
@@ -96,16 +108,28 @@ fn resolved_run(invocation: &Invocation, resolved: Resolved) -> Exit {
     };
     if invocation.action == Action::ParseOnly {
         sink::notice(&notes, true);
-        return Exit::Success;
+        return parsed(invocation, &plan);
     }
     execute(invocation, plan, typed, &notes)
+}
+
+/// Says what was read of jobs that are not run, where `--debug` asks for it.
+fn parsed(invocation: &Invocation, plan: &Plan) -> Exit {
+    if invocation.general.debug.is_empty() {
+        return Exit::Success;
+    }
+    match results(invocation) {
+        Ok((sink, debug)) => {
+            debug.iter().for_each(|debug| debug.read(invocation, plan));
+            sink.end(Exit::Success)
+        }
+        Err(exit) => exit,
+    }
 }
 
 /// Runs a plan and writes the results. A terminal shows the `notes` first.
 fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -> Exit {
     let general = &invocation.general;
-    let debug = Debug::new(&general.debug);
-    debug.plan(&plan);
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
@@ -113,18 +137,17 @@ fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -
             return Exit::Failure;
         }
     };
-    let sink = match Sink::open(general.output.as_deref()) {
-        Ok(sink) => sink,
-        Err(complaint) => {
-            complain(&complaint);
-            return Exit::Failure;
-        }
+    let (sink, debug) = match results(invocation) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
     };
+    debug.iter().for_each(|debug| debug.read(invocation, &plan));
+    let output = debug.as_ref().map(Debug::output);
     let mut console = Console::new(sink, general, debug);
     let version = fiord_job::version();
     console.notice(notes);
     console.header(&headers::text(&plan, &invocation.jobs, &version));
-    let options = options(general, version);
+    let options = RunOptions { debug: output, ..options(general, version) };
     let plan = Arc::new(plan);
     let wanted = general.findings != Findings::Off;
     let mut surveyor = Surveyor::new(&plan, &mut console, wanted);
@@ -145,6 +168,7 @@ fn options(general: &GeneralOptions, version: String) -> RunOptions {
         aux_path: general.aux_path.as_ref().map_or_else(|| PathBuf::from("."), PathBuf::from),
         version,
         utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
+        debug: None,
     }
 }
 

@@ -58,6 +58,15 @@ impl Sink {
         }
     }
 
+    /// Another sink that writes to the same place, behind what this one has written.
+    pub fn twin(&self) -> io::Result<Self> {
+        let to = match &self.to {
+            To::Standard(_) => To::Standard(io::stdout()),
+            To::File(file, path) => To::File(file.try_clone()?, path.clone()),
+        };
+        Ok(Sink { to, failed: None })
+    }
+
     /// Whether it is a file.
     pub fn is_file(&self) -> bool {
         matches!(self.to, To::File(..))

@@ -120,7 +120,7 @@ fn general_options() {
     assert_eq!(g.sections, ["a", "b"]);
     assert_eq!(command(&["--minimal", "--name=a"]).general.formats, [Format::Terse]);
     assert_eq!(command(&["--name=a"]).general.formats, [Format::Normal]);
-    assert_eq!(command(&["--debug=all", "--name=a"]).general.debug.len(), 19);
+    assert_eq!(command(&["--debug=all", "--name=a"]).general.debug.len(), 20);
 }
 
 #[test]

@@ -206,6 +206,7 @@ impl Filler<'_> {
             aux_path: PathBuf::from("."),
             version,
             utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
+            debug: None,
         };
         let mut watcher = Watcher { bar: &self.bar, most, last: Instant::now() };
         let mut interrupts = Flag { stop: self.stop, told: false };

@@ -21,7 +21,7 @@ const MOMENT: u64 = 200_000_000;
 pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
     let jobs = plan.jobs.iter().map(shape).collect();
     let shapes = Arc::new(Plan { jobs, global_options: Vec::new() });
-    let quiet = RunOptions { progress: None, status: None, ..options.clone() };
+    let quiet = RunOptions { progress: None, status: None, debug: None, ..options.clone() };
     let outcome = run(shapes, &quiet, &mut Deaf, &mut Undisturbed);
     let simulated = |group: u32| {
         let of_group = |job: &&JobPlan| job.identity.group == group;
@@ -131,6 +131,7 @@ mod tests {
             aux_path: ".".into(),
             version: "fio-3.42 (test)".into(),
             utc_offset_s: 0,
+            debug: None,
         };
         let mut report = Report::default();
         measure(&plan, &options, &mut report);

@@ -65,6 +65,7 @@ pub fn run(
         timebase: Timebase::start(&plan),
         locks: FileLocks::of(&plan),
         zones: Owners::of(&plan),
+        debug: options.debug.clone(),
     });
     raise_limits(&plan);
     let (sender, receiver) = channel();

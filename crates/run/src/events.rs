@@ -34,6 +34,8 @@ pub enum Event<'a> {
     JobStarted {
         /// Index in the plan.
         index: usize,
+        /// Its thread's id.
+        pid: u32,
     },
     /// A job has ended, well or not.
     JobEnded {

@@ -99,11 +99,12 @@ fn work(
 ) -> (WorkerResult, Vec<Cached>) {
     let Shared { control, live, .. } = &run.jobs[index];
     let job = &run.plan.jobs[index];
+    let debug = run.debug.as_ref();
     let shortened = layout::shortened(job);
     let job = shortened.as_ref().unwrap_or(job);
     let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
     let worker =
-        worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready));
+        worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready), debug);
     (worker, files.cached_under_direct())
 }
 

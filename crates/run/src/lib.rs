@@ -20,12 +20,14 @@
 //! | what would the jobs reach on storage that takes no time (`--ceiling`) | [`ceiling`] |
 //! | when are results steady (`steadystate`) | `steady.rs` |
 //! | what is told while it runs | [`events`] |
+//! | what does `--debug` print of a run | [`debug`] |
 
 pub mod ceiling;
 mod command;
 mod conductor;
 mod content;
 mod control;
+pub mod debug;
 pub mod error;
 pub mod events;
 mod files;

@@ -10,6 +10,7 @@ use fiord_plan::{FlowShare, JobPlan, Plan};
 use fiord_stat::live::Live;
 
 use crate::control::JobControl;
+use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::files::Cached;
 use crate::lock::FileLocks;
@@ -65,6 +66,8 @@ pub(crate) struct Run {
     pub locks: FileLocks,
     /// `zonemode=zbd`.
     pub zones: Owners,
+    /// `--debug`.
+    pub debug: Option<DebugOutput>,
 }
 
 impl Run {

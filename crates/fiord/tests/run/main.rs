@@ -2,6 +2,7 @@
 
 mod contents;
 mod coverage;
+mod debug;
 mod depth;
 mod endings;
 mod engines;

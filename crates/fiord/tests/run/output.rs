@@ -212,14 +212,6 @@ fn a_job_file_may_be_called_like_a_subcommand() {
 }
 
 #[test]
-fn debug_goes_to_standard_error() {
-    let place = Place::new();
-    let ran = place.run(&format!("{JOB} --debug=process,job --output-format=json")).ok();
-    ran.json();
-    assert!(ran.err.contains("process") && ran.err.contains("job "), "{}", ran.err);
-}
-
-#[test]
 fn a_directory_is_no_file_to_write_to() {
     let place = Place::new();
     std::fs::create_dir(place.path("d")).unwrap();

@@ -44,7 +44,7 @@ pub enum Findings {
 }
 
 /// What the categories of `--debug` are called.
-pub const DEBUG: [&str; 19] = [
+pub const DEBUG: [&str; 20] = [
     "process",
     "file",
     "io",
@@ -64,6 +64,7 @@ pub const DEBUG: [&str; 19] = [
     "steadystate",
     "helperthread",
     "zbd",
+    "sprandom",
 ];
 
 /// Everything the command line says that no job does.
@@ -155,7 +156,7 @@ impl GeneralOptions {
             "findings" => self.findings = findings(value)?,
             "ceiling" => self.ceiling = true,
             "aux-path" => self.aux_path = Some(value.to_string()),
-            "debug" => self.debug = debug(value)?,
+            "debug" => debug(value, &mut self.debug)?,
             "section" => self.sections.push(value.to_string()),
             "parse-only" => self.parse_only = true,
             "showcmd" => self.showcmd = true,
@@ -248,17 +249,29 @@ fn count(text: &str) -> Result<u32, ValueError> {
     })
 }
 
-fn debug(text: &str) -> Result<Vec<String>, ValueError> {
-    let mut list: Vec<String> = Vec::new();
+/// Adds categories to those of earlier options.
+fn debug(text: &str, list: &mut Vec<String>) -> Result<(), ValueError> {
     let mut at = 0;
-    for part in text.split(',') {
+    // A comma at the end is overlooked, as in fio.
+    for part in text.strip_suffix(',').unwrap_or(text).split(',') {
         let (name, rest) = part.split_once(':').unwrap_or((part, ""));
-        if name == "all" {
-            list = DEBUG.map(str::to_string).to_vec();
-        } else if DEBUG.contains(&name) && (rest.is_empty() || name == "job") {
-            if !list.iter().any(|l| l == part) {
-                list.push(part.to_string());
+        let known = match name {
+            "job" => rest.parse::<usize>().is_ok(),
+            _ => DEBUG.contains(&name) && rest.is_empty(),
+        };
+        let mut add = |name: &str| {
+            if !list.iter().any(|l| l == name) {
+                list.push(name.to_string());
             }
+        };
+        if part == "all" {
+            DEBUG.iter().for_each(|name| add(name));
+        } else if known {
+            add(part);
+        } else if part == "job" {
+            return Err(ValueError::new("`job` needs the number of a job")
+                .at(at, at + part.len())
+                .with_help("write `job:0` for the lines of the first job only"));
         } else {
             let near = suggest::nearest(name, DEBUG.into_iter());
             let near = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
@@ -268,5 +281,5 @@ fn debug(text: &str) -> Result<Vec<String>, ValueError> {
         }
         at += part.len() + 1;
     }
-    Ok(list)
+    Ok(())
 }

@@ -6,7 +6,7 @@ pub mod help;
 pub mod showcmd;
 pub mod table;
 
-pub use general::{Eta, Findings, Format, GeneralOptions};
+pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions};
 
 use std::ffi::OsString;
 
@@ -151,7 +151,10 @@ impl Reading {
                 };
             }
             "debug" if matches!(text, Some("help" | "?")) => {
-                return stop(format!("all,{}\n", general::DEBUG.join(",")));
+                return stop(format!(
+                    "fio: dumping debug options:{},all\n",
+                    general::DEBUG.join(",")
+                ));
             }
             _ => {}
         }

@@ -51,7 +51,9 @@ pub static COMMANDS: &[CommandDef] = &[
     built(
         "debug",
         Required("TYPES"),
-        "Trace what fiord does, by category, comma-separated; `help` lists the categories",
+        "Print what fiord reads and does, by category, comma-separated; `help` lists the categories. \
+         process, file, io, mem, random and parse have lines, job:N restricts them to one job; the \
+         others are accepted and have none",
     )
     .letter('d'),
     built("parse-only", NoValue, "Check job files and options, then end without any I/O")

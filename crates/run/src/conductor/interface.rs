@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fiord_stat::report::Report;
 
+use crate::debug::DebugOutput;
 use crate::error::JobError;
 
 /// What came from outside.
@@ -44,6 +45,8 @@ pub struct RunOptions {
     pub version: String,
     /// Seconds to add to UTC for local time.
     pub utc_offset_s: i32,
+    /// What `--debug` asks for.
+    pub debug: Option<DebugOutput>,
 }
 
 /// What a run came to.

@@ -61,7 +61,8 @@ impl Conductor<'_> {
             run.jobs[index].control.go();
         }
         for index in ready {
-            self.observer.event(&Event::JobStarted { index });
+            let pid = run.jobs[index].tid.load(Ordering::Relaxed);
+            self.observer.event(&Event::JobStarted { index, pid });
         }
     }
 

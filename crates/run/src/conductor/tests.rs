@@ -12,7 +12,7 @@ struct Log(Vec<String>);
 impl Observer for Log {
     fn event(&mut self, event: &Event<'_>) {
         self.0.push(match event {
-            Event::JobStarted { index } => format!("start {index}"),
+            Event::JobStarted { index, .. } => format!("start {index}"),
             Event::JobEnded { index, error, .. } => format!("end {index} {}", error.is_some()),
             Event::Status(report) => format!("status {}", report.jobs.len()),
             Event::Progress(progress) => format!("progress {}", progress.phases.len()),
@@ -51,6 +51,7 @@ fn options() -> RunOptions {
         aux_path: PathBuf::from("."),
         version: "fio-3.42 (test)".into(),
         utc_offset_s: 0,
+        debug: None,
     }
 }
 

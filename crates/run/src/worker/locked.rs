@@ -85,14 +85,14 @@ pub(super) struct Locked {
 impl Locked {
     /// `locks` has one for each file.
     pub(super) fn new(
-        engine: impl Engine<Clock = MachineClock> + 'static,
+        engine: Box<dyn AnyEngine>,
         kind: LockFile,
         locks: Vec<Arc<FileLock>>,
         slots: u32,
     ) -> Self {
         let held = |lock| Held { lock, write: false, in_flight: 0, closed: false };
         Locked {
-            engine: Box::new(engine),
+            engine,
             shared_reads: kind == LockFile::ReadWrite,
             files: locks.into_iter().map(held).collect(),
             slots: vec![0; slots.max(1) as usize],

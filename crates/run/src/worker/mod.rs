@@ -7,6 +7,7 @@
 //! | the loop of engines that complete each I/O at once | `direct.rs` |
 //! | the loop of engines that have many I/Os in flight | `queued.rs` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
+//! | how each I/O is traced (`--debug=io`) | `traced.rs` |
 //! | what happens when an I/O fails, and what is said of it | `failure.rs` |
 //! | when is the next I/O due: rates, pauses, flows, limits on latency | `pacing.rs` |
 //! | how the loops wait for it | `paced.rs` |
@@ -33,6 +34,7 @@ mod shares;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod zoned;
 
 use std::path::Path;

@@ -14,14 +14,17 @@ use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_stat::slices::Slices;
 use fiord_sys::usage::Usage;
 
-use super::locked::Locked;
+use super::locked::{AnyEngine, Locked};
 use super::pacing::{PACED, is_paced};
 use super::session::{self, Fill, Session};
+use super::traced::{Boxed, Traced, Tracer};
 use super::zoned::ZONED;
 use super::{Files, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
+use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::thread;
 use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.
@@ -36,7 +39,8 @@ struct Surroundings<'a> {
 }
 
 /// Runs a job instance on the calling thread, to its end. `ready` is called when everything is set
-/// up; the first I/O comes after [`JobControl::go`]. `clock` times engines that do real I/O.
+/// up; the first I/O comes after [`JobControl::go`]. `clock` times engines that do real I/O. `debug`
+/// takes the lines of `--debug`.
 pub fn run(
     job: &JobPlan,
     clock: MachineClock,
@@ -44,6 +48,7 @@ pub fn run(
     control: &JobControl,
     live: &Live,
     ready: &dyn Fn(),
+    debug: Option<&DebugOutput>,
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
     // A simulated device has no processor; there, a cycle is a nanosecond.
@@ -55,12 +60,23 @@ pub fn run(
         // One buffer is all that such an engine can use.
         config.slots = 1;
     }
+    if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
+        let bytes = u64::from(config.slots) * u64::from(config.buffer_bytes);
+        debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
+    }
+    let tracer = Tracer::of(job, debug);
     let calls = !keeps_many(&job.engine) || matches!(job.engine, EnginePlan::Vsync);
     if job.pace.offload && calls {
-        return offloaded(&config, around);
+        return offloaded(&config, around, tracer);
     }
     if job.target.lock != LockFile::None {
-        return with_locks(&config, around);
+        return with_locks(&config, around, tracer);
+    }
+    if let Some(tracer) = tracer {
+        return match any_engine(&config, job) {
+            Some(engine) => traced(engine.map(Boxed), around, tracer),
+            None => traced(Sim::new(&config), around, tracer),
+        };
     }
     match &job.engine {
         EnginePlan::Psync => with_engine::<_, HOT_LOOPS>(Psync::new(&config), around),
@@ -78,13 +94,19 @@ pub fn run(
     }
 }
 
-/// The same for a job whose calls are made on threads of their own.
-fn offloaded(config: &EngineConfig, around: Surroundings) -> WorkerResult {
+/// As [`run`], for a job whose calls are made on threads of their own.
+fn offloaded(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>) -> WorkerResult {
     let depth = around.job.depth.depth.max(1);
     macro_rules! offload {
-        ($engine:ident) => {
-            with_engine::<_, PACED_LOOP>(Offload::new(config, depth, $engine::new), around)
-        };
+        ($engine:ident) => {{
+            let engine = Offload::new(config, depth, $engine::new);
+            match tracer {
+                Some(tracer) => {
+                    traced(engine.map(|engine| Boxed(Box::new(engine))), around, tracer)
+                }
+                None => with_engine::<_, PACED_LOOP>(engine, around),
+            }
+        }};
     }
     match &around.job.engine {
         EnginePlan::Mmap { .. } => offload!(Mmap),
@@ -96,38 +118,60 @@ fn offloaded(config: &EngineConfig, around: Surroundings) -> WorkerResult {
     }
 }
 
-/// The same for a job that locks its files around each I/O.
-fn with_locks(config: &EngineConfig, around: Surroundings) -> WorkerResult {
+/// As [`run`], for a job that locks its files around each I/O.
+fn with_locks(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>) -> WorkerResult {
     let job = around.job;
-    let locks = around.files.locks();
-    let slots = config.slots;
-    let locked = |engine| with_engine::<_, ONE_LOOP>(engine, around);
-    macro_rules! lock {
-        ($engine:ident) => {
-            locked(
-                $engine::new(config)
-                    .map(|engine| Locked::new(engine, job.target.lock, locks, slots)),
-            )
-        };
-    }
-    match &job.engine {
-        EnginePlan::Psync => lock!(Psync),
-        EnginePlan::Mmap { .. } => lock!(Mmap),
-        EnginePlan::Null => lock!(Null),
-        EnginePlan::Libaio { .. } => lock!(Libaio),
-        EnginePlan::IoUring(_) => lock!(IoUring),
-        EnginePlan::IoUringCmd(_) => lock!(IoUringCmd),
-        EnginePlan::Sg(_) => lock!(Sg),
-        EnginePlan::Sync => lock!(SyncRw),
-        EnginePlan::Vsync => lock!(Vsync),
-        EnginePlan::Pvsync => lock!(Pvsync),
-        EnginePlan::Pvsync2 { .. } => lock!(Pvsync2),
-        EnginePlan::Sim(_) => failed(JobError::new(
+    let Some(engine) = any_engine(config, job) else {
+        return failed(JobError::new(
             "lockfile",
             22,
             "each job of ioengine=sim has a time of its own, so none can wait for another",
-        )),
+        ));
+    };
+    let locks = around.files.locks();
+    let engine = engine.map(|engine| Locked::new(engine, job.target.lock, locks, config.slots));
+    match tracer {
+        Some(tracer) => traced(engine, around, tracer),
+        None => with_engine::<_, ONE_LOOP>(engine, around),
     }
+}
+
+/// As [`run`], for a job whose I/Os are traced (`--debug=io`).
+fn traced<E: Engine>(
+    engine: Result<E, EngineError>,
+    around: Surroundings,
+    tracer: Tracer,
+) -> WorkerResult {
+    let slots = around.job.depth.depth.max(1);
+    let traced = engine.map(|engine| Traced::new(engine, tracer, slots));
+    with_engine::<_, ONE_LOOP>(traced, around)
+}
+
+/// A job's engine behind a pointer, where a loop of its own would not pay; `None` for the simulated
+/// device, whose time is another.
+fn any_engine(
+    config: &EngineConfig,
+    job: &JobPlan,
+) -> Option<Result<Box<dyn AnyEngine>, EngineError>> {
+    macro_rules! boxed {
+        ($engine:ident) => {
+            $engine::new(config).map(|engine| Box::new(engine) as Box<dyn AnyEngine>)
+        };
+    }
+    Some(match &job.engine {
+        EnginePlan::Psync => boxed!(Psync),
+        EnginePlan::Mmap { .. } => boxed!(Mmap),
+        EnginePlan::Null => boxed!(Null),
+        EnginePlan::Libaio { .. } => boxed!(Libaio),
+        EnginePlan::IoUring(_) => boxed!(IoUring),
+        EnginePlan::IoUringCmd(_) => boxed!(IoUringCmd),
+        EnginePlan::Sg(_) => boxed!(Sg),
+        EnginePlan::Sync => boxed!(SyncRw),
+        EnginePlan::Vsync => boxed!(Vsync),
+        EnginePlan::Pvsync => boxed!(Pvsync),
+        EnginePlan::Pvsync2 { .. } => boxed!(Pvsync2),
+        EnginePlan::Sim(_) => return None,
+    })
 }
 
 /// Whether an engine can have more than one op in flight.

@@ -49,7 +49,7 @@ impl Files for NoFiles {
 fn run_plain(job: &JobPlan) -> WorkerResult {
     let control = JobControl::new();
     control.go();
-    run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &|| ())
+    run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &|| (), None)
 }
 
 #[test]

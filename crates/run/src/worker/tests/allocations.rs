@@ -57,7 +57,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
     control.go();
     let (live, clock) = (Live::new(), MachineClock::best());
     let before = COUNT.get();
-    let result = run(&job, clock, &mut NoFiles(1), &control, &live, &|| ());
+    let result = run(&job, clock, &mut NoFiles(1), &control, &live, &|| (), None);
     let count = COUNT.get() - before;
     assert_eq!(result.error, None);
     let ios: u64 = result.recorder.totals().iter().map(|t| t.1).sum();

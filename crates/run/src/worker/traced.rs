@@ -1,0 +1,170 @@
+//! An engine that says what it is given and what it gives back (`--debug=io`).
+
+use std::fmt::Write;
+
+use fiord_engine::{
+    Completions, Engine, EngineError, MachineClock, Op, OpKind, Queued, Slot, Target, TrimRange,
+    Want,
+};
+use fiord_plan::JobPlan;
+
+use super::locked::AnyEngine;
+use crate::debug::{self, DebugOutput};
+use crate::thread;
+
+/// [`Engine`] behind a pointer: a line of output costs more than the call, and the loops are compiled
+/// once for all engines.
+pub(super) struct Boxed(pub Box<dyn AnyEngine>);
+
+/// Writes the lines of one job.
+pub(super) struct Tracer {
+    output: DebugOutput,
+    /// The job's files, by index.
+    names: Vec<String>,
+    pid: u32,
+}
+
+impl Tracer {
+    /// A tracer of the calling thread's job, where its I/Os are to be traced.
+    pub fn of(job: &JobPlan, output: Option<&DebugOutput>) -> Option<Tracer> {
+        let output = output?;
+        if !output.wants("io", job.identity.index) {
+            return None;
+        }
+        let names = job.target.files.iter().map(|file| file.path.display().to_string()).collect();
+        Some(Tracer { output: output.clone(), names, pid: thread::id() })
+    }
+
+    /// One line for each of these stages of an op.
+    fn op(&self, stages: &[&str], slot: Slot, op: &Op) {
+        let ddir = match op.kind {
+            OpKind::Read => 0,
+            OpKind::Write => 1,
+            OpKind::Trim => 2,
+            OpKind::Fsync => 3,
+            OpKind::Fdatasync => 4,
+            OpKind::SyncFileRange(_) => 5,
+        };
+        let name = self.names.get(op.file as usize).map_or("-", String::as_str);
+        let (offset, len) = (op.offset, op.len);
+        let mut lines = String::new();
+        for stage in stages {
+            let text = format_args!(
+                "{stage}: io_u {slot:#x}: off={offset:#x},len={len:#x},ddir={ddir},file={name}"
+            );
+            // Writing to a string cannot fail.
+            let _ = lines.write_str(&debug::line("io", self.pid, text));
+        }
+        self.output.raw(&lines);
+    }
+}
+
+/// An engine and what is in flight.
+pub(super) struct Traced<E> {
+    engine: E,
+    tracer: Tracer,
+    /// The op of each slot.
+    ops: Vec<Option<Op>>,
+    /// A slot whose op was announced and not taken: it comes again.
+    refused: Option<Slot>,
+}
+
+impl<E: Engine> Traced<E> {
+    /// `slots`: how many ops can be in flight.
+    pub fn new(engine: E, tracer: Tracer, slots: u32) -> Self {
+        Traced { engine, tracer, ops: vec![None; slots as usize], refused: None }
+    }
+}
+
+impl<E: Engine> Engine for Traced<E> {
+    const ASYNC: bool = true;
+    const SOMETIMES_AT_ONCE: bool = true;
+    type Clock = E::Clock;
+
+    fn completes_at_once(&self) -> bool {
+        self.engine.completes_at_once()
+    }
+    fn clock(&self) -> E::Clock {
+        self.engine.clock()
+    }
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.engine.attach(file, target)
+    }
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.engine.detach(file)
+    }
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.engine.buffer(slot)
+    }
+    fn explain(&mut self, slot: Slot) -> Option<String> {
+        self.engine.explain(slot)
+    }
+    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+        self.engine.ranges(slot, ranges);
+    }
+
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        if self.refused.take() != Some(slot) {
+            self.tracer.op(&["fill", "prep", "queue"], slot, op);
+        }
+        let queued = self.engine.queue(slot, op);
+        match queued {
+            Queued::Done(_) => self.tracer.op(&["complete"], slot, op),
+            Queued::Pending => self.ops[slot as usize] = Some(*op),
+            Queued::Full => self.refused = Some(slot),
+        }
+        queued
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        self.engine.flush()
+    }
+
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        let before = done.len();
+        self.engine.reap(want, done)?;
+        for (slot, _) in &done.as_slice()[before..] {
+            if let Some(op) = self.ops[*slot as usize].take() {
+                self.tracer.op(&["complete"], *slot, &op);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Engine for Boxed {
+    const ASYNC: bool = true;
+    const SOMETIMES_AT_ONCE: bool = true;
+    type Clock = MachineClock;
+
+    fn completes_at_once(&self) -> bool {
+        self.0.completes_at_once()
+    }
+    fn clock(&self) -> MachineClock {
+        self.0.clock()
+    }
+    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+        self.0.attach(file, target)
+    }
+    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+        self.0.detach(file)
+    }
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.0.buffer(slot)
+    }
+    fn explain(&mut self, slot: Slot) -> Option<String> {
+        self.0.explain(slot)
+    }
+    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+        self.0.ranges(slot, ranges);
+    }
+    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+        self.0.queue(slot, op)
+    }
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        self.0.flush()
+    }
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.0.reap(want, done)
+    }
+}
