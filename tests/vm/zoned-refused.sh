@@ -14,9 +14,11 @@ refused "writes through the page cache" 'writes through the page cache' --name=a
 refused "another size of zones" 'is not the size of the zones' $Z --rw=write --zonesize=1m
 refused "trims of parts of zones" 'is not the zone size' $Z --rw=trim
 refused "zones of no size" 'zone size is mandatory' --name=a --filename=/dev/fiord/brd --zonemode=zbd --rw=write
-refused "reads where nothing was written" 'holds data to read' $Z --rw=randread --size=4z
 refused "changes with --readonly" 'readonly' $Z --readonly --rw=trim --bs=2m
 same "nothing was written" "$(zones_in $zns em)" 512
+fiord_json empty $Z --rw=randread --size=4z
+same "reads where nothing was written make no I/O" "$(json empty '.jobs[0].read.total_ios')" 0
+same "and are no failure, but a finding" "$(json empty '.fiord.findings | map(.id) | index("empty-zones") != null')" true
 fiord_json beyond $Z --rw=randread --size=4z --read_beyond_wp=1
 same "unless reads may go beyond the pointers" "$(json beyond '.jobs[0].read.total_ios')" 128
 

@@ -41,6 +41,7 @@ mod doubtful_job;
 mod drive_letter;
 #[cfg(test)]
 mod drives;
+mod empty_zones;
 mod file_extended;
 mod fill;
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub const CHECKS: &[&Check] = &[
     &crate::direct_not_direct::CHECK,
     &crate::doubtful_job::CHECK,
     &crate::drive_letter::CHECK,
+    &crate::empty_zones::CHECK,
     &crate::file_extended::CHECK,
     &crate::generator_bound::CHECK,
     &crate::governor::CHECK,

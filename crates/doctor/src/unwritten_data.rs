@@ -57,11 +57,16 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 
 /// The first of the jobs that use a file that reads it, where no job writes it before.
 fn reader<'p>(users: &[&'p JobPlan], state: &FileState) -> Option<&'p JobPlan> {
-    let reader = users.iter().find(|job| job.load.mix.has(Dir::Read))?;
+    let reader = users.iter().find(|job| job.load.mix.has(Dir::Read) && !only_written(job))?;
     let group = reader.identity.stonewall_group;
     let earlier =
         |job: &&JobPlan| job.identity.stonewall_group < group && job.load.mix.has(Dir::Write);
     (state.kind == FileKind::Regular && !users.iter().any(earlier)).then_some(reader)
+}
+
+/// Whether a job reads only what its zones hold (`zonemode=zbd`).
+fn only_written(job: &JobPlan) -> bool {
+    job.load.zoned.is_some_and(|zoned| !zoned.read_beyond)
 }
 
 fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {
@@ -139,6 +144,8 @@ mod tests {
         assert_eq!(told(768 << 10, ""), [Severity::Suspect]);
         assert_eq!(told(1 << 20, ""), []);
         assert_eq!(told(512 << 10, "--size=512k"), []);
+        assert_eq!(told(0, "--zonemode=zbd --zonesize=64k"), [], "only what zones hold is read");
+        assert_eq!(told(0, "--zonemode=zbd --zonesize=64k --read_beyond_wp=1").len(), 1);
     }
 
     #[test]

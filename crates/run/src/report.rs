@@ -66,6 +66,7 @@ pub(crate) fn ended(
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;
         data.zone_resets = resets(frame, index, worker.zones);
+        data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime_ns);
     }

@@ -128,6 +128,8 @@ pub struct JobData {
     pub steady_state: Option<SteadyState>,
     /// Zones reset.
     pub zone_resets: Option<u64>,
+    /// Times that no zone held data to read.
+    pub nothing_to_read: u64,
     /// What its thread's time went to, as far as samples tell.
     pub shares: Option<TimeShares>,
     /// What its thread lost to the machine.
@@ -172,6 +174,7 @@ impl JobData {
         if self.steady_state.is_none() {
             self.steady_state.clone_from(&other.steady_state);
         }
+        self.nothing_to_read += other.nothing_to_read;
         self.zone_resets = match (self.zone_resets, other.zone_resets) {
             (Some(a), Some(b)) => Some(a + b),
             (a, b) => a.or(b),
@@ -276,6 +279,7 @@ impl JobData {
             latency_window_us: s.latency_window_us,
             steady_state: self.steady_state.clone(),
             zone_resets: self.zone_resets,
+            nothing_to_read: self.nothing_to_read,
             intended: self.intended(),
             delays: self.delays,
         }

@@ -324,6 +324,9 @@ pub struct JobReport {
     pub steady_state: Option<SteadyState>,
     /// Zones that were reset, where the target is zoned.
     pub zone_resets: Option<u64>,
+    /// Times that a job which reads zones found none with data, and was done with a file.
+    #[serde(default)]
+    pub nothing_to_read: u64,
     /// Latency from the moment at which each I/O was due, ns: rows that have a rate. What is late
     /// because the device stalled, and not only the I/O that it stalled on, shows here.
     #[serde(default)]

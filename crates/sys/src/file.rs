@@ -16,7 +16,7 @@ mod system;
 
 pub use allocate::{Preallocate, allocate, truncate};
 pub use cache::{Advice, CacheUse, advise, cached_pages, drop_cache};
-pub use extent::{data_bytes, next_data, next_hole};
+pub use extent::{data_bytes, next_data, next_hole, written};
 pub use facts::{
     Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
 };

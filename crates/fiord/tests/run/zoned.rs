@@ -92,6 +92,51 @@ fn sequential_jobs_on_the_same_zones_each_write_what_one_writes_alone() {
     }
 }
 
+/// What one run writes to emulated zones of a file, the next one reads.
+#[test]
+fn emulated_zones_of_a_file_keep_what_was_written() {
+    let place = Place::new();
+    let zones = "--name=a --filename=f --zonemode=zbd --zonesize=64k --size=256k --bs=4k \
+                 --output-format=json";
+    let read = |line: &str| read_by(&place.run(&format!("{zones} {line}")).ok().json())[0] >> 10;
+    place.run(&format!("{zones} --rw=write --io_size=100k")).ok();
+    assert_eq!(read("--rw=read"), 100, "one zone and a part of another one");
+    assert_eq!(read("--rw=randread --number_ios=8"), 32);
+    assert_eq!(read("--rw=read --zonecapacity=48k"), 84);
+    assert_eq!(read("--rw=read --offset=128k --size=128k"), 0);
+    let again = place.run(&format!("{zones} --rw=write")).ok().json();
+    assert_eq!(again["jobs"][0]["zone_resets"], 0, "a run that writes begins with empty zones");
+    assert_eq!(read("--rw=read"), 256);
+}
+
+/// A reader next to a writer must not end the run.
+#[test]
+fn zones_without_data_are_a_finding_and_no_error() {
+    let place = Place::new();
+    let holes = std::fs::File::create(place.path("f")).unwrap();
+    holes.set_len(256 << 10).unwrap();
+    let zones = "--zonemode=zbd --zonesize=64k --size=256k --bs=4k --output-format=json";
+    for target in ["--ioengine=null", "--filename=f"] {
+        for rw in ["read", "randread", "randread --time_based --runtime=60", "read --loops=3"] {
+            let ran = place.run(&format!("--name=a {zones} {target} --rw={rw}")).ok();
+            let document = ran.json();
+            assert_eq!((read_by(&document)[0], ran.err.as_str()), (0, ""), "{target} {rw}");
+            let found = document["fiord"]["findings"].as_array().unwrap();
+            assert!(found.iter().any(|finding| finding["id"] == "empty-zones"), "{found:?}");
+            assert!(found.iter().all(|finding| finding["id"] != "unwritten-data"), "{found:?}");
+        }
+    }
+    let beside =
+        "--filename=z --runtime=300ms --time_based --name=r --rw=randread --name=w --rw=write";
+    let document = place.run(&format!("{zones} --ioengine=null {beside}")).ok().json();
+    assert!(read_by(&document)[0] > 0, "the reader waits for the writer");
+}
+
+/// Bytes read by each job.
+fn read_by(document: &Value) -> Vec<u64> {
+    work(document).into_iter().map(|(_, _, dirs)| dirs[0].0).collect()
+}
+
 /// Numbers that look random.
 struct Draw(u64);
 

@@ -158,17 +158,26 @@ impl Owner {
         Ok(owner)
     }
 
-    /// Of zones that are only made believe: all of them empty.
+    /// Of emulated zones, all of them empty.
     pub fn emulated(path: &Path, zone_size: u64, capacity: u64, count: u64) -> Owner {
-        let zone = |index: u64| Zone {
+        Owner::emulated_with(path, zone_size, capacity, &vec![0; count as usize])
+    }
+
+    /// Of emulated zones that hold so many bytes each, at most `capacity`.
+    pub fn emulated_with(path: &Path, zone_size: u64, capacity: u64, written: &[u64]) -> Owner {
+        let zone = |(index, written): (u64, &u64)| Zone {
             start: index * zone_size,
             len: zone_size,
             capacity,
-            write_pointer: index * zone_size,
+            write_pointer: index * zone_size + written,
             kind: Kind::SequentialRequired,
-            state: State::Empty,
+            state: match *written {
+                0 => State::Empty,
+                written if written < capacity => State::Closed,
+                _ => State::Full,
+            },
         };
-        let zones: Vec<Zone> = (0..count).map(zone).collect();
+        let zones: Vec<Zone> = (0..).zip(written).map(zone).collect();
         Owner::new(path, None, zone_size, &zones, None)
     }
 

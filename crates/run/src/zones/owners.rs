@@ -1,6 +1,6 @@
 //! The owners of a run: one for each device, whatever path leads to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use fiord_plan::{FileKind, FilePlan, Plan, Zones};
@@ -79,8 +79,14 @@ impl Owners {
 impl Entry {
     fn make(&self) -> Result<Owner, JobError> {
         if let Some(capacity) = self.zones.emulated {
-            let count = self.end.div_ceil(self.zones.size);
-            return Ok(Owner::emulated(&self.path, self.zones.size, capacity, count));
+            let (size, count) = (self.zones.size, self.end.div_ceil(self.zones.size));
+            // What jobs of this run write is counted from the first write on, as in fio.
+            if self.write || self.kind != FileKind::Regular {
+                return Ok(Owner::emulated(&self.path, size, capacity, count));
+            }
+            let written = contents(&self.path, size, capacity, count)
+                .map_err(|e| JobError::new("set-up of zones", e.errno, words(&e)).at(&self.path))?;
+            return Ok(Owner::emulated_with(&self.path, size, capacity, &written));
         }
         let device = zone::Device::open(&self.path, self.write).map_err(|e| {
             JobError::new("zone report", e.errno, format!("{}{}", words(&e), advice(self.kind)))
@@ -91,6 +97,20 @@ impl Entry {
             Beside::of(&self.path, self.kind, written)
         })
     }
+}
+
+/// How much each emulated zone of a file holds: what was written from its start on, without a gap.
+fn contents(path: &Path, size: u64, capacity: u64, count: u64) -> fiord_sys::Result<Vec<u64>> {
+    let file = file::Open::read_only().open(path)?;
+    let parts = file::written(&file, 0, count * size)?;
+    let mut parts = parts.iter().peekable();
+    let held = |zone: u64| {
+        let start = zone * size;
+        while parts.next_if(|part| part.end <= start).is_some() {}
+        let part = parts.peek().filter(|part| part.contains(&start));
+        part.map_or(0, |part| (part.end - start).min(capacity))
+    };
+    Ok((0..count).map(held).collect())
 }
 
 /// What was tried, and what the device said of it.

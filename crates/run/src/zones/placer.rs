@@ -23,6 +23,8 @@ pub struct Counts {
     pub finishes: u64,
     /// Reads of what was not written (`read_beyond_wp`).
     pub reads_beyond: u64,
+    /// Times that a job which only reads found no zone with data, and was done with the file.
+    pub nothing_to_read: u64,
     /// Failed writes after which it went on at the pointer that the device told.
     pub recovered: u64,
 }
@@ -43,7 +45,7 @@ pub enum Place {
         /// Bytes of such writes that the range takes in one lap.
         lap: u64,
     },
-    /// A read, and no zone of the range holds data; a job that also writes does that.
+    /// A read, and no zone of the range holds data ([`Placer::writes_instead`]).
     NoData,
     /// Nowhere.
     Failed(Box<JobError>),
@@ -121,8 +123,10 @@ impl Placer {
         self.counts = Counts::default();
     }
 
-    /// Whether the job writes too, so that a read without data is no end.
-    pub fn writes_too(&self) -> bool {
+    /// No zone holds data to read. Whether the job makes a write in place of the read; one that only
+    /// reads is done with the file.
+    pub fn writes_instead(&mut self) -> bool {
+        self.counts.nothing_to_read += u64::from(!self.mixed);
         self.mixed
     }
 

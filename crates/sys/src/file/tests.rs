@@ -1,4 +1,5 @@
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::*;
@@ -142,6 +143,25 @@ fn holes_and_data() {
         Some(at) => assert_eq!(at, 0, "a file system without holes says data at once"),
     }
     assert_eq!(next_data(&fd, 1 << 20).unwrap(), None);
+}
+
+#[test]
+fn written_parts_are_those_that_were_written() {
+    let scratch = Scratch::new("written");
+    let file = std::fs::File::from(scratch.open());
+    allocate(&file, Preallocate::Native, 0, 1 << 20).unwrap();
+    truncate(&file, 1 << 20).unwrap();
+    assert!(written(&file, 0, 1 << 20).unwrap().is_empty());
+    file.write_all_at(&[1; 100 << 10], 0).unwrap();
+    file.write_all_at(&[1; 64 << 10], 512 << 10).unwrap();
+    let parts = written(&file, 0, u64::MAX).unwrap();
+    assert_eq!(parts, [0..100 << 10, 512 << 10..576 << 10]);
+    assert_eq!(
+        written(&file, 64 << 10, 520 << 10).unwrap(),
+        [64 << 10..100 << 10, 512 << 10..520 << 10]
+    );
+    truncate(&file, 98_000).unwrap();
+    assert_eq!(written(&file, 0, 1 << 20).unwrap()[0], 0..98_000);
 }
 
 #[test]

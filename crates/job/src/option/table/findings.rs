@@ -19,6 +19,7 @@ pub const NAMES: &[Word] = &[
     Word::new("direct-not-direct", "a file system that has no direct I/O"),
     Word::new("doubtful-job", "something that is probably not meant"),
     Word::new("drive-letter", "a colon that separates files"),
+    Word::new("empty-zones", "zones that hold no data to read"),
     Word::new("file-extended", "a read job that makes an existing file longer"),
     Word::new("generator-bound", "the generator is the bottleneck"),
     Word::new("governor", "CPUs that do not run at full speed"),
