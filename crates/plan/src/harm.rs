@@ -27,14 +27,18 @@ pub(crate) fn refuse(
 ) -> bool {
     let missing = extent.size_now().is_none() && kind == FileKind::Regular;
     let writes = usage.mix.changes_data() || grows || missing;
-    if kind != FileKind::Virtual && writes && usage.generated && survey.facts.is_link(path) {
+    if kind == FileKind::Virtual || !(writes || usage.unlinks) {
+        return false;
+    }
+    let is_link = survey.facts.is_link(path);
+    if is_link && writes && usage.generated {
         messages.push(planted(job, path));
         return true;
     }
-    if kind != FileKind::Regular || usage.access.mounted_write || !(writes || usage.unlinks) {
+    if kind != FileKind::Regular || usage.access.mounted_write {
         return false;
     }
-    let Some(directory) = survey.system_directory(path) else { return false };
+    let Some(directory) = survey.system_directory(path, is_link) else { return false };
     let does = match (usage.mix.changes_data(), missing, grows) {
         (_, true, _) => "create it",
         (true, ..) => "write it",

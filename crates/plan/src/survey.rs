@@ -47,8 +47,8 @@ impl<'a> Survey<'a> {
         self.facts.user(path, &self.users)
     }
     /// The system directory in which a file lies or would be created.
-    pub(crate) fn system_directory(&mut self, path: &Path) -> Option<String> {
-        if self.facts.is_link(path) {
+    pub(crate) fn system_directory(&mut self, path: &Path, is_link: bool) -> Option<String> {
+        if is_link {
             return self.facts.system_directory(path);
         }
         // Without a link it lies where its directory does, which is asked of once.

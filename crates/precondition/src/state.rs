@@ -36,6 +36,7 @@ type Places = BTreeMap<String, Place>;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    guard: Guard,
     /// As they were when it was opened.
     places: Places,
 }
@@ -46,12 +47,14 @@ impl Store {
     /// # Errors
     /// A file that is there and cannot be read, or holds something else.
     pub fn open(path: Option<&Path>) -> Result<Store, String> {
+        // What the user typed may lie anywhere.
+        let guard = Guard::generated().allow_system(path.is_some());
         let path = match path {
             Some(path) => path.to_path_buf(),
             None => usual()?,
         };
         let places = read(&path)?;
-        Ok(Store { path, places })
+        Ok(Store { path, guard, places })
     }
 
     /// Where a device stopped; a place behind its end is none.
@@ -96,7 +99,7 @@ impl Store {
         let directory = directory.unwrap_or(Path::new("."));
         let guarded =
             |error: fiord_sys::Error| format!("{error}\n  help: --state=FILE names another");
-        Guard::generated().make_directories(directory).map_err(guarded)?;
+        self.guard.make_directories(directory).map_err(guarded)?;
         // Of the directory, as the file is replaced. The lock goes with the descriptor.
         let lock = std::fs::File::open(directory).map_err(failed)?;
         lock.lock().map_err(failed)?;
@@ -105,11 +108,11 @@ impl Store {
         let text = serde_json::to_string_pretty(&places).map_err(|error| error.to_string())?;
         // Whole or not at all: a power failure must not leave half a file.
         let new = self.path.with_extension("new");
-        let mut file = Guard::generated().replace(&new).map_err(guarded)?;
+        let mut file = self.guard.replace(&new).map_err(guarded)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        Guard::generated().rename(&new, &self.path).map_err(guarded)?;
+        self.guard.rename(&new, &self.path).map_err(guarded)?;
         if places.is_empty() {
-            Guard::generated().remove(&self.path).map_err(guarded)?;
+            self.guard.remove(&self.path).map_err(guarded)?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub use extent::{data_bytes, next_data, next_hole, written};
 pub use facts::{
     Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
 };
-pub use guard::{Guard, Opened, REMEDY};
+pub use guard::{Creator, Guard, Opened};
 pub use hint::{Lifetime, rwf, set_lifetime};
 pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits, is_nocow};
 pub use lock::{Lock, LockKind};

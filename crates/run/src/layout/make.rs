@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use fiord_plan::{Fallocate, FilePlan, JobPlan};
-use fiord_sys::file::{self, Open, Opened, Preallocate, RangeSync};
+use fiord_sys::file::{self, Creator, Open, Opened, Preallocate, RangeSync};
 
 use super::fill::Filler;
 use super::{Done, ENOENT, ENOSPC, ESTALE, Overseer, holds_data, takes_its_size};
@@ -31,6 +31,7 @@ pub(super) struct Maker<'a> {
     filler: Option<Filler>,
     /// The directory of the last file, which exists.
     directory: Option<PathBuf>,
+    creator: Creator,
     unflushed: Vec<Unflushed<'a>>,
     unflushed_bytes: u64,
     /// How many files may be unflushed.
@@ -57,6 +58,7 @@ impl<'a> Maker<'a> {
             overseer,
             filler: None,
             directory: None,
+            creator: Creator::new(guard(job)),
             unflushed: Vec::new(),
             unflushed_bytes: 0,
             batch,
@@ -74,7 +76,7 @@ impl<'a> Maker<'a> {
             fits(plan, needed)?;
         }
         self.reach_directory(plan)?;
-        let (file, created) = self.open(plan)?;
+        let (file, created) = self.open(plan, present)?;
         let layout = &self.job.target.layout;
         let allocated =
             file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
@@ -165,18 +167,22 @@ impl<'a> Maker<'a> {
     }
 
     /// Opens a file, and says whether that created it.
-    fn open(&self, plan: &FilePlan) -> Result<(File, bool), JobError> {
+    fn open(&mut self, plan: &FilePlan, present: u64) -> Result<(File, bool), JobError> {
         let create = self.job.target.open.create;
         let how = Open::write_only().create(create).mode(0o644);
-        let Opened { fd, created } = guard(self.job).open(how, &plan.path).map_err(|e| {
+        let opened = match present {
+            0 => self.creator.open(how, &plan.path),
+            _ => guard(self.job).open(how, &plan.path),
+        };
+        let Opened { fd, created } = opened.map_err(|e| {
             if e.errno == ENOENT && !create {
                 let detail = "the file is not there and allow_file_create=0 forbids to make it";
                 return JobError::new("open", ENOENT, detail).at(&plan.path);
             }
             failed("open", plan, &e)
         })?;
-        let found = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?;
-        if found.kind != file::Kind::Regular {
+        let regular = || file::facts_of(&fd).map(|found| found.kind == file::Kind::Regular);
+        if !created && !regular().map_err(|e| failed("stat", plan, &e))? {
             let detail = "it was a regular file when the job was checked and is none now. To fix: find \
                           out who changes it, then run again";
             return Err(JobError::new("open", ESTALE, detail).at(&plan.path));

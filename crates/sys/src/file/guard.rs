@@ -198,14 +198,8 @@ impl Guard {
         for _ in 0..LINKS {
             let place = Place::of("open", &at)?;
             self.permit(&place.directory, parent(&at), path)?;
-            let (flags, mode) = how.create(true).exclusive(true).no_follow(true).raw();
-            match open_at("open", &place.directory, &place.name, flags, mode) {
-                Ok(fd) => {
-                    if let Some(purpose) = self.mark {
-                        mark::set(&fd, purpose);
-                    }
-                    return Ok(Some(fd));
-                }
+            match self.create_in(&place.directory, &place.name, how) {
+                Ok(fd) => return Ok(Some(fd)),
                 Err(error) if error.errno != libc::EEXIST => return Err(error.at(path)),
                 Err(_) => {}
             }
@@ -216,6 +210,16 @@ impl Guard {
             }
         }
         Err(Error::new("open", libc::ELOOP).at(path))
+    }
+
+    /// Creates a file in a directory that may have one. `EEXIST` where something has the name.
+    fn create_in(self, at: &OwnedFd, name: &CString, how: Open) -> Result<OwnedFd> {
+        let (flags, mode) = how.create(true).exclusive(true).no_follow(true).raw();
+        let fd = open_at("open", at, name, flags, mode)?;
+        if let Some(purpose) = self.mark {
+            mark::set(&fd, purpose);
+        }
+        Ok(fd)
     }
 
     /// Refuses what must not be written, now that it is open.
@@ -242,15 +246,57 @@ impl Guard {
         match system::of(fd.as_fd(), opened)? {
             None => Ok(()),
             Some(found) => {
-                Err(Error::new("open", libc::EPERM).at(path).saying(format!("{found}. {REMEDY}")))
+                let said = format!("{found}. To fix: use another directory");
+                Err(Error::new("open", libc::EPERM).at(path).saying(said))
             }
         }
     }
 }
 
-/// What to do about a file in a system directory.
-pub const REMEDY: &str = "To fix: use a file in another directory (directory=), or set \
-                          allow_mounted_write=1 if the system's file is meant";
+/// Creates many files by the rules of a [`Guard`], and examines each directory once: it stays open, so
+/// that nothing else can take its place.
+#[derive(Debug)]
+pub struct Creator {
+    guard: Guard,
+    last: Option<(PathBuf, OwnedFd)>,
+}
+
+impl Creator {
+    /// By these rules.
+    pub fn new(guard: Guard) -> Creator {
+        Creator { guard, last: None }
+    }
+
+    /// Opens a file that is probably missing; otherwise as [`Guard::open`].
+    ///
+    /// # Errors
+    /// As [`Guard::open`].
+    pub fn open(&mut self, how: Open, path: &Path) -> Result<Opened> {
+        let Some(name) = path.file_name().filter(|_| how.creates()) else {
+            return self.guard.open(how, path);
+        };
+        let directory = match self.last.take() {
+            Some(known) if known.0.as_os_str() == parent(path).as_os_str() => known,
+            _ => {
+                let fd = directory("open", parent(path)).map_err(|error| error.at(path))?;
+                self.guard.permit(&fd, parent(path), path)?;
+                (parent(path).to_path_buf(), fd)
+            }
+        };
+        let created = self.guard.create_in(&directory.1, &c_name("open", name, path)?, how);
+        match created {
+            Ok(fd) => {
+                self.last = Some(directory);
+                Ok(Opened { fd, created: true })
+            }
+            // It is there, or the directory was replaced.
+            Err(error) if matches!(error.errno, libc::EEXIST | libc::ENOENT) => {
+                self.guard.open(how, path)
+            }
+            Err(error) => Err(error.at(path)),
+        }
+    }
+}
 
 fn planted(path: &Path) -> Error {
     Error::new("open", libc::ELOOP).at(path).saying(

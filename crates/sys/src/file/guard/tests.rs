@@ -165,3 +165,24 @@ fn only_what_the_user_named_is_marked() {
     std::fs::write(scratch.path("other"), "").unwrap();
     assert!(!created(Guard::target(), "other"), "it was there");
 }
+
+#[test]
+fn many_files_are_created_by_the_same_rules() {
+    let scratch = Scratch::new("many");
+    let mut creator = Creator::new(Guard::generated());
+    let mut open = |name: &str| creator.open(how(), &scratch.path(name));
+    assert!(open("a.0.0").unwrap().created);
+    assert!(open("a.0.1").unwrap().created);
+    assert!(!open("a.0.1").unwrap().created, "it is there");
+    symlink("a.0.0", scratch.path("a.0.2")).unwrap();
+    assert_eq!(open("a.0.2").unwrap_err().errno, libc::ELOOP);
+    assert_eq!(open("none/a.0.3").unwrap_err().errno, libc::ENOENT);
+    // The directory is replaced by a link to one of the system.
+    std::fs::create_dir(scratch.path("d")).unwrap();
+    assert!(open("d/a.0.0").unwrap().created);
+    std::fs::remove_dir_all(scratch.path("d")).unwrap();
+    symlink("/dev", scratch.path("d")).unwrap();
+    assert_eq!(open("d/a.0.0").unwrap_err().errno, libc::EPERM);
+    let missing = Creator::new(Guard::typed()).open(Open::write_only(), &scratch.path("no"));
+    assert_eq!(missing.unwrap_err().errno, libc::ENOENT);
+}
