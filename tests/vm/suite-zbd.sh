@@ -42,7 +42,7 @@ same "all measured" "$(json seqwrite '[.rows[] | select(.iops > 0 and .clat_ns.m
 check "a run's own JSON is kept" test -s "seqwrite.dir/$(json seqwrite '.rows[3].file')"
 same "as well as its job file" "$(ls seqwrite.dir/*.fio | wc -l)" 4
 suite again zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short --restart
-fiord suite zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short --dir=again.dir >table 2>err
+fiord suite zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short --dir=again.dir --eta=always >table 2>err
 has "nothing is left to run" err '4 runs, 0 left'
 has "the table" table '^jobs +bs +IOPS +BW +mean +p50 +p99 +p99.9 +CPU$'
 
@@ -56,7 +56,7 @@ same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} jq '.jobs[0
 suite randread zbd/randread $mixed --set iodepth=1,8 --set bs=4k $short
 same "rows" "$(json randread '.rows | length')" 2
 same "reads only" "$(json randread '.rows[1].file' | xargs -I{} jq '.jobs[0].write.total_ios' randread.dir/{})" 0
-fiord suite zbd/randread $mixed --set iodepth=1,8 --set bs=4k,16k $short --dir=randread.dir --yes >table 2>err
+fiord suite zbd/randread $mixed --set iodepth=1,8 --set bs=4k,16k $short --dir=randread.dir --yes --eta=always >table 2>err
 has "only what is new" err '5 runs, 2 left'
 suite seqread zbd/seqread $mixed --set jobs=2 --set bs=64k $short
 same "rows" "$(json seqread '.rows | length')" 1

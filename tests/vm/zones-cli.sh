@@ -45,8 +45,8 @@ same "only it" "$(zones_in $zns fu)" 1
 dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
 check "all are reset, by the generic device" fiord zones /dev/fiord/zns-ng --reset --yes
 same "all empty" "$(zones_in $zns em)" 512
-fiord zones $zns --reset 2>err
-has "nothing to lose" err 'all these zones were empty'
+fiord zones $zns --reset >out
+has "nothing to lose" out 'all these zones were empty'
 check "conventional zones are left alone" fiord zones /dev/fiord/nullzoned --reset --yes
 
 # Refused.

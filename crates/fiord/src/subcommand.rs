@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, Subcommand};
 use fiord_job::load::Machine;
 use fiord_job::suggest;
+use fiord_sweep::args::Eta;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
@@ -127,12 +128,28 @@ fn answer(found: Result<String, String>) -> Exit {
     }
 }
 
+/// Where progress goes. Only a person wants it: programs take any output on standard error for a
+/// failure.
+fn progress(eta: Eta) -> Box<dyn Write> {
+    let shown = match eta {
+        Eta::Always => true,
+        Eta::Never => false,
+        Eta::Auto => terminal::is_terminal(std::io::stderr()),
+    };
+    if shown { Box::new(std::io::stderr()) } else { Box::new(std::io::sink()) }
+}
+
 /// `fiord sweep`: this very program runs the points.
 fn sweep(args: &fiord_sweep::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let version = fiord_job::version();
     let mut sink = Sink::standard();
-    let streams = (&mut sink as &mut dyn Write, &mut std::io::stderr() as _);
+    let mut progress = progress(args.eta);
+    let streams = fiord_sweep::Streams {
+        out: &mut sink,
+        progress: &mut *progress,
+        err: &mut std::io::stderr(),
+    };
     let exit = ended(fiord_sweep::run(args, &mut Machine, (program, &version), streams));
     sink.end(exit)
 }
@@ -141,8 +158,10 @@ fn sweep(args: &fiord_sweep::Args) -> Exit {
 fn suite(args: &fiord_suite::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let mut sink = Sink::standard();
+    let mut progress = progress(args.eta);
     let mut session = fiord_suite::Session {
         out: &mut sink,
+        progress: &mut *progress,
         err: &mut std::io::stderr(),
         ask: &mut fiord_zones::consent::Terminal,
         loader: &mut Machine,

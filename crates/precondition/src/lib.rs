@@ -99,14 +99,16 @@ fn everything(args: &Args, session: &mut Session<'_>) -> Result<End, String> {
         false => store.place(&target.key, target.size),
     };
     let places: Vec<state::Place> = targets.iter().map(place).collect();
+    // It belongs to the question and to the bars; without them it is a part of the result.
+    let to = if args.yes && !session.terminal { &mut session.out } else { &mut session.err };
     for (target, place) in targets.iter().zip(&places) {
-        warn(session.err, &target.describe())?;
+        warn(to, &target.describe())?;
         if place.position > 0 || place.passes > 0 {
-            warn(session.err, &format!("  goes on at    {}\n", place.words(target.size)))?;
+            warn(to, &format!("  goes on at    {}\n", place.words(target.size)))?;
         }
     }
     let what = if targets.len() == 1 { "it" } else { "them" };
-    warn(session.err, &format!("Everything on {what} will be lost.\n"))?;
+    warn(to, &format!("Everything on {what} will be lost.\n"))?;
     // What cannot be remembered is told before it is too late.
     store.check()?;
     consent::obtain(args.yes, session.ask)?;
@@ -184,7 +186,7 @@ fn say(to: &mut dyn Write, text: &str) -> std::io::Result<()> {
 
 /// The same of what must be read before anything is lost.
 fn warn(to: &mut dyn Write, text: &str) -> Result<(), String> {
-    say(to, text).map_err(|e| format!("standard error: nobody can be told what will be lost: {e}"))
+    say(to, text).map_err(|e| format!("what will be lost cannot be shown: {e}"))
 }
 
 #[cfg(test)]

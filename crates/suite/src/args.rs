@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fiord_sweep::args::Eta;
 use fiord_zones::args::Format;
 
 /// Runs a suite: a set of runs on a device that answers one question. Without a name, lists them.
@@ -41,4 +42,7 @@ pub struct Args {
     /// How the results are printed.
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
+    /// Show progress on standard error: `auto` does so on a terminal only.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub eta: Eta,
 }

@@ -32,7 +32,9 @@ use crate::table::{self, Results};
 pub struct Session<'a> {
     /// Results.
     pub out: &'a mut dyn Write,
-    /// Progress and errors.
+    /// What is being run.
+    pub progress: &'a mut dyn Write,
+    /// Errors, and what belongs to a question.
     pub err: &'a mut dyn Write,
     /// Who is asked.
     pub ask: &'a mut dyn Ask,
@@ -243,9 +245,13 @@ impl Run<'_> {
     fn run(&mut self, args: &Args, device: &Device, session: &mut Session) -> Result<End, String> {
         let left = self.left(device)?;
         let (all, dir) = (self.steps.steps.len(), self.dir.display());
-        let _ = writeln!(session.err, "{all} runs, {} left; results are kept in {dir}", left.len());
+        let _ = writeln!(
+            session.progress,
+            "{all} runs, {} left; results are kept in {dir}",
+            left.len()
+        );
         for left_out in &self.steps.left_out {
-            let _ = writeln!(session.err, "left out: {left_out}");
+            let _ = writeln!(session.progress, "left out: {left_out}");
         }
         if left.is_empty() {
             return Ok(End::Done);
@@ -255,8 +261,8 @@ impl Run<'_> {
             if self.signals.stop_requested() {
                 return Ok(End::Stopped);
             }
-            let _ = write!(session.err, "[{}/{}] ", at + 1, left.len());
-            if !self.step(*index, session.err)? {
+            let _ = write!(session.progress, "[{}/{}] ", at + 1, left.len());
+            if !self.step(*index, session.progress)? {
                 return Ok(End::Stopped);
             }
         }
@@ -271,8 +277,9 @@ impl Run<'_> {
         }
         let zones = device.zones().map_err(|e| e.to_string())?;
         let change = Change::new(Action::Reset, &zones, 0..zones.len());
+        let to = if args.yes { &mut session.progress } else { &mut session.err };
         let _ = writeln!(
-            session.err,
+            to,
             "{}: everything in its {} sequential zones is lost: now {} in {}",
             path.display(),
             zones.iter().filter(|zone| zone.is_sequential()).count(),
@@ -283,11 +290,11 @@ impl Run<'_> {
     }
 
     /// Runs a step. False: the user wants no more.
-    fn step(&mut self, index: usize, err: &mut dyn Write) -> Result<bool, String> {
+    fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, String> {
         let step = &self.steps.steps[index];
         let words = axis::words(&step.settings);
-        let _ = write!(err, "{words} … ");
-        let _ = err.flush();
+        let _ = write!(progress, "{words} … ");
+        let _ = progress.flush();
         if step.reset {
             self.forget_after(index)?;
             self.reset()?;
@@ -297,10 +304,10 @@ impl Run<'_> {
         let arguments = vec![self.path(index).display().to_string()];
         let ended = child::run(&self.program, &arguments, &draft, self.signals)
             .map_err(|e| format!("{}: {e}", self.program.display()))?;
-        let status = match ended {
-            Ended::Alone(status) => status,
+        let (status, errors) = match ended {
+            Ended::Alone { status, errors } => (status, errors),
             Ended::Stopped => {
-                let _ = writeln!(err, "stopped");
+                let _ = writeln!(progress, "stopped");
                 self.store.drop_draft();
                 return Ok(false);
             }
@@ -309,15 +316,15 @@ impl Run<'_> {
             format!("the run at {words} failed: {why}\nits job: {}", self.path(index).display())
         };
         if !status.success() {
-            let _ = writeln!(err, "failed");
-            return Err(failed(status.to_string()));
+            let _ = writeln!(progress, "failed");
+            return Err(format!("{}\n{errors}", failed(status.to_string())));
         }
         let text = fs::read_to_string(&draft).map_err(|e| failed(e.to_string()))?;
         let row = row::read(step, "", &text).map_err(failed)?;
         let took = began.elapsed();
         let wall = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.store.keep(&step.settings, arguments, wall)?;
-        let _ = writeln!(err, "{}", progress(&row, took.as_nanos() as u64));
+        let _ = writeln!(progress, "{}", in_words(&row, took.as_nanos() as u64));
         Ok(true)
     }
 
@@ -405,7 +412,7 @@ pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), String> {
 }
 
 /// A run in a few words.
-fn progress(row: &Row, ns: u64) -> String {
+fn in_words(row: &Row, ns: u64) -> String {
     let bw = size::rounded(row.outcome.bw_bytes);
     let latency = match (row.is_void(), row.outcome.mean_ns) {
         (true, _) => "the rate was missed".into(),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use fiord_stat::units::BINARY_RATE;
+use fiord_sweep::axis::words;
 use fiord_sweep::outcome::PERCENTILES;
 use fiord_sweep::table::{aligned, numbers, scaled};
 use fiord_zones::size;
@@ -71,6 +72,10 @@ pub fn text(results: &Results) -> String {
              not the one beside that rate"
         );
     }
+    let rows = results.rows.iter();
+    let found: Vec<(String, &[Value])> =
+        rows.map(|row| (words(&row.settings), row.outcome.findings.as_slice())).collect();
+    out += &fiord_sweep::findings::lines(&found);
     for left in results.left_out {
         let _ = writeln!(out, "left out: {left}");
     }
@@ -127,6 +132,9 @@ fn row(row: &Row) -> Value {
         "runtime_ms": outcome.runtime_ms,
         "file": row.file,
     });
+    if !outcome.findings.is_empty() {
+        value["findings"] = json!(outcome.findings);
+    }
     if let Some(rate) = row.rate {
         value["write_rate"] = json!({
             "target_bytes": rate.target,

@@ -31,6 +31,20 @@ pub struct Args {
     /// How the results are printed.
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
+    /// Show progress on standard error: `auto` does so on a terminal only.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub eta: Eta,
+}
+
+/// Whether progress is shown on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Eta {
+    /// If standard error is a terminal.
+    Auto,
+    /// Yes.
+    Always,
+    /// No.
+    Never,
 }
 
 /// When a climb is over.

@@ -1,5 +1,6 @@
 //! One run, in a process of its own.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 #[derive(Debug)]
 pub enum Ended {
     /// By itself.
-    Alone(ExitStatus),
+    Alone {
+        /// How.
+        status: ExitStatus,
+        /// What it printed on standard error; empty if nothing failed.
+        errors: String,
+    },
     /// The user wants no more.
     Stopped,
 }
@@ -19,7 +25,8 @@ pub enum Ended {
 /// How long a run may take to hear of Ctrl-C by itself: a terminal tells all processes.
 const HEARS: Duration = Duration::from_millis(500);
 
-/// Runs the program; its JSON goes to `output`, what it says of errors to standard error.
+/// Runs the program; its JSON goes to `output`. What it prints on standard error is kept: with a pipe
+/// there instead of a terminal, it shows no notes, which the JSON has.
 ///
 /// # Errors
 /// The program cannot be started or waited for.
@@ -35,13 +42,17 @@ pub fn run(
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()?;
+    let errors = child.stderr.take().map(|pipe| std::thread::spawn(move || read_all(pipe)));
     let mut pause = Duration::from_millis(1);
     let mut stopped: Option<Instant> = None;
     let mut told = false;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(if stopped.is_some() { Ended::Stopped } else { Ended::Alone(status) });
+            let errors = errors.and_then(|reader| reader.join().ok()).unwrap_or_default();
+            let alone = Ended::Alone { status, errors };
+            return Ok(if stopped.is_some() { Ended::Stopped } else { alone });
         }
         if signals.stop_requested() {
             let since = *stopped.get_or_insert_with(Instant::now);
@@ -58,4 +69,12 @@ pub fn run(
             pause = (pause * 2).min(Duration::from_millis(100));
         }
     }
+}
+
+/// Everything that comes through a pipe, until its other end is closed.
+fn read_all(mut pipe: impl Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is better than nothing.
+    let _ = pipe.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }

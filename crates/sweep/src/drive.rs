@@ -29,21 +29,32 @@ pub enum End {
     Stopped,
 }
 
-/// Runs a sweep. Results go to `out`, progress and errors to `err`; `program` is what runs a job.
+/// Where a sweep writes.
+pub struct Streams<'a> {
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// What is being run.
+    pub progress: &'a mut dyn Write,
+    /// Errors.
+    pub err: &'a mut dyn Write,
+}
+
+/// Runs a sweep. `program` is what runs a job.
 pub fn run(
     args: &Args,
     loader: &mut dyn Loader,
     (program, version): (PathBuf, &str),
-    (out, err): (&mut dyn Write, &mut dyn Write),
+    streams: Streams,
 ) -> End {
-    let mut sweep = match prepare(args, loader, program, version, err) {
+    let Streams { out, progress, err } = streams;
+    let mut sweep = match prepare(args, loader, program, version, progress) {
         Ok(sweep) => sweep,
         Err(what) => {
             let _ = write!(err, "fiord: {}", own(&what));
             return End::Failed;
         }
     };
-    let end = sweep.everything(loader, err).unwrap_or_else(|what| {
+    let end = sweep.everything(loader, progress).unwrap_or_else(|what| {
         let _ = write!(err, "fiord: {}", own(&what));
         End::Failed
     });
@@ -73,7 +84,7 @@ fn prepare(
     loader: &mut dyn Loader,
     program: PathBuf,
     version: &str,
-    err: &mut dyn Write,
+    progress: &mut dyn Write,
 ) -> Result<Sweep, String> {
     let axes = axis::read_all(&args.set).map_err(|e| e + "\n")?;
     let loads = args.rate.as_deref().map(load::read).transpose().map_err(|e| e + "\n")?;
@@ -100,7 +111,7 @@ fn prepare(
     let at_rates = Vec::new();
     let sweep =
         Sweep { job, axes, points, longest, store, program, signals, until, loads, at_rates };
-    sweep.announce(&dir, err);
+    sweep.announce(&dir, progress);
     Ok(sweep)
 }
 
@@ -138,8 +149,12 @@ struct Sweep {
 
 impl Sweep {
     /// The combinations, then the loads.
-    fn everything(&mut self, loader: &mut dyn Loader, err: &mut dyn Write) -> Result<End, String> {
-        let end = self.run(err)?;
+    fn everything(
+        &mut self,
+        loader: &mut dyn Loader,
+        progress: &mut dyn Write,
+    ) -> Result<End, String> {
+        let end = self.run(progress)?;
         let Some(Loads(percents)) = self.loads.clone().filter(|_| end == End::Done) else {
             return Ok(end);
         };
@@ -166,11 +181,14 @@ impl Sweep {
         let whole: u64 = longest.iter().sum();
         let length = if whole > 0 { format!(", at most {}", clock(whole)) } else { String::new() };
         let count = points.len();
-        let _ =
-            writeln!(err, "highest rate: {:.0} IOPS{place}; {count} loads{length}", highest.iops);
+        let _ = writeln!(
+            progress,
+            "highest rate: {:.0} IOPS{place}; {count} loads{length}",
+            highest.iops
+        );
         for i in 0..points.len() {
             let done = self.store.find(&points[i]).is_some();
-            if !done && self.point((&points, &longest), i, err)?.is_none() {
+            if !done && self.point((&points, &longest), i, progress)?.is_none() {
                 return Ok(End::Stopped);
             }
         }
@@ -178,28 +196,28 @@ impl Sweep {
     }
 
     /// Says what is to come, and how long it takes.
-    fn announce(&self, dir: &std::path::Path, err: &mut dyn Write) {
+    fn announce(&self, dir: &std::path::Path, progress: &mut dyn Write) {
         let left: Vec<usize> = (0..self.points.len())
             .filter(|i| self.store.find(&self.points[*i]).is_none())
             .collect();
         let done = self.points.len() - left.len();
         let known: u64 = left.iter().map(|i| self.longest[*i]).sum();
         let unknown = left.iter().filter(|i| self.longest[**i] == 0).count();
-        let _ = write!(err, "{}: {} points", self.job.name, self.points.len());
+        let _ = write!(progress, "{}: {} points", self.job.name, self.points.len());
         if done > 0 {
-            let _ = write!(err, ", {done} done before");
+            let _ = write!(progress, ", {done} done before");
         }
         let _ = match (left.len(), unknown, known) {
-            (0, ..) => write!(err, ", nothing left to run"),
-            (_, 0, ns) => write!(err, ", at most {}", clock(ns)),
-            (_, _, 0) => write!(err, ", of unknown length (the job has no runtime)"),
-            (_, n, ns) => write!(err, ", {} and {n} points of unknown length", clock(ns)),
+            (0, ..) => write!(progress, ", nothing left to run"),
+            (_, 0, ns) => write!(progress, ", at most {}", clock(ns)),
+            (_, _, 0) => write!(progress, ", of unknown length (the job has no runtime)"),
+            (_, n, ns) => write!(progress, ", {} and {n} points of unknown length", clock(ns)),
         };
-        let _ = writeln!(err, "; runs are kept in {}", dir.display());
+        let _ = writeln!(progress, "; runs are kept in {}", dir.display());
     }
 
     /// Runs what is not done yet.
-    fn run(&mut self, err: &mut dyn Write) -> Result<End, String> {
+    fn run(&mut self, progress: &mut dyn Write) -> Result<End, String> {
         let mut before: Option<Reading> = None;
         let (points, longest) = (self.points.clone(), self.longest.clone());
         for i in 0..points.len() {
@@ -207,7 +225,7 @@ impl Sweep {
             let known = self.store.find(&point).map(|(_, outcome)| outcome);
             let outcome = match known {
                 Some(outcome) => outcome,
-                None => match self.point((&points, &longest), i, err)? {
+                None => match self.point((&points, &longest), i, progress)? {
                     Some(outcome) => outcome,
                     None => return Ok(End::Stopped),
                 },
@@ -216,7 +234,7 @@ impl Sweep {
             if self.until == Some(Until::Saturated)
                 && before.as_ref().is_some_and(|before| knee::saturated(before, &now))
             {
-                let _ = writeln!(err, "saturated");
+                let _ = writeln!(progress, "saturated");
                 return Ok(End::Done);
             }
             before = Some(now);
@@ -229,7 +247,7 @@ impl Sweep {
         &mut self,
         (points, longest): (&[Settings], &[u64]),
         i: usize,
-        err: &mut dyn Write,
+        progress: &mut dyn Write,
     ) -> Result<Option<Outcome>, String> {
         if self.signals.stop_requested() {
             return Ok(None);
@@ -238,15 +256,15 @@ impl Sweep {
         let arguments = self.job.arguments(&point);
         let draft = self.store.start_draft()?;
         let words = if point.is_empty() { "as it is".into() } else { axis::words(&point) };
-        let _ = write!(err, "[{}/{}] {words} … ", i + 1, points.len());
-        let _ = err.flush();
+        let _ = write!(progress, "[{}/{}] {words} … ", i + 1, points.len());
+        let _ = progress.flush();
         let began = Instant::now();
         let ended = child::run(&self.program, &arguments, &draft, self.signals)
             .map_err(|e| format!("{}: {e}\n", self.program.display()))?;
-        let status = match ended {
-            Ended::Alone(status) => status,
+        let (status, errors) = match ended {
+            Ended::Alone { status, errors } => (status, errors),
             Ended::Stopped => {
-                let _ = writeln!(err, "stopped");
+                let _ = writeln!(progress, "stopped");
                 self.store.drop_draft();
                 return Ok(None);
             }
@@ -259,8 +277,8 @@ impl Sweep {
             )
         };
         if !status.success() {
-            let _ = writeln!(err, "failed");
-            return Err(failed(status.to_string()));
+            let _ = writeln!(progress, "failed");
+            return Err(format!("{}{errors}", failed(status.to_string())));
         }
         let text = std::fs::read_to_string(&draft).map_err(|e| failed(e.to_string()))?;
         let outcome = outcome::read(&text).map_err(failed)?;
@@ -269,7 +287,7 @@ impl Sweep {
         let left: u64 = longest[i + 1..].iter().sum();
         let mean = outcome.mean_ns.map_or("-".into(), table::time);
         let rest = if left > 0 { format!(", at most {} left", clock(left)) } else { String::new() };
-        let _ = writeln!(err, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
+        let _ = writeln!(progress, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
         Ok(Some(outcome))
     }
 

@@ -12,6 +12,7 @@
 //! | where is the knee | [`knee`] |
 //! | what does `--rate` mean | [`load`] |
 //! | what has a sweep found | [`results`] |
+//! | what did the runs find, beside their numbers | [`findings`] |
 //! | how are the results shown | [`table`] |
 //!
 //! Each point is a run of the program itself in a process of its own: runs cannot disturb each
@@ -21,6 +22,7 @@ pub mod args;
 pub mod axis;
 pub mod child;
 pub mod drive;
+pub mod findings;
 pub mod job;
 pub mod knee;
 pub mod load;
@@ -30,4 +32,4 @@ pub mod results;
 pub mod table;
 
 pub use args::Args;
-pub use drive::{End, run};
+pub use drive::{End, Streams, run};

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::findings;
+
 /// The percentiles of the table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
@@ -28,6 +30,8 @@ pub struct Outcome {
     pub cpu_percent: f64,
     /// How long it ran, ms.
     pub runtime_ms: u64,
+    /// What the run found beside its numbers, as its report has it.
+    pub findings: Vec<Value>,
 }
 
 /// Latencies from the intended start.
@@ -69,7 +73,7 @@ pub fn read_document(document: &Value) -> Result<Outcome, String> {
     }
     let mut sums = Sums::default();
     jobs.iter().for_each(|job| sums.add(job));
-    Ok(sums.outcome())
+    Ok(Outcome { findings: findings::read(document), ..sums.outcome() })
 }
 
 /// Whether a job of a run with exit status 0 failed. With `continue_on_error`, `error` is the first
@@ -166,6 +170,7 @@ impl Sums {
                 ms => self.cpu_ms * 100.0 / ms as f64,
             },
             runtime_ms: self.runtime_ms,
+            findings: Vec::new(),
         }
     }
 }

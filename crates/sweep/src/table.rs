@@ -29,10 +29,20 @@ pub fn table(results: &Results) -> String {
     if !results.loads.is_empty() {
         out += &loads(results);
     }
+    out += &crate::findings::lines(&found(results));
     if !results.complete {
         let _ = writeln!(out, "\nnot all points are done: the same command goes on from here");
     }
     out
+}
+
+/// The findings of all runs.
+fn found(results: &Results) -> Vec<(String, &[Value])> {
+    let points = results.points.iter();
+    let points = points.map(|(settings, outcome)| (crate::axis::words(settings), outcome));
+    let loads = results.loads.iter();
+    let loads = loads.map(|load| (format!("{}% load", load.percent), &load.outcome));
+    points.chain(loads).map(|(run, outcome)| (run, outcome.findings.as_slice())).collect()
 }
 
 /// Latency against load.
@@ -154,6 +164,9 @@ pub fn json(results: &Results) -> String {
         }
         point.insert("cpu_percent".into(), json!(outcome.cpu_percent));
         point.insert("runtime_ms".into(), json!(outcome.runtime_ms));
+        if !outcome.findings.is_empty() {
+            point.insert("findings".into(), json!(outcome.findings));
+        }
         point
     };
     let point = |(settings, outcome): &(Settings, Outcome)| {

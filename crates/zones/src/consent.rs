@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, Write};
 
+use fiord_sys::terminal;
+
 /// What was said to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -9,7 +11,7 @@ pub enum Answer {
     Yes,
     /// Leave it.
     No,
-    /// There is nobody to ask: standard input is no terminal.
+    /// There is nobody to ask: standard input or standard error is no terminal.
     Nobody,
 }
 
@@ -25,10 +27,10 @@ pub struct Terminal;
 
 impl Ask for Terminal {
     fn ask(&mut self, question: &str) -> Answer {
-        if !fiord_sys::terminal::is_terminal(std::io::stdin()) {
+        let mut err = std::io::stderr();
+        if !(terminal::is_terminal(std::io::stdin()) && terminal::is_terminal(&err)) {
             return Answer::Nobody;
         }
-        let mut err = std::io::stderr();
         let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
         let mut line = String::new();
         match std::io::stdin().lock().read_line(&mut line) {

@@ -144,11 +144,13 @@ pub(crate) fn change(
         return Err(format!("{name}: no zone in this range has a write pointer"));
     }
     if change.is_destructive() {
-        let _ = writeln!(session.err, "{}", change.sentence(&name));
+        // It belongs to the question; without one it is a part of the result.
+        let to = if args.yes { &mut session.out } else { &mut session.err };
+        let _ = writeln!(to, "{}", change.sentence(&name));
         consent::obtain(args.yes, session.ask)?;
     }
     change.carry_out(device, &zones, free)?;
-    let _ = writeln!(session.err, "{}", change.done(&name));
+    let _ = writeln!(session.out, "{}", change.done(&name));
     Ok(change)
 }
 

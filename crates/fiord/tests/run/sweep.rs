@@ -22,7 +22,7 @@ fn ran_points(err: &str) -> usize {
 #[test]
 fn a_climb_stops_where_the_channels_are_all_busy() {
     let place = place();
-    let line = "sweep j.fio --set iodepth=1,2,4,8,16,32 --until saturated";
+    let line = "sweep --eta=always j.fio --set iodepth=1,2,4,8,16,32 --until saturated";
     let ran = place.run(line).ok();
     assert!(
         ran.err.starts_with("j: 6 points, at most 12 s; runs are kept in j.sweep\n"),
@@ -39,7 +39,7 @@ fn a_climb_stops_where_the_channels_are_all_busy() {
 #[test]
 fn every_combination_is_run_once_and_kept() {
     let place = place();
-    let line = "sweep j.fio --set bs=4k,64k --set iodepth=4,8,16 --format=json";
+    let line = "sweep --eta=always j.fio --set bs=4k,64k --set iodepth=4,8,16 --format=json";
     let first = place.run(line).ok();
     assert_eq!(ran_points(&first.err), 6);
     let document = first.json();
@@ -56,7 +56,9 @@ fn every_combination_is_run_once_and_kept() {
     let again = place.run(line).ok();
     assert_eq!((ran_points(&again.err), &again.out), (0, &first.out));
     assert!(again.err.contains("6 done before, nothing left to run"), "{}", again.err);
-    let more = place.run("sweep j.fio --set bs=4k,64k --set iodepth=4,8,16,32 --format=csv").ok();
+    let more = place
+        .run("sweep --eta=always j.fio --set bs=4k,64k --set iodepth=4,8,16,32 --format=csv")
+        .ok();
     assert_eq!(ran_points(&more.err), 2, "{}", more.err);
     assert_eq!(more.out.lines().count(), 9);
     // A point's JSON is what its command gives.
@@ -77,9 +79,24 @@ fn every_combination_is_run_once_and_kept() {
 }
 
 #[test]
+fn nothing_but_results_without_a_terminal_and_findings_are_among_them() {
+    let place = place();
+    place.write("j.fio", format!("{JOB}end_fsync=1\n"));
+    let line = "sweep j.fio --set iodepth=1,2";
+    let table = place.run(line).ok();
+    assert_eq!(table.err, "");
+    let note = "note: no-effect: job `j`: `end_fsync` has no effect on a job that writes nothing";
+    assert!(table.out.contains(&format!("\nFindings:\n  {note} (all runs)\n")), "{}", table.out);
+    let document = place.run(&format!("{line} --format=json")).ok().json();
+    for point in document["points"].as_array().unwrap() {
+        assert_eq!(point["findings"][0]["id"], "no-effect", "{point}");
+    }
+}
+
+#[test]
 fn a_run_that_did_not_finish_is_run_again() {
     let place = place();
-    let line = "sweep j.fio --set iodepth=1,2,4";
+    let line = "sweep --eta=always j.fio --set iodepth=1,2,4";
     place.run(line).ok();
     std::fs::remove_file(place.path("j.sweep/iodepth=2.json")).unwrap();
     place.write("j.sweep/iodepth=4.json", "{\"jobs\"");
@@ -91,7 +108,7 @@ fn a_run_that_did_not_finish_is_run_again() {
 #[test]
 fn a_changed_job_is_another_sweep() {
     let place = place();
-    let line = "sweep j.fio --set iodepth=1,2";
+    let line = "sweep --eta=always j.fio --set iodepth=1,2";
     place.run(line).ok();
     place.write("j.fio", JOB.replace("bs=4k", "bs=8k"));
     let ran = place.run(line);
@@ -107,7 +124,7 @@ fn ctrl_c_keeps_what_is_done() {
     let place = Place::new();
     let job = "--name=n --ioengine=null --rw=read --size=1g --time_based";
     // The second point would take a minute.
-    let line = format!("sweep --set runtime=100ms,60 --dir=d -- {job}");
+    let line = format!("sweep --eta=always --set runtime=100ms,60 --dir=d -- {job}");
     let child = place.start(&line);
     let from = Instant::now();
     while !place.path("d/runtime=100ms.json").exists() || !place.path("d/unfinished.json").exists()
@@ -124,7 +141,7 @@ fn ctrl_c_keeps_what_is_done() {
     assert!(out.contains("not all points are done") && err.ends_with("stopped\n"), "{out}{err}");
     assert_eq!(place.names(), ["d"]);
     assert!(!place.path("d/unfinished.json").exists() && !place.path("d/runtime=60.json").exists());
-    let again = place.run(&format!("sweep --set runtime=100ms --dir=d -- {job}")).ok();
+    let again = place.run(&format!("sweep --eta=always --set runtime=100ms --dir=d -- {job}")).ok();
     assert_eq!(ran_points(&again.err), 0, "{}", again.err);
 }
 
@@ -164,7 +181,7 @@ fn wrong_sweeps_run_nothing() {
 #[test]
 fn a_run_that_fails_is_named_with_its_command() {
     let place = Place::new();
-    let line = "sweep --set sim_error_rate=0,100 --dir=d -- --name=a --ioengine=sim --size=1m";
+    let line = "sweep --eta=always --set sim_error_rate=0,100 --dir=d -- --name=a --ioengine=sim --size=1m";
     let ran = place.run(line);
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.err.contains("the run at sim_error_rate=100 failed"), "{}", ran.err);
@@ -181,7 +198,7 @@ fn a_run_that_fails_is_named_with_its_command() {
 #[test]
 fn latency_against_load_bends_at_the_highest_rate() {
     let place = place();
-    let line = "sweep j.fio --set iodepth=8,16 --rate 50%..125%:25% --format=json";
+    let line = "sweep --eta=always j.fio --set iodepth=8,16 --rate 50%..125%:25% --format=json";
     let ran = place.run(line).ok();
     assert!(ran.err.contains("highest rate: 8000"), "{}", ran.err);
     assert_eq!(ran_points(&ran.err), 6, "{}", ran.err);

@@ -1,0 +1,73 @@
+//! The findings of several runs, those with the same id and job as one.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// The findings in a run's report, as the report has them.
+pub fn read(document: &Value) -> Vec<Value> {
+    document["fiord"]["findings"].as_array().cloned().unwrap_or_default()
+}
+
+/// A finding and the runs that have it.
+struct Shared<'a> {
+    /// As the first of them says it.
+    finding: &'a Value,
+    runs: Vec<&'a str>,
+}
+
+/// Lines for people: each finding once, with the runs that have it. Empty where there is none.
+///
+/// `runs` are the findings of all runs, each with what tells the run from the others.
+pub fn lines(runs: &[(String, &[Value])]) -> String {
+    let mut all: Vec<Shared<'_>> = Vec::new();
+    for (run, findings) in runs {
+        for finding in *findings {
+            let same = |s: &&mut Shared<'_>| {
+                (&s.finding["id"], &s.finding["job"]) == (&finding["id"], &finding["job"])
+            };
+            match all.iter_mut().find(same) {
+                // A run has several findings of a kind about several targets.
+                Some(shared) if shared.runs.last() == Some(&run.as_str()) => {}
+                Some(shared) => shared.runs.push(run),
+                None => all.push(Shared { finding, runs: vec![run] }),
+            }
+        }
+    }
+    let mut text = String::new();
+    for Shared { finding, runs: at } in &all {
+        let word = |key: &str| finding[key].as_str().unwrap_or_default();
+        let at = match at.len() {
+            n if n == runs.len() => "all runs".to_owned(),
+            1..=4 => at.join("; "),
+            n => format!("{n} of {} runs, first {}", runs.len(), at[0]),
+        };
+        let (severity, id, what) = (word("severity"), word("id"), word("what"));
+        let _ = writeln!(text, "  {severity}: {id}: {what} ({at})");
+        if !word("mend").is_empty() {
+            let _ = writeln!(text, "      To fix: {}", word("mend"));
+        }
+    }
+    if text.is_empty() { text } else { format!("\nFindings:\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_finding_of_several_runs_is_one_entry() {
+        let note = |id: &str, mend: &str| json!({"id": id, "severity": "note", "job": "a", "what": "w", "mend": mend});
+        let both = [note("no-effect", "leave it out"), note("too-short", "")];
+        let one = [note("no-effect", "leave it out")];
+        let runs = [("iodepth=1".to_owned(), &both[..]), ("iodepth=2".to_owned(), &one[..])];
+        assert_eq!(
+            lines(&runs),
+            "\nFindings:\n  note: no-effect: w (all runs)\n      To fix: leave it out\n  \
+             note: too-short: w (iodepth=1)\n"
+        );
+        assert_eq!(lines(&[("iodepth=1".to_owned(), &[])]), "");
+    }
+}
