@@ -8,7 +8,8 @@
 //! | 1 | the results could not be written |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
 //! | 141 | everything went well, and the reader of standard output went away (`fiord … \| head`) |
-//! | 130, 143 | a second signal ended the program at once; there is no report |
+//! | 128 | a second signal ended the run without the jobs that hang; the report holds what they had done |
+//! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
 //! | 253 | `fiord check`: a result of these jobs would be invalid |
 //! | 253 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |

@@ -1,26 +1,44 @@
 //! The findings of a run: the machine is looked at when everything is laid out and when everything
 //! has ended, never in between.
+//!
+//! A look runs on a thread of its own: a file system that hangs can keep it, and a signal must end it.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use fiord_doctor::{Findings, Machine, Told, Typed};
 use fiord_job::diagnostic::{Diagnostic, Level};
 use fiord_plan::Plan;
 use fiord_run::events::{Event, Observer};
-use fiord_stat::finding::Finding;
+use fiord_stat::finding::{Finding, Unchecked};
 use fiord_stat::report::Report;
+use fiord_sys::signal;
+
+/// How often is looked for a signal.
+const POLL: Duration = Duration::from_millis(20);
+/// How long a look may go on after a signal.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Passes events on, and looks at the machine when the jobs are about to begin: what they are about to
 /// destroy is told at that moment, while it is there.
 pub struct Surveyor<'a> {
-    plan: &'a Plan,
+    plan: &'a Arc<Plan>,
     observer: &'a mut dyn Observer,
+    stopped: &'a dyn Fn() -> bool,
     wanted: bool,
     before: Option<Machine>,
 }
 
 impl<'a> Surveyor<'a> {
-    /// Nothing is looked at unless findings are `wanted`.
-    pub fn new(plan: &'a Plan, observer: &'a mut dyn Observer, wanted: bool) -> Self {
-        Surveyor { plan, observer, wanted, before: None }
+    /// Nothing is looked at unless findings are `wanted`, nor when `stopped` says that the run is to end.
+    pub fn new(
+        plan: &'a Arc<Plan>,
+        observer: &'a mut dyn Observer,
+        stopped: &'a dyn Fn() -> bool,
+        wanted: bool,
+    ) -> Self {
+        Surveyor { plan, observer, stopped, wanted, before: None }
     }
 
     /// The machine as it was before the run.
@@ -31,8 +49,11 @@ impl<'a> Surveyor<'a> {
 
 impl Observer for Surveyor<'_> {
     fn event(&mut self, event: &Event<'_>) {
-        if self.wanted && matches!(event, Event::LaidOut) {
-            let machine = Machine::survey(self.plan);
+        if self.wanted
+            && matches!(event, Event::LaidOut)
+            && !(self.stopped)()
+            && let Some(machine) = look(self.plan, Machine::survey, self.stopped)
+        {
             for finding in fiord_doctor::at_stake(self.plan, &machine).findings() {
                 let (what, evidence) = (&finding.what, &finding.evidence);
                 let what = format!("{}: {what}: {evidence}. To fix: {}", finding.id, finding.mend);
@@ -44,10 +65,20 @@ impl Observer for Surveyor<'_> {
     }
 }
 
-/// Puts everything that was found into the report; nothing when there was no look before the run.
-pub fn put(plan: &Plan, typed: Typed<'_>, before: Option<&Machine>, report: &mut Report) {
-    let Some(before) = before else { return };
-    let after = Machine::survey_after(plan);
+/// Puts everything that was found into the report; only a gap where a signal kept it from being looked for.
+pub fn put(
+    plan: &Arc<Plan>,
+    typed: Typed<'_>,
+    before: Option<&Machine>,
+    stopped: &dyn Fn() -> bool,
+    report: &mut Report,
+) {
+    let after = before.and_then(|_| look(plan, Machine::survey_after, stopped));
+    let (Some(before), Some(after)) = (before, after) else {
+        let why = "a signal ended the run while the machine was looked at".into();
+        report.extras.unchecked = vec![Unchecked { id: "all findings".into(), why }];
+        return;
+    };
     let findings = fiord_doctor::whole(plan, typed, (before, &after), report);
     report.extras.findings = findings.findings().cloned().collect();
     report.extras.unchecked = findings.unchecked().to_vec();
@@ -71,4 +102,35 @@ fn diagnostic(told: &Told) -> Diagnostic {
         diagnostic = diagnostic.help(format!("To fix: {mend}"));
     }
     diagnostic
+}
+
+/// Looks at the machine. `None` where that does not end within a moment after a signal.
+fn look(
+    plan: &Arc<Plan>,
+    how: fn(&Plan) -> Machine,
+    stopped: &dyn Fn() -> bool,
+) -> Option<Machine> {
+    let (sender, receiver) = channel();
+    let thread_plan = Arc::clone(plan);
+    let body = move || {
+        // Signals go to the thread that looks for them; without that they are seen a moment later.
+        let _ = signal::block_in_this_thread();
+        let _ = sender.send(how(&thread_plan));
+    };
+    if std::thread::Builder::new().name("findings".into()).spawn(body).is_err() {
+        return Some(how(plan));
+    }
+    let mut stopped_at: Option<Instant> = None;
+    loop {
+        match receiver.recv_timeout(POLL) {
+            Ok(machine) => return Some(machine),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) if stopped() => {
+                if stopped_at.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                    return None;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }

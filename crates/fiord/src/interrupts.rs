@@ -3,11 +3,11 @@
 use fiord_run::{Interrupt, Interrupts};
 use fiord_sys::signal::Signals;
 
-/// Asks the signal handlers what has come. The second request to stop never gets here: it ends the
+/// Asks the signal handlers what has come. The last request to stop never gets here: it ends the
 /// program where it is.
 pub struct FromSignals {
     signals: &'static Signals,
-    told_stop: bool,
+    told_stops: u32,
     told_status: u32,
 }
 
@@ -15,14 +15,25 @@ impl FromSignals {
     /// Installs the handlers.
     pub fn install() -> fiord_sys::Result<Self> {
         let signals = fiord_sys::signal::install()?;
-        Ok(FromSignals { signals, told_stop: false, told_status: signals.status_requests() })
+        Ok(FromSignals { signals, told_stops: 0, told_status: signals.status_requests() })
+    }
+
+    /// Passes on the second request to stop, too: the run then reports what it has.
+    pub fn report_on_second(&self) {
+        self.signals.report_on_second();
+    }
+
+    /// Tells whether stopping was asked for, whoever heard it.
+    pub fn stop_asked(&self) -> impl Fn() -> bool + use<> {
+        let signals = self.signals;
+        move || signals.stop_requested()
     }
 }
 
 impl Interrupts for FromSignals {
     fn next(&mut self) -> Option<Interrupt> {
-        if self.signals.stop_requested() && !self.told_stop {
-            self.told_stop = true;
+        if self.signals.stop_requests() > self.told_stops {
+            self.told_stops += 1;
             const SIGINT: i32 = 2;
             return Some(Interrupt::End(self.signals.stop_signal().unwrap_or(SIGINT)));
         }

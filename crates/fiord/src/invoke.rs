@@ -150,14 +150,19 @@ fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -
     let options = RunOptions { debug: output, ..options(general, version) };
     let plan = Arc::new(plan);
     let wanted = general.findings != Findings::Off;
-    let mut surveyor = Surveyor::new(&plan, &mut console, wanted);
+    interrupts.report_on_second();
+    let stopped = interrupts.stop_asked();
+    let mut surveyor = Surveyor::new(&plan, &mut console, &stopped, wanted);
     let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut surveyor, &mut interrupts);
     let before = surveyor.before();
     if general.ceiling && result.signal.is_none() {
         fiord_run::ceiling::measure(&plan, &options, &mut result.report);
     }
-    findings::put(&plan, typed, before.as_ref(), &mut result.report);
-    let exit = judge(&result, general.findings);
+    // What hangs would hang again.
+    if wanted && result.stuck.is_empty() {
+        findings::put(&plan, typed, before.as_ref(), &stopped, &mut result.report);
+    }
+    let exit = judge(&plan, &result, general.findings);
     console.finish(&result.report, exit)
 }
 
@@ -173,12 +178,11 @@ fn options(general: &GeneralOptions, version: String) -> RunOptions {
 }
 
 /// The exit status of a run.
-fn judge(result: &RunResult, findings: Findings) -> Exit {
+fn judge(plan: &Plan, result: &RunResult, findings: Findings) -> Exit {
     let invalid = |f: &Finding| f.severity == Severity::Invalid;
-    for index in &result.stuck {
-        complain(&format!(
-            "fio: job {index} has not ended and is left behind; what it did is not in the report\n"
-        ));
+    for (index, error) in &result.stuck {
+        let name = plan.jobs.get(*index).map_or("", |job| &job.identity.name);
+        complain(&format!("fio: job {name}: {error}\n"));
     }
     if result.signal.is_some() {
         Exit::Signalled

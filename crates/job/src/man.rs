@@ -55,10 +55,11 @@ This many jobs failed; 127 means 127 or more.
 The command line or a job file is wrong and nothing was touched, or the results could not be written.
 .TP
 .B 128
-A signal ended the run. The report is complete as far as the run went.
+A signal ended the run. The report is complete as far as the run went. A second signal ends the run
+without the jobs that hang: the report holds what they had done, and messages name the operations.
 .TP
 .B 130, 143
-A second signal ended the program at once, without a report.
+A third signal (of subcommands: a second one) ended the program at once, without a report.
 .TP
 .B 141
 Everything ran to its end, and the reader of standard output went away, as with | head.

@@ -11,15 +11,33 @@ use fiord_sys::nvme;
 
 use crate::facts::{Facts, Found};
 
+const ENOENT: i32 = 2;
+
 /// Looks at each path once.
 pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
-    seen: HashMap<PathBuf, Result<Found, (io::ErrorKind, String)>>,
-    planned: HashMap<PathBuf, u64>,
+    /// One entry a path: a job may have a hundred thousand files.
+    paths: HashMap<PathBuf, Known>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, String>>,
     users: Users,
     /// By directory.
     system: HashMap<PathBuf, Option<String>>,
+}
+
+/// What is known about a path.
+#[derive(Debug, Default)]
+struct Known {
+    seen: Option<Seen>,
+    /// The size that its regular file will have when the layout of the jobs so far is done.
+    planned: Option<u64>,
+}
+
+/// What stood at a path.
+#[derive(Debug)]
+enum Seen {
+    Found(Found),
+    Missing,
+    Unseen(Box<Unseen>),
 }
 
 /// Why a path cannot be looked at.
@@ -35,8 +53,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn new(facts: &'a dyn Facts) -> Self {
         Survey {
             facts,
-            seen: HashMap::new(),
-            planned: HashMap::new(),
+            paths: HashMap::new(),
             namespaces: HashMap::new(),
             users: Users::default(),
             system: HashMap::new(),
@@ -59,15 +76,20 @@ impl<'a> Survey<'a> {
         let known = self.system.entry(directory.to_path_buf());
         known.or_insert_with(|| self.facts.system_directory(directory)).clone()
     }
+    /// What is known about a path, to be added to.
+    fn known(&mut self, path: &Path) -> &mut Known {
+        if !self.paths.contains_key(path) {
+            self.paths.insert(path.to_path_buf(), Known::default());
+        }
+        self.paths.get_mut(path).expect("it is there now")
+    }
     /// What stands at a path now.
     pub(crate) fn look(&mut self, path: &Path) -> Result<Found, Unseen> {
-        if !self.seen.contains_key(path) {
-            let found = self.facts.look(path).map_err(|e| (e.kind(), e.to_string()));
-            self.seen.insert(path.to_path_buf(), found);
-        }
-        match &self.seen[path] {
-            Ok(found) => Ok(*found),
-            Err((kind, text)) => Err(Unseen { kind: *kind, text: text.clone() }),
+        let facts = self.facts;
+        match self.known(path).seen.get_or_insert_with(|| Seen::at(path, facts)) {
+            Seen::Found(found) => Ok(*found),
+            Seen::Missing => Err(Unseen::from(&io::Error::from_raw_os_error(ENOENT))),
+            Seen::Unseen(unseen) => Err(Unseen::clone(unseen)),
         }
     }
     /// What the NVMe namespace behind a path and its controller say.
@@ -77,11 +99,27 @@ impl<'a> Survey<'a> {
     }
     /// The size that a regular file will have when the layout of the jobs so far is done.
     pub(crate) fn planned(&self, path: &Path) -> Option<u64> {
-        self.planned.get(path).copied()
+        self.paths.get(path)?.planned
     }
     /// Notes that a job lays a file out to at least this size.
     pub(crate) fn plan(&mut self, path: &Path, size: u64) {
-        let now = self.planned.entry(path.to_path_buf()).or_default();
-        *now = size.max(*now);
+        let known = self.known(path);
+        known.planned = known.planned.max(Some(size));
+    }
+}
+
+impl Seen {
+    fn at(path: &Path, facts: &dyn Facts) -> Self {
+        match facts.look(path) {
+            Ok(found) => Seen::Found(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::Missing,
+            Err(error) => Seen::Unseen(Box::new(Unseen::from(&error))),
+        }
+    }
+}
+
+impl From<&io::Error> for Unseen {
+    fn from(error: &io::Error) -> Self {
+        Unseen { kind: error.kind(), text: error.to_string() }
     }
 }

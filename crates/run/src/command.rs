@@ -1,9 +1,10 @@
 //! `exec_prerun` and `exec_postrun`.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use fiord_sys::file::Guard;
-use fiord_sys::process;
+use fiord_sys::process::{self, Kill};
 
 use crate::error::JobError;
 
@@ -15,16 +16,44 @@ pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
     if aux_path == Path::new(".") { PathBuf::from(name) } else { aux_path.join(name) }
 }
 
-/// Runs a line of shell, with what it prints in a file. A command that says it failed is an error.
-pub(crate) fn run(line: &str, op: &'static str, output: &Path) -> Result<(), JobError> {
+/// Whether the run is over for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It may go on.
+    No,
+    /// The run is to end: the command is asked to end, and killed when it does not.
+    Soon,
+    /// The run ends without waiting.
+    Now,
+}
+
+/// How long a command that is asked to end may take.
+const STUBBORN: Duration = Duration::from_secs(5);
+
+/// Runs a line of shell, with what it prints in a file, until it ends or `stop` says so. A command that
+/// says it failed is an error; one that was stopped is none.
+pub(crate) fn run(
+    line: &str,
+    op: &'static str,
+    output: &Path,
+    stop: &dyn Fn() -> Stop,
+) -> Result<(), JobError> {
+    let mut asked: Option<Instant> = None;
+    let mut kill = || match stop() {
+        Stop::No => None,
+        Stop::Soon if asked.get_or_insert_with(Instant::now).elapsed() < STUBBORN => {
+            Some(Kill::Softly)
+        }
+        Stop::Soon | Stop::Now => Some(Kill::AtOnce),
+    };
     let failed = |e: fiord_sys::Error| {
         let path = e.path.clone().unwrap_or_else(|| output.to_path_buf());
         let detail = e.said.clone().unwrap_or_else(|| format!("{} failed", e.op));
         JobError::new(op, e.errno, detail).at(path)
     };
     let file = Guard::generated().replace(output).map_err(failed)?;
-    let ending = process::run_shell(line, file).map_err(failed)?;
-    if ending.is_success() {
+    let ending = process::run_shell(line, file, &mut kill).map_err(failed)?;
+    if ending.is_success() || stop() != Stop::No {
         return Ok(());
     }
     let output = output.display();
@@ -43,9 +72,10 @@ mod tests {
         let path = output_path(&dir, "a/b", "prerun");
         assert!(path.ends_with("a_b.prerun.txt"));
         assert_eq!(output_path(Path::new("."), "a", "prerun"), Path::new("a.prerun.txt"));
-        run("echo hello", "exec_prerun", &path).unwrap();
+        let go_on = || Stop::No;
+        run("echo hello", "exec_prerun", &path, &go_on).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");
-        let error = run("exit 3", "exec_prerun", &path).unwrap_err().to_string();
+        let error = run("exit 3", "exec_prerun", &path, &go_on).unwrap_err().to_string();
         assert!(error.contains("exit 3"), "{error}");
         std::fs::remove_dir_all(&dir).unwrap();
     }

@@ -6,16 +6,18 @@
 //! | question | module |
 //! |---|---|
 //! | what is a run given, what does it give back | `interface.rs` |
+//! | how are files laid out while signals are heard | `laying_out.rs` |
 //! | how do jobs start and end | `starting.rs` |
 //! | progress, status reports, the report at the end | `telling.rs` |
 
 mod interface;
+mod laying_out;
 mod starting;
 mod telling;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -26,7 +28,7 @@ use fiord_sys::clock;
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
 use crate::events::{Event, Observer};
-use crate::layout::{self, Done, Overseer};
+use crate::layout;
 use crate::lock::FileLocks;
 use crate::monitor::{Devices, Disks, Meter, Watch};
 use crate::report;
@@ -34,6 +36,7 @@ use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
 use crate::space::SpaceWatch;
 use crate::steady::Membership;
+use crate::stuck;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::zones::Owners;
@@ -46,6 +49,8 @@ const TICK: u64 = 50 * MS;
 const BREATH: u64 = MS;
 /// How long after it was told to end a job may take, before the run ends without it.
 const STUCK: u64 = 300 * SECOND;
+/// How long commands may take to end that are killed.
+const COMMANDS_END: u64 = SECOND;
 
 pub use interface::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed};
 
@@ -60,6 +65,8 @@ pub fn run(
         jobs: Shared::of(&plan),
         plan: Arc::clone(&plan),
         cancelled: AtomicBool::new(false),
+        abandoned: AtomicBool::new(false),
+        commands: AtomicUsize::new(0),
         aux_path: options.aux_path.clone(),
         groups: ControlGroups::default(),
         timebase: Timebase::start(&plan),
@@ -70,9 +77,11 @@ pub fn run(
     raise_limits(&plan);
     let (sender, receiver) = channel();
     let mut conductor = Conductor::new(&run, options, observer, interrupts, sender);
-    conductor.lay_out();
-    conductor.observer.event(&Event::LaidOut);
-    conductor.begin();
+    conductor.lay_out(&receiver);
+    if !conductor.abandoned {
+        conductor.observer.event(&Event::LaidOut);
+        conductor.begin();
+    }
     while !conductor.over() {
         conductor.step(&receiver);
     }
@@ -88,7 +97,8 @@ struct Book {
     /// Why the run itself told it to end, where that is an error.
     ended_for: Option<JobError>,
     finished: Option<Box<Finished>>,
-    stuck: bool,
+    /// What it hung in when the run ended without it.
+    stuck: Option<JobError>,
 }
 
 struct Conductor<'a> {
@@ -111,6 +121,8 @@ struct Conductor<'a> {
     next_progress: Option<u64>,
     next_status: Option<u64>,
     signal: Option<i32>,
+    /// The job that is being laid out, where jobs are laid out one after another.
+    laying_out: Option<usize>,
     abandoned: bool,
     warnings: Vec<RunWarning>,
 }
@@ -144,30 +156,9 @@ impl<'a> Conductor<'a> {
             next_progress: None,
             next_status: None,
             signal: None,
+            laying_out: None,
             abandoned: false,
             warnings: Vec::new(),
-        }
-    }
-
-    /// Makes the files of the jobs that do not make theirs themselves, one job after another.
-    fn lay_out(&mut self) {
-        let run = Arc::clone(&self.run);
-        for (index, job) in run.plan.jobs.iter().enumerate() {
-            if !job.target.layout.serialize || self.books[index].finished.is_some() {
-                continue;
-            }
-            self.hear_interrupts();
-            if self.run.is_cancelled() {
-                return;
-            }
-            match layout::prepare(job, &mut InOrder { conductor: self, job: &job.identity.name }) {
-                Ok(Done::Complete) => {}
-                Ok(Done::Cancelled) => return,
-                Err(error) => {
-                    let finished = Finished { error: Some(error), ..Finished::default() };
-                    self.job_ended(index, Box::new(finished));
-                }
-            }
         }
     }
 
@@ -245,6 +236,8 @@ impl<'a> Conductor<'a> {
             }
             // Being woken is all: `let_go` sees who is ready.
             Message::Ready => {}
+            // Only while jobs are laid out, and taken there.
+            Message::LaidOut { .. } => {}
             Message::Ended { index, result } => self.job_ended(index, result),
         }
     }
@@ -268,9 +261,22 @@ impl<'a> Conductor<'a> {
 
     /// Ends the run without the jobs that have not ended.
     fn abandon(&mut self) {
+        if self.abandoned {
+            return;
+        }
         self.abandoned = true;
-        for book in self.books.iter_mut().filter(|book| book.finished.is_none()) {
-            book.stuck = true;
+        let run = Arc::clone(&self.run);
+        run.abandoned.store(true, Ordering::Relaxed);
+        let laying_out = self.laying_out;
+        let books = self.books.iter_mut().enumerate();
+        let hang = books.filter(|(n, book)| book.finished.is_none() || laying_out == Some(*n));
+        for (index, book) in hang {
+            book.stuck = Some(stuck::error(&run.plan.jobs[index], &run.jobs[index]));
+        }
+        // Their processes are killed by the threads of the jobs, which look for it all the time.
+        let until = clock::monotonic() + COMMANDS_END;
+        while run.commands.load(Ordering::Acquire) > 0 && clock::monotonic() < until {
+            std::thread::sleep(Duration::from_nanos(BREATH));
         }
     }
 
@@ -327,25 +333,6 @@ fn raise_limits(plan: &Plan) {
     const SPARE: u64 = 64 + layout::BATCH as u64;
     let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
     let _ = fiord_sys::limits::raise_open_files(files + SPARE);
-}
-
-/// The layout of one job after another, on the run's own thread.
-struct InOrder<'c, 'a> {
-    conductor: &'c mut Conductor<'a>,
-    job: &'c str,
-}
-
-impl Overseer for InOrder<'_, '_> {
-    fn cancelled(&mut self) -> bool {
-        self.conductor.hear_interrupts();
-        self.conductor.run.is_cancelled()
-    }
-    fn laying_out(&mut self, files: usize, bytes: u64) {
-        self.conductor.observer.event(&Event::LayingOut { job: self.job, files, bytes });
-    }
-    fn warning(&mut self, what: &str) {
-        self.conductor.warn(Some(self.job), what);
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use fiord_engine::MachineClock;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::shortage;
 
+use crate::command::Stop;
 use crate::control::Phase;
 use crate::error::{JobError, failed};
 use crate::files::{Cached, FileSet, guard};
@@ -128,7 +129,13 @@ fn before(
     }
     if let Some(line) = &job.start.prerun {
         let output = announce(run, index, sender, "prerun");
-        command::run(line, "exec_prerun", &output)?;
+        let result = with_command(run, || {
+            command::run(line, "exec_prerun", &output, &|| stop(run, control.stopped()))
+        });
+        result?;
+        if control.stopped() {
+            return Ok((Settings::default(), clock));
+        }
     }
     let settings = thread::prepare(&run.plan, job, &run.groups)?;
     if job.target.layout.pre_read {
@@ -145,12 +152,33 @@ fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobErr
     }
     if let Some(line) = &job.start.postrun {
         let output = announce(run, index, sender, "postrun");
-        if let Err(error) = command::run(line, "exec_postrun", &output) {
+        // One that cleans up after a run that was cut short is let go on; a signal ends one that runs.
+        let late = run.is_cancelled();
+        let stopped = || stop(run, !late && run.is_cancelled());
+        let result = with_command(run, || command::run(line, "exec_postrun", &output, &stopped));
+        if let Err(error) = result {
             // The job's numbers are good: the run goes on and says so.
             tell(sender, Message::Warning { index, what: error.to_string() });
         }
     }
     Ok(())
+}
+
+/// Counts a command while it runs.
+fn with_command<T>(run: &Run, body: impl FnOnce() -> T) -> T {
+    run.commands.fetch_add(1, Ordering::AcqRel);
+    let result = body();
+    run.commands.fetch_sub(1, Ordering::AcqRel);
+    result
+}
+
+/// Whether a command may go on.
+fn stop(run: &Run, stopped: bool) -> Stop {
+    match run.abandoned.load(Ordering::Relaxed) {
+        true => Stop::Now,
+        false if stopped => Stop::Soon,
+        false => Stop::No,
+    }
 }
 
 fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static str) -> PathBuf {
@@ -167,11 +195,11 @@ fn unlink(job: &JobPlan) -> Result<(), JobError> {
     Ok(())
 }
 
-/// A layout on a job's own thread.
-struct ByMessage<'a> {
-    run: &'a Run,
-    index: usize,
-    sender: &'a Sender<Message>,
+/// A layout on another thread than the conductor's.
+pub(crate) struct ByMessage<'a> {
+    pub run: &'a Run,
+    pub index: usize,
+    pub sender: &'a Sender<Message>,
 }
 
 impl Overseer for ByMessage<'_> {

@@ -44,6 +44,7 @@ mod slices;
 mod space;
 mod specification;
 mod steady;
+mod stuck;
 mod thread;
 mod timebase;
 mod worker;

@@ -8,11 +8,12 @@ use fiord_stat::report::{
 };
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::Source;
-use fiord_sys::host;
+use fiord_sys::{clock, host};
 
 use crate::control::Snapshot;
 use crate::error::{self, JobError};
 use crate::monitor::{Devices, Disks, Watch};
+use crate::shared::Shared;
 use crate::slices;
 use crate::specification;
 use crate::steady::Membership;
@@ -101,6 +102,18 @@ fn set_survived(data: &mut JobData, survived: Option<&JobError>) {
         data.error = error.reported_errno();
         data.error_site = Some(error.site());
     }
+}
+
+/// Sets what is known of a job that hangs: the bytes and I/Os that it last made visible. Its latencies
+/// are with its thread.
+pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
+    let totals = shared.live.totals();
+    for (d, row) in data.recorder.dirs.iter_mut().enumerate() {
+        (row.bytes, row.ios) = (totals.bytes[d], totals.ios[d]);
+        row.issued = totals.ios[d];
+    }
+    let began = shared.control.measured_since();
+    set_runtime(data, began.map_or(0, |began| clock::monotonic().saturating_sub(began)));
 }
 
 /// Zones that were reset, of a job that could reset any.

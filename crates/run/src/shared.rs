@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use fiord_load::pace::{Flow, Seat};
@@ -13,6 +13,7 @@ use crate::control::JobControl;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::files::Cached;
+use crate::layout::Done;
 use crate::lock::FileLocks;
 use crate::steady::{self, Membership};
 use crate::thread::ControlGroups;
@@ -58,6 +59,10 @@ pub(crate) struct Run {
     pub jobs: Vec<Shared>,
     /// The run is being cut short: no layout goes on, no job starts.
     pub cancelled: AtomicBool,
+    /// The run ends without the jobs that have not ended.
+    pub abandoned: AtomicBool,
+    /// Commands that run (`exec_prerun`, `exec_postrun`).
+    pub commands: AtomicUsize,
     /// Where files that the run itself makes go (`--aux-path`).
     pub aux_path: PathBuf,
     pub groups: ControlGroups,
@@ -95,6 +100,10 @@ pub(crate) enum Message {
     },
     /// A job is set up and waits for the others.
     Ready,
+    /// The layout of a job has ended, where jobs are laid out one after another.
+    LaidOut {
+        result: Result<Done, JobError>,
+    },
     Ended {
         index: usize,
         result: Box<Finished>,

@@ -63,6 +63,7 @@ pub mod shortage;
 pub mod signal;
 pub mod standard_output;
 pub mod survey;
+pub mod task;
 pub mod terminal;
 pub mod thread;
 pub mod usage;

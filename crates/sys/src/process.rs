@@ -1,8 +1,10 @@
 //! Running a command of the user's.
 
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt;
+use std::io::IsTerminal;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::{Error, Result};
 
@@ -31,23 +33,80 @@ impl std::fmt::Display for Ending {
     }
 }
 
+/// How to end a command before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kill {
+    /// It may clean up (`SIGTERM`).
+    Softly,
+    /// It may not (`SIGKILL`).
+    AtOnce,
+}
+
+/// The longest time between two questions to `kill` in [`run_shell`].
+const POLL: Duration = Duration::from_millis(10);
+
 /// Runs a command line by `/bin/sh -c` and waits for it. Its standard output and standard error
-/// go to `output`; standard input is the process's own.
+/// go to `output`; standard input is the process's own, unless that is a
+/// terminal.
+///
+/// The command is a process group of its own. `kill` is asked every few milliseconds how to end it; each new
+/// answer sends the signal to the whole group, so that the command leaves no process behind.
 ///
 /// The command starts with no signal blocked and `SIGPIPE` at its default.
-pub fn run_shell(command: &str, output: File) -> Result<Ending> {
+pub fn run_shell(
+    command: &str,
+    output: File,
+    kill: &mut dyn FnMut() -> Option<Kill>,
+) -> Result<Ending> {
     let copy = output.try_clone().map_err(|error| Error::from_io("dup", &error))?;
-    let status = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(command)
-        .stdout(Stdio::from(output))
-        .stderr(Stdio::from(copy))
-        .status()
-        .map_err(|error| Error::from_io("run", &error).at("/bin/sh"))?;
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command).stdout(Stdio::from(output)).stderr(Stdio::from(copy));
+    if std::io::stdin().is_terminal() {
+        // A process group that is not the terminal's own is stopped when it reads from there.
+        shell.stdin(Stdio::null());
+    }
+    // SAFETY: between fork and exec this does nothing but change the signal mask.
+    unsafe { shell.pre_exec(unblock_signals) };
+    let ran = |error: std::io::Error| Error::from_io("run", &error).at("/bin/sh");
+    let mut child = shell.process_group(0).spawn().map_err(ran)?;
+    let (mut pause, mut sent) = (Duration::from_millis(1), None);
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(ran)? {
+            break status;
+        }
+        let wanted = kill();
+        if wanted.is_some() && wanted != sent {
+            sent = wanted;
+            kill_group(child.id(), wanted == Some(Kill::AtOnce));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(POLL);
+    };
     Ok(match status.code() {
         Some(code) => Ending::Exited(code),
         None => Ending::Killed(status.signal().unwrap_or(0)),
     })
+}
+
+/// Unblocks all signals in a new process: it inherits the mask of the thread that starts it.
+fn unblock_signals() -> std::io::Result<()> {
+    // SAFETY: a sigset is plain memory that sigemptyset initialises; both calls may be made between fork and
+    // exec.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+    Ok(())
+}
+
+/// Sends a signal to the group of a child that was not waited for, so that its number is no other's.
+fn kill_group(child: u32, at_once: bool) {
+    let signal = if at_once { libc::SIGKILL } else { libc::SIGTERM };
+    if let Ok(group) = i32::try_from(child) {
+        // SAFETY: integers only. That the group is gone already is no error.
+        unsafe { libc::kill(-group, signal) };
+    }
 }
 
 #[cfg(test)]
@@ -57,12 +116,29 @@ mod tests {
     #[test]
     fn output_and_status() {
         let path = std::env::temp_dir().join(format!("fiord-shell-{}", std::process::id()));
-        let run = |command| run_shell(command, File::create(&path).unwrap()).unwrap();
+        let go_on = &mut || None;
+        let mut run = |command| run_shell(command, File::create(&path).unwrap(), go_on).unwrap();
         assert_eq!(run("echo out; echo err >&2; exit 3"), Ending::Exited(3));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "out\nerr\n");
         assert_eq!(run("kill -9 $$"), Ending::Killed(9));
         assert!(run("true").is_success());
         assert_eq!(Ending::Killed(9).to_string(), "killed by signal 9");
+        // The group is ended, not just the shell; and at once where it does not listen.
+        let from = std::time::Instant::now();
+        let mut kill = || Some(Kill::Softly);
+        // Also where the thread that starts it blocks the signal.
+        crate::signal::block_in_this_thread().unwrap();
+        let ending = run_shell("sleep 60 | cat", File::create(&path).unwrap(), &mut kill).unwrap();
+        assert_eq!(ending, Ending::Killed(libc::SIGTERM));
+        let mut asked = 0;
+        let mut kill = || {
+            asked += usize::from(path.metadata().is_ok_and(|output| output.len() > 0));
+            [None, Some(Kill::Softly), Some(Kill::AtOnce)][asked.min(20) / 10]
+        };
+        let deaf = "trap '' TERM; echo ready; sleep 60; sleep 60";
+        let ending = run_shell(deaf, File::create(&path).unwrap(), &mut kill).unwrap();
+        assert_eq!(ending, Ending::Killed(libc::SIGKILL));
+        assert!(from.elapsed() < Duration::from_secs(20));
         std::fs::remove_file(&path).unwrap();
     }
 }

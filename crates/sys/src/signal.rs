@@ -1,7 +1,9 @@
 //! Signals to the process: stop, status, and a reader that went away.
 //!
 //! The handlers only count and write to an `eventfd`, which wakes whoever waits for it. Only the
-//! second request to stop does more: it ends the process on the spot, whatever it hangs in.
+//! last request to stop does more: it ends the process on the spot, whatever it hangs in. That is the
+//! second one, or the third where the program reports something on the second
+//! ([`Signals::report_on_second`]).
 //!
 //! The system calls that a signal interrupts are restarted (`SA_RESTART`), so that I/O under way
 //! does not fail with `EINTR`. Threads that do I/O should call [`block_in_this_thread`] all the
@@ -20,6 +22,8 @@ use crate::{Error, Result};
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
 static STOPS: AtomicU32 = AtomicU32::new(0);
+/// Requests to stop that are passed on; the next one ends the process.
+static PATIENCE: AtomicU32 = AtomicU32::new(1);
 static LAST_STOP_NS: AtomicU64 = AtomicU64::new(0);
 static STOP_SIGNAL: AtomicI32 = AtomicI32::new(0);
 static STATUSES: AtomicU32 = AtomicU32::new(0);
@@ -90,19 +94,19 @@ fn is_ignored(signal: i32) -> Result<bool> {
 /// What a request to stop does.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
-    /// The first: stop in good order.
+    /// It is passed on: stop in good order.
     Stop,
-    /// An echo of it.
+    /// An echo of the one before.
     Echo,
-    /// The second: end at once.
+    /// One more than are passed on: end at once.
     End,
 }
 
-fn judge(already: u32, now_ns: u64, last_ns: u64) -> Request {
-    if already == 0 {
-        Request::Stop
-    } else if now_ns.saturating_sub(last_ns) < SAME_REQUEST_NS {
+fn judge((already, patience): (u32, u32), now_ns: u64, last_ns: u64) -> Request {
+    if already > 0 && now_ns.saturating_sub(last_ns) < SAME_REQUEST_NS {
         Request::Echo
+    } else if already < patience {
+        Request::Stop
     } else {
         Request::End
     }
@@ -110,7 +114,8 @@ fn judge(already: u32, now_ns: u64, last_ns: u64) -> Request {
 
 extern "C" fn on_stop(signal: libc::c_int) {
     let now = crate::clock::monotonic();
-    match judge(STOPS.load(Ordering::Acquire), now, LAST_STOP_NS.load(Ordering::Acquire)) {
+    let counts = (STOPS.load(Ordering::Acquire), PATIENCE.load(Ordering::Acquire));
+    match judge(counts, now, LAST_STOP_NS.load(Ordering::Acquire)) {
         Request::Stop => {
             STOP_SIGNAL.store(signal, Ordering::Release);
             LAST_STOP_NS.store(now, Ordering::Release);
@@ -146,6 +151,16 @@ impl Signals {
     #[inline]
     pub fn stop_requested(&self) -> bool {
         STOPS.load(Ordering::Acquire) > 0
+    }
+
+    /// How often stopping was asked for: at most once, or twice after [`Signals::report_on_second`].
+    pub fn stop_requests(&self) -> u32 {
+        STOPS.load(Ordering::Acquire)
+    }
+
+    /// From now on the second request to stop is passed on, too, and the third one ends the process.
+    pub fn report_on_second(&self) {
+        PATIENCE.store(2, Ordering::Release);
     }
 
     /// The signal that asked for it.
@@ -209,9 +224,11 @@ mod tests {
 
     #[test]
     fn only_a_second_request_that_is_no_echo_ends() {
-        assert_eq!(judge(0, 5, 0), Request::Stop);
-        assert_eq!(judge(1, SAME_REQUEST_NS, 1), Request::Echo);
-        assert_eq!(judge(1, 2 * SAME_REQUEST_NS, 1), Request::End);
+        assert_eq!(judge((0, 1), 5, 0), Request::Stop);
+        assert_eq!(judge((1, 1), SAME_REQUEST_NS, 1), Request::Echo);
+        assert_eq!(judge((1, 1), 2 * SAME_REQUEST_NS, 1), Request::End);
+        assert_eq!(judge((1, 2), 2 * SAME_REQUEST_NS, 1), Request::Stop);
+        assert_eq!(judge((2, 2), 2 * SAME_REQUEST_NS, 1), Request::End);
     }
 
     /// Runs one of the bodies below in a process of its own, as signals concern all of it.

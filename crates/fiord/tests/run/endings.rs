@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::fiord::{Place, end, signal, some_work, under_way, work};
+use crate::fuse::{FOREVER, Served};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
 const SOON: Duration = Duration::from_secs(20);
@@ -130,18 +131,100 @@ fn errors_of_commands_before_a_job_fail_it() {
 }
 
 #[test]
+fn ctrl_c_ends_commands_and_what_they_started() {
+    let place = Place::new();
+    for when in ["prerun", "postrun"] {
+        place.write(
+            "j.fio",
+            format!(
+                "[a]\nioengine=null\nsize=1m\nrw=read\nexec_{when}=echo $$ && sleep 300 | cat\n"
+            ),
+        );
+        let child = place.start("j.fio --output-format=json");
+        under_way(&child);
+        let text = std::fs::read_to_string(place.path(&format!("a.{when}.txt"))).unwrap();
+        let shell: u32 = text.trim().parse().unwrap();
+        signal(&child, "INT");
+        let ran = end(child, SOON);
+        assert_eq!(ran.status, Some(128), "{when}: {ran:?}");
+        // What it did before is in the report.
+        let ios = if when == "postrun" { 256 } else { 0 };
+        assert_eq!(work(&ran.json())[0].2[0].1, ios, "{when}: {ran:?}");
+        // What has ended stays in the table of processes until its parent asks for it.
+        let mut group = std::process::Command::new("pgrep");
+        let group = group.args(["--runstates", "DRS", "--pgroup", &shell.to_string()]).output();
+        if let Ok(group) = group {
+            assert_eq!(String::from_utf8_lossy(&group.stdout), "", "{when}");
+        }
+    }
+}
+
+/// What a run has written to two files, when its document is there.
+fn written(place: &Place) -> Option<(String, String)> {
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap_or_default();
+    let (out, err) = (read("out"), read("err"));
+    let whole = match out.starts_with('{') {
+        true => serde_json::from_str::<serde_json::Value>(&out).is_ok(),
+        false => out.ends_with('\n'),
+    };
+    (whole && err.contains("hangs in")).then_some((out, err))
+}
+
+#[test]
+fn the_second_ctrl_c_reports_and_names_what_hangs() {
+    let place = Place::new();
+    for (format, begins) in [("json", "{"), ("normal", "a: "), ("terse", "3;fio-3.42")] {
+        let Some(served) = Served::new(&place, FOREVER) else { return };
+        let script = format!(
+            "exec {} --name=a --rw=read --bs=4k --size=64k --filename={} --name=b --rw=read --bs=4k \
+             --size=1m --ioengine=null --filename=none --output-format={format} --findings=off >out 2>err",
+            env!("CARGO_BIN_EXE_fiord"),
+            served.file().display(),
+        );
+        let child = place.shell(&script).spawn().unwrap();
+        under_way(&child);
+        signal(&child, "INT");
+        some_work();
+        assert_eq!(written(&place), None);
+        signal(&child, "INT");
+        let from = Instant::now();
+        let (out, err) = loop {
+            if let Some(written) = written(&place) {
+                break written;
+            }
+            assert!(from.elapsed() < SOON, "no report");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let file = served.file();
+        // The kernel lets the process go when the read ends.
+        drop(served);
+        assert_eq!(end(child, SOON).status, Some(128));
+        assert!(out.starts_with(begins), "{format}: {out}");
+        let named = format!("fio: job a: I/O failed on {} at offset 0", file.display());
+        assert!(err.contains(&named) && err.contains("hangs in pread"), "{format}: {err}");
+        if format == "json" {
+            let jobs = work(&serde_json::from_str(&out).unwrap());
+            assert_eq!((jobs[0].1, jobs[0].2[0].1), (110, 0));
+            assert_eq!((jobs[1].1, jobs[1].2[0].1), (0, 256));
+        }
+    }
+}
+
+#[test]
 fn a_second_ctrl_c_always_ends() {
     let place = Place::new();
-    place.write("j.fio", "[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun=sleep 30\n");
-    let child = place.start("j.fio");
+    let command = "trap '' TERM && sleep 300 && sleep 300";
+    place.write("j.fio", format!("[a]\nioengine=null\nsize=1m\nrw=read\nexec_prerun={command}\n"));
+    let child = place.start("j.fio --output-format=json");
     under_way(&child);
     signal(&child, "INT");
     some_work();
     signal(&child, "INT");
     let from = Instant::now();
     let ran = end(child, SOON);
-    assert!(from.elapsed() < Duration::from_secs(5), "{ran:?}");
-    assert_ne!(ran.status, Some(0), "{ran:?}");
+    assert!(from.elapsed() < Duration::from_secs(4), "{ran:?}");
+    assert_eq!(ran.status, Some(128), "{ran:?}");
+    assert_eq!(work(&ran.json())[0].2[0].1, 0);
 }
 
 #[test]

@@ -3,7 +3,12 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Duration;
+
+use crate::fiord::Place;
 
 /// Bytes of the file, all alike.
 const SIZE: u64 = 16 << 20;
@@ -25,8 +30,62 @@ const FLUSH: u32 = 25;
 const INIT: u32 = 26;
 const BATCH_FORGET: u32 = 42;
 
+/// The time of a read that is never answered, as on a device that hangs.
+pub const FOREVER: Duration = Duration::MAX;
+
+/// The file system, mounted for as long as this value lives.
+pub struct Served {
+    point: PathBuf,
+    server: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    /// Mounts it below a place. Each read takes as long as `delay`; with [`FOREVER`] it hangs. `None`, with a line that says so, where that is not permitted.
+    pub fn new(place: &Place, delay: Duration) -> Option<Served> {
+        let point = place.path("served");
+        std::fs::create_dir_all(&point).unwrap();
+        let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
+            eprintln!("skipped: /dev/fuse needs root");
+            return None;
+        };
+        let mut mount = Command::new("mount");
+        mount.args([
+            "-i",
+            "-t",
+            "fuse",
+            "-o",
+            "fd=0,rootmode=40000,user_id=0,group_id=0",
+            "served",
+        ]);
+        // The helper passes its standard input on to the kernel.
+        mount.arg(&point).stdin(device.try_clone().unwrap()).stderr(Stdio::null());
+        if !mount.status().is_ok_and(|status| status.success()) {
+            eprintln!("skipped: FUSE cannot be mounted here");
+            return None;
+        }
+        let server = std::thread::spawn(move || serve(&device, delay));
+        Some(Served { point, server: Some(server) })
+    }
+
+    /// Its file.
+    pub fn file(&self) -> PathBuf {
+        Path::new(&self.point).join("f")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // By force: what hangs fails.
+        let _ = Command::new("umount").arg("-f").arg(&self.point).stderr(Stdio::null()).status();
+        let _ = Command::new("umount").arg("-l").arg(&self.point).stderr(Stdio::null()).status();
+        if let Some(server) = self.server.take() {
+            server.join().unwrap();
+        }
+    }
+}
+
 /// Answers until it is unmounted, one request after another; a read takes so long.
-pub fn serve(mut device: &File, delay: Duration) {
+fn serve(mut device: &File, delay: Duration) {
     let mut request = vec![0; 1 << 18];
     while let Ok(length) = device.read(&mut request) {
         // struct fuse_in_header: length, opcode, unique, node, uid, gid, pid, padding.
@@ -39,6 +98,7 @@ pub fn serve(mut device: &File, delay: Duration) {
             LOOKUP => Err(ENOENT),
             GETATTR => Ok([vec![0; 16], attributes(wide(header, 16))].concat()),
             OPEN => Ok(vec![0; 16]),
+            READ if delay == FOREVER => continue,
             READ => {
                 std::thread::sleep(delay);
                 Ok(read(wide(body, 8), number(body, 16)))

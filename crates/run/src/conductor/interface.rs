@@ -10,7 +10,7 @@ use crate::error::JobError;
 /// What came from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {
-    /// End the run well; a second one ends it at once.
+    /// End the run well; a second one ends it without the jobs that hang.
     End(i32),
     /// Report how the running jobs stand.
     Status,
@@ -58,6 +58,6 @@ pub struct RunResult {
     pub errors: Vec<(usize, JobError)>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Jobs that did not end in time and were left behind.
-    pub stuck: Vec<usize>,
+    /// Jobs that did not end in time and were left behind, by index in the plan, with what they hang in.
+    pub stuck: Vec<(usize, JobError)>,
 }

@@ -113,7 +113,7 @@ impl Conductor<'_> {
         JobFacts {
             pid: self.run.jobs[index].tid.load(Ordering::Relaxed),
             start_ms: book.start_ms,
-            error: book.finished.as_ref().and_then(|f| f.first_error()),
+            error: book.finished.as_ref().and_then(|f| f.first_error()).or(book.stuck.as_ref()),
             eta_s: None,
             watch: &book.watch,
             steady: self.run.jobs[index].control.steady(),
@@ -136,12 +136,14 @@ impl Conductor<'_> {
             if let Some(error) = finished.and_then(Finished::first_error) {
                 errors.push((index, error.clone()));
             }
-            if book.stuck {
-                stuck.push(index);
-            }
             let worker = finished.and_then(|f| f.worker.as_ref());
             let facts = JobFacts { eta_s, ..self.facts(index) };
-            jobs.push(report::ended(&frame, index, &facts, worker));
+            let mut data = report::ended(&frame, index, &facts, worker);
+            if let Some(error) = &book.stuck {
+                stuck.push((index, error.clone()));
+                report::set_so_far(&mut data, &self.run.jobs[index]);
+            }
+            jobs.push(data);
         }
         let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
         report.extras.courses = self.books.iter().map(|book| book.watch.course()).collect();

@@ -1,7 +1,6 @@
 //! Findings about file systems, on ones made for the test: loop devices with direct I/O and mounts
 //! need root; without it the tests say so and pass.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use crate::findings::devices::Loop;
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
-use crate::fuse;
+use crate::fuse::Served;
 
 /// A file system on a loop device, mounted below the place.
 struct Mounted {
@@ -189,48 +188,6 @@ fn somebody_else_on_the_disk_below_a_file() {
     let told = on_disk(&ran).unwrap_or_else(|| panic!("{}", ran.json()["fiord"]));
     let (id, evidence) = (&told["id"], told["evidence"].as_str().unwrap());
     assert!(id == "noisy-neighbour" && evidence.contains("reads of 6"), "{told}");
-}
-
-/// A file `f` that this process serves through FUSE.
-struct Served {
-    mounted: Option<Mounted>,
-    server: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Served {
-    /// Each read takes so long.
-    fn new(place: &Place, delay: Duration) -> Option<Served> {
-        let point = place.path("served");
-        std::fs::create_dir_all(&point).unwrap();
-        let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
-            eprintln!("skipped: /dev/fuse needs root");
-            return None;
-        };
-        let mut mount = Command::new("mount");
-        mount.args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0"]);
-        // The helper passes its standard input on to the kernel.
-        mount.arg("served").arg(&point).stdin(device.try_clone().unwrap()).stderr(Stdio::null());
-        if !mount.status().is_ok_and(|status| status.success()) {
-            eprintln!("skipped: FUSE cannot be mounted here");
-            return None;
-        }
-        let mounted = Some(Mounted { point, _device: None });
-        Some(Served {
-            mounted,
-            server: Some(std::thread::spawn(move || fuse::serve(&device, delay))),
-        })
-    }
-
-    fn file(&self) -> PathBuf {
-        self.mounted.as_ref().unwrap().point.join("f")
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        drop(self.mounted.take());
-        self.server.take().unwrap().join().unwrap();
-    }
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! The layout of one job after another, on a thread of its own: while a device hangs, the conductor hears
+//! signals.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fiord_sys::{clock, signal};
+
+use super::{Conductor, STUCK, TICK};
+use crate::error::JobError;
+use crate::jobthread::ByMessage;
+use crate::layout::{self, Done};
+use crate::shared::{Finished, Message, Run, tell};
+use crate::thread;
+
+/// Lays out the jobs that it is given.
+struct LayoutThread {
+    jobs: Sender<usize>,
+    thread: JoinHandle<()>,
+}
+
+impl LayoutThread {
+    fn start(run: &Arc<Run>, sender: &Sender<Message>) -> Result<Self, JobError> {
+        let (jobs, asked) = channel();
+        let (run, sender) = (Arc::clone(run), sender.clone());
+        let body = move || {
+            // Signals go to the conductor; without that they are heard a moment later.
+            let _ = signal::block_in_this_thread();
+            for index in asked {
+                let mut overseer = ByMessage { run: &run, index, sender: &sender };
+                let shared = &run.jobs[index];
+                shared.tid.store(thread::id(), Ordering::Relaxed);
+                let result = layout::prepare(&run.plan.jobs[index], &mut overseer);
+                shared.tid.store(0, Ordering::Relaxed);
+                tell(&sender, Message::LaidOut { result });
+            }
+        };
+        let spawned = std::thread::Builder::new().name("layout".into()).spawn(body);
+        let thread = spawned.map_err(|e| {
+            let detail = "no thread for the layout; a higher limit (ulimit -u, pids.max) helps";
+            JobError::new("thread", e.raw_os_error().unwrap_or(0), detail)
+        })?;
+        Ok(LayoutThread { jobs, thread })
+    }
+}
+
+impl Conductor<'_> {
+    /// Makes the files of the jobs that do not make theirs themselves, one job after another.
+    pub(super) fn lay_out(&mut self, receiver: &Receiver<Message>) {
+        let mut thread = None;
+        for index in 0..self.books.len() {
+            let serial = self.run.plan.jobs[index].target.layout.serialize;
+            if !serial || self.books[index].finished.is_some() {
+                continue;
+            }
+            self.hear_interrupts();
+            if self.run.is_cancelled() {
+                return;
+            }
+            let result = match &thread {
+                Some(thread) => self.lay_out_one(index, thread, receiver),
+                None => LayoutThread::start(&self.run, &self.sender)
+                    .and_then(|started| self.lay_out_one(index, thread.insert(started), receiver)),
+            };
+            match result {
+                Ok(Done::Complete) => {}
+                Ok(Done::Cancelled) => return,
+                Err(error) => {
+                    let finished = Finished { error: Some(error), ..Finished::default() };
+                    self.job_ended(index, Box::new(finished));
+                }
+            }
+        }
+    }
+
+    fn lay_out_one(
+        &mut self,
+        index: usize,
+        thread: &LayoutThread,
+        receiver: &Receiver<Message>,
+    ) -> Result<Done, JobError> {
+        let failed =
+            || JobError::new("layout", 0, "fiord itself failed; this is a bug, please report it");
+        thread.jobs.send(index).map_err(|_| failed())?;
+        self.laying_out = Some(index);
+        let mut cancelled_at = None;
+        loop {
+            match receiver.recv_timeout(Duration::from_nanos(TICK)) {
+                Ok(Message::LaidOut { result }) => {
+                    self.laying_out = None;
+                    return result;
+                }
+                Ok(message) => self.hear(message),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    if thread.thread.is_finished() {
+                        return Err(failed());
+                    }
+                }
+            }
+            self.hear_interrupts();
+            let now = clock::monotonic();
+            if self.run.is_cancelled() && now - *cancelled_at.get_or_insert(now) > STUCK {
+                self.abandon();
+            }
+            if self.abandoned {
+                return Ok(Done::Cancelled);
+            }
+        }
+    }
+}

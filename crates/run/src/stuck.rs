@@ -1,0 +1,64 @@
+//! What a job hangs in when the run ends without it.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use fiord_plan::{FileKind, JobPlan};
+use fiord_sys::task::{self, Waiting};
+
+use crate::control::Phase;
+use crate::error::JobError;
+use crate::shared::Shared;
+
+const ETIMEDOUT: i32 = 110;
+/// So many files are named where the operation could be on any.
+const NAMED: usize = 3;
+
+/// The error of a job that has not ended: the operation that its thread waits in, and the file. The
+/// error number is that of an operation that timed out.
+pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
+    let waiting = task::waits_in(shared.tid.load(Ordering::Relaxed));
+    let mut error =
+        JobError::new(op(shared.control.phase()), ETIMEDOUT, detail(job, waiting.as_ref()));
+    if let Some(Waiting { file, offset, .. }) = waiting {
+        error.file = file;
+        error.offset = offset;
+    }
+    error
+}
+
+/// What the job was about to do.
+fn op(phase: Phase) -> &'static str {
+    match phase {
+        Phase::NotStarted => "layout",
+        Phase::SetUp | Phase::Waiting => "set-up",
+        Phase::Ramp | Phase::Running => "I/O",
+        Phase::Finishing | Phase::Ended => "the end of the job",
+    }
+}
+
+fn detail(job: &JobPlan, waiting: Option<&Waiting>) -> String {
+    let files = files(job);
+    match waiting {
+        Some(Waiting { call, file: Some(_), .. }) => {
+            format!("the job hangs in {call} and is left behind")
+        }
+        Some(Waiting { call, .. }) => {
+            format!("the job hangs in {call} with I/O on {files} and is left behind")
+        }
+        None => format!("the job with I/O on {files} does not end and is left behind"),
+    }
+}
+
+/// The files of a job; the first ones of many.
+fn files(job: &JobPlan) -> String {
+    let real = job.target.files.iter().filter(|file| file.kind != FileKind::Virtual);
+    let names: Vec<&Path> = real.map(|file| file.path.as_path()).collect();
+    let shown: Vec<String> =
+        names.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    match names.len() {
+        0 => "no file".into(),
+        n if n > NAMED => format!("{} and {} more files", shown.join(", "), n - NAMED),
+        _ => shown.join(", "),
+    }
+}
