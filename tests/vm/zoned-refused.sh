@@ -8,13 +8,14 @@ zns=/dev/fiord/zns
 Z="--name=a --filename=$zns --direct=1 --zonemode=zbd --bs=64k --ioengine=psync"
 refused "a range past the end" 'reaches past the end' $Z --rw=write --offset=510z --size=4z
 refused "less than a zone" 'io_size must be at least one zone' $Z --rw=write --size=1m
-refused "blocks larger than a zone takes" 'I/O buflen exceeds zone capacity' $Z --rw=write --bs=1700k
+refused "blocks larger than a zone takes" 'I/O buflen exceeds zone size' $Z --rw=write --bs=1700k
 refused "more open zones than there can be" 'more than the 14 zones' $Z --rw=write --max_open_zones=15
-refused "writes through the page cache" 'writes through the page cache' --name=a --filename=$zns --zonemode=zbd --rw=write --bs=64k
-refused "another size of zones" 'is not the size of the zones' $Z --rw=write --zonesize=1m
+refused "writes through the page cache" 'Using direct I/O is mandatory for writing to ZBD drives' --name=a --filename=$zns --zonemode=zbd --rw=write --bs=64k
+refused "another size of zones" 'job parameter zonesize 1048576 does not match disk zone size' $Z --rw=write --zonesize=1m
 refused "trims of parts of zones" 'is not the zone size' $Z --rw=trim
-refused "zones of no size" 'zone size is mandatory' --name=a --filename=/dev/fiord/brd --zonemode=zbd --rw=write
+refused "zones of no size" 'Specifying the zone size is mandatory' --name=a --filename=/dev/fiord/brd --zonemode=zbd --rw=write
 refused "changes with --readonly" 'readonly' $Z --readonly --rw=trim --bs=2m
+refused "plain writes" "fio: first I/O failed. If $zns is a zoned block device, consider --zonemode=zbd" --name=a --filename=$zns --direct=1 --rw=randwrite --bs=64k --ioengine=psync
 same "nothing was written" "$(zones_in $zns em)" 512
 fiord_json empty $Z --rw=randread --size=4z
 same "reads where nothing was written make no I/O" "$(json empty '.jobs[0].read.total_ios')" 0

@@ -260,8 +260,12 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
         "zbd" => return None,
         "none" if transfer > 0 => {
             messages.push(
-                job.error("zonesize", "`zonesize` has no effect without a `zonemode`")
-                    .help("add `zonemode=strided`, or leave out `zonesize`"),
+                job.error(
+                    "zonesize",
+                    "fio: --zonemode=none and --zonesize are not compatible: zones have a size only \
+                     with a zone mode",
+                )
+                .help("add `zonemode=strided` or `zonemode=zbd`, or leave out `zonesize`"),
             );
             return None;
         }
@@ -277,8 +281,11 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
     }
     if transfer == 0 {
         messages.push(
-            job.error("zonemode", "`zonesize` must be specified when using `zonemode=strided`")
-                .help("write how many bytes to transfer in a zone: `zonesize=64m`"),
+            job.error(
+                "zonemode",
+                "fio: --zonesize must be specified when using --zonemode=strided",
+            )
+            .help("write how many bytes to transfer in a zone: `zonesize=64m`"),
         );
         return None;
     }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use fiord_job::option::value::Amount;
 use fiord_sys::nvme::CommandSet;
 
 use crate::facts::{Passthrough, ZoneFacts};
@@ -11,6 +12,9 @@ use crate::model::{BlockSize, Dir, FileKind, Load, Zoned, Zones};
 use crate::reading::Reading;
 use crate::sizes::Region;
 use crate::survey::Survey;
+
+/// The least that a zone can have.
+const SECTOR: u64 = 512;
 
 /// The zones of a file. `None`: it has none, or (with a message) none that can be used.
 pub(crate) fn of_file(
@@ -58,13 +62,14 @@ pub(crate) fn of_file(
         Some(facts) => device(job, path, facts, &zoned, messages)?,
         None => emulated(job, path, messages)?,
     };
+    skips(job, zones, messages);
     if real.is_some() && writes && !direct && kind == FileKind::Block {
         messages.push(
             job.error(
                 "direct",
                 format!(
-                    "`{}` is a zoned device: writes through the page cache reach it in no order \
-                     that its zones could follow",
+                    "Using direct I/O is mandatory for writing to ZBD drives: writes through the \
+                     page cache reach `{}` in another order than its zones demand",
                     path.display()
                 ),
             )
@@ -73,6 +78,25 @@ pub(crate) fn of_file(
     }
     blocks(job, load, zones, messages);
     Some(zones)
+}
+
+/// `zoneskip`, which is no option of zones that are written in order.
+fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
+    let (asked, whole) = match job.amount("zoneskip") {
+        None | Some(Amount::Bytes(0)) => return,
+        Some(Amount::Bytes(bytes)) => (bytes.to_string(), bytes.is_multiple_of(zones.size)),
+        Some(Amount::Zones(count)) => (format!("{count}z"), true),
+        Some(Amount::Percent(percent)) => (format!("{percent}%"), true),
+    };
+    let what = match whole {
+        true => {
+            format!("`zoneskip` must be 0 with `zonemode=zbd`, not {asked}: no zone is left out")
+        }
+        false => {
+            format!("zoneskip {asked} is not a multiple of the device zone size {}", zones.size)
+        }
+    };
+    messages.push(job.error("zoneskip", what).help("leave it out, or use `zonemode=strided`"));
 }
 
 /// What is known of the zones of a target itself.
@@ -138,12 +162,13 @@ fn device(
             job.error(
                 "zonesize",
                 format!(
-                    "`zonesize={asked}` is not the size of the zones of `{}`: they have {} bytes",
-                    path.display(),
-                    facts.zone_size
+                    "job parameter zonesize {asked} does not match disk zone size {}, which `{}` \
+                     reports",
+                    facts.zone_size,
+                    path.display()
                 ),
             )
-            .help("leave it out: the device tells it"),
+            .help("leave it out: fiord reads it from the device"),
         );
         return None;
     }
@@ -151,11 +176,17 @@ fn device(
         && most > limit
         && !zoned.ignore_limits
     {
+        // Of the two limits of the device the one that is exceeded.
+        let which = match facts.max_active {
+            Some(active) if active < most => "Exceeded max_active_zones limit: ",
+            _ => "",
+        };
         messages.push(
             job.error(
                 "max_open_zones",
                 format!(
-                    "`max_open_zones={most}` is more than the {limit} zones that `{}` can have open",
+                    "{which}`max_open_zones={most}` is more than the {limit} zones that `{}` can \
+                     have open",
                     path.display()
                 ),
             )
@@ -172,12 +203,25 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
             job.error(
                 "zonesize",
                 format!(
-                    "specifying the zone size is mandatory with `zonemode=zbd`: `{}` is no zoned \
-                     device",
+                    "Specifying the zone size is mandatory for regular file/block device with \
+                     --zonemode=zbd: `{}` is not a zoned device",
                     path.display()
                 ),
             )
             .help("write the size of the zones to emulate: `zonesize=256m`"),
+        );
+        return None;
+    }
+    if size < SECTOR {
+        messages.push(
+            job.error(
+                "zonesize",
+                format!(
+                    "zone size must be at least 512 bytes for --zonemode=zbd: `zonesize={size}` is \
+                     less than a sector"
+                ),
+            )
+            .help("write a multiple of 512: `zonesize=256m`"),
         );
         return None;
     }

@@ -99,6 +99,7 @@ pub fn resolve(
         run.section(*job, place, &mut plans);
     }
     run.idle.tell(&jobs, &mut run.messages);
+    zones::write_ranges(&jobs, &plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
         return Err(errors);

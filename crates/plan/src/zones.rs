@@ -1,10 +1,13 @@
 //! `zonemode=zbd`: what a job says of zones, and what does not go with them.
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use fiord_job::option::value::Amount;
 
 use crate::forms;
 use crate::messages::Messages;
-use crate::model::{Dir, EnginePlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned};
+use crate::model::{Dir, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned};
 use crate::reading::Reading;
 
 /// Options that say something only with `zonemode=zbd`.
@@ -53,15 +56,6 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
                 .help("the size of a zone is `zonesize`"),
         );
     }
-    if !matches!(job.amount("zoneskip"), None | Some(Amount::Bytes(0))) {
-        messages.push(
-            job.error(
-                "zoneskip",
-                "no zones are left out with `zonemode=zbd`: `zoneskip` must be 0",
-            )
-            .help("leave it out, or use `zonemode=strided`"),
-        );
-    }
     let recover = job.flag("recover_zbd_write_error");
     let goes_on = matches!(job.plain_word("continue_on_error"), "write" | "io" | "all" | "1");
     if recover && !goes_on {
@@ -74,6 +68,15 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
         );
     }
     let limit = |name| job.set_count32(name).filter(|n| *n > 0);
+    if limit("job_max_open_zones").is_some() && !mix.has(Dir::Write) {
+        messages.push(
+            job.no_effect(
+                "job_max_open_zones",
+                "'job_max_open_zones' is valid only for write jobs: this one opens no zone",
+            )
+            .help("leave it out"),
+        );
+    }
     Some(Zoned {
         max_open: limit("max_open_zones"),
         job_max_open: limit("job_max_open_zones"),
@@ -83,6 +86,35 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
         recover,
         remainders: job.flag("write_zone_remainder"),
     })
+}
+
+/// Jobs that write different ranges of one file while written bytes are counted against a threshold.
+pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+    let counted = |plan: &&JobPlan| plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
+    let mut ranges: HashMap<&Path, (u64, u64)> = HashMap::new();
+    let mut told = None;
+    for plan in plans.iter().filter(counted) {
+        for file in &plan.target.files {
+            let range = (file.offset, file.len);
+            let section = plan.identity.section;
+            if *ranges.entry(&file.path).or_insert(range) == range || told == Some(section) {
+                continue;
+            }
+            told = Some(section);
+            let shown = file.path.display();
+            messages.push(
+                jobs[section]
+                    .warning(
+                        "zone_reset_threshold",
+                        format!(
+                            "jobs with different write ranges on `{shown}`: each range is compared \
+                             with the threshold by itself"
+                        ),
+                    )
+                    .help("give the jobs that share zones the same `offset` and `size`"),
+            );
+        }
+    }
 }
 
 fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
@@ -120,6 +152,11 @@ pub(crate) fn combinations(
     let mut refuse = |name: &str, what: &str, help: &str| {
         messages.push(job.error(name, what).help(help));
     };
+    if job.flag("experimental_verify") {
+        let what = "zonemode=zbd does not support experimental verify: it would read what it wrote \
+                    at other places";
+        refuse("experimental_verify", what, "leave out `experimental_verify`");
+    }
     if job.plain_word("io_submit_mode") == "offload" {
         let what = "writes made on threads of their own cannot be kept in the order of a zone";
         refuse("io_submit_mode", what, "leave out `io_submit_mode=offload`");

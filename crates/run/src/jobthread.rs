@@ -106,6 +106,13 @@ fn work(
     let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
     let worker =
         worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready), debug);
+    if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
+        let what = format!(
+            "Write pointer move succeeded after {recovered} failed writes: the job went on at the \
+             write pointers that the device reports (recover_zbd_write_error)"
+        );
+        tell(sender, Message::Warning { index, what });
+    }
     (worker, files.cached_under_direct())
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn ended(
         data.minf = worker.usage.minor_faults;
         data.zone_resets = resets(frame, index, worker.zones);
         data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
+        data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime_ns);
     }
@@ -90,6 +91,7 @@ pub(crate) fn running(
         data.majf = snapshot.majf;
         data.minf = snapshot.minf;
         data.zone_resets = resets(frame, index, snapshot.zones);
+        data.zone_commands = snapshot.zones.map_or(0, |counts| counts.commands);
         set_survived(&mut data, snapshot.survived.as_ref());
         set_runtime(&mut data, snapshot.runtime_ns);
     }

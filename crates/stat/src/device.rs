@@ -53,6 +53,9 @@ pub struct Issued {
     /// Bytes of I/Os that failed, beside those. The device may have moved any part of them.
     #[serde(default)]
     pub failed_bytes: [u64; 3],
+    /// Commands to zones (reset, finish, close), which the kernel counts as writes of no bytes.
+    #[serde(default)]
+    pub zone_commands: u64,
     /// In flight, mean over the time; `None` where latencies were not measured.
     pub depth: Option<f64>,
 }
@@ -68,12 +71,15 @@ impl DeviceView {
     /// I/Os that came to be because larger ones were cut: those that arrived, merged or not, less
     /// those that were issued. `None` where that is not known: nothing was issued, or the bytes at
     /// the device leave room for I/Os of other programs. The kernel counts a flush that comes without
-    /// data as a write of no bytes too.
+    /// data, and a command to a zone, as a write of no bytes too.
     pub fn splits(&self, dir: usize) -> Option<u64> {
         const WRITE: usize = 1;
         let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
         let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
-        let empty = if dir == WRITE { self.flushes } else { 0 };
+        let empty = match dir {
+            WRITE => self.flushes.saturating_add(issued.zone_commands),
+            _ => 0,
+        };
         let more = arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty);
         self.ours(dir, more)
     }
@@ -111,7 +117,7 @@ mod tests {
             ios: [100, 0, 0],
             bytes: [100 << 20, 0, 0],
             failed_bytes: [failed, 0, 0],
-            depth: None,
+            ..Issued::default()
         };
         DeviceView {
             dirs: [read, DeviceDir::default(), DeviceDir::default()],
@@ -130,6 +136,25 @@ mod tests {
         // A few sectors of metadata do not matter.
         assert_eq!(view(1700, 0, (100 << 20) + 4096, 0).splits(0), Some(1600));
         assert_eq!(view(800, 0, 100 << 20, 4096).splits(0), None, "some have failed");
+    }
+
+    /// 295 zones of 64 writes each, of which 42 were reset first.
+    #[test]
+    fn zone_commands_are_no_pieces_of_writes() {
+        let writes = DeviceDir { ios: 18_922, merges: 0, bytes: 18_880 << 12, mean_ms: 1.0 };
+        let mut view = DeviceView {
+            dirs: [DeviceDir::default(), writes, DeviceDir::default()],
+            issued: Some(Issued {
+                ios: [0, 18_880, 0],
+                bytes: [0, 18_880 << 12, 0],
+                zone_commands: 42,
+                ..Issued::default()
+            }),
+            ..DeviceView::default()
+        };
+        assert_eq!(view.splits(1), Some(0));
+        view.dirs[1].ios += 100;
+        assert_eq!(view.splits(1), Some(100));
     }
 
     #[test]

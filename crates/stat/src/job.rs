@@ -128,6 +128,8 @@ pub struct JobData {
     pub steady_state: Option<SteadyState>,
     /// Zones reset.
     pub zone_resets: Option<u64>,
+    /// Commands to zones of a device: resets, also of empty ones, and finishes and closes.
+    pub zone_commands: u64,
     /// Times that no zone held data to read.
     pub nothing_to_read: u64,
     /// What its thread's time went to, as far as samples tell.
@@ -174,6 +176,7 @@ impl JobData {
         if self.steady_state.is_none() {
             self.steady_state.clone_from(&other.steady_state);
         }
+        self.zone_commands += other.zone_commands;
         self.nothing_to_read += other.nothing_to_read;
         self.zone_resets = match (self.zone_resets, other.zone_resets) {
             (Some(a), Some(b)) => Some(a + b),

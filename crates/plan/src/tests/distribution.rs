@@ -134,8 +134,8 @@ fn strides_are_read() {
     assert_eq!(file("--io_size=10z"), ([0, 1024, 0], 80));
     assert_eq!(file("--size=2m"), ([0, 2048, 0], 2048), "the file is made as large");
     for (line, message) in [
-        ("--zonemode=strided", "`zonesize` must be specified"),
-        ("--zonesize=8k", "no effect without a `zonemode`"),
+        ("--zonemode=strided", "--zonesize must be specified"),
+        ("--zonesize=8k", "--zonemode=none and --zonesize are not compatible"),
     ] {
         assert!(error(&Fake::default(), &format!("{READ} {line}")).contains(message), "{line}");
     }

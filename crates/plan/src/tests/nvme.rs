@@ -340,7 +340,7 @@ fn zones_of_a_namespace_without_block_device_are_never_made_believe() {
     let zones = job(zoned(), &line).target.files[0].zones;
     assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: None }));
     let message = error(&machine(zoned()), &format!("{line} --zonesize=2m"));
-    assert!(message.contains("is not the size of the zones"), "{message}");
+    assert!(message.contains("does not match disk zone size"), "{message}");
     let message = error(&machine(zoned()), &format!("{line} --max_open_zones=10"));
     assert!(message.contains("more than the 9 zones"), "{message}");
     let silent = Device { zoned: None, ..zoned() };

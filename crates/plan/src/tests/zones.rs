@@ -75,13 +75,9 @@ fn options_of_zones() {
 #[test]
 fn what_cannot_be() {
     for (line, what) in [
-        ("--name=a --filename=/f --zonemode=zbd --rw=write", "zone size is mandatory"),
-        (&format!("{ON_FILE} --zonecapacity=2m"), "zonecapacity 2097152 is larger"),
+        (&*format!("{ON_FILE} --zonecapacity=2m"), "zonecapacity 2097152 is larger"),
         (&format!("{ON_FILE} --zoneskip=1m"), "`zoneskip` must be 0"),
-        (&format!("{ON_FILE} --rw=write --bs=2m"), "I/O buflen exceeds zone size"),
         (&format!("{ON_DEVICE} --rw=trim"), "trim block size 65536 is not the zone size 16777216"),
-        (&format!("{ON_DEVICE} --rw=write --direct=0"), "writes through the page cache"),
-        (&format!("{ON_DEVICE} --rw=write --zonesize=1m"), "is not the size of the zones"),
         (&format!("{ON_DEVICE} --rw=write --max_open_zones=15"), "more than the 14 zones"),
         (&format!("{ON_FILE} --recover_zbd_write_error=1"), "only when continue_on_error is set"),
         (&format!("{ON_FILE} --rw=write:4k"), "a zone has no gaps"),
@@ -98,6 +94,64 @@ fn what_cannot_be() {
     run(&machine(), &format!("{ON_DEVICE} --rw=write --max_open_zones=15 --ignore_zone_limits=1"))
         .unwrap();
     run(&machine(), &format!("{ON_DEVICE} --rw=trim --bs=16m")).unwrap();
+}
+
+/// Scripts search for these phrases under these conditions (errors first, then notes).
+#[test]
+fn messages_contain_the_phrases_that_scripts_search_for() {
+    let of_job = |text: &str| format!("--name=a --filename=/f --rw=write {text}");
+    let threshold = "--zone_reset_threshold=0.5 --zone_reset_frequency=1 --rw=write";
+    for (line, phrase) in [
+        (
+            format!("{ON_DEVICE} --rw=write --direct=0"),
+            "Using direct I/O is mandatory for writing to ZBD drives",
+        ),
+        (format!("{ON_FILE} --rw=write --bs=2m"), "buflen exceeds zone size"),
+        (format!("{ON_FILE} --rw=write --size=800k"), "io_size must be at least one zone"),
+        (
+            of_job("--zonemode=strided"),
+            "fio: --zonesize must be specified when using --zonemode=strided",
+        ),
+        (
+            format!("{ON_DEVICE} --rw=write --zonesize=1m"),
+            "job parameter zonesize 1048576 does not match disk zone size 16777216",
+        ),
+        (
+            of_job("--zonemode=zbd"),
+            "Specifying the zone size is mandatory for regular file/block device with \
+             --zonemode=zbd",
+        ),
+        (
+            of_job("--zonemode=zbd --zonesize=256 --bs=256"),
+            "zone size must be at least 512 bytes for --zonemode=zbd",
+        ),
+        (of_job("--zonesize=64k"), "fio: --zonemode=none and --zonesize are not compatible"),
+        (
+            format!("{ON_FILE} --rw=write --zoneskip=3k"),
+            "zoneskip 3072 is not a multiple of the device zone size 1048576",
+        ),
+        (
+            format!("{ON_FILE} --rw=write --verify=md5 --experimental_verify=1"),
+            "not support experimental verify",
+        ),
+        (format!("{ON_DEVICE} --rw=write --max_open_zones=15"), "Exceeded max_active_zones limit"),
+    ] {
+        let told = error(&machine(), &line);
+        assert!(told.contains(phrase), "{line}: {told}");
+    }
+    for (line, phrase) in [
+        (format!("{ON_FILE} --rw=read --job_max_open_zones=2"), "valid only for write jobs"),
+        (
+            format!("{ON_FILE} {threshold} --size=2m {} {threshold}", ON_FILE.replace("=a", "=b")),
+            "different write ranges",
+        ),
+    ] {
+        let warnings = run(&machine(), &line).unwrap().warnings;
+        assert_eq!(warnings.len(), 1, "{line}: {warnings:?}");
+        assert!(warnings[0].what.contains(phrase), "{line}: {warnings:?}");
+    }
+    let shared = format!("{ON_FILE} {threshold} --numjobs=3");
+    assert!(run(&machine(), &shared).unwrap().warnings.is_empty(), "one range");
 }
 
 #[test]

@@ -43,6 +43,9 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
         if let Some(splits) = device.splits(dir).filter(|n| *n > 0) {
             write!(out, ", split off={splits}")?;
         }
+        if let Some(issued) = device.issued.filter(|issued| dir == 1 && issued.zone_commands > 0) {
+            write!(out, ", zone commands={}", issued.zone_commands)?;
+        }
         writeln!(out, ", mean={:.3}msec", seen.mean_ms)?;
     }
     let margin = format!("{margin}  ");

@@ -83,6 +83,7 @@ impl Devices {
             if names.len() != 1 {
                 return None;
             }
+            sum.zone_commands += job.zone_commands;
             for (dir, recorder) in job.recorder.dirs.iter().enumerate() {
                 sum.ios[dir] += recorder.ios;
                 sum.bytes[dir] += recorder.bytes;

@@ -1,8 +1,10 @@
 //! When an I/O fails: whether the job goes on, and what is said of it.
 
+use std::path::Path;
+
 use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Slot, WriteForm};
-use fiord_load::Source;
-use fiord_plan::EnginePlan;
+use fiord_load::{Dir, Source};
+use fiord_plan::{EnginePlan, FileKind};
 
 use super::ops::{direction, recorded};
 use super::session::{BUFFERS_LOST, EFAULT, Fill, Session};
@@ -55,6 +57,19 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         self.error.get_or_insert(error);
     }
 
+    /// A hint about zones, where the first write of a job without them fails as a zoned device fails
+    /// writes away from a write pointer.
+    fn may_lack_zones(&self, op: &Op, errno: i32) -> Option<String> {
+        let kind = self.job.target.files.get(op.file as usize)?.kind;
+        let first = self.recorder.dirs[recorded(Dir::Write) as usize].ios == 0;
+        (op.kind == OpKind::Write
+            && matches!(errno, EIO | EREMOTEIO)
+            && kind == FileKind::Block
+            && self.job.load.zoned.is_none()
+            && first)
+            .then(|| zones_unknown(self.files.path(op.file)))
+    }
+
     /// The failure of an I/O in words.
     fn failure(&mut self, slot: Slot, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
@@ -79,6 +94,11 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             _ => io_detail(op, errno),
         };
         let detail = self.engine.explain(slot).unwrap_or(detail);
+        let detail = match self.may_lack_zones(op, errno) {
+            Some(hint) if detail.is_empty() => hint,
+            Some(hint) => format!("{detail}; {hint}"),
+            None => detail,
+        };
         let mut error = JobError::new(name, errno, detail);
         error.status = status;
         error.file = Some(self.files.path(op.file).to_path_buf());
@@ -86,6 +106,14 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
         error
     }
+}
+
+/// What a write that fails at once says where the device may have zones of which the job knows nothing.
+fn zones_unknown(path: &Path) -> String {
+    format!(
+        "fio: first I/O failed. If {} is a zoned block device, consider --zonemode=zbd",
+        path.display()
+    )
 }
 
 /// Whether a device or file system had no room: `ENOSPC` of `errno-base.h`, the same on every
@@ -98,8 +126,9 @@ const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
     }
 }
 
-/// `EIO` of `errno-base.h`.
+/// `EIO` of `errno-base.h`, `EREMOTEIO` of `errno.h`.
 const EIO: i32 = 5;
+const EREMOTEIO: i32 = 121;
 
 /// All that a mapping tells of a failed access.
 const MAPPED: &str = "the page could not be had: the file became shorter, its file system or device \

@@ -520,8 +520,9 @@ impl Claiming<'_> {
         };
         if !book.open.iter().any(lives) {
             return Grant::Fail(format!(
-                "all {} zones that can be open at a time are taken by zones outside of the job's \
+                "{}all {} zones that can be open at a time are taken by zones outside of the job's \
                  range, which were open before the run: reset or finish them (`fiord zones`)",
+                if self.owner.closing_helps { "" } else { "Exceeded max_active_zones limit: " },
                 book.open.len()
             ));
         }

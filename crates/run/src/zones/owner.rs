@@ -429,11 +429,17 @@ impl Owner {
 pub(super) fn advice(errno: i32) -> &'static str {
     /// `ETOOMANYREFS` and `EOVERFLOW` of `errno.h`: what the block layer makes of too many open and
     /// too many active zones.
-    const TOO_MANY: [i32; 2] = [109, 75];
-    if TOO_MANY.contains(&errno) {
-        "; the device has as many zones open as it can: another program writes to it, or \
-         ignore_zone_limits permits too many"
-    } else {
-        ""
+    const TOO_MANY_OPEN: i32 = 109;
+    const TOO_MANY_ACTIVE: i32 = 75;
+    match errno {
+        TOO_MANY_OPEN => {
+            "; the device has as many zones open as it can: another program writes to it, or \
+             ignore_zone_limits permits too many"
+        }
+        TOO_MANY_ACTIVE => {
+            "; Exceeded max_active_zones limit of the device: another program writes to it, or \
+             ignore_zone_limits permits too many"
+        }
+        _ => "",
     }
 }

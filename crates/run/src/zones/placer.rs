@@ -21,6 +21,8 @@ pub struct Counts {
     pub resets: u64,
     /// Zones finished before they were full.
     pub finishes: u64,
+    /// Commands to zones of a device, whatever the zones held.
+    pub commands: u64,
     /// Reads of what was not written (`read_beyond_wp`).
     pub reads_beyond: u64,
     /// Times that a job which only reads found no zone with data, and was done with the file.
@@ -210,6 +212,7 @@ impl Placer {
     fn carry_out(&mut self, file: u32, zone: u32, action: Action) -> Result<(), Box<JobError>> {
         let owner = &self.files[file as usize].owner;
         let held = owner.has_data(zone);
+        self.counts.commands += u64::from(owner.device.is_some());
         owner.carry_out(zone, action).map_err(Box::new)?;
         match action {
             Action::Reset => self.counts.resets += u64::from(held),
@@ -258,6 +261,7 @@ impl Placer {
             return Ok(());
         };
         let owner = &self.files[file as usize].owner;
+        self.counts.commands += u64::from(owner.device.is_some());
         owner.carry_out(zone, Action::Reset)?;
         owner.emptied(zone);
         self.counts.resets += u64::from(data);
@@ -309,6 +313,10 @@ impl Placer {
                              recover_zbd_write_error=1 goes on from there"
                         );
                         Err(owner.error("write", zone, errno, what))
+                    }
+                    Err(mut error) if self.recover => {
+                        error.detail = format!("Failed to recover write pointer: {}", error.detail);
+                        Err(error)
                     }
                     Err(error) => Err(error),
                 };
@@ -374,7 +382,7 @@ impl File {
         if let Some(zone) = small {
             let cell = owner.cell(zone);
             let what = format!(
-                "I/O buflen exceeds zone capacity: blocks of {most} bytes, and zone {zone} takes {}",
+                "I/O buflen exceeds zone size: blocks of {most} bytes, and zone {zone} takes {}",
                 cell.limit - cell.start
             );
             return failed(22, what);
