@@ -8,6 +8,7 @@ use crate::amount::{percent, time};
 use crate::check::Entry;
 use crate::depth_ignored::{buffered, synchronous};
 use crate::depth_not_reached::allocation;
+use crate::page_cache::through_cache;
 use crate::{After, Check, Evidence, Findings, Gap, Told};
 
 /// The share of the threads' time from which on it is told.
@@ -15,6 +16,8 @@ pub(crate) const SHARE: f64 = 0.5;
 /// The share of the sampled rounds in which submission must have taken most of the time: a thread that
 /// loses its CPU makes single ones long.
 const ROUNDS: f64 = 0.75;
+/// CPU times of shorter runs are too coarse.
+const SHORTEST_MS: u64 = 200;
 /// Fewer sampled rounds than these say nothing.
 const LEAST: u64 = 5;
 
@@ -32,7 +35,7 @@ pub(crate) const CHECK: Check = Check {
            less all the time for which its threads computed (user and system time) or waited for a \
            CPU (`/proc/thread-self/schedstat`): what is left is half of the time or more, and was \
            spent asleep in the submitting call. Only for jobs with an `iodepth` above 1 on an engine \
-           that queues, of which 5 rounds or more were sampled, and where submission took most of the \
+           that queues and `direct=1` (on FUSE also without it), that ran for 200 ms or more, of which 5 rounds or more were sampled, and where submission took most of the \
            time in three quarters of these. `libaio` without `direct=1` is \
            told of by `depth-ignored`. What blocks in a thread of the kernel (`sqthread_poll`) is \
            not seen.",
@@ -53,7 +56,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         else {
             continue;
         };
-        if !mostly_submits(shares) {
+        let ran = entry.report.runtime_ms / u64::from(entry.report.members.max(1));
+        if ran < SHORTEST_MS || !mostly_submits(shares) || in_memory(known, &entry) {
             continue;
         }
         let blocked = blocked(&entry, shares);
@@ -75,6 +79,16 @@ fn queues(job: &JobPlan) -> bool {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     let one_by_one = matches!(job.engine, EnginePlan::Libaio { .. }) && buffered(job);
     real && !one_by_one && synchronous(job).is_none() && !job.pace.offload && job.depth.depth > 1
+}
+
+/// Whether it is the page cache that a job waits for, which does its work inside the call by nature.
+/// What another process serves (FUSE) is asked for there as well.
+fn in_memory(known: &After<'_>, entry: &Entry<'_>) -> bool {
+    let served = |job: &JobPlan| {
+        let kinds = job.target.files.iter().filter_map(|f| known.before.files.file_system(&f.path));
+        kinds.into_iter().any(|kind| kind.starts_with("fuse"))
+    };
+    entry.jobs.iter().any(|job| through_cache(job) && !served(job))
 }
 
 /// The least share of a printed job's time in which its threads slept while they submitted.
@@ -208,6 +222,7 @@ mod tests {
         {
             assert_eq!(told(options, 99, 1.0, 0), [], "{options}");
         }
+        assert_eq!(told("--ioengine=io_uring --direct=0", 99, 1.0, 0), [], "the page cache");
         assert_eq!(told("--ioengine=libaio", 99, 1.0, 0).len(), 1);
     }
 }

@@ -12,6 +12,7 @@ mod findings;
 mod fiord;
 mod fuse;
 mod golden;
+mod ground;
 mod huge_pages;
 mod identities;
 mod layout;

@@ -2,55 +2,11 @@
 //! `fiord precondition`. Loop devices need root: without it they say so and pass.
 
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
-
-/// A loop device on a file of the place.
-pub struct Loop(PathBuf);
-
-impl Loop {
-    pub fn new(place: &Place, bytes: u64) -> Option<Loop> {
-        let image = place.path("image");
-        std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
-        Loop::over(&image)
-    }
-
-    /// A loop device on a file that is there.
-    pub fn over(image: &Path) -> Option<Loop> {
-        let made = Command::new("losetup").args(["-f", "--show"]).arg(image).output();
-        match made {
-            Ok(made) if made.status.success() => {
-                Some(Loop(String::from_utf8(made.stdout).unwrap().trim().into()))
-            }
-            _ => {
-                eprintln!("skipped: loop devices need root and losetup");
-                None
-            }
-        }
-    }
-
-    pub fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-
-    fn queue(&self, name: &str, value: &str) -> bool {
-        std::fs::write(self.sysfs("queue").join(name), value).is_ok()
-    }
-
-    /// A file of its directory in sysfs.
-    pub fn sysfs(&self, name: &str) -> PathBuf {
-        Path::new("/sys/block").join(self.0.file_name().unwrap()).join(name)
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
-    }
-}
+use crate::ground::Loop;
 
 #[test]
 fn large_writes_in_pieces_are_seen_at_the_device() {

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::findings::devices::Loop;
 use crate::findings::{finding, silent};
 use crate::fiord::{Place, Ran};
+use crate::ground::{Crowd, Loop};
 
 /// Buffered reads that nothing but the CPU limits.
 const COMPUTES: &str = "--name=a --filename=c --size=1m --bs=4k --rw=read --ioengine=psync \
@@ -115,22 +115,6 @@ fn a_group_that_may_write_a_mebibyte_a_second() {
     silent(&slower, "throttled-by-cgroup");
 }
 
-/// A program that does nothing but compute.
-struct Busy(std::process::Child);
-
-impl Busy {
-    fn start() -> Busy {
-        Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn other_programs_that_compute() {
     if !Path::new("/proc/pressure/cpu").exists() {
@@ -143,7 +127,7 @@ fn other_programs_that_compute() {
     if cpus < all {
         return eprintln!("skipped: {cpus} of {all} CPUs are too few to be seen among them");
     }
-    let others: Vec<Busy> = (0..=cpus).map(|_| Busy::start()).collect();
+    let others = Crowd::anywhere(cpus + 1);
     let ran = place.run(&format!("--output-format=json {COMPUTES}")).ok();
     drop(others);
     let found = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();

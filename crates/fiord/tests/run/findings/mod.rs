@@ -6,7 +6,6 @@ mod file_systems;
 mod files;
 mod groups;
 mod lint;
-mod noise;
 mod options;
 mod remedies;
 mod results;

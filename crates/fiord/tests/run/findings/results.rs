@@ -1,8 +1,8 @@
 //! What is told from the result, where a simulated device gives exact ones.
 
-use crate::findings::noise::Crowd;
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
+use crate::ground::Crowd;
 
 const DEVICE: &str = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=randread --bs=4k \
                       --size=1g --time_based --runtime=10";

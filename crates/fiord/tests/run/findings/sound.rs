@@ -1,12 +1,10 @@
 //! Sound jobs: not one of them is invalid, and next to nothing is told of them.
 
-use std::path::Path;
 use std::process::Command;
-
-use serde_json::Value;
 
 use crate::examples::VARIABLES;
 use crate::fiord::{Place, Ran};
+use crate::ground::of_this_machine;
 
 /// Jobs that ask what they measure: direct I/O on what was written, flushed writes, rates that are
 /// met, long enough on a virtual clock.
@@ -46,43 +44,6 @@ fn jobs() -> Vec<String> {
     );
     jobs.push("--name=w --filename=g --size=8m --bs=64k --rw=write --end_fsync=1 --name=r --stonewall --filename=g --size=8m --bs=4k --rw=read --direct=1".into());
     jobs
-}
-
-/// Whether a finding is about the machine that the tests run on: the jobs here set none of what these
-/// are about. Where that stays as it is (clock, governor, nodes, schedulers), the machine is asked here
-/// once more. What others do while the tests run cannot be asked afterwards: those findings are excused
-/// by what they say, and their own tests show that they are silent where nobody else runs.
-fn of_this_machine(finding: &Value) -> bool {
-    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let any = |directory: &str, file: &str, holds: &dyn Fn(&str) -> bool| {
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let mut texts = entries.filter_map(|e| std::fs::read_to_string(e.path().join(file)).ok());
-        texts.any(|text| holds(text.trim()))
-    };
-    let what = finding["what"].as_str().unwrap();
-    match finding["id"].as_str().unwrap() {
-        // Tests run side by side, on machines that are shared: others compute, and a hypervisor
-        // has other guests. That somebody uses a disk is never told of jobs on files.
-        "noisy-neighbour" => !what.starts_with("somebody else used"),
-        // The same seen from the device: it waited for threads that had no CPU.
-        "depth-not-reached" => finding["evidence"].to_string().contains("other programs computed"),
-        // A limit that bites is that of the group in which the tests were started: no job makes
-        // one. `groups.rs` has a group with a limit and one without.
-        "throttled-by-cgroup" => what.starts_with("the control group "),
-        "clock-source" => {
-            let clock = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-            ["hpet", "acpi_pm", "jiffies", "refined-jiffies"].contains(&clock.trim())
-                || what.starts_with("the run's clock is slow")
-        }
-        "governor" => {
-            let cpus = "/sys/devices/system/cpu";
-            any(cpus, "cpufreq/scaling_governor", &|governor| governor != "performance")
-                || what.starts_with("CPUs fall into an idle state")
-        }
-        "numa" => Path::new("/sys/devices/system/node/node1").exists(),
-        "scheduler" => any("/sys/block", "queue/scheduler", &|words| !words.contains("[none]")),
-        _ => false,
-    }
 }
 
 fn run(place: &Place, line: &str) -> Option<Ran> {

@@ -1,0 +1,192 @@
+//! What tests of findings are run on and beside: loop devices, file systems, a file that this process
+//! serves, other programs; and what is told of the machine and not of a test. Devices and mounts need
+//! root: without it tests say so and pass.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+
+use crate::fiord::Place;
+
+/// A loop device on a file of the place.
+pub struct Loop(PathBuf);
+
+impl Loop {
+    pub fn new(place: &Place, bytes: u64) -> Option<Loop> {
+        let image = place.path("image");
+        std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+        Loop::over(&image)
+    }
+
+    /// A loop device on a file that is there.
+    pub fn over(image: &Path) -> Option<Loop> {
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(image).output();
+        match made {
+            Ok(made) if made.status.success() => {
+                Some(Loop(String::from_utf8(made.stdout).unwrap().trim().into()))
+            }
+            _ => {
+                eprintln!("skipped: loop devices need root and losetup");
+                None
+            }
+        }
+    }
+
+    /// Makes it go around the page cache of its file; without it that answers.
+    pub fn direct(self) -> Option<Loop> {
+        let done = Command::new("losetup").arg("--direct-io=on").arg(&self.0).status();
+        done.is_ok_and(|status| status.success()).then_some(self)
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    pub fn queue(&self, name: &str, value: &str) -> bool {
+        std::fs::write(self.sysfs("queue").join(name), value).is_ok()
+    }
+
+    /// A file of its directory in sysfs.
+    pub fn sysfs(&self, name: &str) -> PathBuf {
+        Path::new("/sys/block").join(self.0.file_name().unwrap()).join(name)
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+/// A file system on a loop device, mounted below the place.
+pub struct Mounted {
+    pub point: PathBuf,
+    /// Goes after the mount.
+    _device: Option<Loop>,
+}
+
+impl Mounted {
+    pub fn new(place: &Place, kind: &str) -> Option<Mounted> {
+        let device = Loop::new(place, 512 << 20)?.direct()?;
+        let force = if kind == "ext4" { "-F" } else { "-f" };
+        let mut make = Command::new(format!("mkfs.{kind}"));
+        let made = make.args(["-q", force, device.path()]);
+        let made = made.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let point = place.path("mounted");
+        std::fs::create_dir_all(&point).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", kind, device.path()]).arg(&point);
+        let ok = |ran: std::io::Result<std::process::ExitStatus>| ran.is_ok_and(|s| s.success());
+        if ok(made) && ok(mount.status()) {
+            return Some(Mounted { point, _device: Some(device) });
+        }
+        eprintln!("skipped: no {kind} can be made here");
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.point).status();
+    }
+}
+
+/// Programs that compute until this goes.
+pub struct Crowd(Vec<Child>);
+
+impl Crowd {
+    /// On one CPU.
+    pub fn on_cpu_0(programs: usize) -> Crowd {
+        let mut pinned = Command::new("taskset");
+        pinned.args(["-c", "0", "sh", "-c", "while :; do :; done"]);
+        Crowd::new(programs, &mut pinned)
+    }
+
+    /// Where they may.
+    pub fn anywhere(programs: usize) -> Crowd {
+        Crowd::new(programs, Command::new("sh").args(["-c", "while :; do :; done"]))
+    }
+
+    fn new(programs: usize, command: &mut Command) -> Crowd {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Crowd((0..programs).filter_map(|_| command.spawn().ok()).collect())
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A program that reads a file or device from its disk again and again until this goes.
+pub struct Reader(Arc<AtomicBool>, Option<JoinHandle<()>>);
+
+impl Reader {
+    pub fn of(path: &Path) -> Reader {
+        let (stop, path) = (Arc::new(AtomicBool::new(false)), path.to_owned());
+        let stopped = stop.clone();
+        let read = move || {
+            while !stopped.load(Ordering::Relaxed) {
+                let mut program = Command::new("dd");
+                program.arg(format!("if={}", path.display()));
+                program.args(["of=/dev/null", "bs=256k", "iflag=direct"]).stderr(Stdio::null());
+                if !program.status().is_ok_and(|status| status.success()) {
+                    return;
+                }
+            }
+        };
+        Reader(stop, Some(std::thread::spawn(read)))
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        let _ = self.1.take().unwrap().join();
+    }
+}
+
+/// Whether a finding is about the machine that the tests run on: the jobs here set none of what these
+/// are about. Where that stays as it is (clock, governor, nodes, schedulers), the machine is asked here
+/// once more. What others do while the tests run cannot be asked afterwards: those findings are excused
+/// by what they say, and their own tests show that they are silent where nobody else runs.
+pub fn of_this_machine(finding: &Value) -> bool {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let any = |directory: &str, file: &str, holds: &dyn Fn(&str) -> bool| {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut texts = entries.filter_map(|e| std::fs::read_to_string(e.path().join(file)).ok());
+        texts.any(|text| holds(text.trim()))
+    };
+    let what = finding["what"].as_str().unwrap();
+    match finding["id"].as_str().unwrap() {
+        // Tests run side by side, on machines that are shared: others compute, and a hypervisor
+        // has other guests. That somebody uses a disk is never told of jobs on files.
+        "noisy-neighbour" => !what.starts_with("somebody else used"),
+        // The same seen from the device: it waited for threads that had no CPU.
+        "depth-not-reached" => finding["evidence"].to_string().contains("other programs computed"),
+        // A limit that bites is that of the group in which the tests were started: no job makes
+        // one. `groups.rs` has a group with a limit and one without.
+        "throttled-by-cgroup" => what.starts_with("the control group "),
+        "clock-source" => {
+            let clock = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+            ["hpet", "acpi_pm", "jiffies", "refined-jiffies"].contains(&clock.trim())
+                || what.starts_with("the run's clock is slow")
+        }
+        "governor" => {
+            let cpus = "/sys/devices/system/cpu";
+            any(cpus, "cpufreq/scaling_governor", &|governor| governor != "performance")
+                || what.starts_with("CPUs fall into an idle state")
+        }
+        "numa" => Path::new("/sys/devices/system/node/node1").exists(),
+        "scheduler" => any("/sys/block", "queue/scheduler", &|words| !words.contains("[none]")),
+        _ => false,
+    }
+}

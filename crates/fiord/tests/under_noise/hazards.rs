@@ -1,0 +1,184 @@
+//! Real hazards beside other programs: each finding still sees its own.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::fiord::Place;
+use crate::fuse::Served;
+use crate::ground::{Crowd, Loop, Mounted, Reader};
+use crate::told;
+
+/// Findings that no test on files can make, and where they are seen instead.
+const ELSEWHERE: [(&str, &str); 14] = [
+    ("clock-source", "machines described in its own test"),
+    ("device-errors", "`finding-errors` of `cargo xtask vm`"),
+    (
+        "generator-bound",
+        "`finding-queue` of `cargo xtask vm`: CPUs that others have are not full of the job",
+    ),
+    ("governor", "machines described in its own test"),
+    ("link-degraded", "machines described in its own test"),
+    ("misaligned", "`finding-devices` of `cargo xtask vm`"),
+    ("not-preconditioned", "`finding-devices` of `cargo xtask vm`"),
+    ("numa", "machines described in its own test"),
+    ("oversubscribed-path", "machines described in its own test"),
+    ("run-warning", "`streams` in `run`"),
+    ("scheduler", "`finding-queue` of `cargo xtask vm`"),
+    ("thermal-throttle", "machines described in its own test"),
+    ("throttled-by-cgroup", "`findings::groups` in `run`"),
+    ("volatile-cache", "`finding-queue` of `cargo xtask vm`"),
+];
+
+/// Findings about the job alone, or on a clock that no other program slows down.
+const ANYWHERE: [(&str, &str); 20] = [
+    ("cached-working-set", "check --rw=randread --norandommap --size=1m --loops=9 --filename=f"),
+    ("compressible-data", "--rw=write --size=1m --filename=f --end_fsync=1 --zero_buffers=1"),
+    ("depth-ignored", "--rw=randread --size=1m --ioengine=psync --iodepth=32"),
+    ("doubtful-job", "check --rw=randread --size=1m --ba=512"),
+    ("drive-letter", "check --rw=write --size=64k --filename=F:/data"),
+    (
+        "hidden-stalls",
+        "--ioengine=sim --rw=randread --size=1g --runtime=10 --rate_iops=1000 --sim_stall=2s:1s",
+    ),
+    ("no-effect", "check --rw=read --size=1m --rwmixread=70"),
+    (
+        "not-steady",
+        "--ioengine=sim --rw=randread --size=1g --runtime=4 --sim_real_time=1 --sim_latency=constant:5ms --sim_stall=3s:800ms",
+    ),
+    ("overlapping-writers", "--rw=write --size=1m --filename=f --numjobs=4 --end_fsync=1"),
+    (
+        "rate-and-rwmix",
+        "--ioengine=sim --rw=randrw --rwmixread=70 --size=1g --runtime=10 --rate_iops=100",
+    ),
+    ("rate-missed", "--ioengine=sim --rw=randread --size=1g --runtime=10 --rate_iops=20000"),
+    (
+        "reads-beyond-pointer",
+        "check --filename=z --zonemode=zbd --zonesize=1m --rw=randread --read_beyond_wp=1 --size=4m",
+    ),
+    ("same-start-offset", "--rw=read --size=1m --filename=f --numjobs=2"),
+    ("size-per-job", "--rw=randread --size=1m --filename=f --numjobs=2"),
+    ("spec-exceeded", "--ioengine=sim --rw=randread --size=4m --spec=randread=1k"),
+    ("spec-missed", "--ioengine=sim --rw=randread --size=4m --spec=randread=1000k"),
+    ("too-short", "--ioengine=sim --rw=randread --size=1g --number_ios=500"),
+    ("unit-surprise", "--ioengine=null --rw=read --number_ios=8 --size=4GiB"),
+    ("value-adjusted", "check --rw=read --size=1m --bs=2k-8k"),
+    (
+        "zone-limits",
+        "--filename=z --zonemode=zbd --zonesize=1m --max_open_zones=2 --rw=write --size=2m \
+         --offset_increment=2m --numjobs=4 --end_fsync=1",
+    ),
+];
+
+/// Findings on a file system; `D` stands for its directory.
+const ON_FILES: [(&str, &str); 6] = [
+    ("buffered-not-synced", "--rw=write --size=8m --filename=D/new"),
+    ("cache-hits", "--rw=randread --norandommap --size=1m --loops=16 --filename=D/ours"),
+    (
+        "depth-not-reached",
+        "--rw=write --direct=1 --ioengine=libaio --iodepth=16 --size=256m --fallocate=none \
+         --runtime=1 --filename=D/grows",
+    ),
+    ("noisy-neighbour", "--rw=randread --direct=1 --size=4m --filename=D/ours --number_ios=200"),
+    ("unwritten-data", "--rw=randread --direct=1 --size=4m --filename=D/holes"),
+    ("zero-data", "--rw=randread --direct=1 --size=4m --filename=D/zeros"),
+];
+
+/// Sees to it that a job finds something, in one of a few runs where other programs decide.
+#[track_caller]
+fn seen(place: &Place, id: &str, options: &str) {
+    let (check, options) = match options.strip_prefix("check ") {
+        Some(options) => (true, options),
+        None => (false, options),
+    };
+    let mut last = String::new();
+    for _ in 0..3 {
+        let job = format!("--name=a --bs=4k {options}");
+        let found = match check {
+            true => place.run(&format!("check --format=json {job}")).json()["findings"].clone(),
+            false => told(&place.run(&format!("--output-format=json {job}"))).into(),
+        };
+        if found.as_array().unwrap().iter().any(|finding| finding["id"] == id) {
+            return;
+        }
+        last = found.to_string();
+    }
+    panic!("no {id}: {options}: {last}");
+}
+
+fn on_files(place: &Place) -> Option<Vec<&'static str>> {
+    let mounted = Mounted::new(place, "ext4")?;
+    let directory = mounted.point.display().to_string();
+    for (name, size, how) in
+        [("ours", "4m", ""), ("theirs", "32m", ""), ("zeros", "4m", "--zero_buffers=1")]
+    {
+        let fill = format!("--name=w --rw=write --bs=1m --end_fsync=1 {how} --size={size}");
+        place.run(&format!("{fill} --filename={directory}/{name}")).ok();
+    }
+    std::fs::File::create(mounted.point.join("holes")).unwrap().set_len(4 << 20).unwrap();
+    let _reader = Reader::of(&mounted.point.join("theirs"));
+    for (id, options) in ON_FILES {
+        seen(place, id, &options.replace("D/", &format!("{directory}/")));
+    }
+    let file = format!("--filename={directory}/ours --size=4m");
+    let cached = format!("{file} --rw=read --name=b {file} --stonewall --rw=randwrite --direct=1");
+    seen(place, "cache-under-direct", &format!("{cached} --bs=4k --invalidate=0 --number_ios=50"));
+    let contents = "--rw=write --size=8m --runtime=1 --time_based --filename=/dev/null --bs=256k \
+                    --refill_buffers=1";
+    seen(place, "contents-cost", contents);
+    Some(vec!["cache-under-direct", "contents-cost"])
+}
+
+fn on_devices(place: &Place) -> Option<Vec<&'static str>> {
+    let served = Served::new(place, Duration::from_millis(1))?;
+    let file = served.file().display().to_string();
+    let timed = "--rw=randread --direct=1 --runtime=600ms --time_based --size=16m";
+    seen(
+        place,
+        "submission-blocks",
+        &format!("{timed} --ioengine=io_uring --iodepth=8 --filename={file}"),
+    );
+    seen(place, "direct-not-direct", &format!("--rw=read --direct=1 --size=64k --filename={file}"));
+    place.write("fast", vec![7; 16 << 20]);
+    let (slow, fast) = (Loop::over(&served.file())?, Loop::over(&place.path("fast"))?);
+    let both = format!(
+        "{timed} --ioengine=io_uring --iodepth=4 --filename={}:{}",
+        slow.path(),
+        fast.path()
+    );
+    seen(place, "uneven-targets", &both);
+    std::fs::write(place.path("fast"), [&b"XFSB"[..], &vec![7; (16 << 20) - 4]].concat()).unwrap();
+    seen(
+        place,
+        "target-in-use",
+        &format!("check --rw=write --direct=1 --filename={}", fast.path()),
+    );
+    if !fast.queue("max_sectors_kb", "64") {
+        return None;
+    }
+    let large = "--rw=read --direct=1 --bs=1m --size=16m --loops=4";
+    seen(place, "split-or-merged", &format!("{large} --filename={}", fast.path()));
+    Some(vec![
+        "submission-blocks",
+        "direct-not-direct",
+        "uneven-targets",
+        "split-or-merged",
+        "target-in-use",
+    ])
+}
+
+#[test]
+fn each_hazard_is_seen_beside_other_programs() {
+    let _busy = Crowd::anywhere(2);
+    let place = Place::new();
+    for (id, options) in ANYWHERE {
+        seen(&place, id, options);
+    }
+    let (files, devices) = (Place::new(), Place::new());
+    let (Some(on_files), Some(on_devices)) = (on_files(&files), on_devices(&devices)) else {
+        return;
+    };
+    let mut all: BTreeSet<&str> = on_files.into_iter().chain(on_devices).collect();
+    all.extend(ANYWHERE.iter().chain(&ON_FILES).chain(&ELSEWHERE).map(|(id, _)| id));
+    let known: BTreeSet<&str> = fiord_doctor::CHECKS.iter().map(|check| check.id).collect();
+    assert_eq!(all, known, "each finding is seen here or said to be seen elsewhere");
+}
