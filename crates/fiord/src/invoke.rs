@@ -20,6 +20,7 @@ use crate::findings::{self, Surveyor};
 use crate::headers;
 use crate::interrupts::FromSignals;
 use crate::sink::{self, Sink, complain};
+use crate::status_file::StatusFile;
 use crate::subcommand;
 
 /// Does what the arguments (without the program's own name) say.
@@ -153,7 +154,8 @@ fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -
     interrupts.report_on_second();
     let stopped = interrupts.stop_asked();
     let mut surveyor = Surveyor::new(&plan, &mut console, &stopped, wanted);
-    let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut surveyor, &mut interrupts);
+    let mut heard = StatusFile::and(&mut interrupts);
+    let mut result = fiord_run::run(Arc::clone(&plan), &options, &mut surveyor, &mut heard);
     let before = surveyor.before();
     if general.ceiling && result.signal.is_none() {
         fiord_run::ceiling::measure(&plan, &options, &mut result.report);

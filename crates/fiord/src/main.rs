@@ -9,6 +9,7 @@
 //! | what is printed while jobs run | [`console`] |
 //! | what do the lines before a run say | [`headers`] |
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`interrupts`] |
+//! | which file asks for a report | [`status_file`] |
 //! | what does `--debug` print | [`debug`] |
 //! | what does `fiord check` say | [`check`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
@@ -23,6 +24,7 @@ mod interrupts;
 mod invoke;
 mod sink;
 mod skew;
+mod status_file;
 mod subcommand;
 
 use std::process::ExitCode;

@@ -145,6 +145,12 @@ pub struct Watch {
     range: &'static Range,
 }
 
+impl PartialEq for Watch {
+    fn eq(&self, other: &Watch) -> bool {
+        std::ptr::eq(self.range, other.range)
+    }
+}
+
 impl Watch {
     /// The guarded range in which the address lies, if there is one. The watch must not outlive the
     /// guard: it would see the faults of the range's next owner.
@@ -152,7 +158,7 @@ impl Watch {
         ranges().find(|range| range.contains(address.addr())).map(|range| Watch { range })
     }
 
-    /// Whether a page of the range was lost.
+    /// Whether a page of the guarded range was lost.
     pub fn has_fault(&self) -> bool {
         self.range.fault.load(Ordering::Relaxed) != NOWHERE
     }

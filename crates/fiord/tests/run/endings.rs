@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, end, signal, some_work, under_way, work};
+use crate::fiord::{Place, documents, end, signal, some_work, under_way, work};
 use crate::fuse::{FOREVER, Served};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
@@ -45,6 +45,20 @@ fn sigusr1_reports_and_goes_on() {
     signal(&child, "USR1");
     let ran = end(child, SOON);
     assert_eq!(ran.out.matches("Run status group 0").count(), 2, "{ran:?}");
+}
+
+#[test]
+fn a_file_that_asks_for_a_report_is_removed_and_answered() {
+    let place = Place::new();
+    let line = LONG.replace("runtime=60", "runtime=1500ms");
+    let mut command = place.command(&format!("{line} --output-format=json --output=o"));
+    let child = command.env("TMPDIR", place.path("")).spawn().unwrap();
+    under_way(&child);
+    place.write("fio-dump-status", "");
+    assert_eq!(end(child, SOON).status, Some(0));
+    assert!(!place.path("fio-dump-status").exists());
+    let text = std::fs::read_to_string(place.path("o")).unwrap();
+    assert_eq!(documents(&text).len(), 2, "{text}");
 }
 
 #[test]
@@ -208,6 +222,22 @@ fn the_second_ctrl_c_reports_and_names_what_hangs() {
             assert_eq!((jobs[1].1, jobs[1].2[0].1), (0, 256));
         }
     }
+}
+
+/// A worker that sits in a system call cannot report; what it did before is known.
+#[test]
+fn reports_of_a_job_that_waits_for_the_device_have_what_it_did() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, Duration::from_millis(800)) else { return };
+    let ran = place.run(&format!(
+        "--name=a --rw=randread --bs=4k --size=64k --number_ios=4 --filename={} --ioengine=psync \
+         --output-format=json --findings=off --status-interval=1",
+        served.file().display(),
+    ));
+    let documents = ran.ok().documents();
+    let done: Vec<u64> = documents.iter().map(|document| work(document)[0].2[0].1).collect();
+    assert!(documents.len() > 2 && done.is_sorted() && done[0] > 0, "{done:?}");
+    assert_eq!(done.last(), Some(&4));
 }
 
 #[test]

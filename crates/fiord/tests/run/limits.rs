@@ -56,6 +56,7 @@ fn buffers_in_a_file_that_becomes_shorter_fail_their_job_alone() {
         ("mmap", "psync", "randread"),
         ("mmap", "io_uring", "write"),
         ("mmaphuge", "libaio", "write"),
+        ("mmapshared", "psync --io_submit_mode=offload --iodepth=4 --rate_iops=2000", "write"),
     ] {
         let line = format!(
             "--name=a --filename=f --size=1m --bs=64k --rw={rw} --ioengine={engine} --mem={mem}:b \

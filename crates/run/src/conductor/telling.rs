@@ -64,6 +64,11 @@ impl Conductor<'_> {
                 (Some(finished), _) => {
                     report::ended(&frame, index, &facts, finished.worker.as_ref())
                 }
+                (None, Some((_, None))) => {
+                    let mut data = report::running(&frame, index, &facts, None);
+                    report::set_so_far(&mut data, &run.jobs[index]);
+                    data
+                }
                 (None, at) => report::running(&frame, index, &facts, at.and_then(|s| s.1.take())),
             });
         }

@@ -54,7 +54,7 @@ pub struct Session<'a, E: Engine, S, C> {
     /// What is next waits for a zone.
     pub blocked: bool,
     /// Buffers in a file (`mem=mmapshared:FILE`), which may become shorter.
-    buffers: Option<Watch>,
+    buffers: Vec<Watch>,
     /// What the time goes to.
     pub shares: Shares,
     /// The loop makes one I/O at a time and leaves it to [`Session::complete_books`] to count what
@@ -113,9 +113,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
         };
         recorder.begin_slices(now);
         let seat = control.take_seat();
-        // Nothing is in flight yet, so that the engine has all buffers.
-        let file = job.process.memory.path();
-        let buffers = file.and_then(|_| Watch::over(engine.buffer(0).as_ptr()));
+        let buffers = watch_buffers(&mut engine, job);
         let mut session = Session {
             buffers,
             pacing: Pacing::new(job, seat, cycle_hertz, now),
@@ -193,7 +191,7 @@ impl<'a, E: Engine, S: Source, C: Fill> Session<'a, E, S, C> {
 
     /// Whether the buffers are whole. Keeps an error if they are not.
     pub fn has_its_buffers(&mut self) -> bool {
-        let lost = self.buffers.is_some_and(|buffers| buffers.has_fault());
+        let lost = self.buffers.iter().any(Watch::has_fault);
         if lost && self.error.is_none() {
             let error = JobError::new("use of the I/O buffers", EFAULT, BUFFERS_LOST);
             self.error = Some(error.at(self.job.process.memory.path().unwrap_or(Path::new("-"))));
@@ -460,6 +458,19 @@ pub const EFAULT: i32 = 14;
 /// What became of buffers in a file.
 pub const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file system is full, and the \
                                 buffers in it were lost. To fix: leave the file alone during the run";
+
+/// Watches over the buffers of a job that has them in a file. Nothing is in flight yet, so that the
+/// engine has all of them. Those of `io_submit_mode=offload` lie in a region for each slot.
+fn watch_buffers(engine: &mut impl Engine, job: &JobPlan) -> Vec<Watch> {
+    if job.process.memory.path().is_none() {
+        return Vec::new();
+    }
+    let slots = if engine.completes_at_once() { 1 } else { job.depth.depth.max(1) };
+    let mut watches: Vec<Watch> =
+        (0..slots).filter_map(|slot| Watch::over(engine.buffer(slot).as_ptr())).collect();
+    watches.dedup();
+    watches
+}
 
 /// Whether all files of a job are open at once.
 pub fn opens_all(job: &JobPlan) -> bool {
