@@ -174,8 +174,10 @@ impl JobControl {
         self.stop.load(Ordering::Relaxed) & SNAPSHOT_WANTED != 0
     }
 
-    /// Asks the worker for a snapshot; [`take_snapshot`](Self::take_snapshot) fetches it.
+    /// Asks the worker for a snapshot; [`take_snapshot`](Self::take_snapshot) fetches it. One that
+    /// came too late for an earlier request is out of date and goes away.
     pub fn request_snapshot(&self) {
+        *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::Release);
     }
 
@@ -276,6 +278,10 @@ mod tests {
         assert!(!control.snapshot_wanted() && control.stopped());
         let taken = control.take_snapshot(Duration::from_secs(1));
         assert_eq!(taken.map(|s| s.runtime_ns), Some(7));
+        assert!(control.take_snapshot(Duration::ZERO).is_none());
+        // Late for one request, and out of date for the next one.
+        control.deliver_snapshot(Box::default());
+        control.request_snapshot();
         assert!(control.take_snapshot(Duration::ZERO).is_none());
     }
 
