@@ -24,9 +24,9 @@ pub(crate) const CHECK: Check = Check {
            hole.",
     effect: "The job makes no I/O: 4 KiB random reads of an emulated zone on a loop device end \
              after 0 ms with 0 IOPS.",
-    mend: "Write the zones first: on a zoned device with a job that writes (or `fiord \
-           precondition`), with emulated zones in an earlier job of the same run (`stonewall`). Or \
-           read beyond the write pointers: `read_beyond_wp=1`.",
+    mend: "Write the zones first: on a zoned device with a job that writes, with emulated zones in an \
+           earlier job of the same run (`stonewall`). Or read beyond the write pointers: \
+           `read_beyond_wp=1`.",
     lint: None,
     before: None,
     after: Some(after),

@@ -15,6 +15,16 @@ pub(crate) fn fill(path: &Path, range: Range<u64>, holds_data: bool) -> String {
     format!("a pass that writes it{loss}: {}", command(path, range.start, range.end))
 }
 
+/// The remedy for a zoned device that was not written in full: zones take writes only in order, so
+/// that neither `fiord precondition` nor a plain job can write it.
+pub(crate) fn fill_zones(path: &Path) -> String {
+    format!(
+        "a pass that writes every zone, and destroys what they hold: fiord --name=fill {} --direct=1 \
+         --zonemode=zbd --rw=write --bs=128k --write_zone_remainder=1",
+        filename(path)
+    )
+}
+
 /// A command that writes `from..to` of a file or device in full: its blocks divide the range, which
 /// is rounded up to whole pages.
 fn command(path: &Path, from: u64, to: u64) -> String {
@@ -60,6 +70,16 @@ mod tests {
         assert!(text(false).starts_with("a pass that writes it: fiord --name=fill "));
         let loss = "a pass that writes it, and destroys what it holds: fiord --name=fill ";
         assert!(text(true).starts_with(loss));
+    }
+
+    #[test]
+    fn zones_are_filled_in_order() {
+        let text = fill_zones(Path::new("/dev/nvme0n2"));
+        assert!(
+            text.contains("--filename=/dev/nvme0n2 --direct=1 --zonemode=zbd --rw=write"),
+            "{text}"
+        );
+        assert!(text.contains("destroys"));
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub(crate) const CHECK: Check = Check {
     effect: "Without bound. `zram` that was never written gave 438k IOPS to 4 KiB random reads, and \
              148k when it had been (see `not-preconditioned`); a preallocated file on ext4 965k, and \
              18.0k (see `unwritten-data`).",
-    mend: "`fiord precondition DEVICE`, and `direct=1`.",
+    mend: "`fiord precondition DEVICE` (for a zoned device a job with `zonemode=zbd` and `rw=write`), \
+           and `direct=1`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -30,7 +31,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     spec::tell(&CHECK, ("above", |percent| percent > FAR), MEND, known, findings);
 }
 
-const MEND: &str = "fiord precondition of the device, and direct=1";
+const MEND: &str = "fiord precondition of the device (of a zoned one a job with zonemode=zbd and \
+                    rw=write), and direct=1";
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 
 use crate::amount::percent;
 use crate::check::Entry;
-use crate::fill::fill;
+use crate::fill::{fill, fill_zones};
 use crate::machine::Sample;
 use crate::places::users;
 use crate::{After, Check, Findings, Told};
@@ -75,7 +75,10 @@ fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option
     let told = CHECK
         .of_job(job, what)
         .evidence(format!("{zero} of {looked} blocks read again after the run; {why}"))
-        .mend(fill(&file.path, file.offset..file.end(), true))
+        .mend(match file.zones.is_some_and(|zones| zones.emulated.is_none()) {
+            true => fill_zones(&file.path),
+            false => fill(&file.path, file.offset..file.end(), true),
+        })
         .option("filename");
     Some(told)
 }

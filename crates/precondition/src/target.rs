@@ -92,8 +92,10 @@ fn device(path: &Path) -> Result<Target, String> {
         let managed = |zones: &fiord_sys::survey::Zones| zones.model == Model::HostManaged;
         if disk.queue.zones.as_ref().is_some_and(managed) {
             return Err(format!(
-                "{name} has zones that must be written one after another\n  help: a job with \
-                 zonemode=zbd and rw=write fills them"
+                "{name} has zones, which take writes only in order\n  help: this job writes all of \
+                 them, and destroys what they hold: fiord --name=fill --filename={} --direct=1 \
+                 --zonemode=zbd --rw=write --bs=128k --write_zone_remainder=1",
+                path.display()
             ));
         }
         if disk.read_only {
