@@ -31,7 +31,9 @@ pub(crate) fn refuse(
         return false;
     }
     let is_link = survey.facts.is_link(path);
-    if is_link && writes && usage.generated {
+    // Links of the system lead to devices: `filename_format=/dev/disk/by-id/x-$jobnum`.
+    let device = matches!(kind, FileKind::Block | FileKind::Char) && path.starts_with("/dev");
+    if is_link && writes && usage.generated && !device {
         messages.push(planted(job, path));
         return true;
     }

@@ -163,6 +163,20 @@ fn planted_links_are_not_followed() {
     place.run(prerun).ok();
 }
 
+#[test]
+fn made_up_names_of_devices_lead_through_links_of_the_system() {
+    let Some(place) = Place::confined(&["/dev"]) else { return };
+    place.write("mine", "");
+    place.script(&format!(
+        "mknod /dev/sink c 1 5 && ln -s sink /dev/a.0.0 && ln -s {}/mine /dev/b.0.0",
+        place.path("").display()
+    ));
+    place.run("--name=a --rw=write --size=8k --directory=/dev").ok();
+    let ran = place.run("--name=b --rw=write --size=8k --directory=/dev");
+    assert!(ran.status == Some(1) && ran.err.contains("symbolic link"), "{ran:?}");
+    assert_eq!(std::fs::read(place.path("mine")).unwrap(), b"");
+}
+
 /// Links and directories are swapped as fast as can be while jobs open their files.
 #[test]
 fn races_are_lost_by_those_who_run_them() {

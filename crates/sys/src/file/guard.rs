@@ -84,16 +84,21 @@ impl Guard {
     /// is a symbolic link, `EEXIST` where it is another user's file in a sticky directory; each with
     /// the remedy. Else what `open(2)` says.
     pub fn open(self, how: Open, path: &Path) -> Result<Opened> {
-        let plain = how.create(false).truncate(false).no_follow(self.generated);
+        let plain = how.create(false).truncate(false);
+        // A pipe in the place of a made-up name must not hold up the caller.
+        let first = plain.no_follow(self.generated).nonblocking(self.generated);
         for _ in 0..ATTEMPTS {
-            match plain.open(path) {
+            match first.open(path) {
                 Ok(fd) => {
                     self.examine(&fd, path)?;
+                    if self.generated {
+                        super::open::wait_again(&fd)?;
+                    }
                     return Ok(Opened { fd, created: false });
                 }
                 Err(error) if error.errno == libc::ENOENT && how.creates() => {}
                 Err(error) if error.errno == libc::ELOOP && self.generated => {
-                    return Err(planted(path));
+                    return self.follow_device(plain, path);
                 }
                 Err(error) => return Err(error),
             }
@@ -222,13 +227,27 @@ impl Guard {
         Ok(fd)
     }
 
+    /// Follows a link of the system to a device (`/dev/disk/by-id/…`), where `filename_format` makes up the
+    /// names of devices. No other link is followed.
+    fn follow_device(self, plain: Open, path: &Path) -> Result<Opened> {
+        let place = Place::of("open", path)?;
+        let system = system::of(place.directory.as_fd(), parent(path))?;
+        if system.is_none_or(|found| found.directory != "/dev") {
+            return Err(planted(path));
+        }
+        let fd = plain.open(path)?;
+        match facts_of(&fd)?.kind {
+            Kind::Block | Kind::Char => Ok(Opened { fd, created: false }),
+            _ => Err(planted(path)),
+        }
+    }
+
     /// Refuses what must not be written, now that it is open.
     fn examine(self, fd: &OwnedFd, path: &Path) -> Result<()> {
         let facts = facts_of(fd)?;
-        if facts.kind != Kind::Regular {
-            return Ok(());
+        if facts.kind == Kind::Regular {
+            self.permit(fd, path, path)?;
         }
-        self.permit(fd, path, path)?;
         // SAFETY: takes nothing and cannot fail.
         let own = facts.owner == unsafe { libc::geteuid() } && facts.links <= 1;
         if self.generated && !own && in_sticky_directory(path)? {

@@ -1,9 +1,9 @@
 //! Opening files.
 
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use crate::error::{c_path, retry};
+use crate::error::{c_path, check, retry};
 use crate::{Error, Result};
 
 /// Opens what a descriptor stands for once more, with the same access and flags: it has a position of
@@ -18,6 +18,15 @@ pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
     // The name that the kernel has for it is a link.
     let flags = flags & !libc::O_NOFOLLOW | libc::O_CLOEXEC;
     Open { flags, noatime: false, mode: 0 }.open(path.as_ref())
+}
+
+/// Makes calls wait again on what was opened with `O_NONBLOCK`.
+pub(super) fn wait_again(file: impl AsFd) -> Result<()> {
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
+    let flags = check("fcntl", unsafe { libc::fcntl(fd, libc::F_GETFL) })? as i32;
+    // SAFETY: as above.
+    check("fcntl", unsafe { libc::fcntl(fd, libc::F_SETFL, flags & !libc::O_NONBLOCK) }).map(drop)
 }
 
 /// How to open a file. `O_CLOEXEC` is always set, so that a child (`exec_prerun`) inherits nothing.

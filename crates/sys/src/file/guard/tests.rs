@@ -150,6 +150,26 @@ fn in_a_sticky_directory_a_made_up_name_is_new_or_our_own() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_made_up_name_holds_nothing_up() {
+    let scratch = Scratch::new("pipe");
+    let path = scratch.path("a.prerun.txt");
+    let name = crate::error::c_path("mkfifo", &path).unwrap();
+    // SAFETY: the name is NUL-terminated and outlives the call.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o666) }, 0);
+    assert_eq!(Guard::generated().replace(&path).unwrap_err().errno, libc::ENXIO);
+}
+
+#[test]
+fn a_file_that_was_there_is_waited_for_as_usual() {
+    let scratch = Scratch::new("flags");
+    let path = scratch.path("a.0.0");
+    std::fs::write(&path, "").unwrap();
+    let fd = Guard::generated().open(how(), &path).unwrap().fd;
+    // SAFETY: takes no pointers, and the descriptor is open.
+    assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) } & libc::O_NONBLOCK, 0);
+}
+
+#[test]
 fn only_what_the_user_named_is_marked() {
     let scratch = Scratch::new("mark");
     let created = |guard: Guard, name: &str| {
