@@ -99,12 +99,20 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     }
 }
 
-/// Where reads and writes both have a rate, those decide how many there are of each.
+/// Where reads and writes both have a rate, those decide how many there are of each. A mix that
+/// says the same needs no message.
 fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
-    let Mix::ReadWrite { .. } = load.mix else { return };
-    let rated = pace.rate[0].is_some() && pace.rate[1].is_some();
+    let Mix::ReadWrite { read_percent } = load.mix else { return };
+    let [Some(read), Some(write), _] = pace.rate else { return };
+    let agree = match (read, write) {
+        (Rate::Ios(read), Rate::Ios(write)) => {
+            let all = u128::from(read) + u128::from(write);
+            u128::from(read) * 100 == all * u128::from(read_percent)
+        }
+        _ => false,
+    };
     let name = ["rwmixread", "rwmixwrite"].into_iter().find(|name| job.is_set(name));
-    if let (true, Some(name)) = (rated, name) {
+    if let (false, Some(name)) = (agree, name) {
         let option = if job.is_set("rate") { "rate" } else { "rate_iops" };
         messages.push(
             job.no_effect(

@@ -102,7 +102,7 @@ fn every_example_runs_shortened() {
     for (name, text) in examples().into_iter().filter(|(name, _)| !name.starts_with("nvme-")) {
         place.write(&name, emulated(&shortened(&text, direct)));
         let ran = run(&place, &format!("--output-format=json {name}"));
-        assert_eq!(ran.status, Some(0), "{name}: {ran:?}");
+        assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{name}: {ran:?}");
         let jobs = work(&ran.json());
         assert!(!jobs.is_empty(), "{name}");
         for (job, error, dirs) in jobs {

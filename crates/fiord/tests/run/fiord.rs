@@ -123,8 +123,16 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
+    /// It succeeded, and therefore printed nothing on standard error.
     #[track_caller]
     pub fn ok(self) -> Self {
+        assert_eq!((self.status, self.err.as_str()), (Some(0), ""), "{self:?}");
+        self
+    }
+
+    /// It succeeded, and may have shown progress on standard error.
+    #[track_caller]
+    pub fn ok_with_progress(self) -> Self {
         assert_eq!(self.status, Some(0), "{self:?}");
         self
     }

@@ -23,7 +23,7 @@ fn ran_points(err: &str) -> usize {
 fn a_climb_stops_where_the_channels_are_all_busy() {
     let place = place();
     let line = "sweep --eta=always j.fio --set iodepth=1,2,4,8,16,32 --until saturated";
-    let ran = place.run(line).ok();
+    let ran = place.run(line).ok_with_progress();
     assert!(
         ran.err.starts_with("j: 6 points, at most 12 s; runs are kept in j.sweep\n"),
         "{}",
@@ -40,7 +40,7 @@ fn a_climb_stops_where_the_channels_are_all_busy() {
 fn every_combination_is_run_once_and_kept() {
     let place = place();
     let line = "sweep --eta=always j.fio --set bs=4k,64k --set iodepth=4,8,16 --format=json";
-    let first = place.run(line).ok();
+    let first = place.run(line).ok_with_progress();
     assert_eq!(ran_points(&first.err), 6);
     let document = first.json();
     let points = document["points"].as_array().unwrap();
@@ -53,12 +53,12 @@ fn every_combination_is_run_once_and_kept() {
     // Latency here knows no size: more bytes an I/O always pay.
     assert_eq!((knees[0]["along"].as_str(), &knees[0]["at"]), (Some("bs"), &Value::Null));
     // Again: nothing is run, the same is shown; with one more value only that is run.
-    let again = place.run(line).ok();
+    let again = place.run(line).ok_with_progress();
     assert_eq!((ran_points(&again.err), &again.out), (0, &first.out));
     assert!(again.err.contains("6 done before, nothing left to run"), "{}", again.err);
     let more = place
         .run("sweep --eta=always j.fio --set bs=4k,64k --set iodepth=4,8,16,32 --format=csv")
-        .ok();
+        .ok_with_progress();
     assert_eq!(ran_points(&more.err), 2, "{}", more.err);
     assert_eq!(more.out.lines().count(), 9);
     // A point's JSON is what its command gives.
@@ -70,7 +70,10 @@ fn every_combination_is_run_once_and_kept() {
         .iter()
         .map(|a| a.as_str().unwrap())
         .collect();
-    let by_hand = place.run(&format!("{} --output-format=json+", arguments.join(" "))).ok().json();
+    let by_hand = place
+        .run(&format!("{} --output-format=json+", arguments.join(" ")))
+        .ok_with_progress()
+        .json();
     let kept = std::fs::read(place.path("j.sweep/bs=4k,iodepth=4.json")).unwrap();
     let kept: Value = serde_json::from_slice(&kept).unwrap();
     let read = |v: &Value| v["jobs"][0]["read"].clone();
@@ -97,10 +100,10 @@ fn nothing_but_results_without_a_terminal_and_findings_are_among_them() {
 fn a_run_that_did_not_finish_is_run_again() {
     let place = place();
     let line = "sweep --eta=always j.fio --set iodepth=1,2,4";
-    place.run(line).ok();
+    place.run(line).ok_with_progress();
     std::fs::remove_file(place.path("j.sweep/iodepth=2.json")).unwrap();
     place.write("j.sweep/iodepth=4.json", "{\"jobs\"");
-    let ran = place.run(line).ok();
+    let ran = place.run(line).ok_with_progress();
     assert_eq!(ran_points(&ran.err), 2, "{}", ran.err);
     assert!(ran.err.contains("3 points, 1 done before"), "{}", ran.err);
 }
@@ -109,14 +112,14 @@ fn a_run_that_did_not_finish_is_run_again() {
 fn a_changed_job_is_another_sweep() {
     let place = place();
     let line = "sweep --eta=always j.fio --set iodepth=1,2";
-    place.run(line).ok();
+    place.run(line).ok_with_progress();
     place.write("j.fio", JOB.replace("bs=4k", "bs=8k"));
     let ran = place.run(line);
     assert_eq!(ran.status, Some(1));
     assert!(ran.err.contains("another job: there --bs=4k, now --bs=8k"), "{}", ran.err);
     assert!(ran.err.contains("--restart"));
-    assert_eq!(ran_points(&place.run(&format!("{line} --restart")).ok().err), 2);
-    assert_eq!(ran_points(&place.run(&format!("{line} --dir=other")).ok().err), 2);
+    assert_eq!(ran_points(&place.run(&format!("{line} --restart")).ok_with_progress().err), 2);
+    assert_eq!(ran_points(&place.run(&format!("{line} --dir=other")).ok_with_progress().err), 2);
 }
 
 #[test]
@@ -141,7 +144,9 @@ fn ctrl_c_keeps_what_is_done() {
     assert!(out.contains("not all points are done") && err.ends_with("stopped\n"), "{out}{err}");
     assert_eq!(place.names(), ["d"]);
     assert!(!place.path("d/unfinished.json").exists() && !place.path("d/runtime=60.json").exists());
-    let again = place.run(&format!("sweep --eta=always --set runtime=100ms --dir=d -- {job}")).ok();
+    let again = place
+        .run(&format!("sweep --eta=always --set runtime=100ms --dir=d -- {job}"))
+        .ok_with_progress();
     assert_eq!(ran_points(&again.err), 0, "{}", again.err);
 }
 
@@ -199,7 +204,7 @@ fn a_run_that_fails_is_named_with_its_command() {
 fn latency_against_load_bends_at_the_highest_rate() {
     let place = place();
     let line = "sweep --eta=always j.fio --set iodepth=8,16 --rate 50%..125%:25% --format=json";
-    let ran = place.run(line).ok();
+    let ran = place.run(line).ok_with_progress();
     assert!(ran.err.contains("highest rate: 8000"), "{}", ran.err);
     assert_eq!(ran_points(&ran.err), 6, "{}", ran.err);
     let document = ran.json();
@@ -216,7 +221,7 @@ fn latency_against_load_bends_at_the_highest_rate() {
     assert!(number(3, "clat_ns", "p99") < 250_000.0);
     assert_eq!(document["load_knee_percent"], 100);
     // Again from what is kept.
-    let again = place.run(line).ok();
+    let again = place.run(line).ok_with_progress();
     assert_eq!((ran_points(&again.err), again.out), (0, ran.out));
 }
 

@@ -539,3 +539,14 @@ fn wrong_priorities_of_single_ios() {
         assert!(found.contains(what), "{line}: {found}");
     }
 }
+
+#[test]
+fn a_mix_that_agrees_with_both_rates_needs_no_message() {
+    let noted = |options: &str| {
+        warned(&format!("--name=a --ioengine=null --size=1m --rw=randrw {options}")).len()
+    };
+    assert_eq!(noted("--rwmixread=70 --rate_iops=700,300"), 0);
+    assert_eq!(noted("--rwmixwrite=30 --rate_iops=700,300"), 0);
+    assert_eq!(noted("--rwmixread=70 --rate_iops=300,300"), 1);
+    assert_eq!(noted("--rwmixread=70 --rate=7m,3m"), 1, "block sizes may differ");
+}
