@@ -17,7 +17,7 @@ fn jobs() -> Vec<String> {
             jobs.push(format!("{sim}={bs} --iodepth={depth} --rw={rw}"));
         }
     }
-    for rate in ["--rate_iops=1000", "--rate=4m", "--rate_iops=700,300 --rwmixread=70"] {
+    for rate in ["--rate_iops=1000", "--rate=4m", "--rate_iops=1100,600"] {
         jobs.push(format!("{sim}=4k --rw=randrw {rate}"));
         jobs.push(format!("{sim}=4k --rw=randrw {rate} --iodepth=4"));
     }
