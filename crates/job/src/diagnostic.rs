@@ -69,7 +69,7 @@ impl Diagnostic {
     pub fn error(what: impl Into<String>, place: Option<Place>) -> Self {
         Diagnostic {
             level: Level::Error,
-            what: what.into(),
+            what: brief(what.into()),
             place,
             label: None,
             help: Vec::new(),
@@ -87,7 +87,7 @@ impl Diagnostic {
     }
     /// Adds what would be right.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help.push(help.into());
+        self.help.push(brief(help.into()));
         self
     }
     /// Adds a label under the underlined text.
@@ -129,6 +129,21 @@ impl Diagnostic {
         }
         text
     }
+}
+
+/// A text of a message longer than this, in bytes, is shortened: a value may have megabytes.
+const LONGEST: usize = 4096;
+/// What is left of its start and of its end, bytes.
+const KEPT: usize = 400;
+
+/// A text, or the start and the end of a very long one with the number of bytes between.
+fn brief(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let head = floor_boundary(&text, KEPT);
+    let tail = floor_boundary(&text, text.len() - KEPT);
+    format!("{}… ({} bytes left out) …{}", &text[..head], tail - head, &text[tail..])
 }
 
 /// As many messages as anybody reads at once.

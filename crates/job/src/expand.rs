@@ -28,17 +28,20 @@ pub fn name(raw: &RawOption, loader: &dyn Loader) -> RawOption {
 /// `$jobnum`, `$filenum` and `$clientuid` are no business of this stage and stay.
 pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
     let mut out = if variables { environment(text, loader) } else { text.to_string() };
+    if !out.contains('$') {
+        return out;
+    }
     let mut replaced = false;
-    for (word, value) in [
-        ("$pagesize", loader.page_size()),
-        ("$mb_memory", loader.memory_mb()),
-        ("$ncpus", loader.cpus()),
-    ] {
+    let mut put = |word: &str, value: &dyn Fn() -> String| {
         if out.contains(word) {
-            out = out.replace(word, &value.to_string());
+            out = out.replace(word, &value());
             replaced = true;
         }
-    }
+    };
+    // Only a word that is there is asked for: the machine takes its time, and values are many.
+    put("$pagesize", &|| loader.page_size().to_string());
+    put("$mb_memory", &|| loader.memory_mb().to_string());
+    put("$ncpus", &|| loader.cpus().to_string());
     let computes = |b: u8| matches!(b, b'+' | b'*' | b'/' | b'-' | b'^' | b'%');
     if replaced
         && out.bytes().any(computes)

@@ -377,3 +377,34 @@ fn showcmd_can_be_read_again() {
         assert_eq!(value(&first), value(&again), "{shown}");
     }
 }
+
+#[test]
+fn sections_beyond_the_limit_on_jobs_are_not_read() {
+    let sections = |n: usize| -> String { (0..n).map(|i| format!("[j{i}]\nrw=read\n")).collect() };
+    assert_eq!(job(&sections(4096)).jobs.len(), 4096);
+    // What stands behind the limit is no job file at all.
+    let text = sections(4097) + &"[broken]\nno option\n".repeat(10_000);
+    let wrong = |list: &[&str]| invocation(&args(list), &mut Memory::job(&text)).unwrap_err();
+    let errors = wrong(&["job.fio"]);
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].what, "maximum number of jobs (4096) reached");
+    assert_eq!(
+        wrong(&["--max-jobs=4100", "job.fio"])[0].what,
+        "maximum number of jobs (4100) reached"
+    );
+}
+
+#[test]
+fn values_of_megabytes_are_shortened_in_messages() {
+    let long = "9".repeat(5_000_000);
+    for text in [
+        format!("[a]\nsize={long}\n"),
+        format!("[a]\nioengine={long}\n"),
+        format!("[a]\n{long}=1\n"),
+    ] {
+        let errors = invocation(&args(&["job.fio"]), &mut Memory::job(&text)).unwrap_err();
+        let shown = crate::diagnostic::render(&errors, false);
+        assert!(shown.len() < 10_000, "{} bytes", shown.len());
+        assert!(shown.contains("bytes left out"), "{shown}");
+    }
+}

@@ -1,6 +1,7 @@
 //! From specifications to the plan.
 
 use fiord_job::Invocation;
+use fiord_job::command::MOST_JOBS;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::{JobSpec, Setting};
 
@@ -20,10 +21,6 @@ use crate::{
     pace, placement, priority, process, ranges, record,
 };
 use crate::{reporting, scsi, seeds, specification, sprandom, start, target, zones};
-
-/// More instances than this in one run are refused unless `--max-jobs` permits more: each is a
-/// thread.
-const MOST_JOBS: u32 = 4096;
 
 /// What holds for the whole run, from the command line.
 #[derive(Debug, Clone, Copy, Default)]

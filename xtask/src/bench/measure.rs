@@ -21,6 +21,8 @@ pub struct Terms {
     pub seconds: f64,
     /// Bytes of the file that is laid out.
     pub layout: u64,
+    /// Files that are laid out where they are very many.
+    pub files: u64,
     /// I/Os are counted per second of CPU time and not of the clock on the wall.
     pub per_cpu: bool,
 }
@@ -62,6 +64,11 @@ pub fn figure(
             command.arg(format!("--size={}", terms.layout));
             command.arg(format!("--filename={}", place.layout().display()));
             layout(who.name, command, place, terms)
+        }
+        What::ManyFiles => {
+            let mut command = Command::new(&who.program);
+            common(&mut command, job, place, terms)?;
+            many_files(who.name, command, place, terms)
         }
     }
 }
@@ -283,6 +290,24 @@ fn layout(name: &str, mut command: Command, place: &Place, terms: Terms) -> Resu
     let _ = std::fs::remove_file(place.layout());
     ensure!(made == terms.layout, "{name} made a file of {made} bytes");
     Ok(made as f64 / passed.as_secs_f64())
+}
+
+/// The seconds of a run that lays out and reads very many files.
+fn many_files(name: &str, mut command: Command, place: &Place, terms: Terms) -> Result<f64> {
+    let directory = place.many_files();
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory)?;
+    command.arg(format!("--directory={}", directory.display()));
+    command.args([format!("--nrfiles={}", terms.files), "--filesize=4k".into()]);
+    command.arg(format!("--size={}", terms.files * 4096));
+    let start = Instant::now();
+    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
+    let passed = start.elapsed();
+    checked(name, &output)?;
+    let made = std::fs::read_dir(&directory)?.count() as u64;
+    let _ = std::fs::remove_dir_all(&directory);
+    ensure!(made == terms.files, "{name} made {made} files");
+    Ok(passed.as_secs_f64())
 }
 
 #[cfg(test)]

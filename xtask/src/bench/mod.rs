@@ -217,7 +217,7 @@ fn or_reason(result: Result<f64>) -> Result<Result<f64, String>> {
 }
 
 fn parse(args: &[String]) -> Result<Options> {
-    let terms = Terms { cpu: 0, seconds: 2.0, layout: 4 << 30, per_cpu: false };
+    let terms = Terms { cpu: 0, seconds: 2.0, layout: 4 << 30, files: 100_000, per_cpu: false };
     let mut options = Options {
         rounds: 5,
         fio: None,
@@ -253,6 +253,7 @@ fn parse(args: &[String]) -> Result<Options> {
             "--smoke" => {
                 options.rounds = 1;
                 (options.terms.seconds, options.terms.layout) = (0.1, 16 << 20);
+                options.terms.files = 200;
             }
             other => bail!("no option is called {other}\n\n{HELP}"),
         }

@@ -40,6 +40,11 @@ impl Place {
         self.dir.join("layout.dat")
     }
 
+    /// The directory of very many files.
+    pub fn many_files(&self) -> PathBuf {
+        self.dir.join("many")
+    }
+
     fn backing(&self) -> PathBuf {
         self.dir.join("loop.dat")
     }

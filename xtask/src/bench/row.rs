@@ -48,6 +48,8 @@ pub enum What {
     Exit,
     /// Bytes a second at which a file is laid out.
     Layout,
+    /// Time of a whole run that lays out and reads very many files of 4 KiB.
+    ManyFiles,
 }
 
 impl What {
@@ -61,6 +63,7 @@ impl What {
             What::FirstIo => "time to the first I/O",
             What::Exit => "time from the last I/O",
             What::Layout => "bytes a second",
+            What::ManyFiles => "time of the run",
         }
     }
 }

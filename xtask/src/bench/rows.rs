@@ -2,7 +2,7 @@
 
 use super::row::Bound::{Any, AtLeast, AtMost};
 use super::row::Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
-use super::row::What::{Exit, FirstIo, Instructions, Layout, OwnMemory, Rate, Resident};
+use super::row::What::{Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident};
 use super::row::{Job, Row};
 
 const READ_4K: &str = "--ioengine=psync --rw=randread --bs=4k FILE";
@@ -284,6 +284,13 @@ pub const ROWS: &[Row] = &[
         what: Layout,
         job: Job(&["--ioengine=psync --rw=read --bs=4k --create_only=1"]),
         than: &[(Fio, AtLeast(1.0)), (Dd, AtLeast(0.95))],
+    },
+    Row {
+        name: "laying out and reading 100,000 files of 4 KiB",
+        what: ManyFiles,
+        // Without flushes, which would measure the disk.
+        job: Job(&["--ioengine=psync --rw=read --bs=4k --create_fsync=0 --openfiles=1000"]),
+        than: &[(Fio, AtMost(1.0))],
     },
     Row {
         name: "null writes 128 KiB, compressible by half",

@@ -22,6 +22,10 @@ use args::Argued;
 use showcmd::Step;
 use table::CommandDef;
 
+/// More job instances than this in one run are refused unless `--max-jobs` permits more: each is a
+/// thread.
+pub const MOST_JOBS: u32 = 4096;
+
 /// What the user wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
@@ -226,11 +230,28 @@ impl Reading {
                 || self.general.sections.contains(&section.name);
             if wanted && self.section(&mut assembler, section, new_group, &mut steps) {
                 new_group = false;
+                if self.too_many(section) {
+                    break;
+                }
             }
         }
         self.globals.extend_from_slice(&assembler.globals()[self.command_globals.len()..]);
         self.wrong.append(&mut assembler.wrong);
         self.lines.push(steps);
+    }
+
+    /// Whether there are more jobs than may be, which is an error: what follows is not read.
+    fn too_many(&mut self, section: &RawSection) -> bool {
+        let most = self.general.max_jobs.unwrap_or(0).max(MOST_JOBS);
+        if self.jobs.len() <= most as usize {
+            return false;
+        }
+        let what = format!("maximum number of jobs ({most}) reached");
+        self.wrong.push(
+            Diagnostic::error(what, Some(section.place.clone()))
+                .help("use fewer sections, or permit more with --max-jobs"),
+        );
+        true
     }
 
     /// Takes one section; true when it was a job.

@@ -81,9 +81,10 @@ mod tests {
         let _ = other.kill();
         let _ = other.wait();
         let _ = std::fs::remove_file(&path);
-        assert_eq!(found.iter().map(|opener| opener.pid).collect::<Vec<_>>(), [other.id()]);
+        // A process that another test starts just now has it too, until it runs its program.
+        let found: Vec<_> = found.iter().filter(|opener| opener.pid == other.id()).collect();
         // Between the fork and the program its name is still this one's.
-        assert!(!found[0].name.is_empty(), "{found:?}");
+        assert!(matches!(&found[..], [opener] if !opener.name.is_empty()), "{found:?}");
         assert_eq!(openers(&facts, Duration::ZERO), []);
     }
 }
