@@ -6,7 +6,7 @@ use fiord_job::option::def::Unit;
 use crate::blocks;
 use crate::distribution;
 use crate::messages::Messages;
-use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Sequencer, Step};
+use crate::model::{BlockSize, Dir, Distribution, Generator, Load, Mix, Sequencer, Step};
 use crate::reading::Reading;
 use crate::{sprandom, zones};
 
@@ -100,6 +100,7 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         (_, false) => Distribution::Even,
     };
     let align = blocks::align(job, blocks);
+    let ranges = job.count32("num_range").unwrap_or(1).max(1);
     Load {
         mix,
         random,
@@ -117,6 +118,8 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         no_map: job.flag("norandommap")
             || job.flag("write_zone_remainder") && zones::wanted(job)
             || blocks::off_grid(&align, blocks, mix)
+            // A map would cut ranges of several sizes where they meet what was trimmed before.
+            || ranges > 1 && !matches!(blocks[Dir::Trim as usize], BlockSize::Fixed(_))
             || distribution != Distribution::Even,
         distribution,
         sprandom: sprandom::sprandom(job, messages),
@@ -137,7 +140,7 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         fsync_on_close: job.flag("fsync_on_close"),
         end_syncfs: job.flag("end_syncfs"),
         serialize_overlap: job.flag("serialize_overlap"),
-        trim_ranges: job.count32("num_range").unwrap_or(1).max(1),
+        trim_ranges: ranges,
         priorities: None,
         placement: None,
         forms: Vec::new(),

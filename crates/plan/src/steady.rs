@@ -17,6 +17,10 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
     let duration = job.time("steadystate_duration");
     let pts = word == "pts";
     if duration == 0 && !pts {
+        // What is wrong with the criterion is an error all the same.
+        if job.is_set("steadystate") {
+            criterion(job, word, suffix.as_deref(), messages)?;
+        }
         for name in ["steadystate", "steadystate_ramp_time", "steadystate_check_interval"] {
             if job.is_set(name) {
                 let what = format!("{name} has no effect: steadystate_duration is not set");

@@ -117,6 +117,8 @@ fn wrong_criteria_are_refused() {
     let Some(place) = Place::confined(&[]) else { return };
     for (line, why) in [
         ("--ss=iops --ss_dur=2", "needs a limit"),
+        ("--ss=iops", "needs a limit"),
+        ("--ss=bw:x", "is no limit"),
         ("--ss=iops:-3 --ss_dur=2", "`-3` is no limit"),
         ("--ss=bw:x% --ss_dur=2", "`x%` is no limit"),
         ("--ss=iops:5% --ss_dur=3 --ss_interval=2", "no multiple of steadystate_check_interval"),

@@ -102,13 +102,21 @@ mod tests {
         assert_eq!(ios.len(), 8);
     }
 
+    /// As the plan asks for: without a map, which would cut them.
     #[test]
-    fn blocks_of_several_sizes_add_up() {
-        let range = BlockSize::Range { min: 4096, max: 65536 };
-        let (ios, _) = run(|job| {
-            job.load.random = true;
-            job.load.blocks[2] = range;
-        });
-        assert!(ios.iter().all(|(_, ranges)| *ranges <= 8) && ios.len() > 1);
+    fn ranges_of_several_sizes_are_as_large_as_asked_for() {
+        let range = BlockSize::Range { min: 4096, max: 16384 };
+        let split = BlockSize::Split(vec![(4096, 50), (16384, 50)]);
+        for sizes in [range, split] {
+            let (ios, _) = run(|job| {
+                (job.load.random, job.load.no_map) = (true, true);
+                job.load.blocks[2] = sizes.clone();
+                job.target.files[0].len = 80 << 20;
+                job.end.bytes = 80 << 20;
+            });
+            // 80 MiB in commands of eight ranges of 10 KiB.
+            assert!(ios.len().abs_diff(1024) <= 20, "{sizes:?}: {}", ios.len());
+            assert!(ios[..ios.len() - 1].iter().all(|(_, ranges)| *ranges == 8));
+        }
     }
 }

@@ -12,6 +12,11 @@ fn ranges_are_for_trims_by_command() {
     };
     let job = of("--num_range=8").unwrap().plan.jobs[0].clone();
     assert_eq!((job.load.trim_ranges, job.target.service), (8, FileService::RoundRobin(8)));
+    assert!(!job.load.no_map);
+    for sizes in ["--bsrange=4k-16k", "--bssplit=4k/50:16k/50"] {
+        let several = |rest: &str| of(&format!("{sizes} {rest}")).unwrap().plan.jobs[0].load.no_map;
+        assert!(several("--num_range=8") && !several(""), "{sizes}");
+    }
     assert_eq!(of("--num_range=0").unwrap().plan.jobs[0].load.trim_ranges, 1);
     for (rest, what) in [
         ("--num_range=8 --rw=write", "only trims have ranges"),
