@@ -185,14 +185,14 @@ impl Recorder {
     /// Counts one completed I/O. `A` is a set of [`axes`].
     #[inline(always)]
     pub fn complete<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times) {
-        self.complete_n::<A>(dir, bytes, times, 1);
+        self.complete_with(A, dir, bytes, times, 1);
     }
 
-    /// Counts `n` I/Os of so many bytes together that began, were issued and completed together:
-    /// those of a batch share their stamps, so that what one of them took all of them took.
+    /// Counts `n` I/Os with equal timestamps; `bytes` is their sum. `wanted` is a set of [`axes`]: hot
+    /// loops pass a constant, and what is not in it is then not compiled in.
     #[inline(always)]
-    pub fn complete_n<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times, n: u64) {
-        let taken = if A & axes::DYNAMIC != 0 { self.axes } else { A };
+    pub fn complete_with(&mut self, wanted: u32, dir: Dir, bytes: u64, times: Times, n: u64) {
+        let taken = if wanted & axes::DYNAMIC != 0 { self.axes } else { wanted };
         let d = &mut self.dirs[dir as usize];
         d.ios += n;
         d.bytes += bytes;

@@ -2,40 +2,25 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which loop, engine, source and content does a job get | [`setup`](self) (`setup.rs`) |
-//! | what is checked now and then: run time, ramp, stop, live counters | `session.rs` |
-//! | the loop of engines that complete each I/O at once | `direct.rs` |
-//! | the loop of engines that have many I/Os in flight | `queued.rs` |
+//! | which loop, engine, source and payload does a job get | [`setup`](self) (`setup.rs`) |
+//! | what happens now and then: run time, ramp, stop, counters, errors | `core/` |
+//! | the inner loops | `loops/` |
+//! | features that follow individual I/Os: pacing, zones | `hooks/` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | how each I/O is traced (`--debug=io`) | `traced.rs` |
-//! | what happens when an I/O fails, and what is said of it | `failure.rs` |
-//! | when is the next I/O due: rates, pauses, flows, limits on latency | `pacing.rs` |
-//! | how the loops wait for it | `paced.rs` |
-//! | I/Os that zones decide the place of | `zoned.rs` |
-//! | what a source says, in the engine's and the recorder's words | `ops.rs` |
-//! | which slots are free, which ops are in flight | `slots.rs` |
-//! | what the thread's time goes to | `shares.rs` |
-//! | flushing and closing at the end of a job | `finish.rs` |
 //!
-//! [`run`] picks the engine, the source and the measuring axes once; the loop is compiled for each
-//! combination that matters, so the plain path has no test for what a job does not use.
+//! [`run`] picks the engine, the source and the mode once. The plain loops are compiled for each
+//! combination that matters, so they have no test for what a job does not use. Everything else is
+//! compiled once for each engine.
 
-mod direct;
-mod failure;
-mod finish;
+mod core;
+mod hooks;
 mod locked;
-mod ops;
-mod paced;
-mod pacing;
-mod queued;
-mod session;
+mod loops;
 mod setup;
-mod shares;
-mod slots;
 #[cfg(test)]
 mod tests;
 mod traced;
-mod zoned;
 
 use std::path::Path;
 use std::sync::Arc;

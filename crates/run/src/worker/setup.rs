@@ -1,4 +1,4 @@
-//! Picks the engine, the source, the content and the loop of a job, once.
+//! Picks the engine, the source, the payload and the loop of a job, once.
 
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,18 +7,19 @@ use fiord_engine::{
     Engine, EngineConfig, EngineError, IoUring, IoUringCmd, Libaio, MachineClock, Mmap, Null,
     Offload, Psync, Pvsync, Pvsync2, Sg, Sim, SyncRw, Vsync,
 };
-use fiord_load::{AnyContent, Content, Io, LoadError, Source, SourceVisitor};
+use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_stat::slices::Slices;
 use fiord_sys::usage::Usage;
 
+use super::core::{JobState, opens_all};
+use super::hooks;
 use super::locked::{AnyEngine, Locked};
-use super::pacing::{PACED, is_paced};
-use super::session::{self, Fill, Session};
+use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
+use super::loops::{Payload, Worker, open_all};
 use super::traced::{Boxed, Traced, Tracer};
-use super::zoned::ZONED;
 use super::{Files, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
@@ -79,22 +80,22 @@ pub fn run(
         };
     }
     match &job.engine {
-        EnginePlan::Psync => with_engine::<_, HOT_LOOPS>(Psync::new(&config), around),
-        EnginePlan::Mmap { .. } => with_engine::<_, HOT_LOOPS>(Mmap::new(&config), around),
-        EnginePlan::Null => with_engine::<_, HOT_LOOPS>(Null::new(&config), around),
-        EnginePlan::Libaio { .. } => with_engine::<_, HOT_LOOPS>(Libaio::new(&config), around),
-        EnginePlan::IoUring(_) => with_engine::<_, HOT_LOOPS>(IoUring::new(&config), around),
-        EnginePlan::IoUringCmd(_) => with_engine::<_, HOT_LOOPS>(IoUringCmd::new(&config), around),
-        EnginePlan::Sg(_) => with_engine::<_, ONE_LOOP>(Sg::new(&config), around),
-        EnginePlan::Sync => with_engine::<_, ONE_LOOP>(SyncRw::new(&config), around),
-        EnginePlan::Vsync => with_engine::<_, ONE_LOOP>(Vsync::new(&config), around),
-        EnginePlan::Pvsync => with_engine::<_, ONE_LOOP>(Pvsync::new(&config), around),
-        EnginePlan::Pvsync2 { .. } => with_engine::<_, ONE_LOOP>(Pvsync2::new(&config), around),
-        EnginePlan::Sim(_) => with_engine::<_, SIM_LOOPS>(Sim::new(&config), around),
+        EnginePlan::Psync => with_engine::<_, HOT>(Psync::new(&config), around),
+        EnginePlan::Mmap { .. } => with_engine::<_, HOT>(Mmap::new(&config), around),
+        EnginePlan::Null => with_engine::<_, HOT>(Null::new(&config), around),
+        EnginePlan::Libaio { .. } => with_engine::<_, HOT>(Libaio::new(&config), around),
+        EnginePlan::IoUring(_) => with_engine::<_, HOT>(IoUring::new(&config), around),
+        EnginePlan::IoUringCmd(_) => with_engine::<_, HOT>(IoUringCmd::new(&config), around),
+        EnginePlan::Sg(_) => with_engine::<_, ONE>(Sg::new(&config), around),
+        EnginePlan::Sync => with_engine::<_, ONE>(SyncRw::new(&config), around),
+        EnginePlan::Vsync => with_engine::<_, ONE>(Vsync::new(&config), around),
+        EnginePlan::Pvsync => with_engine::<_, ONE>(Pvsync::new(&config), around),
+        EnginePlan::Pvsync2 { .. } => with_engine::<_, ONE>(Pvsync2::new(&config), around),
+        EnginePlan::Sim(_) => with_engine::<_, SIM>(Sim::new(&config), around),
     }
 }
 
-/// As [`run`], for a job whose calls are made on threads of their own.
+/// Runs a job whose system calls are made on threads of their own (`io_submit_mode=offload`).
 fn offloaded(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>) -> WorkerResult {
     let depth = around.job.depth.depth.max(1);
     macro_rules! offload {
@@ -104,7 +105,7 @@ fn offloaded(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>
                 Some(tracer) => {
                     traced(engine.map(|engine| Boxed(Box::new(engine))), around, tracer)
                 }
-                None => with_engine::<_, PACED_LOOP>(engine, around),
+                None => with_engine::<_, MANAGED>(engine, around),
             }
         }};
     }
@@ -118,7 +119,7 @@ fn offloaded(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>
     }
 }
 
-/// As [`run`], for a job that locks its files around each I/O.
+/// Runs a job that locks its files around each I/O (`lockfile`).
 fn with_locks(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>) -> WorkerResult {
     let job = around.job;
     let Some(engine) = any_engine(config, job) else {
@@ -132,7 +133,7 @@ fn with_locks(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer
     let engine = engine.map(|engine| Locked::new(engine, job.target.lock, locks, config.slots));
     match tracer {
         Some(tracer) => traced(engine, around, tracer),
-        None => with_engine::<_, ONE_LOOP>(engine, around),
+        None => with_engine::<_, ONE>(engine, around),
     }
 }
 
@@ -144,7 +145,7 @@ fn traced<E: Engine>(
 ) -> WorkerResult {
     let slots = around.job.depth.depth.max(1);
     let traced = engine.map(|engine| Traced::new(engine, tracer, slots));
-    with_engine::<_, ONE_LOOP>(traced, around)
+    with_engine::<_, ONE>(traced, around)
 }
 
 /// A job's engine behind a pointer, where a loop of its own would not pay; `None` for the simulated
@@ -192,11 +193,12 @@ pub(crate) fn keeps_many(engine: &EnginePlan) -> bool {
     }
 }
 
-/// A job that ended before its first I/O.
-fn failed(error: JobError) -> WorkerResult {
+/// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
+/// work.
+fn not_started(error: Option<JobError>) -> WorkerResult {
     WorkerResult {
         recorder: Recorder::default(),
-        error: Some(error),
+        error,
         survived: None,
         runtime_ns: 0,
         usage: Usage::default(),
@@ -207,7 +209,37 @@ fn failed(error: JobError) -> WorkerResult {
     }
 }
 
-/// `LOOPS`: which loops are compiled for jobs that nothing holds back.
+/// The result of a job that failed before its first I/O.
+fn failed(error: JobError) -> WorkerResult {
+    not_started(Some(error))
+}
+
+/// Which loops are compiled for an engine: one for each common source and set of measurements, for
+/// engines that run at the limit of the machine.
+const HOT: u8 = 0;
+/// One loop that decides at run time, for engines whose system calls cost more than that: it keeps the
+/// program small and builds short.
+const ONE: u8 = 1;
+/// Loops of the simulated device. Tests compile those that real engines have, to compare their latencies
+/// with the truth.
+const SIM: u8 = if cfg!(test) { HOT } else { ONE };
+/// Only a loop with hooks, for engines that need one.
+const MANAGED: u8 = 2;
+
+/// The loop that a job runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoopKind {
+    /// Counts I/Os and bytes only.
+    Bare,
+    /// Takes the measurements that are on by default.
+    Default,
+    /// Decides at run time what to measure.
+    Dynamic,
+    /// Has hooks.
+    Managed,
+}
+
+/// Runs a job on its engine. `LOOPS`: which loops are compiled.
 fn with_engine<E: Engine, const LOOPS: u8>(
     made: Result<E, EngineError>,
     around: Surroundings,
@@ -221,76 +253,185 @@ fn with_engine<E: Engine, const LOOPS: u8>(
         }
     };
     let job = around.job;
-    let result = if job.load.zoned.is_some() {
-        fiord_load::any_source(job).map(|s| with_content::<E, _, ZONED_LOOP>(engine, s, around))
-    } else if const { LOOPS == PACED_LOOP } || is_paced(job) {
-        fiord_load::any_source(job).map(|s| with_content::<E, _, PACED_LOOP>(engine, s, around))
-    } else if const { LOOPS == HOT_LOOPS } {
-        fiord_load::with_source(job, WithEngine::<E, LOOPS> { engine, around })
+    let payload = match payload_of(job) {
+        Ok(payload) => payload,
+        Err(error) => return failed(error),
+    };
+    let at_once = engine.completes_at_once();
+    let managed = const { LOOPS == MANAGED } || hooks::wanted(job);
+    let recorder = recorder(job, at_once, managed);
+    let kind = if managed { LoopKind::Managed } else { plain_loop(job, at_once, &recorder) };
+    let start = Start { engine, payload, around, recorder, kind };
+    let result = if const { LOOPS == HOT } && kind != LoopKind::Managed {
+        fiord_load::with_source(job, start)
     } else {
-        fiord_load::any_source(job).map(|s| with_content::<E, _, LOOPS>(engine, s, around))
+        fiord_load::any_source(job).map(|source| start.run_any(source))
     };
     match result {
         Ok(result) => result,
         // The plan has warned of it.
-        Err(LoadError::NothingFits) => {
-            WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) }
-        }
-        Err(e) => load_failed(&e),
+        Err(LoadError::NothingFits) => not_started(None),
+        Err(e) => failed(JobError::new("set-up of the load", 22, e.to_string())),
     }
 }
 
-/// The loop is compiled for each common set of measurements.
-const HOT_LOOPS: u8 = 0;
-/// One loop that decides at run time, for engines that are rarely used in a hurry: builds are
-/// shorter for it.
-const ONE_LOOP: u8 = 1;
-/// Those of the simulated device: in tests the ones that are compiled for real engines, so that their
-/// latencies can be compared with the truth.
-const SIM_LOOPS: u8 = if cfg!(test) { HOT_LOOPS } else { ONE_LOOP };
-/// One loop that also waits for what is due.
-const PACED_LOOP: u8 = 2;
-/// The same, which also places each I/O in a zone.
-const ZONED_LOOP: u8 = 3;
-
-/// Whether a loop waits for something beside I/Os.
-const fn waits(loops: u8) -> bool {
-    loops == PACED_LOOP || loops == ZONED_LOOP
+/// The loop of a job without hooks.
+fn plain_loop(job: &JobPlan, at_once: bool, recorder: &Recorder) -> LoopKind {
+    if at_once {
+        return match recorder.axes {
+            _ if recorder.lat_is_clat => LoopKind::Default,
+            axes::BARE => LoopKind::Bare,
+            axes::SYNC => LoopKind::Default,
+            _ => LoopKind::Dynamic,
+        };
+    }
+    // Trims may complete as they are queued. The time that the payloads of the writes before them took
+    // must not be in their latency.
+    let trims_between = job.load.writes_data() && job.load.mix.has(Dir::Trim);
+    if job.load.serialize_overlap || job.load.trim_ranges > 1 || trims_between {
+        return LoopKind::Dynamic;
+    }
+    match with_neighbours(recorder.axes) {
+        axes::BARE => LoopKind::Bare,
+        axes::ASYNC => LoopKind::Default,
+        _ => LoopKind::Dynamic,
+    }
 }
 
-fn load_failed(error: &LoadError) -> WorkerResult {
-    failed(JobError::new("set-up of the load", 22, error.to_string()))
-}
-
-struct WithEngine<'a, E, const LOOPS: u8> {
+/// A job whose loop has been chosen.
+struct Start<'a, E> {
     engine: E,
+    /// The bytes of writes, if the job writes any.
+    payload: Option<AnyContent>,
     around: Surroundings<'a>,
+    recorder: Recorder,
+    kind: LoopKind,
 }
 
-impl<E: Engine, const LOOPS: u8> SourceVisitor for WithEngine<'_, E, LOOPS> {
+impl<E: Engine> SourceVisitor for Start<'_, E> {
     type Out = WorkerResult;
 
-    fn visit<S: Source>(self, source: S) -> WorkerResult {
-        with_content::<E, S, LOOPS>(self.engine, source, self.around)
+    fn visit<S: Source>(mut self, source: S) -> WorkerResult {
+        match self.payload.take() {
+            Some(content) => self.run_hot(source, content),
+            None => self.run_hot(source, NoPayload),
+        }
     }
 }
 
-fn with_content<E: Engine, S: Source, const LOOPS: u8>(
-    engine: E,
-    source: S,
-    around: Surroundings,
-) -> WorkerResult {
-    if !around.job.load.writes_data() {
-        return start::<E, S, _, LOOPS>(engine, source, NoContent, around);
+impl<E: Engine> Start<'_, E> {
+    /// Runs one of the loops that are compiled for each source.
+    fn run_hot<S: Source, P: Payload>(self, source: S, payload: P) -> WorkerResult {
+        let kind = self.kind;
+        self.run(source, payload, |worker, queued| {
+            // Constants, so that no loop is compiled that the engine never runs.
+            match (queued, kind) {
+                (true, LoopKind::Bare) if const { E::ASYNC } => worker.run_queued::<Bare>(),
+                (true, LoopKind::Default) if const { E::ASYNC } => {
+                    worker.run_queued::<Asynchronous>();
+                }
+                (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
+                (_, LoopKind::Bare) if const { at_once_possible::<E>() } => {
+                    worker.run_direct::<Bare>();
+                }
+                (_, LoopKind::Default) if const { at_once_possible::<E>() } => {
+                    worker.run_direct::<Synchronous>();
+                }
+                (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
+                (..) => {}
+            }
+        })
     }
-    match content_of(around.job, &around.job.content, salt()) {
-        Ok(content) => start::<E, S, _, LOOPS>(engine, source, content, around),
-        Err(error) => failed(error),
+
+    /// Runs one of the loops that are compiled once for all sources.
+    fn run_any(mut self, source: AnySource) -> WorkerResult {
+        match self.payload.take() {
+            Some(content) => self.run_any_with(source, content),
+            None => self.run_any_with(source, NoPayload),
+        }
+    }
+
+    fn run_any_with<P: Payload>(self, source: AnySource, payload: P) -> WorkerResult {
+        let managed = self.kind == LoopKind::Managed;
+        self.run(source, payload, |worker, queued| match (queued, managed) {
+            (true, true) if const { E::ASYNC } => worker.run_queued::<Managed>(),
+            (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
+            (_, true) if const { at_once_possible::<E>() } => worker.run_direct::<Managed>(),
+            (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
+            (..) => {}
+        })
+    }
+
+    /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. `inner_loop` is told
+    /// whether the engine queues I/Os.
+    fn run<S: Source, P: Payload>(
+        mut self,
+        source: S,
+        mut payload: P,
+        inner_loop: impl FnOnce(&mut Worker<'_, E, S, P>, bool),
+    ) -> WorkerResult {
+        let queued = !self.engine.completes_at_once();
+        let managed = self.kind == LoopKind::Managed;
+        let placer = match set_up(&mut self.engine, &mut payload, &mut self.around, managed) {
+            Ok(placer) => placer,
+            Err(result) => return *result,
+        };
+        let Surroundings { job, files, control, live, hertz, .. } = self.around;
+        let recorder = self.recorder;
+        let mut worker = Worker::new(self.engine, source, payload, |now| {
+            JobState::new((job, files), (control, live), (recorder, hertz), placer, now)
+        });
+        worker.watch_buffers();
+        inner_loop(&mut worker, queued);
+        worker.finish();
+        worker.result()
     }
 }
 
-/// Different bytes in every run, so that storage that finds duplicates finds none of the last run's;
-/// the same for all jobs of a run, so that they can share some.
+/// Whether an engine may complete ops as they are queued.
+const fn at_once_possible<E: Engine>() -> bool {
+    !E::ASYNC || E::SOMETIMES_AT_ONCE
+}
+
+/// Prepares buffers, opens the files and waits for the jobs that start together with this one. The error
+/// is the result of a job that ends here.
+fn set_up<E: Engine>(
+    engine: &mut E,
+    payload: &mut dyn Payload,
+    around: &mut Surroundings,
+    managed: bool,
+) -> Result<Option<Placer>, Box<WorkerResult>> {
+    let fail = |error| Box::new(failed(error));
+    let job = around.job;
+    if payload.writes() {
+        let slots = if engine.completes_at_once() { 1 } else { job.depth.depth.max(1) };
+        (0..slots).for_each(|slot| payload.prepare(engine.buffer(slot)));
+    }
+    let placer = around.files.zones().and_then(|owners| Placer::new(job, owners)).map_err(fail)?;
+    // Otherwise the source says which file to open when.
+    if opens_all(job) {
+        open_all(engine, around.files).map_err(fail)?;
+    }
+    if managed {
+        // Waits must end on time. Where the kernel refuses this they end a little later.
+        let _ = fiord_sys::thread::set_timer_slack(1);
+    }
+    around.control.set_phase(Phase::Waiting);
+    (around.ready)();
+    if !around.control.wait_for_go() {
+        return Err(Box::new(not_started(None)));
+    }
+    around.files.starting().map_err(fail)?;
+    Ok(placer)
+}
+
+/// The bytes of a job's writes. `None` if it writes none.
+fn payload_of(job: &JobPlan) -> Result<Option<AnyContent>, JobError> {
+    job.load.writes_data().then(|| content_of(job, &job.content, salt())).transpose()
+}
+
+/// Different bytes in every run, so that storage that finds duplicates finds none of the last run's.
+/// All jobs of a run have the same salt, so that they can share data.
 fn salt() -> u64 {
     static SALT: OnceLock<u64> = OnceLock::new();
     *SALT.get_or_init(|| {
@@ -298,19 +439,25 @@ fn salt() -> u64 {
     })
 }
 
-/// A job that writes no bytes: none at all, or by commands that carry none.
-struct NoContent;
+/// The payload of a job that writes no bytes: it has no writes, or only commands without data.
+struct NoPayload;
 
-impl Fill for NoContent {
-    const WRITES: bool = false;
+impl Payload for NoPayload {
+    #[inline(always)]
+    fn writes(&self) -> bool {
+        false
+    }
     fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
         false
     }
     fn prepare(&mut self, _buffer: &mut [u8]) {}
 }
 
-impl Fill for AnyContent {
-    const WRITES: bool = true;
+impl Payload for AnyContent {
+    #[inline(always)]
+    fn writes(&self) -> bool {
+        true
+    }
     #[inline]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool {
         Content::fill(self, buffer, io);
@@ -321,67 +468,8 @@ impl Fill for AnyContent {
     }
 }
 
-/// Opens the files, waits for the others, runs and finishes.
-fn start<E: Engine, S: Source, C: Fill, const LOOPS: u8>(
-    mut engine: E,
-    source: S,
-    mut content: C,
-    around: Surroundings,
-) -> WorkerResult {
-    let Surroundings { job, files, control, live, ready, hertz } = around;
-    let at_once = engine.completes_at_once();
-    if C::WRITES {
-        for slot in 0..if at_once { 1 } else { job.depth.depth.max(1) } {
-            content.prepare(engine.buffer(slot));
-        }
-    }
-    let recorder = recorder(job, at_once, waits(LOOPS));
-    let (wanted, same) = (recorder.axes, recorder.lat_is_clat);
-    let placer = files.zones().and_then(|owners| Placer::new(job, owners));
-    let placer = match placer {
-        Ok(placer) => placer,
-        Err(error) => return failed(error),
-    };
-    if !session::opens_all(job) {
-        // The source says when to open which.
-    } else if let Err(error) = session::open_all(&mut engine, files) {
-        return failed(error);
-    }
-    if const { waits(LOOPS) } {
-        // Waits are to end when they should. Where this is refused they end a little later.
-        let _ = fiord_sys::thread::set_timer_slack(1);
-    }
-    control.set_phase(Phase::Waiting);
-    ready();
-    if !control.wait_for_go() {
-        return WorkerResult { error: None, ..failed(JobError::new("start", 0, "")) };
-    }
-    if let Err(error) = files.starting() {
-        return failed(error);
-    }
-    let mut session = Session::new(
-        (engine, source, content),
-        (job, files),
-        (control, live),
-        (recorder, hertz),
-        placer,
-    );
-    // Constants, so that no loop is compiled that the engine never runs.
-    if const { E::ASYNC } && !at_once {
-        // Trims may end as they are queued: the bytes of the writes before them are not their time.
-        let trims_between = C::WRITES && job.load.mix.has(Dir::Trim);
-        let dynamic = job.load.serialize_overlap || job.load.trim_ranges > 1 || trims_between;
-        let wanted = if dynamic { axes::DYNAMIC } else { wanted };
-        run_queued::<LOOPS, _, _, _>(&mut session, wanted);
-    } else if const { !E::ASYNC || E::SOMETIMES_AT_ONCE } {
-        run_direct::<LOOPS, _, _, _>(&mut session, if same { axes::SYNC } else { wanted });
-    }
-    session.finish();
-    session.result()
-}
-
-/// The recorder of what a job wants measured.
-fn recorder(job: &JobPlan, at_once: bool, waits: bool) -> Recorder {
+/// The recorder for what a job measures. `managed`: its loop has hooks.
+fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     // What is handed over when neighbours have gathered is handed over and done in one: fio, too,
     // tells no submission latency of vsync.
     let at_once_or_gathered = at_once || matches!(job.engine, EnginePlan::Vsync);
@@ -401,7 +489,7 @@ fn recorder(job: &JobPlan, at_once: bool, waits: bool) -> Recorder {
     }
     recorder.slices = slices(job);
     // One number for both where nothing lies between the start of an I/O and its issue.
-    recorder.lat_is_clat = at_once && recorder.axes == axes::SYNC | axes::LAT && !waits;
+    recorder.lat_is_clat = at_once && recorder.axes == axes::SYNC | axes::LAT && !managed;
     recorder
 }
 
@@ -413,50 +501,6 @@ fn slices(job: &JobPlan) -> Option<Box<Slices>> {
     let bounds: Vec<u64> = slices.limits.iter().map(|(over, _)| *over).collect();
     let expected = job.end.runtime.unwrap_or(0).div_ceil(slices.length.max(1)).min(MOST) + 1;
     Some(Box::new(Slices::new(slices.length, &bounds, expected as usize)))
-}
-
-/// Picks the loop for what is measured.
-fn run_direct<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
-    session: &mut Session<'_, E, S, C>,
-    wanted: u32,
-) {
-    // Constants, so that nothing is compiled for the branches not taken.
-    if const { LOOPS == PACED_LOOP } {
-        return session.run_direct::<{ axes::DYNAMIC | PACED }>();
-    }
-    if const { LOOPS == ZONED_LOOP } {
-        return session.run_direct::<{ axes::DYNAMIC | PACED | ZONED }>();
-    }
-    if const { LOOPS == HOT_LOOPS } {
-        match wanted {
-            axes::BARE => return session.run_direct::<{ axes::BARE }>(),
-            axes::SYNC => return session.run_direct::<{ axes::SYNC }>(),
-            _ => {}
-        }
-    }
-    session.run_direct::<{ axes::DYNAMIC }>();
-}
-
-/// Picks the loop for what is measured.
-fn run_queued<const LOOPS: u8, E: Engine, S: Source, C: Fill>(
-    session: &mut Session<'_, E, S, C>,
-    wanted: u32,
-) {
-    // Constants, so that nothing is compiled for the branches not taken.
-    if const { LOOPS == PACED_LOOP } {
-        return session.run_queued::<{ axes::DYNAMIC | PACED }>();
-    }
-    if const { LOOPS == ZONED_LOOP } {
-        return session.run_queued::<{ axes::DYNAMIC | PACED | ZONED }>();
-    }
-    if const { LOOPS == HOT_LOOPS } {
-        match with_neighbours(wanted) {
-            axes::BARE => return session.run_queued::<{ axes::BARE }>(),
-            axes::ASYNC => return session.run_queued::<{ axes::ASYNC }>(),
-            _ => {}
-        }
-    }
-    session.run_queued::<{ axes::DYNAMIC }>();
 }
 
 /// What the loop of queued I/Os takes where `wanted` is asked for: all of what it takes by default

@@ -13,7 +13,9 @@ use fiord_plan::{Dir, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 
-use super::session::{Fill, Session};
+use super::core::JobState;
+use super::loops::mode::{Asynchronous, Dynamic, Mode};
+use super::loops::{Payload, Worker};
 use super::*;
 use crate::control::JobControl;
 
@@ -219,8 +221,10 @@ impl Source for List {
 
 struct Nothing;
 
-impl Fill for Nothing {
-    const WRITES: bool = true;
+impl Payload for Nothing {
+    fn writes(&self) -> bool {
+        true
+    }
     fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
         false
     }
@@ -238,11 +242,11 @@ fn run_list<F: FnMut(usize, &Op) -> Outcome>(
     list: Vec<Next>,
     answer: F,
 ) -> (WorkerResult, Vec<Op>, usize) {
-    run_list_by::<{ axes::ASYNC }, F>(job, depth, list, answer)
+    run_list_by::<Asynchronous, F>(job, depth, list, answer)
 }
 
-/// The same in the loop with these axes.
-fn run_list_by<const AXES: u32, F: FnMut(usize, &Op) -> Outcome>(
+/// Runs a list in the loop of this mode.
+fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     mut job: JobPlan,
     depth: u32,
     list: Vec<Next>,
@@ -254,21 +258,17 @@ fn run_list_by<const AXES: u32, F: FnMut(usize, &Op) -> Outcome>(
     let (control, live) = (JobControl::new(), Live::new());
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
-    let mut session = Session::new(
-        (engine, List(list, 0), Nothing),
-        (&job, &mut files),
-        (&control, &live),
-        (recorder, 1),
-        None,
-    );
+    let mut worker = Worker::new(engine, List(list, 0), Nothing, |now| {
+        JobState::new((&job, &mut files), (&control, &live), (recorder, 1), None, now)
+    });
     if depth == 1 {
-        session.run_direct::<AXES>();
+        worker.run_direct::<M>();
     } else {
-        session.run_queued::<AXES>();
+        worker.run_queued::<M>();
     }
-    session.finish();
-    let (log, most) = (std::mem::take(&mut session.engine.log), session.engine.most);
-    (session.result(), log, most)
+    worker.finish();
+    let (log, most) = (std::mem::take(&mut worker.engine.log), worker.engine.most);
+    (worker.result(), log, most)
 }
 
 fn plain() -> JobPlan {
@@ -430,7 +430,7 @@ fn overlapping_ios_are_serialised() {
     let mut job = plain();
     job.load.serialize_overlap = true;
     let list = vec![write_at(0), write_at(1), write_at(0), write_at(2)];
-    let (_, log, most) = run_list_by::<{ axes::DYNAMIC }, _>(job, 8, list, whole);
+    let (_, log, most) = run_list_by::<Dynamic, _>(job, 8, list, whole);
     assert_eq!(log.len(), 4);
     assert_eq!(most, 3, "block 0 twice at once");
 }

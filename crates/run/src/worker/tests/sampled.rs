@@ -6,13 +6,16 @@ use std::rc::Rc;
 use fiord_plan::Rate;
 use fiord_stat::shares::Part;
 
+use super::loops::mode::{Managed, Synchronous};
 use super::*;
 
 /// Contents that take 500 ns a write.
 struct Slow(Hand);
 
-impl Fill for Slow {
-    const WRITES: bool = true;
+impl Payload for Slow {
+    fn writes(&self) -> bool {
+        true
+    }
     fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
         self.0.0.set(self.0.0.get() + 500);
         true
@@ -45,22 +48,18 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let live = Live::new();
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
-    let mut session = Session::new(
-        (engine, List(list, 0), contents),
-        (job, &mut files),
-        (control, &live),
-        (recorder, 1_000_000_000),
-        None,
-    );
+    let mut worker = Worker::new(engine, List(list, 0), contents, |now| {
+        JobState::new((job, &mut files), (control, &live), (recorder, 1_000_000_000), None, now)
+    });
     match which {
-        Direct => session.run_direct::<{ axes::DYNAMIC }>(),
-        Many => session.run_queued::<{ axes::DYNAMIC }>(),
-        PacedDirect => session.run_direct::<{ axes::DYNAMIC | pacing::PACED }>(),
-        PacedQueued => session.run_queued::<{ axes::DYNAMIC | pacing::PACED }>(),
+        Direct => worker.run_direct::<Dynamic>(),
+        Many => worker.run_queued::<Dynamic>(),
+        PacedDirect => worker.run_direct::<Managed>(),
+        PacedQueued => worker.run_queued::<Managed>(),
     }
-    session.finish();
-    let made = session.engine.log.len();
-    (session.result(), made)
+    worker.finish();
+    let made = worker.engine.log.len();
+    (worker.result(), made)
 }
 
 fn writes(n: u64) -> Vec<Next> {
@@ -184,14 +183,10 @@ fn a_status_report_has_all_that_the_last_one_has() {
     let (live, job, mut files) = (Live::new(), plain(), NoFiles(1));
     let mut recorder = Recorder::new(axes::SYNC, &[recorder::Dir::Write]);
     recorder.lat_is_clat = true;
-    let mut session = Session::new(
-        (engine, List(writes(7_000), 0), contents),
-        (&job, &mut files),
-        (&control, &live),
-        (recorder, 1_000_000_000),
-        None,
-    );
-    session.run_direct::<{ axes::SYNC }>();
+    let mut worker = Worker::new(engine, List(writes(7_000), 0), contents, |now| {
+        JobState::new((&job, &mut files), (&control, &live), (recorder, 1_000_000_000), None, now)
+    });
+    worker.run_direct::<Synchronous>();
     let snapshot = control.take_snapshot(std::time::Duration::ZERO).expect("it was asked for");
     let same = |recorder: &Recorder, n: u64| {
         let write = &recorder.dirs[1];
@@ -202,7 +197,7 @@ fn a_status_report_has_all_that_the_last_one_has() {
     same(&snapshot.recorder, 6_001);
     // One that is asked for when the loop is over.
     control.request_snapshot();
-    same(&session.result().recorder, 7_000);
+    same(&worker.result().recorder, 7_000);
     same(&control.take_snapshot(std::time::Duration::ZERO).unwrap().recorder, 7_000);
 }
 
@@ -213,14 +208,16 @@ fn a_submission_that_fails_in_a_sampled_round_is_told() {
     let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
     let mut job = plain();
     job.depth.depth = 4;
-    let mut session = Session::new(
-        (engine, List(writes(20_000), 0), contents),
-        (&job, &mut files),
-        (&control, &live),
-        (Recorder::new(axes::ASYNC, &[recorder::Dir::Write]), 1),
-        None,
-    );
-    session.run_queued::<{ axes::ASYNC }>();
-    let error = session.result().error.expect("the engine is broken");
+    let mut worker = Worker::new(engine, List(writes(20_000), 0), contents, |now| {
+        JobState::new(
+            (&job, &mut files),
+            (&control, &live),
+            (Recorder::new(axes::ASYNC, &[recorder::Dir::Write]), 1),
+            None,
+            now,
+        )
+    });
+    worker.run_queued::<Asynchronous>();
+    let error = worker.result().error.expect("the engine is broken");
     assert!(error.to_string().contains("submission"), "{error}");
 }

@@ -1,33 +1,33 @@
-//! The slots of a job with many I/Os in flight, and how it hands over and takes back.
+//! The slots of a job with many I/Os in flight, and the sizes of its submissions and reaps.
 
 use fiord_engine::{Completions, Op, OpKind, Slot, Tag, Want};
 
 /// An op that was queued.
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight {
-    /// What is left of it.
+    /// The rest of it that has not completed.
     pub op: Op,
-    /// When it was ready to be issued: its bytes were made, and those of all that went with it.
+    /// When its payload, and those of all ops submitted with it, were ready. ns.
     pub start: u64,
-    /// When it was issued.
+    /// When it was issued, ns.
     pub issue: u64,
-    /// It moved less than it should before.
+    /// It moved less than it should at least once.
     pub short: bool,
 }
 
-/// The slots of a job and what is in them.
+/// The slots of a job and their ops.
 pub struct Slots {
-    /// Slots without an op: the last is taken first, so the same few buffers stay in the cache.
+    /// Slots without an op. The last one is used first, so that few buffers stay in the CPU's caches.
     pub free: Vec<Slot>,
-    /// What is, or was last, in each slot.
+    /// The current, or else the last, op of each slot.
     pub flights: Vec<InFlight>,
-    /// Slots queued since the last submission, for the issue stamp.
+    /// Slots queued since the last submission, for their issue timestamp.
     pub fresh: Vec<Slot>,
-    /// How many of those move or drop data.
+    /// How many of those move or discard data.
     pub fresh_data: u64,
-    /// Bytes were made for some of them: that time is not theirs.
+    /// Payloads were made for some of them. Their latency must not contain that time.
     pub filled: bool,
-    /// What came back last.
+    /// The completions of the last reap.
     pub done: Completions,
 }
 
@@ -116,10 +116,9 @@ impl Batching {
     }
 }
 
-/// I/Os of one reap and direction that began and were issued together: they took the same time, and
-/// are one entry in the books.
+/// Completions of one reap and direction with equal timestamps, recorded once with a count.
 #[derive(Debug, Clone, Copy)]
-pub struct Run {
+pub struct CompletionBatch {
     pub bytes: u64,
     pub start: u64,
     pub issue: u64,
@@ -127,8 +126,9 @@ pub struct Run {
     pub count: u64,
 }
 
-/// One for each direction, so that a mix does not end it with each change of direction.
-pub type Runs = [Run; 3];
+/// One batch for each direction, so that a mix does not end the batch with each change of direction.
+pub type CompletionBatches = [CompletionBatch; 3];
 
-/// None yet.
-pub const NO_RUNS: Runs = [Run { bytes: 0, start: 0, issue: 0, count: 0 }; 3];
+/// No completions yet.
+pub const EMPTY_BATCHES: CompletionBatches =
+    [CompletionBatch { bytes: 0, start: 0, issue: 0, count: 0 }; 3];

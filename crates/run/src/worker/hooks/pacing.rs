@@ -1,8 +1,8 @@
-//! When the next I/O is made: rates, pauses, flows, limits on latency. Only the loops that are
-//! compiled with [`PACED`] in their axes have any of this.
+//! When the next I/O is issued: rates, think times, flows, limits on latency. Only loops with hooks
+//! use it.
 //!
-//! What is due when is decided in `fiord_load::pace`, without a clock; here the clock is read, and
-//! what is not due is waited for. `paced.rs` is what the loops make of it.
+//! `fiord_load::pace` decides when an I/O is due, without a clock. This module reads the clock and
+//! waits; `waiting.rs` connects it to the loops.
 
 use std::hint::spin_loop;
 use std::time::Duration;
@@ -15,12 +15,8 @@ use fiord_load::pace::{Floor, Goal, Pacer, Seat, Thinker};
 use fiord_plan::{JobPlan, Rate};
 use fiord_stat::delays::ThreadDelays;
 
-use super::ops::direction;
+use super::super::loops::ops::direction;
 use crate::error::JobError;
-
-/// In a set of axes: the loop waits for what is due. Such loops are compiled once for all
-/// measurements, so it stands beside `DYNAMIC`.
-pub const PACED: u32 = 1 << 30;
 
 /// How long a job that is ahead of its flow waits before it looks again, where it says nothing, ns.
 const FLOW_NAP: u64 = 50_000;
@@ -30,15 +26,15 @@ const MOST_LAG: u64 = 100_000;
 /// There is no such time.
 const NEVER: u64 = u64::MAX;
 
-/// What a look at floors and goals came to.
-pub enum Judged {
-    /// Nothing: the job goes on.
+/// Result of checking minimum rates and the latency target.
+pub enum PacingVerdict {
+    /// The job goes on.
     GoOn,
-    /// Another depth is tried: what was measured so far is forgotten.
-    Anew,
+    /// The search tries another depth: the measurement starts again.
+    MeasureAgain,
     /// The search for a depth is over, and with it the job.
     Found,
-    /// Less was done than the job has to do.
+    /// The job is slower than its minimum rate.
     Missed(JobError),
 }
 
@@ -166,7 +162,7 @@ impl Pacing {
     pub fn gate(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
         self.wake = NEVER;
         if self.owed > 0 {
-            busy(clock, now.saturating_add(std::mem::take(&mut self.owed)));
+            busy_wait(clock, now.saturating_add(std::mem::take(&mut self.owed)));
             *now = clock.now();
         }
         if *now < self.not_before {
@@ -184,7 +180,7 @@ impl Pacing {
                 if let Some(pacer) = self.pacer.as_mut().filter(|_| self.forgive) {
                     pacer.shift(spin + idle);
                 }
-                busy(clock, working);
+                busy_wait(clock, working);
                 *now = clock.now();
                 self.not_before = end;
                 self.wake = end;
@@ -267,7 +263,7 @@ impl Pacing {
     }
 
     /// Checks floors and goals. `totals`: bytes and I/Os by direction since measuring began.
-    pub fn judge(&mut self, now: u64, totals: [(u64, u64); 3]) -> Judged {
+    pub fn check(&mut self, now: u64, totals: [(u64, u64); 3]) -> PacingVerdict {
         if let Some(floor) = &mut self.floor
             && let Err(missed) = floor.check(now, totals)
         {
@@ -279,12 +275,12 @@ impl Pacing {
             };
             let got = missed.got;
             let what = format!("{name}={least}{unit} not met, got {got}{unit}");
-            return Judged::Missed(JobError::new("check of the minimum rate", EIO, what));
+            return PacingVerdict::Missed(JobError::new("check of the minimum rate", EIO, what));
         }
         match self.goal.as_mut().map_or(Verdict::GoOn, |goal| goal.check(now)) {
-            Verdict::GoOn | Verdict::Adjusted => Judged::GoOn,
-            Verdict::Another => Judged::Anew,
-            Verdict::Found => Judged::Found,
+            Verdict::GoOn | Verdict::Adjusted => PacingVerdict::GoOn,
+            Verdict::Another => PacingVerdict::MeasureAgain,
+            Verdict::Found => PacingVerdict::Found,
         }
     }
 
@@ -296,7 +292,7 @@ impl Pacing {
             clock.sleep_until(aim);
             self.woke(aim, clock.now());
         }
-        busy(clock, until);
+        busy_wait(clock, until);
     }
 
     /// A wait that was to end at `aim` ended now.
@@ -306,14 +302,8 @@ impl Pacing {
     }
 }
 
-/// Whether a job needs a loop that waits.
-pub fn is_paced(job: &JobPlan) -> bool {
-    !job.pace.is_free() || job.record.slices.is_some()
-}
-
-/// Spends the time to `until` on the CPU. A clock that stands still unless somebody sleeps is made
-/// to go on.
-fn busy(clock: &impl Time, until: u64) {
+/// Busy-waits until `until`. Advances a virtual clock, which moves only when somebody sleeps on it.
+fn busy_wait(clock: &impl Time, until: u64) {
     let mut now = clock.now();
     while now < until {
         (0..8).for_each(|_| spin_loop());

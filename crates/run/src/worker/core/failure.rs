@@ -1,20 +1,21 @@
-//! When an I/O fails: whether the job goes on, and what is said of it.
+//! What happens when an I/O fails: whether the job goes on, and its error message.
 
 use std::path::Path;
 
-use fiord_engine::{DeviceStatus, Engine, Op, OpKind, Outcome, Slot, WriteForm};
-use fiord_load::{Dir, Source};
-use fiord_plan::{EnginePlan, FileKind};
+use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, WriteForm};
+use fiord_plan::{Dir, EnginePlan, FileKind};
 
-use super::ops::{direction, recorded};
-use super::session::{BUFFERS_LOST, EFAULT, Fill, Session};
+use super::super::loops::ops::{direction, recorded};
+use super::JobState;
+use super::housekeeping::{BUFFERS_LOST, EFAULT};
 use crate::control::StopReason;
 use crate::error::JobError;
 
-impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
-    /// An I/O failed. True when the job goes on all the same.
+impl JobState<'_> {
+    /// Counts an I/O that failed. `explanation`: what the engine found wrong, if it was not the kernel
+    /// or the device. True when the job goes on.
     #[cold]
-    pub fn io_failed(&mut self, slot: Slot, op: &Op, outcome: Outcome) -> bool {
+    pub fn io_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) -> bool {
         let errno = outcome.get().err().unwrap_or(0);
         let status = outcome.device_status();
         let dir = match op.kind {
@@ -40,7 +41,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
         let counts = self.job.reporting.continue_on_error[dir];
         let survives = counts && is_survivable(errno, status);
         let first = if survives { self.survived.is_none() } else { self.error.is_none() };
-        let error = first.then(|| self.failure(slot, op, outcome));
+        let error = first.then(|| self.failure(explanation, op, outcome));
         if counts {
             self.recorder.error(if errno == 0 { EIO } else { errno });
         }
@@ -52,8 +53,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
     /// A flush at the end of the job failed. It ends the job whatever `continue_on_error` says: data
     /// that were reported as written may be lost.
     #[cold]
-    pub fn last_flush_failed(&mut self, op: &Op, outcome: Outcome) {
-        let error = self.failure(0, op, outcome);
+    pub fn last_flush_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) {
+        let error = self.failure(explanation, op, outcome);
         self.error.get_or_insert(error);
     }
 
@@ -70,8 +71,8 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             .then(|| zones_unknown(self.files.path(op.file)))
     }
 
-    /// The failure of an I/O in words.
-    fn failure(&mut self, slot: Slot, op: &Op, outcome: Outcome) -> JobError {
+    /// The error of a job that ends because this I/O failed.
+    fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
         let name = match op.kind {
             OpKind::Read => "read",
@@ -93,7 +94,7 @@ impl<E: Engine, S: Source, C: Fill> Session<'_, E, S, C> {
             EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
             _ => io_detail(op, errno),
         };
-        let detail = self.engine.explain(slot).unwrap_or(detail);
+        let detail = explanation.unwrap_or(detail);
         let detail = match self.may_lack_zones(op, errno) {
             Some(hint) if detail.is_empty() => hint,
             Some(hint) => format!("{detail}; {hint}"),

@@ -1,0 +1,225 @@
+//! What a worker does now and then: it publishes its counters, delivers snapshots, ends the ramp,
+//! checks minimum rates and steady state, and notices that the run time is over.
+
+use std::path::Path;
+
+use fiord_stat::delays::ThreadDelays;
+use fiord_stat::recorder::{Dir, Recorder};
+use fiord_sys::bus::Watch;
+use fiord_sys::usage::{self, Usage};
+
+use super::super::WorkerResult;
+use super::super::hooks::pacing::PacingVerdict;
+use super::JobState;
+use crate::control::{Phase, Snapshot, StopReason};
+use crate::error::JobError;
+use crate::steady::Sampler;
+use crate::zones::Counts;
+
+/// How often a worker publishes its counters, ns. In between, housekeeping costs one comparison for
+/// each round of the loop.
+const INTERVAL: u64 = 5_000_000;
+
+impl JobState<'_> {
+    /// Whether [`JobState::keep_house`] has something to do.
+    #[inline(always)]
+    pub fn housekeeping_due(&self, now: u64) -> bool {
+        now >= self.next_housekeeping || self.control.attention()
+    }
+
+    /// Publishes the counters, ends the ramp, delivers a snapshot. False when the job must issue no
+    /// more I/Os.
+    #[cold]
+    pub fn keep_house(&mut self, now: u64) -> bool {
+        if self.control.attention() {
+            if self.control.snapshot_wanted() {
+                self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+            }
+            if self.control.stopped() {
+                return false;
+            }
+        }
+        if let Some(ramp) = &self.ramp {
+            let bytes: u64 = self.recorder.totals().iter().map(|t| t.0).sum();
+            if now >= ramp.until && bytes >= ramp.bytes {
+                self.begin_measuring(now);
+            }
+        }
+        if !self.check_buffers() {
+            return false;
+        }
+        let goes_on = self.ramp.is_some() || self.check_pacing(now);
+        self.publish();
+        if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
+            self.control.stop(StopReason::Steady);
+            return false;
+        }
+        self.schedule_housekeeping(now);
+        goes_on && now < self.deadline
+    }
+
+    /// Whether the buffers are whole. Keeps an error if they are not.
+    pub fn check_buffers(&mut self) -> bool {
+        let lost = self.buffers.iter().any(Watch::has_fault);
+        if lost && self.error.is_none() {
+            let error = JobError::new("use of the I/O buffers", EFAULT, BUFFERS_LOST);
+            self.error = Some(error.at(self.job.process.memory.path().unwrap_or(Path::new("-"))));
+        }
+        !lost
+    }
+
+    /// Checks minimum rates and the latency target. False when the job must stop.
+    fn check_pacing(&mut self, now: u64) -> bool {
+        match self.pacing.check(now, self.recorder.totals()) {
+            PacingVerdict::GoOn => true,
+            PacingVerdict::MeasureAgain => {
+                self.restart_measuring(now);
+                true
+            }
+            PacingVerdict::Found => false,
+            PacingVerdict::Missed(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// Whether housekeeping must run before the next round. The publishing of counters alone can wait
+    /// for the end of a burst of samples, which takes only a few rounds.
+    pub fn housekeeping_urgent(&self, now: u64) -> bool {
+        self.control.attention() || now >= self.next_event(now)
+    }
+
+    pub(super) fn schedule_housekeeping(&mut self, now: u64) {
+        self.next_housekeeping = self.next_event(now).min(now + INTERVAL);
+    }
+
+    /// When the next thing happens that depends on the clock alone: the end of the ramp or of the run
+    /// time, a check of rates, an interval of steady state. ns of the engine's clock.
+    pub fn next_event(&self, now: u64) -> u64 {
+        match &self.ramp {
+            // A ramp by size has no time of its own: check after every I/O.
+            Some(ramp) if now >= ramp.until => now,
+            Some(ramp) => ramp.until,
+            None => {
+                let sample = self.steady.as_ref().map_or(u64::MAX, Sampler::due);
+                self.deadline.min(self.pacing.next_check()).min(sample)
+            }
+        }
+    }
+
+    fn begin_measuring(&mut self, now: u64) {
+        self.ramp = None;
+        self.restart_measuring(now);
+        self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
+        self.control.begin_measuring();
+    }
+
+    /// Forgets everything that was measured so far.
+    fn restart_measuring(&mut self, now: u64) {
+        self.recorder.reset();
+        self.recorder.begin_slices(now);
+        self.stages.forget();
+        self.failed = [0; 3];
+        self.survived = None;
+        self.begin = now;
+        self.usage = thread_usage();
+        self.ready = usage::ready_time();
+        self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
+        self.pacing.restart(now);
+        if let Some(placer) = &mut self.placer {
+            placer.forget();
+        }
+    }
+
+    /// Makes the counters visible to the monitor.
+    fn publish(&self) {
+        for dir in Dir::ALL {
+            let (bytes, ios) = self.recorder.totals()[dir as usize];
+            self.live.publish(dir, bytes, ios);
+        }
+    }
+
+    fn snapshot(&self, now: u64) -> Snapshot {
+        let usage = thread_usage().since(&self.usage);
+        let mut recorder = self.recorder.clone();
+        self.add_derived_counts(&mut recorder);
+        Snapshot {
+            recorder,
+            runtime_ns: now.saturating_sub(self.begin),
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+            ctx: usage.switches(),
+            majf: usage.major_faults,
+            minf: usage.minor_faults,
+            zones: self.zone_counts(),
+            survived: self.survived.clone(),
+        }
+    }
+
+    /// Adds the counters that follow from what was recorded and are not kept I/O by I/O.
+    fn add_derived_counts(&self, recorder: &mut Recorder) {
+        if self.one_by_one {
+            // An I/O that was issued has completed or failed.
+            for dir in Dir::ALL {
+                let issued = recorder.totals()[dir as usize].1 + self.failed[dir as usize];
+                recorder.issued_one_by_one(dir, issued);
+            }
+        }
+        recorder.keep_asked();
+        recorder.finish();
+    }
+
+    /// What the job did to zones, if it has any.
+    fn zone_counts(&self) -> Option<Counts> {
+        self.placer.as_ref().map(|placer| placer.counts())
+    }
+
+    /// Time that the thread lost to the machine in the measured part.
+    fn delays(&self) -> ThreadDelays {
+        let waited = usage::ready_time().zip(self.ready);
+        let ready_ns = waited.map(|(now, then)| now.saturating_sub(then));
+        ThreadDelays { ready_ns, ..self.pacing.delays }
+    }
+
+    /// The result of the job. Its last I/O or flush has just ended.
+    pub fn result(mut self, now: u64) -> WorkerResult {
+        if self.ramp.is_some() {
+            // The job ended within its ramp: nothing of it counts.
+            self.begin_measuring(now);
+        }
+        if self.control.snapshot_wanted() {
+            // The request came too late for the loop to see.
+            self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+        }
+        let mut recorder = std::mem::take(&mut self.recorder);
+        self.add_derived_counts(&mut recorder);
+        self.recorder = recorder;
+        self.publish();
+        self.control.set_phase(Phase::Ended);
+        WorkerResult {
+            shares: self.stages.result(now.saturating_sub(self.begin)),
+            depth_found: self.pacing.depth(),
+            zones: self.zone_counts(),
+            usage: thread_usage().since(&self.usage),
+            delays: self.delays(),
+            recorder: self.recorder,
+            error: self.error,
+            survived: self.survived,
+            runtime_ns: now.saturating_sub(self.begin),
+        }
+    }
+}
+
+/// `EFAULT` of `errno-base.h`.
+pub const EFAULT: i32 = 14;
+
+/// The error of a job whose buffers lie in a file that became shorter.
+pub const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file system is full, and the \
+                                buffers in it were lost. To fix: leave the file alone during the run";
+
+/// Resource usage of this thread so far. `getrusage(2)` has no reason to fail for the calling thread;
+/// if it did, the report would show 0.
+pub fn thread_usage() -> Usage {
+    Usage::of_thread().unwrap_or_default()
+}

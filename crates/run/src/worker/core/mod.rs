@@ -1,0 +1,190 @@
+//! The state of a job instance that does not depend on its engine, source or payload, so that
+//! everything that happens rarely is compiled once.
+//!
+//! | question | module |
+//! |---|---|
+//! | what happens now and then: counters, snapshots, ramp, run time, steady state | `housekeeping.rs` |
+//! | what the thread's time goes to | `stages.rs` |
+//! | what happens when an I/O fails | `failure.rs` |
+
+mod failure;
+mod housekeeping;
+pub mod stages;
+
+use fiord_engine::Time;
+use fiord_plan::{EnginePlan, JobPlan};
+use fiord_stat::live::Live;
+use fiord_stat::recorder::Recorder;
+use fiord_sys::bus::Watch;
+use fiord_sys::usage::{self, Usage};
+
+use self::stages::StageTimes;
+use super::Files;
+use super::hooks::pacing::Pacing;
+use crate::control::{JobControl, Phase};
+use crate::error::JobError;
+use crate::steady::Sampler;
+use crate::zones::Placer;
+
+/// A job instance while it runs, without its engine, source and payload.
+pub struct JobState<'a> {
+    pub job: &'a JobPlan,
+    pub files: &'a mut dyn Files,
+    pub control: &'a JobControl,
+    pub recorder: Recorder,
+    pub error: Option<JobError>,
+    /// The first error of the measured part that the job survived.
+    pub survived: Option<JobError>,
+    /// Buffers in a file (`mem=mmapshared:FILE`), which may become shorter.
+    pub buffers: Vec<Watch>,
+    /// When I/Os are issued. Used only by loops with hooks.
+    pub pacing: Pacing,
+    /// Where in a zone I/Os go. Used only by loops with hooks.
+    pub placer: Option<Placer>,
+    /// The next I/O waits for a zone.
+    pub blocked: bool,
+    /// Samples of what the thread's time goes to.
+    pub stages: StageTimes,
+    /// The loop issues one I/O at a time. [`JobState::add_derived_counts`] then adds the counters that
+    /// follow from that.
+    pub one_by_one: bool,
+    /// I/Os drawn from the source since its last restart.
+    pub drawn: u64,
+    /// I/Os that failed in the measured part, by direction.
+    pub failed: [u64; 3],
+    live: &'a Live,
+    /// When housekeeping is due.
+    next_housekeeping: u64,
+    /// When measuring began.
+    begin: u64,
+    /// When the run time is over; `u64::MAX`: never.
+    deadline: u64,
+    ramp: Option<Ramp>,
+    /// `steadystate`, once the measured part has begun.
+    steady: Option<Sampler<'a>>,
+    loops_left: u64,
+    /// The thread's resource usage when measuring began.
+    usage: Usage,
+    /// Time that the thread had waited for a CPU when measuring began, ns.
+    ready: Option<u64>,
+    /// I/Os between two clock reads, when no latency is measured.
+    stride: u32,
+    until_read: u32,
+}
+
+/// The part of a run that is not measured.
+struct Ramp {
+    until: u64,
+    bytes: u64,
+}
+
+impl<'a> JobState<'a> {
+    /// The state of a job whose set-up is complete. Its time starts now.
+    pub fn new(
+        (job, files): (&'a JobPlan, &'a mut dyn Files),
+        (control, live): (&'a JobControl, &'a Live),
+        (mut recorder, cycle_hertz): (Recorder, u64),
+        placer: Option<Placer>,
+        now: u64,
+    ) -> Self {
+        let end = &job.end;
+        let ramp = (end.ramp_time > 0 || end.ramp_size > 0)
+            .then(|| Ramp { until: now.saturating_add(end.ramp_time), bytes: end.ramp_size });
+        match ramp {
+            Some(_) => control.set_phase(Phase::Ramp),
+            None => control.begin_measuring(),
+        }
+        let deadline = match (end.runtime, &ramp) {
+            (Some(runtime), None) => now.saturating_add(runtime),
+            _ => u64::MAX,
+        };
+        recorder.begin_slices(now);
+        let seat = control.take_seat();
+        let mut state = JobState {
+            pacing: Pacing::new(job, seat, cycle_hertz, now),
+            placer,
+            blocked: false,
+            stages: StageTimes::new(job.record.shares && !matches!(job.engine, EnginePlan::Sim(_))),
+            job,
+            files,
+            control,
+            recorder,
+            error: None,
+            survived: None,
+            buffers: Vec::new(),
+            one_by_one: false,
+            live,
+            next_housekeeping: 0,
+            begin: now,
+            deadline,
+            steady: match ramp {
+                None => control.steady().map(|steady| Sampler::begin(steady, now)),
+                Some(_) => None,
+            },
+            ramp,
+            loops_left: end.loops.max(1),
+            drawn: 0,
+            failed: [0; 3],
+            usage: housekeeping::thread_usage(),
+            ready: usage::ready_time(),
+            stride: 1,
+            until_read: 1,
+        };
+        state.schedule_housekeeping(now);
+        state
+    }
+
+    /// I/Os that have completed.
+    pub fn completed(&self) -> u64 {
+        self.recorder.totals().iter().map(|t| t.1).sum()
+    }
+
+    /// The time, for loops that measure no latency: the clock is read only as often as keeps it within
+    /// about a millisecond of the truth on a fast device. On a slow one the monitor's stop comes first.
+    #[inline]
+    pub fn rough_time(&mut self, clock: &impl Time, last: u64) -> u64 {
+        self.until_read -= 1;
+        if self.until_read > 0 {
+            return last;
+        }
+        let now = clock.now();
+        let passed = now - last;
+        self.stride = if passed < 500_000 { (self.stride * 2).min(4096) } else { 1 };
+        self.until_read = self.stride;
+        now
+    }
+
+    /// Whether another loop follows now that the source has no more work. Files are made anew by the
+    /// caller.
+    pub fn begin_next_loop(&mut self) -> bool {
+        self.loops_left = self.loops_left.saturating_sub(1);
+        let again = self.job.end.time_based || self.loops_left > 0;
+        // A loop without a single I/O would spin for ever.
+        if !again || self.drawn == 0 {
+            return false;
+        }
+        self.drawn = 0;
+        true
+    }
+
+    /// Whether all files are open at once; if not, the source says when to open which.
+    pub fn opens_all(&self) -> bool {
+        opens_all(self.job)
+    }
+
+    /// Keeps the first error of the job. True when there is none.
+    pub fn keep_error(&mut self, result: Result<(), JobError>) -> bool {
+        match result {
+            Ok(()) => true,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
+    }
+}
+
+/// Whether all files of a job are open at once.
+pub fn opens_all(job: &JobPlan) -> bool {
+    job.target.open_files as usize >= job.target.files.len()
+}

@@ -1,0 +1,78 @@
+//! Housekeeping of the loops, and the bursts of sampled rounds that follow it. Compiled once for each
+//! engine.
+
+use fiord_engine::{Engine, Time};
+use fiord_stat::shares::Part;
+
+use super::DynParts;
+use super::mode::Mode;
+use super::queued::LoopState;
+
+/// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The time after that;
+/// `None` when the job must issue no more I/Os.
+#[cold]
+#[inline(never)]
+pub fn keep_house_direct<M: Mode, E: Engine>(
+    parts: &mut DynParts<'_, '_, E>,
+    mut now: u64,
+) -> Option<u64> {
+    if !parts.state.keep_house(now) {
+        return None;
+    }
+    if !parts.state.stages.begin_burst(now) {
+        return Some(now);
+    }
+    let mut more = true;
+    while more && !parts.state.housekeeping_urgent(now) {
+        let (before, drawn) = (parts.state.completed(), parts.state.drawn);
+        parts.state.stages.begin_round(parts.clock.now());
+        // A round ends with its I/O, whatever control operations come before it.
+        while parts.state.drawn == drawn && !parts.state.housekeeping_urgent(now) {
+            if !parts.step::<M>(&mut now) {
+                return None;
+            }
+        }
+        more = end_round::<M, E>(parts, before);
+    }
+    // The burst may have ended because there is something to do.
+    now = parts.clock.now();
+    (!parts.state.housekeeping_due(now) || parts.state.keep_house(now)).then_some(now)
+}
+
+/// Housekeeping of a loop with many I/Os in flight, then a burst of samples. False when the job must
+/// issue no more I/Os.
+#[cold]
+#[inline(never)]
+pub fn keep_house_queued<M: Mode, E: Engine>(
+    parts: &mut DynParts<'_, '_, E>,
+    at: &mut LoopState,
+) -> bool {
+    if !parts.state.keep_house(at.now) {
+        return false;
+    }
+    if at.ended || !parts.state.stages.begin_burst(at.now) {
+        return true;
+    }
+    let mut more = true;
+    while more && !at.ended && !parts.state.housekeeping_urgent(at.now) {
+        let before = parts.state.completed();
+        at.now = parts.clock.now();
+        parts.state.stages.begin_round(at.now);
+        if !parts.round::<M>(at) || parts.state.error.is_some() {
+            return false;
+        }
+        more = end_round::<M, E>(parts, before);
+    }
+    // The burst may have ended because there is something to do.
+    !parts.state.housekeeping_due(at.now) || parts.state.keep_house(at.now)
+}
+
+/// Ends a sampled round. `before`: the I/Os that had completed when it began. False at the end of the
+/// burst.
+fn end_round<M: Mode, E: Engine>(parts: &mut DynParts<'_, '_, E>, before: u64) -> bool {
+    // So that only a clock read lies between the last stage and the end.
+    parts.end_stage::<M>(Part::Rest);
+    // The measurement may have started again in this round.
+    let ios = parts.state.completed().saturating_sub(before);
+    parts.state.stages.end_round(ios, parts.clock.now())
+}

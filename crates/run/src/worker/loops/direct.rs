@@ -1,0 +1,258 @@
+//! The loop of engines that complete each I/O before the next is queued: one I/O, one clock read.
+
+use fiord_engine::{Engine, Op, Outcome, Queued, Time};
+use fiord_load::{Dir, Io, Next, Source};
+use fiord_stat::recorder::Times;
+use fiord_stat::shares::Part;
+
+use super::super::core::JobState;
+use super::super::hooks::zones::NextStep;
+use super::mode::Mode;
+use super::ops::{direction, op_of, op_of_flush, recorded};
+use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control};
+
+impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
+    /// Runs to the end of the work, the end of the run time or the first error.
+    pub fn run_direct<M: Mode>(&mut self) {
+        self.state.one_by_one = true;
+        let mut now = self.clock.now();
+        while self.parts().step::<M>(&mut now) {
+            if self.state.housekeeping_due(now) {
+                // By value: a variable whose address escapes is not kept in a register.
+                match burst::keep_house_direct::<M::Sampled, E>(&mut self.dyn_parts(), now) {
+                    Some(later) => now = later,
+                    None => break,
+                }
+            }
+        }
+    }
+}
+
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+    /// One I/O, which begins at `now`: draw it, fill its buffer, issue it, record it. False at the end
+    /// of the job.
+    #[inline(always)]
+    pub(super) fn step<M: Mode>(&mut self, now: &mut u64) -> bool {
+        let io = match self.next_step::<M>(now) {
+            NextStep::Issue(io) => io,
+            NextStep::Control(control) => {
+                self.end_stage::<M>(Part::Rest);
+                let (from, more) = (self.clock.now(), self.control_now(control));
+                *now = self.clock.now();
+                self.state.stages.add_control(from, *now);
+                return more;
+            }
+            NextStep::Blocked => {
+                self.end_stage::<M>(Part::Waiting);
+                return true;
+            }
+            NextStep::Stop => return false,
+        };
+        self.state.drawn += 1;
+        self.end_stage::<M>(if M::HOOKS { Part::Waiting } else { Part::Rest });
+        if io.dir == Dir::Write && self.fill_buffer(0, io) {
+            *now = self.stage_time::<M>(Part::Contents, *now);
+        }
+        let op = op_of(&io);
+        if M::HOOKS {
+            self.state.pacing.issued(0, &op);
+        }
+        if M::SAMPLED {
+            *now = self.state.stages.mark();
+        }
+        let start = *now;
+        let outcome = self.carry_out::<M>(&op);
+        *now = self.stage_time::<M>(Part::Waiting, start);
+        if outcome == complete(&io) {
+            let lat = now.wrapping_sub(start);
+            let times = Times { slat: 0, clat: lat, lat };
+            self.state.recorder.complete_with(
+                M::AXES,
+                recorded(io.dir),
+                u64::from(io.len),
+                times,
+                1,
+            );
+            if M::HOOKS && self.state.is_zoned() {
+                self.state.zone_op_done(0);
+            }
+        } else {
+            let context = (M::AXES, M::HOOKS);
+            match unusual_completion(
+                self.state,
+                self.engine,
+                self.clock,
+                context,
+                (op, outcome),
+                start,
+            ) {
+                Some(end) => *now = end,
+                None => return false,
+            }
+        }
+        if M::HOOKS {
+            self.state.follow_completion(0, &op, now.wrapping_sub(start), *now);
+        }
+        self.end_stage::<M>(Part::Completion);
+        !M::HOOKS || self.state.error.is_none()
+    }
+
+    /// What the source asks for, when it is due.
+    #[inline(always)]
+    fn next_step<M: Mode>(&mut self, now: &mut u64) -> NextStep {
+        if M::HOOKS {
+            let Some(next) = self.state.next_when_due(self.source, self.clock, now) else {
+                return NextStep::Stop;
+            };
+            if self.state.is_zoned() {
+                return self.state.place_or_wait(self.source, self.clock, next, now);
+            }
+            return step_of(next);
+        }
+        step_of(self.source.next())
+    }
+
+    /// The time at which a stage of the round ended: exact if the loop measures latencies.
+    #[inline(always)]
+    fn stage_time<M: Mode>(&mut self, part: Part, last: u64) -> u64 {
+        if M::SAMPLED {
+            self.end_stage::<M>(part);
+            return self.state.stages.mark();
+        }
+        self.time::<M>(last)
+    }
+
+    /// Carries out one op, or the reset of a zone.
+    #[inline(always)]
+    fn carry_out<M: Mode>(&mut self, op: &Op) -> Outcome {
+        if M::HOOKS && self.state.is_zoned() {
+            if let Some(outcome) = self.state.reset_zone(*op) {
+                return outcome;
+            }
+            self.state.zone_op_accepted(0);
+        }
+        queue_now(self.engine, op)
+    }
+
+    /// Carries out an operation that is not an I/O. False when the job's work is done.
+    #[inline(always)]
+    fn control_now(&mut self, next: Next) -> bool {
+        if let Next::Flush(flush, file, offset, len, _) = next {
+            let op = op_of_flush(flush, file, offset, len);
+            return flush_now(self.state, self.engine, self.clock, &op);
+        }
+        match carry_out_control(self.state, self.engine, &next) {
+            ControlOutcome::Continue => true,
+            ControlOutcome::Restart => {
+                self.source.restart();
+                true
+            }
+            ControlOutcome::End | ControlOutcome::Stop => false,
+        }
+    }
+}
+
+/// What an operation of the source means to a job without zones.
+#[inline(always)]
+fn step_of(next: Next) -> NextStep {
+    match next {
+        Next::Io(io) => NextStep::Issue(io),
+        control => NextStep::Control(control),
+    }
+}
+
+/// Carries out one op.
+#[inline(always)]
+fn queue_now<E: Engine>(engine: &mut E, op: &Op) -> Outcome {
+    match engine.queue(0, op) {
+        Queued::Done(outcome) => outcome,
+        // Not reached: this loop runs only engines that complete at once.
+        Queued::Pending | Queued::Full => Outcome::err(5),
+    }
+}
+
+/// Carries out one op, out of line: the loop contains the engine's code already.
+#[cold]
+#[inline(never)]
+fn queue_now_cold<E: Engine>(engine: &mut E, op: &Op) -> Outcome {
+    queue_now(engine, op)
+}
+
+/// An I/O that failed, or moved less than it should: issues its rest. `axes` and `hooks`: those of the
+/// loop's mode. `None`: the job ends.
+#[cold]
+#[inline(never)]
+fn unusual_completion<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    (axes, hooks): (u32, bool),
+    (first, mut outcome): (Op, Outcome),
+    start: u64,
+) -> Option<u64> {
+    let mut op = first;
+    let whole = first.len;
+    let dir = direction(&first);
+    let mut short = false;
+    loop {
+        match outcome.get() {
+            Err(_) | Ok(0) => {
+                let explanation = engine.explain(0);
+                let survives = if hooks {
+                    state.io_failed_in_zone(explanation, 0, &op, outcome)
+                } else {
+                    state.io_failed(explanation, &op, outcome)
+                };
+                return survives.then(|| clock.now());
+            }
+            Ok(bytes) if bytes < op.len => {
+                if !std::mem::replace(&mut short, true) {
+                    state.recorder.short(recorded(dir));
+                }
+                op.offset += u64::from(bytes);
+                op.at += bytes;
+                op.len -= bytes;
+                outcome = queue_now_cold(engine, &op);
+            }
+            Ok(_) => break,
+        }
+    }
+    let end = clock.now();
+    let lat = end.wrapping_sub(start);
+    let times = Times { slat: 0, clat: lat, lat };
+    state.recorder.complete_with(axes, recorded(dir), u64::from(whole), times, 1);
+    if hooks {
+        state.zone_op_done(0);
+    }
+    Some(end)
+}
+
+/// Flushes a file and measures it. False when that failed and ends the job.
+#[cold]
+#[inline(never)]
+fn flush_now<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    op: &Op,
+) -> bool {
+    let start = clock.now();
+    let outcome = queue_now(engine, op);
+    state.recorder.sync_issued += 1;
+    match outcome.get() {
+        Ok(_) => {
+            state.recorder.synced(clock.now() - start);
+            true
+        }
+        Err(_) => {
+            let explanation = engine.explain(0);
+            state.io_failed(explanation, op, outcome)
+        }
+    }
+}
+
+/// The outcome of an I/O that did all of its work. Trims move no bytes.
+#[inline(always)]
+fn complete(io: &Io) -> Outcome {
+    Outcome::ok(if io.dir == Dir::Trim { 0 } else { io.len })
+}

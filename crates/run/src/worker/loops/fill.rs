@@ -1,0 +1,296 @@
+//! How a loop with many I/Os in flight fills its free slots: it chooses the next op, prepares it and
+//! submits it to the engine.
+
+use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time};
+use fiord_load::{Dir, Io, Next, Source};
+use fiord_stat::shares::Part;
+
+use super::super::core::JobState;
+use super::super::hooks::zones::Placement;
+use super::mode::Mode;
+use super::ops::{direction, op_of, op_of_flush, recorded};
+use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
+use super::{ControlOutcome, Parts, Payload, carry_out_control};
+use crate::error::JobError;
+
+/// How filling ended.
+#[derive(PartialEq, Eq)]
+pub enum FillOutcome {
+    /// Every slot is in use, or the engine accepts no more, or the next op must wait for others.
+    Wait,
+    /// The work is done.
+    End,
+    /// The job must stop.
+    Stop,
+    /// I/Os completed as they were queued, and housekeeping is due.
+    Housekeeping,
+}
+
+/// Why an operation of the source is not issued now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NotNow {
+    /// It has been carried out, or is not possible: ask the source again.
+    AskAgain,
+    /// It is held back until something changes.
+    Wait,
+    /// The work is done.
+    End,
+    /// The job must stop.
+    Stop,
+}
+
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+    /// Queues I/Os until no slot is free, or the next op must wait. `held`: an operation of the source
+    /// that could not be carried out yet.
+    #[inline(always)]
+    pub(super) fn fill<M: Mode>(
+        &mut self,
+        slots: &mut Slots,
+        batching: &Batching,
+        held: &mut Option<Next>,
+        last: &mut u64,
+    ) -> FillOutcome {
+        // By value: a variable whose address escapes is not kept in a register.
+        let mut now = *last;
+        if M::HOOKS {
+            self.state.pacing.wake = u64::MAX;
+        }
+        while let Some(&slot) = slots.free.last() {
+            if M::HOOKS && !self.state.pacing.gate(self.clock, &mut now, slots.in_flight()) {
+                return FillOutcome::Wait;
+            }
+            let next = self.draw::<M>(held, now);
+            // Two types for two paths: an enum with both would be assembled in memory, and reading it
+            // back would wait for that.
+            let chosen = match next {
+                Next::Io(drawn) => match self.choose::<M>(drawn, slots, held, now) {
+                    Ok(io) => {
+                        self.end_stage::<M>(Part::Rest);
+                        self.prepare::<M>(slots, slot, io, &mut now);
+                        Ok(op_of(&io))
+                    }
+                    Err(why) => Err(why),
+                },
+                control => self.carry_out_or_queue::<M>(control, slots, &mut now),
+            };
+            let op = match chosen {
+                Ok(op) => op,
+                Err(NotNow::AskAgain) => continue,
+                Err(NotNow::Wait) => {
+                    *held = Some(next);
+                    return FillOutcome::Wait;
+                }
+                Err(NotNow::End) => return FillOutcome::End,
+                Err(NotNow::Stop) => return FillOutcome::Stop,
+            };
+            match self.submit::<M>(slots, slot, op, now) {
+                Queued::Pending => {
+                    slots.free.pop();
+                    slots.fresh.push(slot);
+                    slots.fresh_data += self.count_accepted::<M>(slot, &op);
+                }
+                Queued::Done(outcome) => {
+                    now = self.complete_queued::<M>(slots, slot, &op, outcome, now);
+                    *last = now;
+                    if self.state.error.is_some() {
+                        return FillOutcome::Stop;
+                    }
+                    if M::SAMPLED || self.state.housekeeping_due(now) {
+                        return FillOutcome::Housekeeping;
+                    }
+                }
+                Queued::Full => {
+                    *held = Some(next);
+                    return engine_full(self.state, slots.in_flight());
+                }
+            }
+            if batching.explicit && slots.fresh.len() as u32 >= batching.submit {
+                now = self.flush_batch::<M>(slots, now);
+                if self.state.error.is_some() {
+                    return FillOutcome::Stop;
+                }
+                if batching.low == 0 {
+                    return FillOutcome::Wait;
+                }
+            }
+        }
+        FillOutcome::Wait
+    }
+
+    /// The next operation: the one that was held back, or a new one of the source.
+    #[inline(always)]
+    fn draw<M: Mode>(&mut self, held: &mut Option<Next>, now: u64) -> Next {
+        // Not by `take`, which copies before it looks.
+        if let Some(next) = *held {
+            *held = None;
+            return next;
+        }
+        match M::HOOKS.then(|| self.state.pacing.choose(now)).flatten() {
+            Some(dir) => self.source.next_of(dir),
+            None => self.source.next(),
+        }
+    }
+
+    /// Decides whether and where an I/O of the source is issued now.
+    #[inline(always)]
+    fn choose<M: Mode>(
+        &mut self,
+        drawn: Io,
+        slots: &Slots,
+        held: &mut Option<Next>,
+        now: u64,
+    ) -> Result<Io, NotNow> {
+        if M::HOOKS && !self.state.pacing.is_due(drawn.dir, now) {
+            return Err(NotNow::Wait);
+        }
+        let io = if M::HOOKS && self.state.is_zoned() { self.place(drawn, held)? } else { drawn };
+        if M::DYNAMIC
+            && self.state.job.load.serialize_overlap
+            // Not by reference: an I/O whose address escapes is made in memory, and copying it waits
+            // for that.
+            && slots.overlaps(io.file, io.offset, io.len)
+        {
+            return Err(NotNow::Wait);
+        }
+        Ok(io)
+    }
+
+    /// Where in a zone an I/O is issued.
+    #[inline(never)]
+    fn place(&mut self, drawn: Io, held: &mut Option<Next>) -> Result<Io, NotNow> {
+        match self.state.place(self.source, &drawn) {
+            Placement::Issue(io) => Ok(io),
+            Placement::DrawAnother => Err(NotNow::AskAgain),
+            Placement::DrawWrite => {
+                *held = Some(self.source.next_of(Dir::Write));
+                Err(NotNow::AskAgain)
+            }
+            Placement::Wait => {
+                self.state.blocked = true;
+                Err(NotNow::Wait)
+            }
+            Placement::Stop => Err(NotNow::Stop),
+        }
+    }
+
+    /// Carries out an operation that is not an I/O, or makes the op of a flush.
+    #[inline(always)]
+    fn carry_out_or_queue<M: Mode>(
+        &mut self,
+        next: Next,
+        slots: &Slots,
+        now: &mut u64,
+    ) -> Result<Op, NotNow> {
+        let idle = slots.in_flight() == 0;
+        let needs_idle = match next {
+            Next::Flush(.., alone) => alone,
+            Next::Close(_) | Next::Again(_) => true,
+            // The end of a loop needs it only where files are made anew.
+            Next::End => self.state.job.target.unlink_each_loop,
+            Next::Open(_) | Next::Io(_) => false,
+        };
+        if needs_idle && !idle {
+            return Err(NotNow::Wait);
+        }
+        if let Next::Flush(flush, file, offset, len, _) = next {
+            // Its own start, in case it completes as it is queued.
+            *now = self.time::<M>(*now);
+            return Ok(op_of_flush(flush, file, offset, len));
+        }
+        Err(match carry_out_control(self.state, self.engine, &next) {
+            ControlOutcome::Continue => NotNow::AskAgain,
+            ControlOutcome::Restart => {
+                self.source.restart();
+                NotNow::AskAgain
+            }
+            ControlOutcome::End => NotNow::End,
+            ControlOutcome::Stop => NotNow::Stop,
+        })
+    }
+
+    /// Fills the buffer of a write.
+    #[inline(always)]
+    fn prepare<M: Mode>(&mut self, slots: &mut Slots, slot: Slot, io: Io, now: &mut u64) {
+        if io.dir == Dir::Write && self.fill_buffer(slot, io) {
+            self.end_stage::<M>(Part::Contents);
+            // The start of the I/O, in case it completes as it is queued. Otherwise it starts with
+            // those that are submitted with it.
+            if M::SAMPLED {
+                *now = self.state.stages.mark();
+            } else if M::DYNAMIC {
+                *now = self.clock.now();
+            }
+            if !M::HOOKS {
+                slots.filled = true;
+            }
+        }
+    }
+
+    /// Hands one op to the engine.
+    #[inline(always)]
+    fn submit<M: Mode>(&mut self, slots: &mut Slots, slot: Slot, op: Op, now: u64) -> Queued {
+        slots.flights[slot as usize] = InFlight { op, start: now, issue: now, short: false };
+        if M::DYNAMIC && self.state.job.load.trim_ranges > 1 {
+            self.engine.ranges(slot, self.source.ranges());
+        }
+        let queued = if M::HOOKS && self.state.is_zoned() {
+            self.state.queue_in_zone(self.engine, slot, op)
+        } else {
+            self.engine.queue(slot, &op)
+        };
+        self.end_stage::<M>(match queued {
+            Queued::Done(_) => Part::Waiting,
+            _ => Part::Submission,
+        });
+        queued
+    }
+
+    /// Records an op that completed as it was queued. Returns the time of its completion.
+    #[inline(always)]
+    fn complete_queued<M: Mode>(
+        &mut self,
+        slots: &mut Slots,
+        slot: Slot,
+        op: &Op,
+        outcome: Outcome,
+        now: u64,
+    ) -> u64 {
+        slots.free.pop();
+        let data = self.count_accepted::<M>(slot, op);
+        self.state.recorder.depth.record_n(slots.in_flight(), data);
+        let end = self.time::<M>(now);
+        let mut batches = EMPTY_BATCHES;
+        self.complete_one::<M>(slots, (slot, outcome), end, &mut batches);
+        self.record_all::<M>(&batches, end);
+        self.state.recorder.submit.record(1);
+        self.state.recorder.complete.record(1);
+        self.end_stage::<M>(Part::Completion);
+        end
+    }
+
+    /// Counts an op that the engine accepted. 1 if it moves or discards data, 0 for a flush.
+    #[inline(always)]
+    fn count_accepted<M: Mode>(&mut self, slot: Slot, op: &Op) -> u64 {
+        if M::HOOKS {
+            self.state.pacing.issued(slot, op);
+        }
+        if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
+            self.state.drawn += 1;
+            self.state.recorder.issued(recorded(direction(op)));
+            return 1;
+        }
+        self.state.recorder.sync_issued += 1;
+        0
+    }
+}
+
+/// The engine accepts no op. That is an error if nothing is in flight that could make room.
+#[cold]
+fn engine_full(state: &mut JobState<'_>, in_flight: u32) -> FillOutcome {
+    if in_flight > 0 {
+        return FillOutcome::Wait;
+    }
+    let full = "the engine accepts no I/O although none is in flight";
+    state.error.get_or_insert(JobError::new("queueing", 0, full));
+    FillOutcome::Stop
+}

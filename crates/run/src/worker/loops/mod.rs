@@ -1,0 +1,243 @@
+//! The inner loops: one for engines that complete each I/O at once, one for engines with many I/Os in
+//! flight.
+//!
+//! | question | module |
+//! |---|---|
+//! | what is a loop compiled for | `mode.rs` |
+//! | one I/O at a time | `direct.rs` |
+//! | many I/Os in flight: a round of the loop, and its completions | `queued.rs` |
+//! | how free slots are filled: choose the next op, prepare it, submit it | `fill.rs` |
+//! | rounds that are sampled for the report's time shares | `burst.rs` |
+//! | which slots are free, which ops are in flight | `slots.rs` |
+//! | how ops of the source translate to those of the engine and the recorder | `ops.rs` |
+//! | flushing and closing at the end of a job | `finish.rs` |
+
+mod burst;
+mod direct;
+mod fill;
+mod finish;
+pub mod mode;
+pub mod ops;
+mod queued;
+mod slots;
+
+use fiord_engine::{Engine, Slot, Time};
+use fiord_load::{Io, Next, Source};
+use fiord_plan::EnginePlan;
+use fiord_stat::shares::Part;
+use fiord_sys::bus::Watch;
+
+use self::mode::Mode;
+use super::core::{JobState, opens_all};
+use super::{Files, WorkerResult};
+use crate::error::JobError;
+
+/// The bytes of writes.
+pub trait Payload {
+    /// Whether the job writes bytes at all. A constant for types whose loops are compiled separately.
+    fn writes(&self) -> bool;
+    /// Fills the buffer of a write. False if there was nothing to do, so that no time has passed.
+    fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool;
+    /// Prepares a slot's buffer before the first I/O.
+    fn prepare(&mut self, buffer: &mut [u8]);
+}
+
+/// A job instance while it runs.
+pub struct Worker<'a, E: Engine, S, P> {
+    pub state: JobState<'a>,
+    pub engine: E,
+    source: S,
+    payload: P,
+    clock: E::Clock,
+}
+
+/// Borrowed parts of a [`Worker`]. The code of a round works on these, so that sampled rounds can run it
+/// with a source and a payload behind pointers: they are compiled once for each engine.
+///
+/// Every method on the hot path is inlined into its loop. A method that is not would force the pointers
+/// into memory, so rare code is a method of [`JobState`] or a function that takes the parts it needs.
+struct Parts<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
+    state: &'w mut JobState<'a>,
+    engine: &'w mut E,
+    source: &'w mut S,
+    payload: &'w mut P,
+    clock: &'w E::Clock,
+}
+
+/// [`Parts`] as the rare code takes them: compiled once for each engine.
+type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
+
+impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
+    /// A worker whose set-up is complete. `state` makes its state at the given time, ns.
+    pub fn new(engine: E, source: S, payload: P, state: impl FnOnce(u64) -> JobState<'a>) -> Self {
+        let clock = engine.clock();
+        let state = state(clock.now());
+        Worker { state, engine, source, payload, clock }
+    }
+
+    #[inline(always)]
+    fn parts(&mut self) -> Parts<'_, 'a, E, S, P> {
+        Parts {
+            state: &mut self.state,
+            engine: &mut self.engine,
+            source: &mut self.source,
+            payload: &mut self.payload,
+            clock: &self.clock,
+        }
+    }
+
+    fn dyn_parts(&mut self) -> DynParts<'_, 'a, E> {
+        Parts {
+            state: &mut self.state,
+            engine: &mut self.engine,
+            source: &mut self.source,
+            payload: &mut self.payload,
+            clock: &self.clock,
+        }
+    }
+
+    /// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. Called before
+    /// the first I/O, when the engine has all buffers.
+    pub fn watch_buffers(&mut self) {
+        if self.state.job.process.memory.path().is_none() {
+            return;
+        }
+        let at_once = self.engine.completes_at_once();
+        let slots = if at_once { 1 } else { self.state.job.depth.depth.max(1) };
+        // The buffers of `io_submit_mode=offload` lie in a region for each slot.
+        let mut watches: Vec<Watch> =
+            (0..slots).filter_map(|slot| Watch::over(self.engine.buffer(slot).as_ptr())).collect();
+        watches.dedup();
+        self.state.buffers = watches;
+    }
+
+    /// Flushes and closes the files as the job asks.
+    pub fn finish(&mut self) {
+        finish::finish(&mut self.state, &mut self.engine);
+    }
+
+    /// The result of the job.
+    pub fn result(self) -> WorkerResult {
+        let now = self.clock.now();
+        self.state.result(now)
+    }
+}
+
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+    /// Ends a stage of a sampled round.
+    #[inline(always)]
+    fn end_stage<M: Mode>(&mut self, part: Part) {
+        if M::SAMPLED {
+            self.state.stages.end_stage(part, self.clock.now());
+        }
+    }
+
+    /// Fills a slot's buffer with the bytes of a write. False if there was nothing to do. The I/O comes by
+    /// value: one whose address escapes is assembled in memory, and reading it back waits for that.
+    #[inline(always)]
+    fn fill_buffer(&mut self, slot: Slot, io: Io) -> bool {
+        self.payload.writes()
+            && self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
+    }
+
+    /// The time: exact if the loop measures latencies.
+    #[inline(always)]
+    fn time<M: Mode>(&mut self, last: u64) -> u64 {
+        if M::ROUGH_TIME { self.state.rough_time(self.clock, last) } else { self.clock.now() }
+    }
+}
+
+/// What a control operation (open, close, end of a loop) leads to.
+#[derive(PartialEq, Eq)]
+enum ControlOutcome {
+    /// Go on.
+    Continue,
+    /// Go on with the next loop: the source must be restarted.
+    Restart,
+    /// The work is done.
+    End,
+    /// The job must stop because of an error.
+    Stop,
+}
+
+/// Opens every file and attaches it to the engine.
+pub fn open_all(engine: &mut impl Engine, files: &mut dyn Files) -> Result<(), JobError> {
+    for file in 0..files.count() {
+        attach(engine, files, file)?;
+    }
+    files.ready()
+}
+
+fn attach(engine: &mut impl Engine, files: &mut dyn Files, file: u32) -> Result<(), JobError> {
+    let target = files.open(file)?;
+    engine
+        .attach(file, &target)
+        .map_err(|e| JobError::new("open", e.errno, e.to_string()).at(files.path(file)))
+}
+
+fn detach(engine: &mut impl Engine, files: &dyn Files, file: u32) -> Result<(), JobError> {
+    engine
+        .detach(file)
+        .map_err(|e| JobError::new("close", e.errno, e.to_string()).at(files.path(file)))
+}
+
+/// Opens or closes a file, or ends a loop. Nothing that the operation needs idle is in flight.
+#[cold]
+#[inline(never)]
+fn carry_out_control<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    next: &Next,
+) -> ControlOutcome {
+    let result = match *next {
+        Next::Open(file) => attach(engine, state.files, file),
+        Next::Close(file) => finish::close(state, engine, file),
+        Next::Again(file) => begin_again(state, engine, file),
+        Next::End => return end_of_loop(state, engine),
+        Next::Io(_) | Next::Flush(..) => Ok(()),
+    };
+    if state.keep_error(result) { ControlOutcome::Continue } else { ControlOutcome::Stop }
+}
+
+/// Drops the cached pages of a file that the job has gone through and begins again (`invalidate`).
+fn begin_again<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    file: u32,
+) -> Result<(), JobError> {
+    if state.job.target.unlink_each_loop {
+        // The file is new, and its pages were dropped as it was opened.
+        return Ok(());
+    }
+    // The kernel keeps pages that are mapped.
+    let mapped = matches!(state.job.engine, EnginePlan::Mmap { .. });
+    if mapped {
+        detach(engine, state.files, file)?;
+    }
+    state.files.forget_pages(file)?;
+    if mapped { attach(engine, state.files, file) } else { Ok(()) }
+}
+
+/// The source has no more work in this loop.
+fn end_of_loop<E: Engine>(state: &mut JobState<'_>, engine: &mut E) -> ControlOutcome {
+    if !state.begin_next_loop() {
+        return if state.error.is_some() { ControlOutcome::Stop } else { ControlOutcome::End };
+    }
+    if state.job.target.unlink_each_loop {
+        let result = remake_files(state, engine);
+        if !state.keep_error(result) {
+            return ControlOutcome::Stop;
+        }
+    }
+    ControlOutcome::Restart
+}
+
+/// `unlink_each_loop`: removes the files and opens new ones.
+fn remake_files<E: Engine>(state: &mut JobState<'_>, engine: &mut E) -> Result<(), JobError> {
+    for file in 0..state.files.count() {
+        detach(engine, state.files, file)?;
+        state.files.close(file)?;
+    }
+    state.files.next_loop()?;
+    if opens_all(state.job) { open_all(engine, state.files) } else { Ok(()) }
+}

@@ -1,0 +1,75 @@
+//! What a loop is compiled for.
+
+use fiord_stat::recorder::axes;
+
+/// A set of features that a loop contains. Each loop is compiled once for each mode that its job may
+/// need, so the plain loops have no test for what the job does not use.
+pub trait Mode {
+    /// What the recorder takes of each completed I/O: a set of [`axes`].
+    const AXES: u32;
+    /// Features that follow individual I/Os: pacing, zones, latency slices.
+    const HOOKS: bool = false;
+    /// The clock is read between the stages of a round ([`super::super::core::stages`]).
+    const SAMPLED: bool = false;
+    /// The mode of sampled rounds of this loop.
+    type Sampled: Mode;
+
+    /// Decide at run time what the recorder takes and which rare features the job uses.
+    const DYNAMIC: bool = Self::AXES & axes::DYNAMIC != 0;
+    /// No latency is measured, so the clock is read only now and then.
+    const ROUGH_TIME: bool = Self::AXES == axes::BARE;
+}
+
+/// Counts I/Os and bytes only (`gtod_reduce`).
+pub struct Bare;
+/// Takes the default measurements of an engine that completes each I/O at once.
+pub struct Synchronous;
+/// Takes the default measurements of an engine with many I/Os in flight.
+pub struct Asynchronous;
+/// Decides at run time what to measure.
+pub struct Dynamic;
+/// Has hooks, and decides at run time what to measure.
+pub struct Managed;
+/// A sampled round of a loop without hooks.
+pub struct Sampled;
+/// A sampled round of a loop with hooks.
+pub struct ManagedSampled;
+
+impl Mode for Bare {
+    const AXES: u32 = axes::BARE;
+    type Sampled = Sampled;
+}
+
+impl Mode for Synchronous {
+    const AXES: u32 = axes::SYNC;
+    type Sampled = Sampled;
+}
+
+impl Mode for Asynchronous {
+    const AXES: u32 = axes::ASYNC;
+    type Sampled = Sampled;
+}
+
+impl Mode for Dynamic {
+    const AXES: u32 = axes::DYNAMIC;
+    type Sampled = Sampled;
+}
+
+impl Mode for Managed {
+    const AXES: u32 = axes::DYNAMIC;
+    const HOOKS: bool = true;
+    type Sampled = ManagedSampled;
+}
+
+impl Mode for Sampled {
+    const AXES: u32 = axes::DYNAMIC;
+    const SAMPLED: bool = true;
+    type Sampled = Sampled;
+}
+
+impl Mode for ManagedSampled {
+    const AXES: u32 = axes::DYNAMIC;
+    const HOOKS: bool = true;
+    const SAMPLED: bool = true;
+    type Sampled = ManagedSampled;
+}

@@ -1,0 +1,342 @@
+//! The loop of engines with many I/Os in flight.
+//!
+//! Each round fills the free slots, reads the clock once for all I/Os it issues, submits and waits in one
+//! system call, reads the clock once for all completions and records them. An explicit `iodepth_batch*`
+//! or `iodepth_low` is followed to the letter: I/Os are then submitted and reaped in groups of that size,
+//! and queueing resumes only when few enough are left.
+
+use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
+use fiord_load::{Next, Source};
+use fiord_stat::recorder::{self, Times, axes};
+use fiord_stat::shares::Part;
+
+use super::super::core::JobState;
+use super::fill::FillOutcome;
+use super::mode::Mode;
+use super::ops::{direction, recorded};
+use super::slots::{Batching, CompletionBatch, CompletionBatches, EMPTY_BATCHES, Slots};
+use super::{Parts, Payload, Worker, burst};
+use crate::error::JobError;
+
+/// The state of the loop.
+pub struct LoopState {
+    slots: Slots,
+    batching: Batching,
+    /// An operation of the source that could not be carried out yet.
+    held: Option<Next>,
+    pub now: u64,
+    /// No more I/Os are issued; the loop waits for those in flight.
+    pub ended: bool,
+}
+
+impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
+    /// Runs to the end of the work, the end of the run time or the first error.
+    pub fn run_queued<M: Mode>(&mut self) {
+        let mut at = LoopState {
+            slots: Slots::new(self.state.job.depth.depth.max(1)),
+            batching: Batching::of(&self.state.job.depth),
+            held: None,
+            now: self.clock.now(),
+            ended: false,
+        };
+        while self.parts().round::<M>(&mut at) {
+            at.ended |= self.state.error.is_some()
+                || (self.state.housekeeping_due(at.now)
+                    && !burst::keep_house_queued::<M::Sampled, E>(&mut self.dyn_parts(), &mut at));
+        }
+    }
+}
+
+impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
+    /// Fills the free slots, submits, waits, records completions. False when the job is over.
+    #[inline(always)]
+    pub(super) fn round<M: Mode>(&mut self, at: &mut LoopState) -> bool {
+        let LoopState { slots, batching, held, now, ended } = at;
+        if !*ended {
+            let filled = self.fill::<M>(slots, batching, held, now);
+            if filled != FillOutcome::Wait {
+                if filled == FillOutcome::Housekeeping {
+                    return true;
+                }
+                *ended = true;
+            }
+        }
+        let pending = slots.in_flight();
+        if pending == 0 {
+            if M::HOOKS && !*ended {
+                *ended = if std::mem::take(&mut self.state.blocked) {
+                    !self.state.wait_for_zone(self.clock, now)
+                } else {
+                    !self.state.wait_until_due(self.clock, now)
+                };
+            }
+            self.end_stage::<M>(Part::Waiting);
+            return !*ended;
+        }
+        let all = *ended || must_drain(held.as_ref());
+        // When all must come back, wait for one at a time: completions must not wait for each other.
+        let min = if all { 1 } else { batching.min.min(pending) };
+        let want = Want { min, max: batching.max, timeout: None };
+        let mut limited = want;
+        if M::HOOKS && !*ended && !self.state.limit_wait(self.clock, &mut limited) {
+            *now = self.clock.now();
+            self.end_stage::<M>(Part::Waiting);
+            return true;
+        }
+        if !self.turn::<M>(slots, limited, now) {
+            return false;
+        }
+        while slots.in_flight() > batching.low && !all && batching.comes_down(pending) {
+            let want = batching.down(slots.in_flight());
+            if !self.turn::<M>(slots, want, now) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Stamps everything queued since the last submission: it is issued now, at the depth that the
+    /// device is about to see. If payloads were made, the I/Os start now, so that no latency contains
+    /// the time that took.
+    #[inline(always)]
+    fn stamp_issue<M: Mode>(&mut self, slots: &mut Slots) {
+        let fresh_data = std::mem::take(&mut slots.fresh_data);
+        self.state.recorder.depth.record_n(slots.in_flight(), fresh_data);
+        if !M::ROUGH_TIME && !slots.fresh.is_empty() {
+            let filled = self.payload.writes() && std::mem::take(&mut slots.filled);
+            let start = filled.then(|| self.clock.now());
+            let issue = self.clock.now();
+            for &slot in &slots.fresh {
+                let flight = &mut slots.flights[slot as usize];
+                flight.issue = issue;
+                if let Some(start) = start {
+                    flight.start = start;
+                }
+            }
+        }
+        slots.fresh.clear();
+    }
+
+    /// Submits what was queued, in a system call of its own.
+    pub(super) fn flush_batch<M: Mode>(&mut self, slots: &mut Slots, now: u64) -> u64 {
+        self.stamp_issue::<M>(slots);
+        self.end_stage::<M>(Part::Rest);
+        match self.engine.flush() {
+            Ok(count) => self.state.recorder.submit.record(count),
+            Err(e) => {
+                let error = JobError::new("submission", e.errno, e.to_string());
+                self.state.error.get_or_insert(error);
+            }
+        }
+        self.end_stage::<M>(Part::Submission);
+        self.time::<M>(now)
+    }
+
+    /// One submission with its wait, and the completions. False when the engine is broken.
+    #[inline(always)]
+    fn turn<M: Mode>(&mut self, slots: &mut Slots, want: Want, now: &mut u64) -> bool {
+        let submitted = slots.fresh.len() as u32;
+        self.stamp_issue::<M>(slots);
+        if submitted > 0 {
+            self.state.recorder.submit.record(submitted);
+        }
+        slots.done.clear();
+        self.end_stage::<M>(Part::Rest);
+        if M::SAMPLED {
+            // In a call of its own, to tell it from the wait.
+            if let Err(e) = self.engine.flush() {
+                let error = JobError::new("submission", e.errno, e.to_string());
+                self.state.error.get_or_insert(error);
+                return false;
+            }
+            self.end_stage::<M>(Part::Submission);
+        }
+        if let Err(e) = self.engine.reap(want, &mut slots.done) {
+            self.state.error.get_or_insert(JobError::new("reaping", e.errno, e.to_string()));
+            return false;
+        }
+        *now = self.time::<M>(*now);
+        self.end_stage::<M>(Part::Waiting);
+        let count = slots.done.len();
+        if M::HOOKS {
+            self.state.pacing.bounded(*now, count == 0);
+        }
+        // A poll that found nothing is not one of the reaps that the report counts.
+        if count > 0 {
+            self.state.recorder.complete.record(count as u32);
+        }
+        let mut batches = EMPTY_BATCHES;
+        for i in 0..count {
+            let (slot, outcome) = slots.done.as_slice()[i];
+            self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
+        }
+        self.record_all::<M>(&batches, *now);
+        self.end_stage::<M>(Part::Completion);
+        true
+    }
+
+    /// Frees the slot of one completion and records it, at once or together with completions that took
+    /// the same time.
+    #[inline(always)]
+    pub(super) fn complete_one<M: Mode>(
+        &mut self,
+        slots: &mut Slots,
+        (slot, outcome): (Slot, Outcome),
+        now: u64,
+        batches: &mut CompletionBatches,
+    ) {
+        let flight = &slots.flights[slot as usize];
+        let op = &flight.op;
+        let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
+        let moves = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
+        if !moves || outcome != Outcome::ok(whole) {
+            return unusual_completion(
+                self.state,
+                self.engine,
+                self.clock,
+                slots,
+                (slot, outcome),
+                now,
+            );
+        }
+        let dir = recorded(direction(op));
+        let bytes = u64::from(op.len) + u64::from(op.at);
+        let (start, issue) = (flight.start, flight.issue);
+        let batch = &mut batches[dir as usize];
+        if batch.start == start && batch.issue == issue {
+            batch.count += 1;
+            batch.bytes += bytes;
+        } else {
+            let ended = std::mem::replace(batch, CompletionBatch { bytes, start, issue, count: 1 });
+            self.record::<M>(dir, &ended, now);
+        }
+        if M::DYNAMIC && self.state.recorder.axes & axes::PRIORITIES != 0 {
+            let times = times(start, issue, now);
+            self.state.recorder.prioritized(dir, op.tag.priority, times);
+        }
+        if M::HOOKS {
+            let op = *op;
+            if self.state.is_zoned() {
+                self.state.zone_op_done(slot);
+            }
+            self.state.follow_completion(slot, &op, now.wrapping_sub(start), now);
+        }
+        slots.free.push(slot);
+    }
+
+    /// Records completions that were gathered.
+    #[inline(always)]
+    pub(super) fn record_all<M: Mode>(&mut self, batches: &CompletionBatches, now: u64) {
+        for (dir, batch) in recorder::Dir::ALL.into_iter().zip(batches) {
+            self.record::<M>(dir, batch, now);
+        }
+    }
+
+    /// Records I/Os of one direction that took the same time.
+    #[inline(always)]
+    fn record<M: Mode>(&mut self, dir: recorder::Dir, batch: &CompletionBatch, now: u64) {
+        if batch.count > 0 {
+            let times = times(batch.start, batch.issue, now);
+            self.state.recorder.complete_with(M::AXES, dir, batch.bytes, times, batch.count);
+        }
+    }
+}
+
+/// Whether the operation that is held back must wait until nothing is in flight.
+#[inline(always)]
+fn must_drain(held: Option<&Next>) -> bool {
+    matches!(held, Some(Next::Flush(.., true) | Next::Close(_) | Next::Again(_) | Next::End))
+}
+
+/// A flush that ended, an I/O that failed, or one that moved less than it should: its rest is queued.
+#[cold]
+#[inline(never)]
+fn unusual_completion<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    slots: &mut Slots,
+    (slot, outcome): (Slot, Outcome),
+    now: u64,
+) {
+    let flight = &mut slots.flights[slot as usize];
+    let op = flight.op;
+    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+    match outcome.get() {
+        Ok(bytes) if moves && bytes > 0 => {
+            if !std::mem::replace(&mut flight.short, true) {
+                state.recorder.short(recorded(direction(&op)));
+            }
+            flight.op.offset += u64::from(bytes);
+            flight.op.at += bytes;
+            flight.op.len -= bytes;
+            return queue_rest(state, engine, clock, slots, slot, now);
+        }
+        Ok(_) if !moves => {
+            if op.kind != OpKind::Trim {
+                state.recorder.synced(now.saturating_sub(flight.issue));
+            }
+        }
+        Ok(_) | Err(_) => {
+            let explanation = engine.explain(slot);
+            state.io_failed_in_zone(explanation, slot, &op, outcome);
+        }
+    }
+    slots.free.push(slot);
+}
+
+/// Queues the rest of a short transfer in its slot.
+fn queue_rest<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    slots: &mut Slots,
+    slot: Slot,
+    now: u64,
+) {
+    let op = slots.flights[slot as usize].op;
+    match engine.queue(slot, &op) {
+        Queued::Pending => {}
+        Queued::Done(outcome) if outcome == Outcome::ok(op.len) => {
+            let flight = &slots.flights[slot as usize];
+            let end = clock.now().max(now);
+            let times = Times {
+                slat: flight.issue.saturating_sub(flight.start),
+                clat: end.saturating_sub(flight.issue),
+                lat: end.saturating_sub(flight.start),
+            };
+            record_rest(state, &op, times);
+            slots.free.push(slot);
+            state.zone_op_done(slot);
+        }
+        Queued::Done(outcome) => {
+            unusual_completion(state, engine, clock, slots, (slot, outcome), now);
+        }
+        Queued::Full => {
+            // The engine has as many places as there are slots, and this one is ours.
+            let full = "the engine accepts no I/O although its slot is free";
+            state.error.get_or_insert(JobError::new("queueing", 0, full));
+            slots.free.push(slot);
+        }
+    }
+}
+
+/// Records an I/O whose rest completed as it was queued.
+fn record_rest(state: &mut JobState<'_>, op: &Op, times: Times) {
+    let dir = recorded(direction(op));
+    let bytes = u64::from(op.len) + u64::from(op.at);
+    state.recorder.complete_with(axes::DYNAMIC, dir, bytes, times, 1);
+    if state.recorder.axes & axes::PRIORITIES != 0 {
+        state.recorder.prioritized(dir, op.tag.priority, times);
+    }
+}
+
+/// The latencies of an I/O that has just completed.
+#[inline(always)]
+fn times(start: u64, issue: u64, now: u64) -> Times {
+    Times {
+        slat: issue.wrapping_sub(start),
+        clat: now.wrapping_sub(issue),
+        lat: now.wrapping_sub(start),
+    }
+}
