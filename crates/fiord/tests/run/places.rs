@@ -72,7 +72,7 @@ fn what_cannot_be_is_said_with_its_place() {
         ("random_distribution=zoned:50/50:40/50", "add up to 100"),
         ("random_distribution=sequence:999999999", "out of bounds"),
         ("file_service_type=pareto:2", "pareto input out of range"),
-        ("zonesize=8k", "no effect without a `zonemode`"),
+        ("zonesize=8k", "--zonemode=none and --zonesize are not compatible"),
     ] {
         place.write(
             "x.fio",
