@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fiord_run::{Interrupt, Interrupts};
+use fiord_sys::file::Guard;
 
 /// How often the file is looked for.
 const EVERY: Duration = Duration::from_millis(250);
@@ -30,7 +31,7 @@ impl<'a, I: Interrupts> StatusFile<'a, I> {
             return false;
         }
         self.next = now + EVERY;
-        std::fs::remove_file(&self.path).is_ok()
+        Guard::generated().remove(&self.path).is_ok_and(|was_there| was_there)
     }
 }
 
