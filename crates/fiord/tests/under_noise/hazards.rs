@@ -9,9 +9,10 @@ use crate::ground::{Crowd, Loop, Mounted, Reader};
 use crate::told;
 
 /// Findings that no test on files can make, and where they are seen instead.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 15] = [
     ("clock-source", "machines described in its own test"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
+    ("empty-zones", "`zoned` in `run`"),
     (
         "generator-bound",
         "`finding-queue` of `cargo xtask vm`: CPUs that others have are not full of the job",
@@ -125,7 +126,10 @@ fn on_files(place: &Place) -> Option<Vec<&'static str>> {
     let contents = "--rw=write --size=8m --runtime=1 --time_based --filename=/dev/null --bs=256k \
                     --refill_buffers=1";
     seen(place, "contents-cost", contents);
-    Some(vec!["cache-under-direct", "contents-cost"])
+    std::fs::write(mounted.point.join("short"), [7; 4096]).unwrap();
+    let short = format!("check --rw=randread --size=1m --filename={directory}/short");
+    seen(place, "file-extended", &short);
+    Some(vec!["cache-under-direct", "contents-cost", "file-extended"])
 }
 
 fn on_devices(place: &Place) -> Option<Vec<&'static str>> {
