@@ -26,8 +26,15 @@ same "with force unit access" "$(json fua '.jobs[0] | .read.total_ios + .write.t
 sg jobs --filename=$SG --rw=randread --bs=4k --size=4m --iodepth=16 --numjobs=4 --group_reporting
 same "blocks of four jobs" "$(json jobs '.jobs[0].read.total_ios')" 4096
 
-sg trim --filename=$SG --rw=trim --bs=1m --iodepth=4
+# The trims of a batch are one UNMAP: 64 of them in batches of 8. A command is a write of its header.
+check "trims in batches" strace -f -e trace=write -o trace fiord --name=trim --ioengine=sg --filename=$SG --rw=randtrim --bs=1m --iodepth=16 --iodepth_batch=8 --output-format=json --output=trim.json
+same "UNMAPs" "$(grep -c ', 88) *= 88' trace)" 8
 same "trims" "$(json trim '.jobs[0].trim.total_ios')" 64
+same "all of them at depth 16 but for the first batch" "$(json trim '.jobs[0].iodepth_level["16"] > 87')" true
+same "submissions of 8" "$(json trim '.jobs[0].iodepth_submit["8"]')" 100
+same "bytes that were not trimmed" "$(tr -d '\000' <$SD | wc -c)" 0
+sg one --filename=$SG --rw=trim --bs=1m --iodepth=4
+same "trims one by one" "$(json one '.jobs[0].trim.total_ios')" 64
 
 # Commands of writes, each seen by the device.
 for mode in write_same write_same_ndob verify_bytchk_00; do

@@ -52,6 +52,17 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
         read_fua: job.flag("readfua"),
         write_fua,
         write,
+        trims: batch(job),
+    }
+}
+
+/// Trims of a batch, which go in one command; 0: the job sets no batch.
+fn batch(job: Reading) -> u32 {
+    let depth = job.count32("iodepth").unwrap_or(1).max(1);
+    match job.set_count32("iodepth_batch") {
+        None => 0,
+        Some(0) => depth,
+        Some(batch) => batch.min(depth),
     }
 }
 

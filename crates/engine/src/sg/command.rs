@@ -23,8 +23,8 @@ pub enum Moves {
     In(u32),
     /// This many bytes of the slot's buffer.
     Out(u32),
-    /// The parameter list of an UNMAP.
-    List([u8; cdb::UNMAP_LIST]),
+    /// The range of a trim, in logical blocks: one or several make the parameter list of an UNMAP.
+    Range(u64, u32),
 }
 
 /// How ops become commands.
@@ -72,8 +72,8 @@ impl Orders {
             OpKind::Read => Command::Read { fua: self.read_fua },
             OpKind::Write => self.write,
             OpKind::Trim => {
-                let (cdb, list) = cdb::unmap(lba, blocks);
-                return Some(Order { cdb, data: Moves::List(list) });
+                let cdb = cdb::unmap(cdb::ONE_RANGE);
+                return Some(Order { cdb, data: Moves::Range(lba, blocks) });
             }
             OpKind::Fsync | OpKind::Fdatasync => Command::Synchronize,
             OpKind::SyncFileRange(_) => return None,
@@ -113,8 +113,7 @@ mod tests {
         let sync = order(SgWrite::Write, OpKind::Fsync, 0, 0).unwrap();
         assert_eq!((sync.cdb.as_bytes()[0], sync.data), (0x35, Moves::Nothing));
         let trim = order(SgWrite::Write, OpKind::Trim, 512, 1024).unwrap();
-        let Moves::List(list) = trim.data else { panic!("{trim:?}") };
-        assert_eq!((trim.cdb.as_bytes()[0], list[15], list[19]), (0x42, 1, 2));
+        assert_eq!((trim.cdb.as_bytes()[0], trim.data), (0x42, Moves::Range(1, 2)));
     }
 
     #[test]

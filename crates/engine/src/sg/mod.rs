@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use fiord_plan::{EnginePlan, SgPlan, SgWrite};
 use fiord_sys::scsi::generic::{self, Data, Failure, Header, SENSE_BYTES};
-use fiord_sys::scsi::{Capacity, capacity, cdb, sense};
+use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
 
 use crate::buffers::Buffers;
 use crate::error::last_errno;
@@ -36,13 +36,16 @@ struct Device {
     orders: Orders,
     /// Commands go by `write(2)` and `read(2)`.
     queues: bool,
+    /// Commands that were queued and have not ended.
     in_flight: u32,
+    /// What one UNMAP may hold.
+    unmap: unmap::Limits,
     /// A stream that was opened for this job.
     stream: Option<u16>,
 }
 
 /// What a slot's command needs in memory while it is in flight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Place {
     order: Option<Order>,
     header: Header,
@@ -50,6 +53,11 @@ struct Place {
     file: u32,
     /// What the op is told when all went well; `None`: what the device says was moved.
     whole: Option<u32>,
+    /// The parameter list of an UNMAP, and the blocks of its ranges.
+    list: Vec<u8>,
+    blocks: u32,
+    /// The next trim that goes in this slot's UNMAP.
+    next: Option<Slot>,
 }
 
 /// The engine.
@@ -60,12 +68,13 @@ pub struct Sg {
     devices: Vec<Option<Device>>,
     places: Box<[Place]>,
     clock: MachineClock,
-    /// Queued and not yet handed over, in order.
+    /// Queued and not yet handed over, in order; of trims that go in one command the first.
     unsent: Vec<Slot>,
     /// What the kernel refused when it was handed over.
     refused: Vec<(Slot, Outcome)>,
     /// The devices that a wait is for.
     waiting: Vec<libc::pollfd>,
+    /// Ops that were queued and have not ended.
     in_flight: u32,
 }
 
@@ -87,6 +96,9 @@ impl Sg {
             sense: [0; SENSE_BYTES],
             file: 0,
             whole: None,
+            list: Vec::new(),
+            blocks: 0,
+            next: None,
         };
         Ok(Sg {
             plan,
@@ -111,7 +123,7 @@ impl Sg {
         let order = device.orders.of(op, device.capacity).ok_or(Outcome::err(libc::EINVAL))?;
         let moved = match order.data {
             Moves::In(bytes) | Moves::Out(bytes) => bytes,
-            Moves::Nothing | Moves::List(_) => 0,
+            Moves::Nothing | Moves::Range(..) => 0,
         };
         let data = self.buffers.span(slot, op.at, moved).ok_or(Outcome::err(libc::EINVAL))?;
         let flags = generic::FLAG_DIRECT_IO | if self.plan.hipri { generic::FLAG_HIPRI } else { 0 };
@@ -122,13 +134,19 @@ impl Sg {
             OpKind::Read | OpKind::Write => Some(op.len),
             _ => Some(0),
         };
+        place.list.clear();
         let Order { cdb, data: moves } = place.order.insert(order);
         let (direction, bytes, pointer) = match moves {
             Moves::Nothing => (generic::DXFER_NONE, 0, std::ptr::null_mut()),
             Moves::In(bytes) => (generic::DXFER_FROM_DEV, *bytes, data),
             Moves::Out(bytes) => (generic::DXFER_TO_DEV, *bytes, data),
-            Moves::List(list) => (generic::DXFER_TO_DEV, list.len() as u32, list.as_mut_ptr()),
+            Moves::Range(lba, blocks) => {
+                place.blocks = *blocks;
+                cdb::add_range(&mut place.list, *lba, *blocks);
+                (generic::DXFER_TO_DEV, place.list.len() as u32, place.list.as_mut_ptr())
+            }
         };
+        place.next = None;
         place.header = Header {
             dxfer_direction: direction,
             cmd_len: cdb.as_bytes().len() as u8,
@@ -157,16 +175,17 @@ impl Sg {
         outcome(place)
     }
 
-    /// Takes one completion of a character device. False when there is none now.
-    fn take(&mut self, file: usize, done: &mut Completions) -> Result<bool, EngineError> {
-        let Some(Some(device)) = self.devices.get_mut(file) else { return Ok(false) };
+    /// Takes the end of one command of a character device: how many ops it had, 0 when none has
+    /// ended now.
+    fn take(&mut self, file: usize, done: &mut Completions) -> Result<u32, EngineError> {
+        let Some(Some(device)) = self.devices.get_mut(file) else { return Ok(0) };
         let mut header = Header::EMPTY;
         let size = size_of::<Header>();
         // SAFETY: `header` has room for the `size` bytes that are read.
         let ret = unsafe { libc::read(device.raw, (&raw mut header).cast(), size) };
         if ret < 0 {
             return match last_errno() {
-                libc::EAGAIN | libc::EINTR => Ok(false),
+                libc::EAGAIN | libc::EINTR => Ok(0),
                 errno => Err(EngineError::call("ioengine=sg", "read", errno)),
             };
         }
@@ -176,12 +195,49 @@ impl Sg {
                 .help("is another program using the same open device?"));
         };
         device.in_flight -= 1;
-        self.in_flight -= 1;
         place.header = header;
         let outcome = outcome(place);
-        self.buffers.end(slot);
-        done.push(slot, outcome);
-        Ok(true)
+        Ok(self.ended(slot, |slot| done.push(slot, outcome)))
+    }
+
+    /// The command of a slot has ended, and with it all ops that went in it. How many.
+    fn ended(&mut self, first: Slot, mut tell: impl FnMut(Slot)) -> u32 {
+        let (mut slot, mut count) = (Some(first), 0);
+        while let Some(now) = slot {
+            slot = self.places[now as usize].next.take();
+            self.buffers.end(now);
+            tell(now);
+            count += 1;
+        }
+        self.in_flight -= count;
+        count
+    }
+
+    /// Adds a trim, whose command was put together, to the UNMAP that was queued last. False when it
+    /// needs one of its own.
+    fn joins(&mut self, slot: Slot) -> bool {
+        let Some(&first) = self.unsent.last() else { return false };
+        let Some(Order { data: Moves::Range(lba, blocks), .. }) = self.places[slot as usize].order
+        else {
+            return false;
+        };
+        let file = self.places[slot as usize].file;
+        let limits = self.device(file).map_or(unmap::Limits::LEAST, |device| device.unmap);
+        let place = &mut self.places[first as usize];
+        let Some(Order { cdb, data: Moves::Range(..) }) = &mut place.order else { return false };
+        let ranges = (place.list.len() / 16) as u32;
+        let sum = place.blocks.checked_add(blocks).filter(|sum| *sum <= limits.blocks);
+        let (Some(sum), true) = (sum, place.file == file && ranges < limits.ranges) else {
+            return false;
+        };
+        place.blocks = sum;
+        cdb::add_range(&mut place.list, lba, blocks);
+        *cdb = cdb::unmap(place.list.len() as u16);
+        place.header.dxfer_len = place.list.len() as u32;
+        place.header.dxferp = place.list.as_mut_ptr().cast();
+        let next = place.next.replace(slot);
+        self.places[slot as usize].next = next;
+        true
     }
 
     /// Waits until a device has a completion; false when the time is up or a signal came.
@@ -241,18 +297,20 @@ impl Engine for Sg {
                 .help("name its generic device, /dev/sgN, or drop hipri=1"));
         }
         let (stream, opened) = stream(&fd, self.plan.write, target.read_only)?;
-        let Some(place) = self.devices.get_mut(file as usize) else {
-            return Err(EngineError::plain(format!("there is no place for file {file}")));
-        };
-        *place = Some(Device {
+        let device = Device {
             raw: std::os::fd::AsRawFd::as_raw_fd(&fd),
-            fd,
             capacity,
             orders: Orders::new(&self.plan, stream),
             queues,
             in_flight: 0,
+            unmap: if queues { self.unmap_limits(&fd) } else { unmap::Limits::LEAST },
+            fd,
             stream: opened,
-        });
+        };
+        let Some(place) = self.devices.get_mut(file as usize) else {
+            return Err(EngineError::plain(format!("there is no place for file {file}")));
+        };
+        *place = Some(device);
         Ok(())
     }
 
@@ -278,7 +336,8 @@ impl Engine for Sg {
         };
         let (fd, queues) = (device.raw, device.queues);
         let is_sync = !matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
-        if queues && (device.in_flight >= ROOM || is_sync && !self.unsent.is_empty()) {
+        let full = device.in_flight >= ROOM;
+        if queues && (full && op.kind != OpKind::Trim || is_sync && !self.unsent.is_empty()) {
             return Queued::Full;
         }
         if let Err(outcome) = self.prepare(slot, op) {
@@ -286,6 +345,14 @@ impl Engine for Sg {
         }
         if !queues || is_sync {
             return Queued::Done(self.at_once(slot, fd));
+        }
+        if self.joins(slot) {
+            self.in_flight += 1;
+            self.buffers.begin(slot);
+            return Queued::Pending;
+        }
+        if full {
+            return Queued::Full;
         }
         if let Some(Some(device)) = self.devices.get_mut(op.file as usize) {
             device.in_flight += 1;
@@ -307,12 +374,14 @@ impl Engine for Sg {
             // end has been taken: the slot is in flight.
             let ret = unsafe { libc::write(device.raw, header.cast(), size_of::<Header>()) };
             if ret >= 0 {
-                sent += 1;
+                sent += (place.list.len() as u32 / 16).max(1);
                 continue;
             }
             device.in_flight -= 1;
-            self.in_flight -= 1;
-            self.refused.push((slot, Outcome::err(last_errno())));
+            let outcome = Outcome::err(last_errno());
+            let mut refused = std::mem::take(&mut self.refused);
+            self.ended(slot, |slot| refused.push((slot, outcome)));
+            self.refused = refused;
         }
         self.unsent.clear();
         Ok(sent)
@@ -325,14 +394,17 @@ impl Engine for Sg {
         while taken < want.max
             && let Some((slot, outcome)) = self.refused.pop()
         {
-            self.buffers.end(slot);
             done.push(slot, outcome);
             taken += 1;
         }
         loop {
             for file in 0..self.devices.len() {
-                while taken < want.max && self.has_in_flight(file) && self.take(file, done)? {
-                    taken += 1;
+                while taken < want.max && self.has_in_flight(file) {
+                    match self.take(file, done)? {
+                        0 => break,
+                        // All trims of a command, even where that is more than was asked for.
+                        ended => taken += ended,
+                    }
                 }
             }
             if taken >= want.min.min(want.max) || self.in_flight == 0 {
@@ -346,6 +418,17 @@ impl Engine for Sg {
 }
 
 impl Sg {
+    /// What one UNMAP of this job may hold.
+    fn unmap_limits(&self, fd: &OwnedFd) -> unmap::Limits {
+        match self.plan.trims {
+            0 | 1 => unmap::Limits::LEAST,
+            trims => {
+                let limits = unmap::limits(fd);
+                unmap::Limits { ranges: limits.ranges.min(trims), ..limits }
+            }
+        }
+    }
+
     fn has_in_flight(&self, file: usize) -> bool {
         self.devices.get(file).and_then(Option::as_ref).is_some_and(|d| d.in_flight > 0)
     }

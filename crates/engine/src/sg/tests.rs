@@ -43,3 +43,68 @@ fn a_stream_is_opened_only_for_a_job_that_writes() {
     // One that the user opened is named in writes alone.
     assert_eq!(stream(&null, SgWrite::Stream(7), false).unwrap(), (7, None));
 }
+
+/// A device that takes every command: what is sent is in the places.
+fn taker(ranges: u32, blocks: u32) -> Device {
+    let fd: OwnedFd = std::fs::File::options().write(true).open("/dev/null").unwrap().into();
+    Device {
+        raw: std::os::fd::AsRawFd::as_raw_fd(&fd),
+        fd: Arc::new(fd),
+        capacity: Capacity { blocks: 1 << 20, block: 512 },
+        orders: Orders::new(&SgPlan::default(), 0),
+        queues: true,
+        in_flight: 0,
+        unmap: unmap::Limits { ranges, blocks },
+        stream: None,
+    }
+}
+
+fn trim(offset: u64) -> Op {
+    Op { kind: OpKind::Trim, file: 0, offset, len: 4096, at: 0, tag: crate::Tag::PLAIN }
+}
+
+#[test]
+fn trims_of_a_batch_are_one_unmap_within_the_limits_of_the_device() {
+    for (ranges, blocks, commands) in
+        [(1, u32::MAX, 6), (4, u32::MAX, 2), (256, 16, 3), (256, 99, 1)]
+    {
+        let config = EngineConfig::plain(EnginePlan::Sg(SgPlan::default()), 8, 4096);
+        let mut sg = Sg::new(&config).unwrap();
+        sg.devices[0] = Some(taker(ranges, blocks));
+        for slot in 0..6 {
+            assert_eq!(sg.queue(slot, &trim(u64::from(slot) * 8192)), Queued::Pending);
+        }
+        assert_eq!(sg.unsent.len(), commands, "{ranges} ranges of {blocks} blocks");
+        let leaders = sg.unsent.clone();
+        assert_eq!(sg.flush().unwrap(), 6);
+        assert_eq!((sg.device(0).unwrap().in_flight as usize, sg.in_flight), (commands, 6));
+        let mut ended = Vec::new();
+        for first in leaders {
+            let place = &sg.places[first as usize];
+            assert_eq!(place.header.dxfer_len as usize, place.list.len());
+            let cdb = place.order.as_ref().unwrap().cdb;
+            assert_eq!(cdb.as_bytes()[7..9], (place.list.len() as u16).to_be_bytes());
+            let count = place.list.len() / 16;
+            assert_eq!(sg.ended(first, |slot| ended.push(slot)) as usize, count);
+        }
+        ended.sort_unstable();
+        assert_eq!((ended, sg.in_flight), ((0..6).collect(), 0));
+    }
+}
+
+/// A write behind a trim is handed over behind it, and so is a trim behind that.
+#[test]
+fn only_trims_that_follow_each_other_are_one_unmap() {
+    let config = EngineConfig::plain(EnginePlan::Sg(SgPlan::default()), 8, 4096);
+    let mut sg = Sg::new(&config).unwrap();
+    sg.devices[0] = Some(taker(256, u32::MAX));
+    let write = Op { kind: OpKind::Write, ..trim(0) };
+    for (slot, op) in [trim(0), trim(4096), write, trim(8192), trim(12288)].iter().enumerate() {
+        assert_eq!(sg.queue(slot as Slot, op), Queued::Pending);
+    }
+    assert_eq!(sg.unsent, [0, 2, 3]);
+    assert_eq!(sg.flush().unwrap(), 5);
+    for first in [0, 2, 3] {
+        sg.ended(first, |_| {});
+    }
+}

@@ -115,6 +115,8 @@ pub struct SgPlan {
     pub write_fua: bool,
     /// `sg_write_mode`.
     pub write: SgWrite,
+    /// `iodepth_batch`: at most this many trims of a batch go in one UNMAP; 0 stands for 1.
+    pub trims: u32,
 }
 
 /// The SCSI command that writes are made of.

@@ -53,6 +53,14 @@ fn kinds_of_writes() {
     ] {
         assert_eq!(plan(&format!("--sg_write_mode={words}")).write, write, "{words}");
     }
+    for (words, trims) in [
+        ("--iodepth=16", 0),
+        ("--iodepth=16 --iodepth_batch=8", 8),
+        ("--iodepth=16 --iodepth_batch=0", 16),
+        ("--iodepth=16 --iodepth_batch=99", 16),
+    ] {
+        assert_eq!(plan(words).trims, trims, "{words}");
+    }
     let load = job(&machine(), &line("--sg_write_mode=write_same_ndob")).load;
     assert!(!load.writes_data());
 }

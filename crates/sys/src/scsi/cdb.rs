@@ -182,22 +182,39 @@ impl Command {
     }
 }
 
-/// UNMAP with one range (SBC-4, clause 5.36): the command, and the parameter list that goes with it.
-pub fn unmap(lba: u64, blocks: u32) -> (Cdb, [u8; UNMAP_LIST]) {
+/// UNMAP (SBC-4, clause 5.36) with a parameter list of this many bytes.
+pub fn unmap(list_bytes: u16) -> Cdb {
     let mut bytes = [0; 32];
     bytes[0] = 0x42;
-    bytes[7..9].copy_from_slice(&(UNMAP_LIST as u16).to_be_bytes());
-    let mut list = [0; UNMAP_LIST];
+    bytes[7..9].copy_from_slice(&list_bytes.to_be_bytes());
+    Cdb { bytes, len: 10 }
+}
+
+/// Adds a range to the parameter list of an UNMAP, which begins empty. A list has at most 4095 ranges.
+pub fn add_range(list: &mut Vec<u8>, lba: u64, blocks: u32) {
+    list.resize(list.len().max(8), 0);
+    list.extend(lba.to_be_bytes());
+    list.extend(blocks.to_be_bytes());
+    list.extend([0; 4]);
+    let len = list.len() as u16;
     // Lengths of what follows the field itself, and of the descriptors.
-    list[0..2].copy_from_slice(&(UNMAP_LIST as u16 - 2).to_be_bytes());
-    list[2..4].copy_from_slice(&(UNMAP_LIST as u16 - 8).to_be_bytes());
-    list[8..16].copy_from_slice(&lba.to_be_bytes());
-    list[16..20].copy_from_slice(&blocks.to_be_bytes());
-    (Cdb { bytes, len: 10 }, list)
+    list[0..2].copy_from_slice(&(len - 2).to_be_bytes());
+    list[2..4].copy_from_slice(&(len - 8).to_be_bytes());
 }
 
 /// Bytes of the parameter list of an UNMAP with one range.
-pub const UNMAP_LIST: usize = 24;
+pub const ONE_RANGE: u16 = 24;
+
+/// The vital product data page of limits on commands.
+pub const BLOCK_LIMITS: u8 = 0xb0;
+
+/// INQUIRY (SPC-5, clause 6.7) of a page of vital product data, with room for this many bytes.
+pub fn inquiry(page: u8, room: u16) -> Cdb {
+    let mut bytes = [0; 32];
+    (bytes[0], bytes[1], bytes[2]) = (0x12, 1, page);
+    bytes[3..5].copy_from_slice(&room.to_be_bytes());
+    Cdb { bytes, len: 6 }
+}
 
 /// READ CAPACITY(16) (SBC-4, clause 5.21) with room for this many bytes.
 pub fn read_capacity(room: u32) -> Cdb {
@@ -328,10 +345,16 @@ mod tests {
 
     #[test]
     fn unmap_with_its_list() {
-        let (cdb, list) = unmap(0x0102_0304_0506_0708, 0x090a_0b0c);
-        assert_eq!(cdb.as_bytes(), hex("42 00 00 00 00 00 00 00 18 00"));
+        let mut list = Vec::new();
+        add_range(&mut list, 0x0102_0304_0506_0708, 0x090a_0b0c);
+        assert_eq!(list.len(), usize::from(ONE_RANGE));
+        assert_eq!(unmap(ONE_RANGE).as_bytes(), hex("42 00 00 00 00 00 00 00 18 00"));
         let descriptor = "01 02 03 04 05 06 07 08 09 0a 0b 0c 00 00 00 00";
         assert_eq!(list[..], hex(&format!("00 16 00 10 00 00 00 00 {descriptor}")));
+        add_range(&mut list, 0x10, 2);
+        let second = "00 00 00 00 00 00 00 10 00 00 00 02 00 00 00 00";
+        assert_eq!(list[..], hex(&format!("00 26 00 20 00 00 00 00 {descriptor} {second}")));
+        assert_eq!(inquiry(BLOCK_LIMITS, 64).as_bytes(), hex("12 01 b0 00 40 00"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | what did the device say when it refused | [`sense`] |
 //! | how is a command sent (`SG_IO`, `/dev/sgN`) | [`generic`] |
 //! | how large is a logical unit | [`capacity`] |
+//! | how many ranges one UNMAP takes | [`unmap`] |
 //!
 //! Formats are those of SCSI Block Commands 4 ("SBC-4") and SCSI Primary Commands 5 ("SPC-5").
 
@@ -13,6 +14,7 @@ pub mod capacity;
 pub mod cdb;
 pub mod generic;
 pub mod sense;
+pub mod unmap;
 
 pub use capacity::Capacity;
 pub use cdb::{Cdb, Command, Compare, Length, TooLong};
