@@ -9,7 +9,7 @@ use crate::amount::bytes;
 use crate::direct_not_direct::in_memory;
 use crate::page_cache::through_cache;
 use crate::timing::ends_the_run;
-use crate::{After, Before, Check, Findings, Machine, Told};
+use crate::{After, Before, Check, FindingBuilder, Findings, Machine};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -19,7 +19,7 @@ pub(crate) const CHECK: Check = Check {
     about: "A buffered write is done when it is in memory. The kernel sends it to the device later, \
             after the run has ended and its rate was computed; only when too much memory is dirty \
             does the job have to wait.",
-    seen: "A job writes to files or devices without `direct=1`, and neither `sync`, `fsync`, \
+    detection: "A job writes to files or devices without `direct=1`, and neither `sync`, `fsync`, \
            `fdatasync`, `sync_file_range`, `end_fsync`, `fsync_on_close` nor `end_syncfs` is set. \
            After the run `cachestat(2)` (Linux 6.5) counts what of its files is still dirty or on \
            its way, and names it. It takes the finding back when nothing is and no other job of the run \
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
            memory anyway (tmpfs).",
     effect: "256 MiB written to a file on ext4 in blocks of 1 MiB: 1.7 GiB/s without a flush, \
              with all of it dirty at the end, and 329 MiB/s with `end_fsync=1`.",
-    mend: "`end_fsync=1`, which is part of the measured time; `fdatasync=N` for programs that do so; \
+    remedy: "`end_fsync=1`, which is part of the measured time; `fdatasync=N` for programs that do so; \
            `direct=1` for the device alone.",
     lint: None,
     before: Some(before),
@@ -41,7 +41,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     for job in known.sections().filter(|job| unflushed(job)).filter(stored) {
         let evidence =
             "no sync, fsync, fdatasync, end_fsync or fsync_on_close, and direct is not set";
-        findings.tell(told(job).evidence(evidence));
+        findings.report(builder(job).evidence(evidence));
     }
 }
 
@@ -60,14 +60,14 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             if state.kind != FileKind::Regular || state.facts.is_err() {
                 continue;
             }
-            if let Some(cache) = findings.had(&CHECK, &state.cache) {
+            if let Some(cache) = findings.available(&CHECK, &state.cache) {
                 dirty += (cache.dirty + cache.writeback) * page;
                 counted += 1;
             }
         }
         // What a later job or the kernel has written out since was in memory for this one.
         if dirty == 0 && counted == paths.len() && ends_the_run(known, &entry) {
-            findings.refute(told(job));
+            findings.refute(builder(job));
         }
         if dirty > 0 {
             let evidence = format!(
@@ -75,15 +75,15 @@ fn after(known: &After<'_>, findings: &mut Findings) {
                 bytes(written),
                 bytes(dirty)
             );
-            findings.tell(told(job).evidence(evidence));
+            findings.report(builder(job).evidence(evidence));
         }
     }
 }
 
-fn told(job: &JobPlan) -> Told {
+fn builder(job: &JobPlan) -> FindingBuilder {
     CHECK
-        .of_job(job, format!("job {} writes to memory and nothing flushes it", job.identity.name))
-        .mend(match job.engine {
+        .for_job(job, format!("job {} writes to memory and nothing flushes it", job.identity.name))
+        .remedy(match job.engine {
             // A mapping always goes through the page cache.
             EnginePlan::Mmap { .. } => "end_fsync=1",
             _ => "end_fsync=1, or direct=1",
@@ -132,10 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn told_of_buffered_writes_without_a_flush() {
+    fn reports_buffered_writes_without_a_flush() {
         let job = "--name=a --filename=f --size=1m --rw";
-        assert_eq!(told(&format!("{job}=write"))[0].mend, "end_fsync=1, or direct=1");
-        assert_eq!(told(&format!("{job}=write --ioengine=mmap"))[0].mend, "end_fsync=1");
+        assert_eq!(told(&format!("{job}=write"))[0].remedy, "end_fsync=1, or direct=1");
+        assert_eq!(told(&format!("{job}=write --ioengine=mmap"))[0].remedy, "end_fsync=1");
         for sound in [
             &format!("{job}=read"),
             &format!("{job}=write --direct=1"),

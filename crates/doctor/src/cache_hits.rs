@@ -6,7 +6,7 @@ use fiord_stat::report::DirKind;
 
 use crate::amount::{bytes, percent};
 use crate::page_cache::through_cache;
-use crate::{After, Check, Findings, Gap};
+use crate::{After, Check, Findings, Unavailable};
 
 /// A share of cached bytes that read-ahead and page sizes explain.
 const FEW: f64 = 0.1;
@@ -23,15 +23,15 @@ pub(crate) const CHECK: Check = Check {
             over it. It does not help where there are no passes (`norandommap`, \
             `random_distribution=zipf`), or where several jobs read the same file: a run that is \
             longer than its file is large then measures memory.",
-    seen: "What the process fetched from storage during the run (`read_bytes` of `/proc/self/io`, \
-           which counts read-ahead and direct I/O) beside what jobs have read. Told when a tenth or \
+    detection: "What the process fetched from storage during the run (`read_bytes` of `/proc/self/io`, \
+           which counts read-ahead and direct I/O) beside what jobs have read. FindingBuilder when a tenth or \
            more of what buffered jobs read did not come from storage, invalid from one half on. \
            It is silent where jobs say that they mean it: `invalidate=0`, `pre_read=1`. File \
            systems whose reads another process makes (FUSE) are not checked.",
     effect: "Buffered 4 KiB random reads with `psync` and `norandommap` for 3 s of a file of 64 MiB on \
              ext4 made 323k IOPS: 3.7 GiB were read, and 65 MiB came from the device. With \
              `direct=1` it was 29.2k IOPS.",
-    mend: "`direct=1`; or a file several times as large as memory; or `invalidate=0`, which says \
+    remedy: "`direct=1`; or a file several times as large as memory; or `invalidate=0`, which says \
            that the page cache is meant.",
     lint: None,
     before: None,
@@ -45,11 +45,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         return;
     }
     if let Some(kind) = elsewhere(known) {
-        return findings.gap(&CHECK, &Gap(format!("another process reads for {kind}")));
+        return findings
+            .unavailable(&CHECK, &Unavailable(format!("another process reads for {kind}")));
     }
-    let (Some(before), Some(after)) =
-        (findings.had(&CHECK, &known.before.storage), findings.had(&CHECK, &known.after.storage))
-    else {
+    let (Some(before), Some(after)) = (
+        findings.available(&CHECK, &known.before.storage),
+        findings.available(&CHECK, &known.after.storage),
+    ) else {
         return;
     };
     let fetched = after.read.saturating_sub(before.read);
@@ -69,16 +71,16 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     if claimed_buffered == 0 || share < FEW {
         return;
     }
-    let told = CHECK
-        .of_job(first, format!("{} of what was read came out of the page cache", percent(share)))
+    let finding = CHECK
+        .for_job(first, format!("{} of what was read came out of the page cache", percent(share)))
         .evidence(format!(
             "{} read, {} fetched from storage",
             bytes(claimed),
             bytes(fetched.min(claimed))
         ))
-        .mend("direct=1, or invalidate=0 where the page cache is meant")
+        .remedy("direct=1, or invalidate=0 where the page cache is meant")
         .option("direct");
-    findings.tell(if share < MOST { told.only(Severity::Suspect) } else { told });
+    findings.report(if share < MOST { finding.at_most(Severity::Suspect) } else { finding });
 }
 
 /// Whether a job reads files or devices at all.
@@ -108,7 +110,7 @@ mod tests {
 
     use super::*;
     use crate::Machine;
-    use crate::fixture::{plan, row, told_after};
+    use crate::fixture::{found_after, plan, row};
 
     fn told(fetched: u64, more: &str) -> Vec<Severity> {
         let (plan, _) = plan(&format!("--name=a --rw=randread --filename=f --size=1m {more}"));
@@ -121,11 +123,11 @@ mod tests {
             ..Report::default()
         };
         let known = After { plan: &plan, before: &before, after: &after, report: &report };
-        told_after(&CHECK, &known).into_iter().map(|finding| finding.severity).collect()
+        found_after(&CHECK, &known).into_iter().map(|finding| finding.severity).collect()
     }
 
     #[test]
-    fn told_by_what_was_not_fetched() {
+    fn reports_by_what_was_not_fetched() {
         // 1000 I/Os of 4 KiB were read.
         assert_eq!(told(4096, ""), [Severity::Invalid]);
         assert_eq!(told(4096 * 700, ""), [Severity::Suspect]);

@@ -9,7 +9,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::file::Opener;
 
 use crate::direct_not_direct::in_memory;
-use crate::{After, Before, Check, Findings, Gap, Machine, Told};
+use crate::{After, Before, Check, FindingBuilder, Findings, Machine, Unavailable};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -20,11 +20,11 @@ pub(crate) const CHECK: Check = Check {
             file or device has any, each write looks for them and takes the locks for it. Who reads \
             the target through the cache, udev's `blkid` after a device was closed or a backup that \
             passes by, makes every direct write slower and one run unlike the next.",
-    seen: "fiord drops what is cached after it has opened the target for the last time \
+    detection: "fiord drops what is cached after it has opened the target for the last time \
            (`invalidate=1`), what is dirty too, opens it once for each job and holds it. \
            `cachestat(2)` (Linux 6.5) counts the pages of what the job uses of a file, and all of a \
            device: before the run; when all jobs that start together are ready, where what somebody \
-           has read meanwhile is dropped too; and before the job lets go of its files. Told when \
+           has read meanwhile is dropped too; and before the job lets go of its files. FindingBuilder when \
            there are any: suspect for jobs that write, a note for those that read. Who has the \
            target open beside it is told as far as `/proc` shows it. With `invalidate=1` it is silent \
            of what could be dropped. btrfs makes some direct I/O through the page cache itself: there only \
@@ -33,7 +33,7 @@ pub(crate) const CHECK: Check = Check {
              MB/s after udev's `blkid` had left 25 pages in the page cache. In an emulated machine \
              (Linux 6.12) two threads of 4 KiB random writes made 56.8k IOPS, and 53.6k with 25 pages \
              cached in a part of the device that neither wrote to.",
-    mend: "Find the other reader (`fuser -v`, `udevadm monitor`) and end it; `invalidate=1` where the \
+    remedy: "Find the other reader (`fuser -v`, `udevadm monitor`) and end it; `invalidate=1` where the \
            job turned it off.",
     lint: None,
     before: Some(before),
@@ -58,7 +58,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
             if pages > 0 {
                 let evidence = format!("{pages} pages, and invalidate=0 leaves them in");
                 let others = openers(state.openers.iter());
-                findings.tell(told(job, &state.path, format!("{evidence}{others}")));
+                findings.report(builder(job, &state.path, format!("{evidence}{others}")));
             }
         }
     }
@@ -77,7 +77,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         };
         let (start, end) = match (cached.at_start, cached.pages) {
             (None, None) => {
-                findings.gap(&CHECK, &Gap("cachestat(2) needs Linux 6.5".into()));
+                findings.unavailable(&CHECK, &Unavailable("cachestat(2) needs Linux 6.5".into()));
                 continue;
             }
             (start, _) if caches_itself(known.before, &file.path) => (start.unwrap_or(0), 0),
@@ -92,7 +92,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             let why = why(known.plan, job, &file.path, (start, end));
             let evidence =
                 format!("{start} pages before the first I/O, {end} at the end: {why}{others}");
-            findings.tell(told(job, &file.path, evidence));
+            findings.report(builder(job, &file.path, evidence));
         }
     }
 }
@@ -104,13 +104,13 @@ fn caches_itself(machine: &Machine, path: &Path) -> bool {
     machine.files.file_system(path) == Some("btrfs")
 }
 
-fn told(job: &JobPlan, path: &Path, evidence: String) -> Told {
+fn builder(job: &JobPlan, path: &Path, evidence: String) -> FindingBuilder {
     let finding = CHECK
-        .of_job(job, format!("{} is cached under direct=1", path.display()))
+        .for_job(job, format!("{} is cached under direct=1", path.display()))
         .evidence(evidence)
-        .mend("ending what reads it through the page cache, and invalidate=1")
+        .remedy("ending what reads it through the page cache, and invalidate=1")
         .option("direct");
-    if job.load.mix.has(Dir::Write) { finding } else { finding.only(Severity::Note) }
+    if job.load.mix.has(Dir::Write) { finding } else { finding.at_most(Severity::Note) }
 }
 
 /// Where the pages come from.
@@ -150,7 +150,7 @@ mod tests {
     use fiord_stat::report::{CachedUnderDirect, Report};
 
     use super::*;
-    use crate::fixture::{plan, told_after};
+    use crate::fixture::{found_after, plan};
 
     fn found(at_start: Option<u64>, pages: Option<u64>, line: &str) -> Vec<(Severity, String)> {
         let (plan, _) = plan(&format!("--filename=f --size=1m --name=a --direct=1 {line}"));
@@ -158,12 +158,12 @@ mod tests {
         let mut report = Report::default();
         report.extras.cached = vec![CachedUnderDirect { job: 0, file: 0, pages, at_start }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
-        let found = told_after(&CHECK, &known);
+        let found = found_after(&CHECK, &known);
         found.into_iter().map(|finding| (finding.severity, finding.evidence)).collect()
     }
 
     #[test]
-    fn told_by_pages_and_with_who() {
+    fn reports_by_pages_and_with_who() {
         let told = |line: &str| found(Some(0), Some(25), line);
         let one = told("--rw=write");
         assert_eq!(one[0].0, Severity::Suspect);

@@ -16,13 +16,13 @@ pub(crate) const CHECK: Check = Check {
             job that reads a file smaller than memory more than once, and has no passes over it \
             before which `invalidate=1` drops it from memory, measures the device at first and \
             memory later.",
-    seen: "A job reads without `direct=1`, reads more than its files hold (`time_based`, `loops`, \
+    detection: "A job reads without `direct=1`, reads more than its files hold (`time_based`, `loops`, \
            `io_size` above `size`) at random without a map, in strided zones or with `rw=read:N`, and \
            the files are smaller than the memory that is available now. It is silent for \
            `invalidate=0` and `pre_read=1`, which say that the page cache is meant. After a run \
            `cache-hits` has counted, and speaks in its place.",
     effect: "See `cache-hits`: 323k IOPS in place of 29.2k.",
-    mend: "`direct=1`; or a `size` of several times the memory; or `invalidate=0` where memory is \
+    remedy: "`direct=1`; or a `size` of several times the memory; or `invalidate=0` where memory is \
            meant.",
     lint: None,
     before: Some(before),
@@ -37,15 +37,15 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
             continue;
         }
         let name = &job.identity.name;
-        let told = CHECK
-            .of_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
+        let finding = CHECK
+            .for_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
             .evidence(format!(
                 "{} of memory are available, and direct is not set",
                 bytes(available)
             ))
-            .mend("direct=1, or invalidate=0 where the page cache is meant")
+            .remedy("direct=1, or invalidate=0 where the page cache is meant")
             .option("size");
-        findings.tell(told);
+        findings.report(finding);
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use crate::fixture::{before, plan};
 
     #[test]
-    fn told_where_no_pass_drops_what_was_read() {
+    fn reports_where_no_pass_drops_what_was_read() {
         let told = |line: &str| {
             let job = "--name=a --rw=randread --norandommap --filename=f --size=1m";
             before(&CHECK, &plan(&format!("{job} {line}")).0).len()

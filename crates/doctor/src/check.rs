@@ -11,7 +11,7 @@ use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::report::{JobReport, JobShares, Report};
 use fiord_stat::shares::TimeShares;
 
-use crate::machine::{Gap, Machine};
+use crate::machine::{Machine, Unavailable};
 
 /// One kind of finding: its texts, which are its page in `docs/findings/` too, and how it is told.
 ///
@@ -26,11 +26,11 @@ pub struct Check {
     /// What is wrong with the number, for someone who meets it for the first time.
     pub about: &'static str,
     /// What it is seen by, and what keeps it silent.
-    pub seen: &'static str,
+    pub detection: &'static str,
     /// How large the effect can be, with an example that was measured and how.
     pub effect: &'static str,
     /// What to do.
-    pub mend: &'static str,
+    pub remedy: &'static str,
     /// Tells it from the job alone.
     pub lint: Option<fn(&Lint<'_>, &mut Findings)>,
     /// Tells it from the machine as it is before the run.
@@ -80,32 +80,32 @@ impl Check {
 
     /// Begins a finding about one job; told once for all instances of a section when `job` is the
     /// first of them.
-    pub fn of_job(&self, job: &JobPlan, what: impl Into<String>) -> Told {
-        let mut told = self.of_run(what);
+    pub fn for_job(&self, job: &JobPlan, what: impl Into<String>) -> FindingBuilder {
+        let mut told = self.for_run(what);
         told.finding.job = Some(job.identity.name.clone());
         told.section = Some(job.identity.section);
         told
     }
 
     /// Begins a finding about the whole run.
-    pub fn of_run(&self, what: impl Into<String>) -> Told {
+    pub fn for_run(&self, what: impl Into<String>) -> FindingBuilder {
         let finding = Finding {
             id: self.id.into(),
             severity: self.severity,
             job: None,
             what: what.into(),
             evidence: String::new(),
-            mend: String::new(),
+            remedy: String::new(),
             option: None,
             location: None,
         };
-        Told { finding, section: None, option: None, place: None, noted: false }
+        FindingBuilder { finding, section: None, option: None, place: None, noted: false }
     }
 }
 
 /// A finding, and what in the job file it is about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct FindingBuilder {
     /// The finding.
     pub finding: Finding,
     /// The job section that it is about, counted from 0 as the job specifications are.
@@ -118,31 +118,31 @@ pub struct Told {
     pub noted: bool,
 }
 
-impl Told {
+impl FindingBuilder {
     /// The evidence, with its numbers.
     #[must_use]
-    pub fn evidence(mut self, evidence: impl Into<String>) -> Told {
+    pub fn evidence(mut self, evidence: impl Into<String>) -> FindingBuilder {
         self.finding.evidence = evidence.into();
         self
     }
 
     /// The exact option or command that mends it.
     #[must_use]
-    pub fn mend(mut self, mend: impl Into<String>) -> Told {
-        self.finding.mend = mend.into();
+    pub fn remedy(mut self, remedy: impl Into<String>) -> FindingBuilder {
+        self.finding.remedy = remedy.into();
         self
     }
 
     /// Less bad than the worst of its kind.
     #[must_use]
-    pub fn only(mut self, severity: Severity) -> Told {
+    pub fn at_most(mut self, severity: Severity) -> FindingBuilder {
         self.finding.severity = self.finding.severity.min(severity);
         self
     }
 
     /// The option that it is about: `fiord check` points at it.
     #[must_use]
-    pub fn option(mut self, name: &'static str) -> Told {
+    pub fn option(mut self, name: &'static str) -> FindingBuilder {
         self.option = Some(name);
         self
     }
@@ -159,7 +159,7 @@ fn subject(finding: &Finding) -> (&str, Option<&str>, &str) {
 /// What was found, and what could not be looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    told: Vec<Told>,
+    told: Vec<FindingBuilder>,
     unchecked: Vec<Unchecked>,
     /// What an earlier stage may have told and this one has counted and found sound.
     refuted: Vec<Finding>,
@@ -167,35 +167,39 @@ pub struct Findings {
 
 impl Findings {
     /// Takes a finding.
-    pub fn tell(&mut self, told: Told) {
+    pub fn report(&mut self, told: FindingBuilder) {
         self.told.push(told);
     }
 
     /// Takes a finding where there is one.
-    pub fn tell_if(&mut self, told: Option<Told>) {
+    pub fn report_if(&mut self, told: Option<FindingBuilder>) {
         self.told.extend(told);
     }
 
     /// Takes back what an earlier stage has told with these words, of the same job: what it feared
     /// has been counted since, and is not there.
-    pub fn refute(&mut self, told: Told) {
+    pub fn refute(&mut self, told: FindingBuilder) {
         self.refuted.push(told.finding);
     }
 
     /// Remembers that a finding could not be looked for: told once, however often it is said.
-    pub fn gap(&mut self, check: &Check, gap: &Gap) {
-        let new = Unchecked { id: check.id.into(), why: gap.0.clone() };
+    pub fn unavailable(&mut self, check: &Check, unavailable: &Unavailable) {
+        let new = Unchecked { id: check.id.into(), why: unavailable.0.clone() };
         if !self.unchecked.contains(&new) {
             self.unchecked.push(new);
         }
     }
 
-    /// The evidence where there is some; else remembers the gap.
-    pub fn had<'e, T>(&mut self, check: &Check, evidence: &'e Result<T, Gap>) -> Option<&'e T> {
+    /// The evidence where there is some; else remembers the unavailable.
+    pub fn available<'e, T>(
+        &mut self,
+        check: &Check,
+        evidence: &'e Result<T, Unavailable>,
+    ) -> Option<&'e T> {
         match evidence {
             Ok(evidence) => Some(evidence),
-            Err(gap) => {
-                self.gap(check, gap);
+            Err(unavailable) => {
+                self.unavailable(check, unavailable);
                 None
             }
         }
@@ -207,7 +211,7 @@ impl Findings {
             let sound: HashSet<_> = later.refuted.iter().map(subject).collect();
             self.told.retain(|told| !sound.contains(&subject(&told.finding)));
         }
-        let known = |told: &Told| {
+        let known = |told: &FindingBuilder| {
             (told.finding.id.clone(), told.finding.job.clone(), told.finding.what.clone())
         };
         let mut places: HashMap<_, usize> =
@@ -222,9 +226,9 @@ impl Findings {
                 }
             }
         }
-        for gap in later.unchecked {
-            if !self.unchecked.contains(&gap) {
-                self.unchecked.push(gap);
+        for unavailable in later.unchecked {
+            if !self.unchecked.contains(&unavailable) {
+                self.unchecked.push(unavailable);
             }
         }
     }
@@ -232,7 +236,7 @@ impl Findings {
     /// Takes out the guess that was made before a run where its result was counted since.
     #[must_use]
     pub fn without_guess(mut self, guess: &str, counted: &str) -> Findings {
-        if self.unchecked.iter().all(|gap| gap.id != counted) {
+        if self.unchecked.iter().all(|unavailable| unavailable.id != counted) {
             self.told.retain(|told| told.finding.id != guess);
         }
         self
@@ -258,7 +262,7 @@ impl Findings {
         let weighty: Vec<Place> =
             self.told.iter().filter(|t| !t.noted).filter_map(|t| t.place.clone()).collect();
         let same = |a: &Place, b: &Place| Arc::ptr_eq(&a.source, &b.source) && a.span == b.span;
-        let echo = |told: &Told| {
+        let echo = |told: &FindingBuilder| {
             let place = told.place.as_ref().filter(|_| told.noted);
             place.is_some_and(|place| weighty.iter().any(|other| same(place, other)))
         };
@@ -270,7 +274,7 @@ impl Findings {
     #[must_use]
     pub fn settled(mut self, plan: &Plan) -> Findings {
         self.told.retain(|told| !ignored(plan, &told.finding.id, told.finding.job.as_deref()));
-        self.unchecked.retain(|gap| !ignored(plan, &gap.id, None));
+        self.unchecked.retain(|unavailable| !ignored(plan, &unavailable.id, None));
         self.told.sort_by_key(|told| std::cmp::Reverse(told.finding.severity));
         self.without_repetitions();
         self
@@ -283,7 +287,8 @@ impl Findings {
             return;
         }
         let mut counts: HashMap<_, usize> = HashMap::new();
-        let kind = |told: &Told| (told.finding.id.clone(), told.finding.severity, told.section);
+        let kind =
+            |told: &FindingBuilder| (told.finding.id.clone(), told.finding.severity, told.section);
         for told in &self.told {
             *counts.entry(kind(told)).or_default() += 1;
         }
@@ -301,7 +306,7 @@ impl Findings {
     }
 
     /// What was found, with what it is about.
-    pub fn told(&self) -> &[Told] {
+    pub fn told(&self) -> &[FindingBuilder] {
         &self.told
     }
 

@@ -14,12 +14,12 @@ pub(crate) const CHECK: Check = Check {
             board instead, by a system call that takes a microsecond or more. Each latency that is \
             taken then makes the I/O slower by two such reads, and everything else that looks at \
             the time is slower too.",
-    seen: "`current_clocksource` is `hpet`, `acpi_pm`, `refined-jiffies` or `jiffies`, or one read \
+    detection: "`current_clocksource` is `hpet`, `acpi_pm`, `refined-jiffies` or `jiffies`, or one read \
            of the run's clock took more than 300 ns, measured at the start. Silent otherwise, and \
            when the job asks for a clock with `clocksource`.",
     effect: "Two reads an I/O: at 2 µs a read, 250,000 IOPS are the most that one thread can do. \
              (Computed; the machine at hand reads its clock in 9 ns.)",
-    mend: "`tsc=reliable` on the kernel's command line where the counters are in step (`dmesg | \
+    remedy: "`tsc=reliable` on the kernel's command line where the counters are in step (`dmesg | \
            grep -i tsc` says why it is not used), or newer firmware.",
     lint: None,
     before: Some(before),
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
 const SLOW: f64 = 300.0;
 /// Clocks that are read from the board.
 const BOARD: [&str; 4] = ["hpet", "acpi_pm", "refined-jiffies", "jiffies"];
-const MEND: &str = "tsc=reliable on the kernel's command line, or newer firmware";
+const REMEDY: &str = "tsc=reliable on the kernel's command line, or newer firmware";
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let Some((now, all)) = &known.machine.surroundings.clock else { return };
@@ -38,11 +38,11 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     if asked || !BOARD.contains(&now.as_str()) {
         return;
     }
-    findings.tell(
+    findings.report(
         CHECK
-            .of_run(format!("the kernel's clock is {now}, which is slow to read"))
+            .for_run(format!("the kernel's clock is {now}, which is slow to read"))
             .evidence(format!("current_clocksource is {now} of {}", all.join(", ")))
-            .mend(MEND),
+            .remedy(REMEDY),
     );
 }
 
@@ -50,11 +50,11 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     let Some(clock) = &known.report.extras.clock else { return };
     let asked = known.plan.jobs.iter().all(|job| job.record.clock != ClockSource::Auto);
     if !asked && clock.cost_ns > SLOW {
-        findings.tell(
+        findings.report(
             CHECK
-                .of_run("the run's clock is slow to read")
+                .for_run("the run's clock is slow to read")
                 .evidence(format!("one read of {} takes {:.0} ns", clock.source, clock.cost_ns))
-                .mend(MEND),
+                .remedy(REMEDY),
         );
     }
 }
@@ -64,27 +64,27 @@ mod tests {
     use fiord_stat::report::ClockReport;
 
     use super::*;
-    use crate::drives::{one_drive, told_after, told_before};
+    use crate::drives::{found_after, found_before, one_drive};
 
     #[test]
     fn slow_clocks() {
         let mut case = one_drive();
         let clock = |now: &str| Some((now.to_owned(), vec!["tsc".to_owned(), now.to_owned()]));
         case.machine.surroundings.clock = clock("kvm-clock");
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
         case.machine.surroundings.clock = clock("hpet");
         assert_eq!(
-            told_before(&CHECK, &case)[0].evidence,
+            found_before(&CHECK, &case)[0].evidence,
             "current_clocksource is hpet of tsc, hpet"
         );
         let cost = |cost_ns| {
             Some(ClockReport { source: "clock_gettime".into(), cost_ns, resolution_ns: 1.0 })
         };
         case.report.extras.clock = cost(25.0);
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         case.report.extras.clock = cost(1400.0);
-        assert!(told_after(&CHECK, &case)[0].evidence.contains("1400 ns"));
+        assert!(found_after(&CHECK, &case)[0].evidence.contains("1400 ns"));
         case.job().record.clock = ClockSource::ClockGettime;
-        assert!(told_after(&CHECK, &case).is_empty() && told_before(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty() && found_before(&CHECK, &case).is_empty());
     }
 }

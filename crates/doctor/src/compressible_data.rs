@@ -3,7 +3,7 @@
 use fiord_plan::{Content, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -13,7 +13,7 @@ pub(crate) const CHECK: Check = Check {
     about: "Arrays, controllers and file systems leave out zeros, compress patterns and keep equal \
             blocks once. Writes of such data are faster than any real data is, and what is read \
             back later was never stored.",
-    seen: "A job writes with `zero_buffers`, with a `buffer_pattern`, or with `scramble_buffers=0`, \
+    detection: "A job writes with `zero_buffers`, with a `buffer_pattern`, or with `scramble_buffers=0`, \
            which writes the same random block again. It is silent for the default contents and for \
            `refill_buffers`, which neither compress nor repeat, and for `buffer_compress_percentage` \
            and `dedupe_percentage`, which say how much is to be saved and give just that (with \
@@ -21,7 +21,7 @@ pub(crate) const CHECK: Check = Check {
     effect: "See `docs/contents.md`: on a pool that compresses, zeros are not stored at all. Of \
              64 MiB written with `zero_buffers=1`, zstd level 1 left 0.003 %, and of the default \
              contents all.",
-    mend: "The default contents (take `zero_buffers` and `buffer_pattern` away), or `refill_buffers`; \
+    remedy: "The default contents (take `zero_buffers` and `buffer_pattern` away), or `refill_buffers`; \
            `buffer_compress_percentage` where the data to be expected compresses.",
     lint: Some(lint),
     before: None,
@@ -29,10 +29,10 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
-    known.sections().for_each(|job| findings.tell_if(finding(job)));
+    known.sections().for_each(|job| findings.report_if(finding(job)));
 }
 
-fn finding(job: &JobPlan) -> Option<Told> {
+fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     if !real || !job.load.writes_data() {
         return None;
@@ -48,26 +48,26 @@ fn finding(job: &JobPlan) -> Option<Told> {
         Content::Scramble | Content::Refill | Content::Shaped(_) => return None,
     };
     let name = &job.identity.name;
-    let told = CHECK
-        .of_job(job, format!("job {name} writes {what}"))
+    let finding = CHECK
+        .for_job(job, format!("job {name} writes {what}"))
         .evidence(why)
-        .mend(match option {
+        .remedy(match option {
             "scramble_buffers" => "scramble_buffers=1 (the default), or refill_buffers".to_owned(),
             option => format!("refill_buffers in place of {option}"),
         })
         .option(option);
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lint, told_once};
+    use crate::fixture::{found_once, lint};
 
     #[test]
-    fn told_of_contents_that_storage_can_leave_out() {
+    fn reports_contents_that_storage_can_leave_out() {
         let job = "--name=a --filename=f --rw=write --size=1m";
-        told_once(
+        found_once(
             &CHECK,
             &format!("{job} --zero_buffers=1"),
             &[

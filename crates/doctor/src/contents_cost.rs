@@ -7,7 +7,7 @@ use fiord_stat::shares::{Part, TimeShares};
 use crate::amount::percent;
 use crate::check::Entry;
 use crate::depth_ignored::synchronous;
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// Share of the threads' time from which on it is told of, and from which on it is suspect.
 const TOLD: f64 = 0.1;
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
             submits nothing: a synchronous job is slower by just that, and one that queues is \
             limited by it as soon as the thread has no time left. What is measured is then the \
             generator.",
-    seen: "fiord samples what its threads spend their time on (`generator` in the report). It is \
+    detection: "fiord samples what its threads spend their time on (`generator` in the report). It is \
            told when 10 % or more of a job's time went into contents (25 % for the default ones), as \
            suspect from a third on. Where I/Os queue behind each other, or a rate or think time \
            paces the job, the time is spare as long as the thread mostly waits: then it is told \
@@ -42,7 +42,7 @@ pub(crate) const CHECK: Check = Check {
              `refill_buffers`, 13 % on `buffer_compress_percentage=50` and 18 % on \
              `dedupe_percentage=50`; of 4 KiB, 2.0, 4.7, 7.4 and 9.3 % (by fiord's own samples, one \
              run of a second each).",
-    mend: "In place of `refill_buffers` the default contents with blocks of 128 KiB and more: random \
+    remedy: "In place of `refill_buffers` the default contents with blocks of 128 KiB and more: random \
            too, they neither compress nor repeat, and only a mark in each sector is made anew. \
            Smaller blocks get new bytes either way, `buffer_compress_percentage` and \
            `dedupe_percentage` always: there share the work between more jobs on more CPUs \
@@ -56,12 +56,12 @@ pub(crate) const CHECK: Check = Check {
 fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries() {
         if let Some(shares) = known.shares(&entry) {
-            findings.tell_if(finding(&entry, shares));
+            findings.report_if(finding(&entry, shares));
         }
     }
 }
 
-fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<Told> {
+fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
     let real = |job: &JobPlan| !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     let job = *entry.jobs.iter().find(|job| real(job) && job.load.writes_data())?;
     let (contents, waiting) = (contents(entry, shares), shares.share(Part::Waiting));
@@ -70,18 +70,18 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<Told> {
     if contents < told_from || spare || shares.rounds < ROUNDS {
         return None;
     }
-    let (option, mend) = cause(job)?;
+    let (option, remedy) = cause(job)?;
     let name = &entry.report.name;
-    let told = CHECK
-        .of_job(job, format!("job {name} spends {} of its time on contents", percent(contents)))
+    let finding = CHECK
+        .for_job(job, format!("job {name} spends {} of its time on contents", percent(contents)))
         .evidence(format!(
             "{option} makes the bytes of each write: {} of the time, {} waiting for I/O",
             percent(contents),
             percent(waiting)
         ))
-        .mend(mend)
+        .remedy(remedy)
         .option(option);
-    Some(if contents >= SUSPECT { told } else { told.only(Severity::Note) })
+    Some(if contents >= SUSPECT { finding } else { finding.at_most(Severity::Note) })
 }
 
 /// The share of contents in the time that the threads had. Contents are made in user mode: what was
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
     use crate::Machine;
-    use crate::fixture::{plan, told_after};
+    use crate::fixture::{found_after, plan};
 
     /// What is told when contents, submission, waiting, completion and the rest take so much.
     fn told(options: &str, ns: [u64; 5]) -> Vec<Finding> {
@@ -147,7 +147,7 @@ mod tests {
         let machine = Machine::default();
         let ask = |report: &Report| {
             let known = After { plan: &plan, before: &machine, after: &machine, report };
-            told_after(&CHECK, &known)
+            found_after(&CHECK, &known)
         };
         assert!(ask(&report).is_empty(), "nothing was sampled");
         report.extras.generator = Some(GeneratorReport { jobs, ..GeneratorReport::default() });
@@ -155,12 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn told_of_the_option_that_the_time_goes_to() {
+    fn reports_the_option_that_the_time_goes_to() {
         let found = told("--refill_buffers=1", [50, 0, 45, 0, 5]);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
         assert_eq!(found[0].what, "job a spends 50 % of its time on contents");
         assert!(found[0].evidence.starts_with("refill_buffers makes"), "{found:?}");
-        assert!(found[0].mend.starts_with("the default contents"), "{found:?}");
+        assert!(found[0].remedy.starts_with("the default contents"), "{found:?}");
         let compress = told("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);
         assert_eq!(compress[0].severity, Severity::Note);
         assert!(compress[0].evidence.starts_with("buffer_compress_percentage"), "{compress:?}");
@@ -171,7 +171,7 @@ mod tests {
         assert!(told("--refill_buffers=1", [9, 0, 86, 0, 5]).is_empty());
         // Small blocks are made anew by default as well.
         let small = told("--refill_buffers=1 --bs=4k", [50, 0, 45, 0, 5]);
-        assert!(small[0].mend.starts_with("more numjobs"), "{small:?}");
+        assert!(small[0].remedy.starts_with("more numjobs"), "{small:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use fiord_plan::{EnginePlan, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -14,13 +14,13 @@ pub(crate) const CHECK: Check = Check {
             each I/O before it makes the next, and so does `sg` on a block device. `libaio` queues \
             direct I/O only: without `direct=1` its submission waits for each I/O. `iodepth=32` \
             changes nothing there: the number is that of depth 1.",
-    seen: "The job's engine is a synchronous one, or `sg` on block devices, or `libaio` without \
+    detection: "The job's engine is a synchronous one, or `sg` on block devices, or `libaio` without \
            `direct=1`; its `iodepth` is above 1, and `io_submit_mode=offload`, which gives each I/O \
            of a synchronous engine a thread, is not set.",
     effect: "As large as the device's parallelism. On a simulated device (`ioengine=sim` with \
              `sim_latency=constant:100us`, `sim_channels=64`), 4 KiB random reads make 10,000 IOPS \
              with one I/O in flight and 320,000 with 32.",
-    mend: "An engine that queues, `ioengine=io_uring` or `ioengine=libaio`; or as many jobs as the \
+    remedy: "An engine that queues, `ioengine=io_uring` or `ioengine=libaio`; or as many jobs as the \
            depth: `numjobs=32` with `iodepth=1`.",
     lint: Some(lint),
     before: None,
@@ -28,15 +28,15 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
-    known.sections().filter_map(finding).for_each(|told| findings.tell(told));
+    known.sections().filter_map(finding).for_each(|finding| findings.report(finding));
 }
 
-fn finding(job: &JobPlan) -> Option<Told> {
+fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let depth = job.depth.depth;
     if depth <= 1 {
         return None;
     }
-    let (evidence, mend) = match (synchronous(job), &job.engine) {
+    let (evidence, remedy) = match (synchronous(job), &job.engine) {
         (Some(_), _) if job.pace.offload => return None,
         (Some(engine), _) => (
             format!("ioengine={engine} completes each I/O before it takes the next"),
@@ -49,15 +49,15 @@ fn finding(job: &JobPlan) -> Option<Told> {
         _ => return None,
     };
     let name = &job.identity.name;
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             job,
             format!("job {name} asks for iodepth={depth} but has one I/O in flight at a time"),
         )
         .evidence(evidence)
-        .mend(mend)
+        .remedy(remedy)
         .option("iodepth");
-    Some(told)
+    Some(finding)
 }
 
 /// Whether a job goes through the page cache of something that is stored.
@@ -86,30 +86,30 @@ mod tests {
         Plan { jobs: vec![job], global_options: Vec::new() }
     }
 
-    fn told(plan: &Plan) -> Vec<Told> {
+    fn told(plan: &Plan) -> Vec<FindingBuilder> {
         let mut findings = Findings::default();
         lint(&Lint { plan, specs: &[], notes: &[] }, &mut findings);
         findings.told().to_vec()
     }
 
     #[test]
-    fn told_on_a_synchronous_engine_only() {
+    fn reports_on_a_synchronous_engine_only() {
         let found = told(&plan(EnginePlan::Psync, 32));
         assert_eq!(found.len(), 1);
         assert!(found[0].finding.what.contains("iodepth=32"));
-        assert!(found[0].finding.mend.contains("numjobs=32"));
+        assert!(found[0].finding.remedy.contains("numjobs=32"));
         assert!(told(&plan(EnginePlan::Psync, 1)).is_empty());
         let uring = EnginePlan::IoUring(fiord_plan::IoUringPlan::default());
         assert!(told(&plan(uring, 32)).is_empty());
     }
 
     #[test]
-    fn told_of_libaio_through_the_page_cache() {
+    fn reports_libaio_through_the_page_cache() {
         let told = |line: &str| {
             let job = "--name=a --rw=randread --size=1m --filename=f --iodepth=32";
             crate::fixture::lint(&CHECK, &format!("{job} {line}"))
         };
-        assert!(told("--ioengine=libaio")[0].mend.starts_with("direct=1, or"));
+        assert!(told("--ioengine=libaio")[0].remedy.starts_with("direct=1, or"));
         assert!(told("--ioengine=libaio --direct=1").is_empty());
         assert!(told("--ioengine=libaio --iodepth=1").is_empty());
         assert!(told("--ioengine=io_uring").is_empty());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn told_once_for_all_instances_of_a_section() {
+    fn reports_once_for_all_instances_of_a_section() {
         let mut plan = plan(EnginePlan::Psync, 4);
         let mut second = plan.jobs[0].clone();
         second.identity.instance = 1;

@@ -7,10 +7,10 @@ use fiord_sys::survey::{Bus, Disk};
 use crate::amount::{percent, time};
 use crate::check::Entry;
 use crate::depth_ignored::synchronous;
+use crate::device_queue::{DeviceQueue, device_queues};
 use crate::machine::FileState;
-use crate::occupied::{Occupied, occupied};
 use crate::submission_blocks::mostly_submits;
-use crate::{After, Check, Findings, Told, noisy_neighbour, submission_blocks};
+use crate::{After, Check, FindingBuilder, Findings, noisy_neighbour, submission_blocks};
 
 /// The share of what was asked for below which it is told.
 const SHARE: f64 = 0.5;
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
     about: "`iodepth=32` says how many I/Os the job hands over, not how many reach the device. A \
             file system that puts writes to one file in a row, a queue that is shorter, or a \
             submission that waits keeps them on the way, and the number is that of a smaller depth.",
-    seen: "The device's mean queue over the measured time (weighted time divided by time, \
+    detection: "The device's mean queue over the measured time (weighted time divided by time, \
            `/proc/diskstats`) is below half of what its jobs ask for (`iodepth` times jobs, at least \
            four). Only for jobs with `direct=1` that nothing else holds back (no rate, no think time, \
            no flushes) and that have the device to themselves for the whole run: of jobs one after \
@@ -52,7 +52,7 @@ pub(crate) const CHECK: Check = Check {
              threads: `--size=80m --offset_increment=80m --ioengine=psync --thread --numjobs=8 \
              --group_reporting`): `depth` under `fiord.devices`, and `issued_depth` for what was on \
              its way.",
-    mend: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
+    remedy: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
            device itself if nothing on it is needed; what `submission-blocks` names where submission \
            waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
     lint: None,
@@ -61,13 +61,13 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    for occupied in occupied(known) {
-        findings.tell_if(finding(known, &occupied));
+    for queue in device_queues(known) {
+        findings.report_if(finding(known, &queue));
     }
 }
 
-fn finding(known: &After<'_>, occupied: &Occupied<'_>) -> Option<Told> {
-    let Occupied { entry, device, asked, busy, cores } = occupied;
+fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
+    let DeviceQueue { entry, device, asked, busy, cores } = queue;
     if *asked < 4.0 || *busy >= cores * 0.9 {
         return None;
     }
@@ -83,15 +83,15 @@ fn finding(known: &After<'_>, occupied: &Occupied<'_>) -> Option<Told> {
             device.depth
         );
         let disk = known.before.devices.named(&device.name);
-        let mend = fitting(&entry.jobs, takes, disk);
-        return Some(CHECK.of_job(job, what).evidence(evidence).mend(mend).option("iodepth"));
+        let remedy = fitting(&entry.jobs, takes, disk);
+        return Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option("iodepth"));
     }
     if device.depth >= asked * SHARE {
         return None;
     }
-    let (limit, mend) = limiter(known, occupied)?;
-    let told = CHECK
-        .of_job(
+    let (limit, remedy) = limiter(known, queue)?;
+    let finding = CHECK
+        .for_job(
             job,
             format!(
                 "job {name} asks for {asked:.0} I/Os at a time, {} had {:.1}",
@@ -99,9 +99,9 @@ fn finding(known: &After<'_>, occupied: &Occupied<'_>) -> Option<Told> {
             ),
         )
         .evidence(limit)
-        .mend(mend)
+        .remedy(remedy)
         .option("iodepth");
-    Some(told)
+    Some(finding)
 }
 
 /// NCQ has 32 tags: a disk of the ATA layer takes no more, whatever is asked of it.
@@ -134,18 +134,18 @@ fn fitting(jobs: &[&JobPlan], takes: u64, disk: Option<&Disk>) -> String {
 }
 
 /// What keeps the I/Os from the device, and what helps.
-fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String)> {
-    let Occupied { entry, device, asked, .. } = occupied;
+fn limiter(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<(String, String)> {
+    let DeviceQueue { entry, device, asked, .. } = queue;
     let job = entry.jobs[0];
     let queue = known.before.devices.named(&device.name).and_then(|disk| disk.queue.nr_requests);
     if let Some(requests) = queue.filter(|requests| (*requests as f64) < asked * SHARE) {
-        let mend = format!("echo N > /sys/block/{}/queue/nr_requests", device.name);
-        return Some((format!("its queue takes {requests} requests"), mend));
+        let remedy = format!("echo N > /sys/block/{}/queue/nr_requests", device.name);
+        return Some((format!("its queue takes {requests} requests"), remedy));
     }
     let handing = handing(known, entry);
-    if let Some((limit, mend)) = allocation(known, job) {
+    if let Some((limit, remedy)) = allocation(known, job) {
         let limit = handing.map_or(limit.clone(), |handing| format!("{limit}; {handing}"));
-        return Some((limit, mend));
+        return Some((limit, remedy));
     }
     if let Some(handing) = handing {
         return Some((handing, "numjobs for more threads (see submission-blocks)".into()));
@@ -163,8 +163,8 @@ fn limiter(known: &After<'_>, occupied: &Occupied<'_>) -> Option<(String, String
         return None;
     }
     let limit = format!("the jobs had {asked:.0} on their way and {} saw fewer", device.name);
-    let mend = "numjobs for more threads, or a look at what lies between (md, dm, a hypervisor)";
-    Some((limit, mend.into()))
+    let remedy = "numjobs for more threads, or a look at what lies between (md, dm, a hypervisor)";
+    Some((limit, remedy.into()))
 }
 
 /// How much of its I/Os' time a job spent asleep in the call that submits them, if that is most of its
@@ -213,7 +213,7 @@ mod tests {
     use fiord_stat::shares::TimeShares;
 
     use super::*;
-    use crate::drives::{Case, one_drive, told_after};
+    use crate::drives::{Case, found_after, one_drive};
     use crate::fixture::row;
 
     fn told(depth: f64, cpu: f64, change: impl Fn(&mut Case)) -> Vec<String> {
@@ -226,11 +226,11 @@ mod tests {
         case.report.extras.devices =
             vec![DeviceView { name, seconds: 10.0, depth, ..DeviceView::default() }];
         change(&mut case);
-        told_after(&CHECK, &case).into_iter().map(|finding| finding.what).collect()
+        found_after(&CHECK, &case).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]
-    fn told_below_half_of_what_was_asked_for() {
+    fn reports_below_half_of_what_was_asked_for() {
         let found = told(0.6, 5.0, |_| {});
         assert_eq!(found, ["job plain asks for 8 I/Os at a time, nvme0n1 had 0.6"]);
         assert!(told(2.0, 5.0, |_| {}).is_empty(), "nobody can say why");
@@ -250,16 +250,16 @@ mod tests {
         case.job().depth.depth = 8;
         let path = case.job().target.files[0].path.clone();
         case.job().target.files[0].kind = FileKind::Regular;
-        let gap = || crate::Gap("not looked at".into());
+        let unavailable = || crate::Unavailable("not looked at".into());
         case.machine.files = vec![FileState {
             path,
             kind: FileKind::Regular,
-            facts: Err(gap()),
+            facts: Err(unavailable()),
             file_system: Ok("ext4".into()),
-            direct: Err(gap()),
+            direct: Err(unavailable()),
             direct_writes_cached: false,
             on_loop: None,
-            cache: Err(gap()),
+            cache: Err(unavailable()),
             openers: Vec::new(),
             data: Some(Ok(Data { from: 0, to: 1 << 20, bytes: written })),
         }]
@@ -277,7 +277,7 @@ mod tests {
         let name = case.machine.devices.disks[0].name.clone();
         case.report.extras.devices =
             vec![DeviceView { name, seconds: 10.0, depth: 1.5, ..DeviceView::default() }];
-        told_after(&CHECK, &case)
+        found_after(&CHECK, &case)
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
             found[0].evidence.ends_with("900 us for each I/O, which takes 1.0 ms"),
             "{found:?}"
         );
-        assert!(found[0].mend.starts_with("overwrite=1"), "{found:?}");
+        assert!(found[0].remedy.starts_with("overwrite=1"), "{found:?}");
         let found = limits(1 << 20, 90);
         let evidence = "submission waits: 900 us for each I/O, which takes 1.0 ms";
         assert_eq!(found[0].evidence, evidence);
@@ -344,7 +344,7 @@ mod tests {
         let name = case.machine.devices.disks[0].name.clone();
         let view = DeviceView { name, seconds: 10.0, depth: 31.0, ..DeviceView::default() };
         case.report.extras.devices = vec![view];
-        assert_eq!(told_after(&CHECK, &case)[0].evidence, "its queue takes 31 requests");
+        assert_eq!(found_after(&CHECK, &case)[0].evidence, "its queue takes 31 requests");
     }
 
     #[test]

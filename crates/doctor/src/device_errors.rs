@@ -5,27 +5,27 @@ use fiord_sys::errno;
 use fiord_sys::survey::{Bus, Disk};
 
 use crate::check::Entry;
-use crate::{After, Check, Findings, Gap};
+use crate::{After, Check, Findings, Unavailable};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "device-errors",
     severity: Severity::Suspect,
     title: "errors of the device",
-    about: "The device repeated or mended something, or refused commands, and counted it. The time \
+    about: "The device repeated or corrected something, or refused commands, and counted it. The time \
             that took is in the latencies although no I/O failed, and the number is one of a device \
             that should not be trusted.",
-    seen: "Counters that are read before and after the run: media errors and entries of the error \
+    detection: "Counters that are read before and after the run: media errors and entries of the error \
            log in the SMART log of NVMe drives, commands that ended with an error (`ioerr_cnt`) of \
            SCSI and ATA disks. A growing error log without media errors is a note: commands that a \
            drive does not know end there too. And I/Os that failed in a job that goes on all the same \
            (`continue_on_error`), where the first of them failed as devices fail: `EIO`, `ENODATA`, \
            `EREMOTEIO`, `ENOLINK`, `ETIMEDOUT`. Silent when there was none of this.",
-    effect: "A simulated SCSI disk (`scsi_debug`) that had to mend an error in every hundredth of 4096 \
+    effect: "A simulated SCSI disk (`scsi_debug`) that had to correct an error in every hundredth of 4096 \
              reads: `ioerr_cnt` grew by 40, and not one I/O failed. A target that fails for one second \
              in three (`dm-flakey`): 200 of 600 I/Os at a rate of 200 failed, and the latencies are \
              those of the 400 others.",
-    mend: "Find out which with `nvme error-log`, `smartctl -a` and `dmesg`; measure on a sound drive.",
+    remedy: "Find out which with `nvme error-log`, `smartctl -a` and `dmesg`; measure on a sound drive.",
     lint: None,
     before: None,
     after: Some(after),
@@ -63,14 +63,14 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
         return;
     }
     let ios: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
-    let told = CHECK
-        .of_job(entry.jobs[0], format!("I/Os of job {} failed", entry.report.name))
+    let finding = CHECK
+        .for_job(entry.jobs[0], format!("I/Os of job {} failed", entry.report.name))
         .evidence(format!(
             "{} failed beside {ios} that did not, the first with {name}; they are in no latency",
             errors.total
         ))
-        .mend(format!("a look at `dmesg`, and a sound device ({})", disks.join(", ")));
-    findings.tell(told);
+        .remedy(format!("a look at `dmesg`, and a sound device ({})", disks.join(", ")));
+    findings.report(finding);
 }
 
 fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
@@ -78,10 +78,11 @@ fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
     if let (Some(a), Some(b)) = (then.health.scsi_errors, now.health.scsi_errors)
         && b > a
     {
-        let told = CHECK.of_run(format!("commands of {name} ended with errors during the run"));
-        findings.tell(
-            told.evidence(format!("ioerr_cnt went from {a} to {b}"))
-                .mend("a look at `dmesg` and `smartctl -a`, and a sound disk or cable"),
+        let finding = CHECK.for_run(format!("commands of {name} ended with errors during the run"));
+        findings.report(
+            finding
+                .evidence(format!("ioerr_cnt went from {a} to {b}"))
+                .remedy("a look at `dmesg` and `smartctl -a`, and a sound disk or cable"),
         );
     }
     match (then.health.smart, now.health.smart) {
@@ -91,14 +92,15 @@ fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
             if media + entries == 0 {
                 return;
             }
-            let told = CHECK
-                .of_run(format!("{name} counted errors during the run"))
+            let finding = CHECK
+                .for_run(format!("{name} counted errors during the run"))
                 .evidence(format!("{media} media errors, {entries} new entries in its error log"))
-                .mend("a look at `nvme error-log` and `dmesg`, and a sound drive");
-            findings.tell(if media == 0 { told.only(Severity::Note) } else { told });
+                .remedy("a look at `nvme error-log` and `dmesg`, and a sound drive");
+            findings.report(if media == 0 { finding.at_most(Severity::Note) } else { finding });
         }
         _ if then.bus == Bus::Nvme && !then.missing.is_empty() => {
-            findings.gap(&CHECK, &Gap("SMART log of NVMe drives: needs root".into()));
+            findings
+                .unavailable(&CHECK, &Unavailable("SMART log of NVMe drives: needs root".into()));
         }
         _ => {}
     }
@@ -111,7 +113,7 @@ mod tests {
     use fiord_stat::report::{DirKind, ErrorReport};
 
     use super::*;
-    use crate::drives::{one_drive, told_after};
+    use crate::drives::{found_after, one_drive};
     use crate::fixture::row;
 
     #[test]
@@ -123,15 +125,15 @@ mod tests {
         let ios = report.dirs[0].total_ios;
         let errors = |total, first| Some(ErrorReport { total, first, ..ErrorReport::default() });
         report.errors = errors(0, 0);
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         case.report.jobs[0].errors = errors(214, 5);
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert_eq!(found[0].what, "I/Os of job x failed");
         let evidence = format!("214 failed beside {ios} that did not, the first with EIO");
         assert!(found[0].evidence.starts_with(&evidence), "{found:?}");
         // No device says this: a verification does.
         case.report.jobs[0].errors = errors(3, 84);
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
     }
 
     #[test]
@@ -141,16 +143,16 @@ mod tests {
             disk.health.smart = Some(Smart { error_entries: 3, ..Smart::default() });
             disk.health.scsi_errors = Some(4);
         });
-        assert!(told_after(&CHECK, &case).is_empty(), "old errors are not this run's");
+        assert!(found_after(&CHECK, &case).is_empty(), "old errors are not this run's");
         case.after.devices.disks[0].health.scsi_errors = Some(6);
-        assert!(told_after(&CHECK, &case)[0].evidence.ends_with("from 4 to 6"));
+        assert!(found_after(&CHECK, &case)[0].evidence.ends_with("from 4 to 6"));
         case.after.devices.disks[0].health.scsi_errors = Some(4);
         let log = Smart { error_entries: 5, ..Smart::default() };
         case.after.devices.disks[0].health.smart = Some(log);
-        assert_eq!(told_after(&CHECK, &case)[0].severity, Severity::Note);
+        assert_eq!(found_after(&CHECK, &case)[0].severity, Severity::Note);
         let media = Smart { media_errors: 1, ..log };
         case.after.devices.disks[0].health.smart = Some(media);
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert_eq!(found[0].severity, Severity::Suspect);
         assert!(found[0].evidence.starts_with("1 media errors, 2 new"), "{found:?}");
     }

@@ -4,7 +4,7 @@ use fiord_plan::{Dir, FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::machine::FileState;
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
             does as it likes; ZFS before 2.3 takes it and caches; btrfs, since \
             Linux 6.15, writes data with checksums through the page cache; a loop device does direct I/O on \
             itself while the file below it is read through the page cache.",
-    seen: "The type of the file system, what `statx(2)` says about direct I/O on the file \
+    detection: "The type of the file system, what `statx(2)` says about direct I/O on the file \
            (`STATX_DIOALIGN`, Linux 6.1), and `loop/dio` of a loop device below; for jobs that write to \
            btrfs the kernel's version, the file's flags (`chattr +C`) and the options of the mount \
            (`nodatasum`, `nodatacow`). Invalid for file \
@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
              on ext4 of the same virtual machine. 64 KiB sequential writes with `direct=1` to btrfs (Linux 6.18, a \
              loop device over memory) made 219 MB/s, and 1.56 GB/s into a file with `chattr +C` \
              (medians of three).",
-    mend: "A file on a file system with direct I/O (ext4, XFS) or the device itself (a job that writes to it \
+    remedy: "A file on a file system with direct I/O (ext4, XFS) or the device itself (a job that writes to it \
            destroys what is on it); `losetup \
            --direct-io=on` for a loop device; on btrfs `chattr +C` of the directory before the file \
            is made in it, which turns checksums and copies on write off.",
@@ -38,32 +38,32 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         let files = job.target.files.iter().filter_map(|file| known.machine.file(&file.path));
         let writes = job.load.mix.has(Dir::Write);
         if let Some(state) = files.clone().find(|state| writes && state.direct_writes_cached) {
-            findings.tell(btrfs(job, state));
+            findings.report(btrfs(job, state));
             continue;
         }
-        let mut told = files.filter_map(finding);
-        if let Some((path, kind, why, severity)) = told.next() {
-            let told: Told = CHECK
-                .of_job(job, format!("direct=1 has no effect on {path}, which is on {kind}"))
+        let mut finding = files.filter_map(finding);
+        if let Some((path, kind, why, severity)) = finding.next() {
+            let finding: FindingBuilder = CHECK
+                .for_job(job, format!("direct=1 has no effect on {path}, which is on {kind}"))
                 .evidence(why)
-                .mend(
+                .remedy(
                     "a file on ext4 or XFS, or a device (a job that writes destroys what is on it); losetup --direct-io=on for a loop device",
                 )
                 .option("direct")
-                .only(severity);
-            findings.tell(told);
+                .at_most(severity);
+            findings.report(finding);
         }
     }
 }
 
-fn btrfs(job: &JobPlan, state: &FileState) -> Told {
+fn btrfs(job: &JobPlan, state: &FileState) -> FindingBuilder {
     let path = state.path.display();
     CHECK
-        .of_job(job, format!("direct=1 has no effect on writes to {path}, which is on btrfs"))
+        .for_job(job, format!("direct=1 has no effect on writes to {path}, which is on btrfs"))
         .evidence("since Linux 6.15 btrfs writes data that have checksums through the page cache")
-        .mend("a new file in a directory with chattr +C, which has no checksums; or ext4 or XFS")
+        .remedy("a new file in a directory with chattr +C, which has no checksums; or ext4 or XFS")
         .option("direct")
-        .only(Severity::Suspect)
+        .at_most(Severity::Suspect)
 }
 
 /// File systems that are the memory that a page cache is made of.
@@ -103,7 +103,7 @@ fn finding(state: &FileState) -> Option<(String, String, String, Severity)> {
 mod tests {
     use super::*;
     use crate::Machine;
-    use crate::fixture::{plan, told_before};
+    use crate::fixture::{found_before, plan};
 
     fn told(kind: &str, on_loop: Option<(String, bool)>, line: &str) -> Vec<Severity> {
         let (plan, _) =
@@ -113,12 +113,12 @@ mod tests {
         machine.files[0].on_loop = on_loop;
         machine.files[0].direct = Ok(None);
         machine.files[0].direct_writes_cached = kind == "btrfs";
-        let found = told_before(&CHECK, &Before { plan: &plan, machine: &machine });
+        let found = found_before(&CHECK, &Before { plan: &plan, machine: &machine });
         found.into_iter().map(|finding| finding.severity).collect()
     }
 
     #[test]
-    fn told_by_file_system_and_loop_device() {
+    fn reports_by_file_system_and_loop_device() {
         assert_eq!(told("tmpfs", None, "--direct=1"), [Severity::Invalid]);
         assert_eq!(told("fuse.sshfs", None, "--direct=1"), [Severity::Suspect]);
         assert_eq!(told("ext4", Some(("loop0".into(), false)), "--direct=1"), [Severity::Suspect]);

@@ -12,11 +12,11 @@ pub(crate) const CHECK: Check = Check {
     about: "The job does exactly what it says, and what it says is seldom what people want: a device name \
             that does not exist and becomes a regular file, a pause that makes the rate impossible, a \
             pattern longer than a block, files too small for one block.",
-    seen: "The reader or the planner meets a combination of options and targets that works against itself.",
+    detection: "The reader or the planner meets a combination of options and targets that works against itself.",
     effect: "From nothing to a job that measures another target. A misspelt `filename=/dev/nvme0n7` \
              measures the file system that holds `/dev`, which is memory.",
-    mend: "Check the option that the finding points at.",
-    lint: Some(|known, findings| noted::tell(&CHECK, known, findings)),
+    remedy: "Check the option that the finding points at.",
+    lint: Some(|known, findings| noted::report(&CHECK, known, findings)),
     before: None,
     after: None,
 };

@@ -12,11 +12,11 @@ pub(crate) const CHECK: Check = Check {
     about: "Names in `filename` and `directory` are separated by colons. `F:/fiofile` is a file \
             called `F` in the present directory and a second one called `/fiofile`; neither is the \
             one that was meant. `F:\\file`, with a backslash, can mean nothing else and is an error.",
-    seen: "A name of a single letter is followed by one that begins with a slash. It is silent for \
+    detection: "A name of a single letter is followed by one that begins with a slash. It is silent for \
            `F\\:/file`, where the colon belongs to the name.",
     effect: "The run measures another device: with fio 3.42, `filename=F:/fiofile` in a directory on \
              the system disk makes a file `F` there and does half of its I/O to it.",
-    mend: "`F\\:/file`: a backslash before a colon makes it part of the name.",
+    remedy: "`F\\:/file`: a backslash before a colon makes it part of the name.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -28,12 +28,12 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         for option in ["filename", "directory"] {
             let text = spec.setting(option).and_then(|setting| setting.text.as_deref());
             let Some((drive, next)) = text.and_then(split_drive) else { continue };
-            let told = CHECK
-                .of_job(job, format!("{option} names two files, {drive} and {next}"))
+            let finding = CHECK
+                .for_job(job, format!("{option} names two files, {drive} and {next}"))
                 .evidence(format!("the colon after {drive} separates them"))
-                .mend(format!("{option}={drive}\\:{next} for one name with a colon in it"))
+                .remedy(format!("{option}={drive}\\:{next} for one name with a colon in it"))
                 .option(option);
-            findings.tell(told);
+            findings.report(finding);
         }
     }
 }
@@ -56,11 +56,11 @@ fn split_drive(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::told_once;
+    use crate::fixture::found_once;
 
     #[test]
-    fn told_of_a_letter_before_a_path() {
-        let found = told_once(
+    fn reports_a_letter_before_a_path() {
+        let found = found_once(
             &CHECK,
             "--name=a --rw=read --size=1m --filename=F:/tmp/fiord-drive",
             &[

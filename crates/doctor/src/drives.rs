@@ -78,7 +78,7 @@ pub(crate) fn one_drive() -> Case {
 }
 
 /// What a check tells before the run.
-pub(crate) fn told_before(check: &Check, case: &Case) -> Vec<Finding> {
+pub(crate) fn found_before(check: &Check, case: &Case) -> Vec<Finding> {
     let mut findings = Findings::default();
     let known = Before { plan: &case.plan, machine: &case.machine };
     check.before.expect("a check before the run")(&known, &mut findings);
@@ -95,6 +95,6 @@ pub(crate) fn after(check: &Check, case: &Case) -> Findings {
 }
 
 /// What a check tells after the run.
-pub(crate) fn told_after(check: &Check, case: &Case) -> Vec<Finding> {
+pub(crate) fn found_after(check: &Check, case: &Case) -> Vec<Finding> {
     after(check, case).findings().cloned().collect()
 }

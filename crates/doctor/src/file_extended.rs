@@ -13,13 +13,13 @@ pub(crate) const CHECK: Check = Check {
     about: "The job only reads, but `size` asks for more than an existing file has, so the layout adds \
             the missing bytes to it before the run. fio does so without a word. If the file holds \
             someone's data, it is not the same file afterwards.",
-    seen: "The job only reads, its file exists and is shorter than the job needs, and nothing says that \
+    detection: "The job only reads, its file exists and is shorter than the job needs, and nothing says that \
            fiord or fio created it: fiord marks files that it creates under a name that you type \
            (extended attribute `user.fiord`), and generated names (`job.N.M`) are taken for fio's. \
            With `--readonly`, and in system directories such as `/etc`, such a job is refused.",
     effect: "A file `notes` of 6 bytes, read with `--rw=read --size=8k --filename=notes`, has 8192 bytes \
              afterwards; the first 6 are as before.",
-    mend: "`--readonly`, which refuses to change any file; or no `size`, which reads the file as it is; \
+    remedy: "`--readonly`, which refuses to change any file; or no `size`, which reads the file as it is; \
            or another `filename`; or `ignore_findings=file-extended` if the longer file is meant.",
     lint: Some(lint),
     before: None,
@@ -51,26 +51,26 @@ pub(crate) fn lint(known: &Lint<'_>, findings: &mut Findings) {
         if files.len() > NAMED {
             evidence += &format!(", and so on: {bytes} bytes in {} files", files.len());
         }
-        let told = CHECK
-            .of_job(job, format!("job {} {what}", job.identity.name))
+        let finding = CHECK
+            .for_job(job, format!("job {} {what}", job.identity.name))
             .evidence(evidence)
-            .mend("--readonly to change no file, or no size to read the file as it is")
+            .remedy("--readonly to change no file, or no size to read the file as it is")
             .option("size");
-        findings.tell(told);
+        findings.report(finding);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{scratch, told_once};
+    use crate::fixture::{found_once, scratch};
 
     #[test]
-    fn told_of_a_file_of_someone_that_grows() {
+    fn reports_a_file_of_someone_that_grows() {
         let path = scratch();
         std::fs::write(&path, "notes\n").unwrap();
         let read = format!("--name=a --rw=read --filename={}", path.display());
-        let found = told_once(
+        let found = found_once(
             &CHECK,
             &format!("{read} --size=8k"),
             &[

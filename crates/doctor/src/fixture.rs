@@ -29,7 +29,7 @@ pub(crate) fn lint(check: &Check, line: &str) -> Vec<Finding> {
 /// Sees to it that a check tells exactly one thing of the first command line and nothing of the
 /// others; gives what it told.
 #[track_caller]
-pub(crate) fn told_once(check: &Check, hazard: &str, sound: &[&str]) -> Finding {
+pub(crate) fn found_once(check: &Check, hazard: &str, sound: &[&str]) -> Finding {
     let mut found = lint(check, hazard);
     assert_eq!(found.len(), 1, "{hazard}: {found:?}");
     for line in sound {
@@ -37,7 +37,7 @@ pub(crate) fn told_once(check: &Check, hazard: &str, sound: &[&str]) -> Finding 
     }
     let finding = found.remove(0);
     assert_eq!(finding.id, check.id);
-    assert!(!finding.evidence.is_empty() && !finding.mend.is_empty(), "{finding:?}");
+    assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty(), "{finding:?}");
     finding
 }
 
@@ -49,11 +49,11 @@ pub(crate) fn after(check: &Check, line: &str, set: &dyn Fn(&mut JobReport)) -> 
     let mut job = JobReport { name: "a".into(), members: 1, ..JobReport::default() };
     set(&mut job);
     let report = Report { jobs: vec![job], ..Report::default() };
-    told_after(check, &After { plan: &plan, before: &machine, after: &machine, report: &report })
+    found_after(check, &After { plan: &plan, before: &machine, after: &machine, report: &report })
 }
 
 /// What one check tells of a result.
-pub(crate) fn told_after(check: &Check, known: &After<'_>) -> Vec<Finding> {
+pub(crate) fn found_after(check: &Check, known: &After<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
     let tell = check.after.expect("a check of results");
     tell(known, &mut findings);
@@ -83,11 +83,11 @@ pub(crate) fn row(kind: DirKind, iops: f64, seconds: u64) -> DirReport {
 
 /// What one check tells of a plan on this machine.
 pub(crate) fn before(check: &Check, plan: &Plan) -> Vec<Finding> {
-    told_before(check, &Before { plan, machine: &Machine::survey(plan) })
+    found_before(check, &Before { plan, machine: &Machine::survey(plan) })
 }
 
 /// What one check tells of a machine.
-pub(crate) fn told_before(check: &Check, known: &Before<'_>) -> Vec<Finding> {
+pub(crate) fn found_before(check: &Check, known: &Before<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
     let tell = check.before.expect("a check of the machine");
     tell(known, &mut findings);

@@ -3,8 +3,8 @@
 use fiord_stat::finding::Severity;
 
 use crate::amount::percent;
-use crate::occupied::{Occupied, occupied};
-use crate::{After, Check, Findings, Told};
+use crate::device_queue::{DeviceQueue, device_queues};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// Share of the CPUs' time from which on they are the limit.
 const BUSY: f64 = 0.9;
@@ -19,13 +19,13 @@ pub(crate) const CHECK: Check = Check {
     about: "When the threads that make the I/Os compute all the time and the device's queue is short, \
             a faster device would give the same number. What is measured is the CPU and the kernel's \
             path.",
-    seen: "User and system time of the jobs come to 90 % or more of the CPUs that they can use, and \
+    detection: "User and system time of the jobs come to 90 % or more of the CPUs that they can use, and \
            the device's mean queue over the measured time is below half of what they ask for. Only \
            for jobs with `direct=1` that nothing else holds back and that have the device to \
            themselves.",
     effect: "By how much the device is underrated cannot be told from such a run; `fiord sweep` over \
              `numjobs` shows it.",
-    mend: "More jobs on more CPUs (`numjobs`, `cpus_allowed_policy=split`), a cheaper engine \
+    remedy: "More jobs on more CPUs (`numjobs`, `cpus_allowed_policy=split`), a cheaper engine \
            (`io_uring` with `fixedbufs`, `registerfiles`, `hipri`), larger blocks, or fewer \
            measurements (`gtod_reduce=1`).",
     lint: None,
@@ -34,25 +34,28 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    occupied(known).iter().for_each(|occupied| findings.tell_if(finding(occupied)));
+    device_queues(known).iter().for_each(|queue| findings.report_if(finding(queue)));
 }
 
-fn finding(occupied: &Occupied<'_>) -> Option<Told> {
-    let Occupied { entry, device, asked, busy, cores } = occupied;
+fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
+    let DeviceQueue { entry, device, asked, busy, cores } = queue;
     if *busy < cores * BUSY || device.depth >= asked * SHORT || *asked < 2.0 {
         return None;
     }
     let name = &entry.report.name;
-    let told = CHECK
-        .of_job(entry.jobs[0], format!("job {name} is limited by its CPUs, not by {}", device.name))
+    let finding = CHECK
+        .for_job(
+            entry.jobs[0],
+            format!("job {name} is limited by its CPUs, not by {}", device.name),
+        )
         .evidence(format!(
             "CPUs busy for {} of the time, {:.1} of {asked:.0} I/Os at the device",
             percent(busy / cores),
             device.depth
         ))
-        .mend("more numjobs on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
+        .remedy("more numjobs on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
         .option("numjobs");
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -69,11 +72,11 @@ mod tests {
         let report = JobReport::default();
         let device = DeviceView { depth, ..DeviceView::default() };
         let entry = Entry { report: &report, jobs: vec![&job] };
-        finding(&Occupied { entry, device: &device, asked: 32.0, busy, cores: 1.0 }).is_some()
+        finding(&DeviceQueue { entry, device: &device, asked: 32.0, busy, cores: 1.0 }).is_some()
     }
 
     #[test]
-    fn told_of_busy_cpus_and_a_short_queue() {
+    fn reports_busy_cpus_and_a_short_queue() {
         assert!(told(0.97, 3.0));
         assert!(!told(0.97, 30.0));
         assert!(!told(0.5, 3.0));

@@ -15,13 +15,13 @@ pub(crate) const CHECK: Check = Check {
             that waits for a fast device leaves the CPU idle most of the time, so it is slowed down, \
             and each I/O takes longer than it has to. The same goes for deep idle states, from which \
             it takes longer to wake than a fast device takes for an I/O.",
-    seen: "`cpufreq/scaling_governor` of the CPUs that a job may use, and the slowest idle state \
+    detection: "`cpufreq/scaling_governor` of the CPUs that a job may use, and the slowest idle state \
            that is enabled, if a job with at most 4 I/Os in flight works on a device without moving \
            parts and waking takes 100 µs or more. Silent with `performance`, and where the kernel \
            sets no frequencies, as in virtual machines.",
     effect: "Largest at depth 1 on fast devices. Not measured here: the machine at hand leaves \
              frequencies to its host.",
-    mend: "`cpupower frequency-set -g performance`; for idle states `cpupower idle-set -D 10`.",
+    remedy: "`cpupower frequency-set -g performance`; for idle states `cpupower idle-set -D 10`.",
     lint: None,
     before: Some(before),
     after: None,
@@ -55,21 +55,21 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 }
                 None => String::new(),
             };
-            findings.tell(
+            findings.report(
                 CHECK
-                    .of_run(format!("CPUs {slow} may run below their full speed"))
+                    .for_run(format!("CPUs {slow} may run below their full speed"))
                     .evidence(format!("their governor is {}{range}", names.join(", ")))
-                    .mend("cpupower frequency-set -g performance"),
+                    .remedy("cpupower frequency-set -g performance"),
             );
         }
     }
     let shallow = jobs.iter().any(|job| job.depth.depth <= SHALLOW);
     if let Some(sleep) = around.sleep.as_ref().filter(|s| shallow && s.wake_us >= SLOW_WAKE) {
-        findings.tell(
+        findings.report(
             CHECK
-                .of_run("CPUs fall into an idle state that takes long to wake from")
+                .for_run("CPUs fall into an idle state that takes long to wake from")
                 .evidence(format!("waking from {} takes {} µs", sleep.state, sleep.wake_us))
-                .mend("cpupower idle-set -D 10"),
+                .remedy("cpupower idle-set -D 10"),
         );
     }
 }
@@ -80,34 +80,34 @@ mod tests {
     use fiord_sys::cpu::CpuSet;
 
     use super::*;
-    use crate::drives::{one_drive, told_before};
+    use crate::drives::{found_before, one_drive};
 
     #[test]
     fn slow_cpus_that_the_run_may_use() {
         let mut case = one_drive();
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
         let mut governors = Governors::default();
         governors.by_name.insert("powersave".into(), CpuSet::from_mask(0b110));
         governors.by_name.insert("performance".into(), CpuSet::from_mask(0b001));
         governors.range_khz = Some((800_000, 3_600_000));
         case.machine.surroundings.governors = Some(governors);
         case.machine.surroundings.allowed = CpuSet::from_mask(0b011);
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found[0].what, "CPUs 1 may run below their full speed");
         assert!(found[0].evidence.contains("powersave, 0.8 to 3.6 GHz"), "{found:?}");
         case.job().process.cpus = Some(vec![0]);
-        assert!(told_before(&CHECK, &case).is_empty(), "the job stays away from them");
+        assert!(found_before(&CHECK, &case).is_empty(), "the job stays away from them");
         case.job().process.cpus = None;
         case.machine.surroundings.allowed = CpuSet::from_mask(0b001);
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 
     #[test]
     fn deep_sleep_matters_at_low_depth() {
         let mut case = one_drive();
         case.machine.surroundings.sleep = Some(Sleep { state: "C6".into(), wake_us: 133 });
-        assert!(told_before(&CHECK, &case)[0].evidence.contains("C6 takes 133"));
+        assert!(found_before(&CHECK, &case)[0].evidence.contains("C6 takes 133"));
         case.job().depth.depth = 32;
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 }

@@ -9,7 +9,7 @@ use crate::check::Entry;
 use crate::depth_ignored::synchronous;
 use crate::direction::{dir, words};
 use crate::rate_missed;
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -20,7 +20,7 @@ pub(crate) const CHECK: Check = Check {
             for it makes no I/O at all: those that were due then start late, and measured from \
             their actual start they are as fast as ever. One slow I/O stands for the hundreds that \
             a user would have waited for.",
-    seen: "The 99th percentile (or the nearest one reported) of the latency from the intended start \
+    detection: "The 99th percentile (or the nearest one reported) of the latency from the intended start \
            is at least ten times that of the completion latency, and at least 1 ms more. Where the \
            generator itself was late the finding says so and does not blame the device: the engine \
            is `null`, or a thread that slept until an I/O was due woke late by half of the difference \
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
     effect: "A stall of 1 s in 10 s at 1000 IOPS (`ioengine=sim`, `sim_stall=2s:1s`, \
              `sim_latency=constant:100us`): the 99th percentile was 100 us from the actual start \
              and 910 ms from the intended one.",
-    mend: "An `iodepth` of the rate times the longest delay, 1000 for 1 s at 1000 IOPS, has room for \
+    remedy: "An `iodepth` of the rate times the longest delay, 1000 for 1 s at 1000 IOPS, has room for \
            every I/O when it is due; a synchronous engine needs `io_submit_mode=offload` with it, \
            which does nothing for others. No depth is named beyond 4096, but a lower rate; where the \
            rate was not reached any queue fills up, and a rate of nine tenths of the one that was \
@@ -44,12 +44,16 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries() {
         for (kind, intended) in &entry.report.intended {
             let row = entry.report.dirs.iter().find(|row| row.kind == *kind);
-            findings.tell_if(row.and_then(|row| finding(&entry, row, intended)));
+            findings.report_if(row.and_then(|row| finding(&entry, row, intended)));
         }
     }
 }
 
-fn finding(entry: &Entry<'_>, row: &DirReport, intended: &LatencySummary) -> Option<Told> {
+fn finding(
+    entry: &Entry<'_>,
+    row: &DirReport,
+    intended: &LatencySummary,
+) -> Option<FindingBuilder> {
     let actual = if row.clat.n > 0 { &row.clat } else { &row.lat };
     let (percentage, from_actual) = near_99(actual)?;
     let (same, from_intended) = near_99(intended)?;
@@ -70,11 +74,11 @@ fn finding(entry: &Entry<'_>, row: &DirReport, intended: &LatencySummary) -> Opt
     let (name, word) = (&entry.report.name, words(row.kind));
     let what = format!("{word} of job {name} waited, and its latencies do not show it");
     let job = entry.jobs[0];
-    let mend = match reached {
+    let remedy = match reached {
         true => room(job, dir(row.kind), intended.max),
         false => slower(job, row),
     };
-    Some(CHECK.of_job(job, what).evidence(seen).mend(mend).option("iodepth"))
+    Some(CHECK.for_job(job, what).evidence(seen).remedy(remedy).option("iodepth"))
 }
 
 /// Whether it was not the device that kept I/Os waiting for so much longer than they took (ns): the
@@ -85,20 +89,25 @@ fn generator_was_late(entry: &Entry<'_>, more: u64) -> bool {
 }
 
 /// The finding where the generator itself was late.
-fn woke_late(entry: &Entry<'_>, row: &DirReport, actual: &LatencySummary, seen: &str) -> Told {
+fn woke_late(
+    entry: &Entry<'_>,
+    row: &DirReport,
+    actual: &LatencySummary,
+    seen: &str,
+) -> FindingBuilder {
     let (name, word) = (&entry.report.name, words(row.kind));
     let delays = &entry.report.delays;
     let ready = delays.ready_ns.map_or(String::new(), |ns| {
         format!(", and its threads waited {} for a CPU", time(ns as f64))
     });
     CHECK
-        .of_job(entry.jobs[0], format!("{word} of job {name} began late: the generator woke late"))
+        .for_job(entry.jobs[0], format!("{word} of job {name} began late: the generator woke late"))
         .evidence(format!(
             "{seen}; it was not the device: the slowest took {}, a thread woke up to {} late{ready}",
             time(actual.max as f64),
             time(delays.longest_wake_ns as f64),
         ))
-        .mend("nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
+        .remedy("nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
         .option("nice")
 }
 
@@ -211,17 +220,17 @@ mod tests {
 
     #[test]
     fn the_depth_that_has_room_is_a_number() {
-        let mend = |engine| found(engine, 100_000, 900_000_000).remove(0).mend;
-        assert_eq!(mend("sim"), "iodepth=1000");
-        assert_eq!(mend("psync"), "io_submit_mode=offload and iodepth=1000");
+        let remedy = |engine| found(engine, 100_000, 900_000_000).remove(0).remedy;
+        assert_eq!(remedy("sim"), "iodepth=1000");
+        assert_eq!(remedy("psync"), "io_submit_mode=offload and iodepth=1000");
     }
 
     #[test]
     fn no_depth_is_named_that_does_not_help() {
-        let mend = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).mend;
-        assert_eq!(mend(700.0, 900_000_000), "rate_iops=630", "the rate is beyond the device");
-        assert_eq!(mend(1000.0, 3_900_000_000), "iodepth=4000");
-        assert_eq!(mend(1000.0, 4_900_000_000), "rate_iops=819 with iodepth=4096");
+        let remedy = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).remedy;
+        assert_eq!(remedy(700.0, 900_000_000), "rate_iops=630", "the rate is beyond the device");
+        assert_eq!(remedy(1000.0, 3_900_000_000), "iodepth=4000");
+        assert_eq!(remedy(1000.0, 4_900_000_000), "rate_iops=819 with iodepth=4096");
     }
 
     #[test]
@@ -229,7 +238,7 @@ mod tests {
         let what = |engine| found(engine, 100_000, 30_000_000).remove(0);
         let null = what("null");
         assert_eq!(null.what, "reads of job a began late: the generator woke late");
-        assert!(null.mend.starts_with("nice=-20"), "{null:?}");
+        assert!(null.remedy.starts_with("nice=-20"), "{null:?}");
         assert!(what("sim").what.contains(" waited, "), "{:?}", what("sim"));
         let late = |wake| {
             let found = found_in(1000.0, "sim", (100_000, 30_000_000), &|report| {
@@ -241,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn told_of_ten_times_and_a_millisecond() {
+    fn reports_ten_times_and_a_millisecond() {
         assert_eq!(told(100_000, 900_000_000), 1);
         assert_eq!(told(100_000, 150_000), 0);
         assert_eq!(told(1_000, 100_000), 0);

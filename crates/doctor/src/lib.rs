@@ -35,6 +35,7 @@ mod contents_cost;
 mod depth_ignored;
 mod depth_not_reached;
 mod device_errors;
+mod device_queue;
 mod direct_not_direct;
 mod direction;
 mod doubtful_job;
@@ -57,7 +58,6 @@ mod not_preconditioned;
 mod not_steady;
 mod noted;
 mod numa;
-mod occupied;
 mod overlapping_writers;
 mod oversubscribed_path;
 mod page_cache;
@@ -92,15 +92,15 @@ use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
 use fiord_stat::report::Report;
 
-pub use check::{After, Before, Check, Findings, Lint, Stage, Told};
-pub use machine::{Evidence, Gap, Machine};
+pub use check::{After, Before, Check, FindingBuilder, Findings, Lint, Stage};
+pub use machine::{Evidence, Machine, Unavailable};
 pub use registry::CHECKS;
 
 /// What can be told from the job alone; `notes` are the warnings of the reader and of the planner.
 fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> Findings {
     let mut findings = Findings::default();
     let known = Lint { plan, specs, notes };
-    CHECKS.iter().filter_map(|check| check.lint).for_each(|tell| tell(&known, &mut findings));
+    CHECKS.iter().filter_map(|check| check.lint).for_each(|stage| stage(&known, &mut findings));
     findings
 }
 
@@ -108,7 +108,7 @@ fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> Findings {
 fn before(plan: &Plan, machine: &Machine) -> Findings {
     let mut findings = Findings::default();
     let known = Before { plan, machine };
-    CHECKS.iter().filter_map(|check| check.before).for_each(|tell| tell(&known, &mut findings));
+    CHECKS.iter().filter_map(|check| check.before).for_each(|stage| stage(&known, &mut findings));
     findings
 }
 
@@ -124,7 +124,7 @@ pub fn at_stake(plan: &Plan, machine: &Machine) -> Findings {
 fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
     let mut findings = Findings::default();
     let known = After { plan, before, after, report };
-    CHECKS.iter().filter_map(|check| check.after).for_each(|tell| tell(&known, &mut findings));
+    CHECKS.iter().filter_map(|check| check.after).for_each(|stage| stage(&known, &mut findings));
     findings
 }
 
@@ -142,7 +142,7 @@ pub struct Typed<'a> {
 pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
     let known = Lint { plan, specs: typed.specs, notes: typed.notes };
     let mut findings = Findings::default();
-    noted::CHECKS.iter().for_each(|check| noted::tell(check, &known, &mut findings));
+    noted::CHECKS.iter().for_each(|check| noted::report(check, &known, &mut findings));
     file_extended::lint(&known, &mut findings);
     findings.placed(typed.specs).settled(plan)
 }

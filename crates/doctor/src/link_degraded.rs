@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::pcie::{self, Function};
 
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -14,13 +14,13 @@ pub(crate) const CHECK: Check = Check {
             both of its ends could. The numbers are those of the link, not of the drive. Dirt on \
             a contact, a riser or cable that is not good enough, a slot that shares its lanes, or a \
             setting of the firmware do that, and the kernel does not complain.",
-    seen: "For the drive and every bridge above it `current_link_speed` and `current_link_width` are \
+    detection: "For the drive and every bridge above it `current_link_speed` and `current_link_width` are \
            compared with the lesser of what both ends of the link can (`max_link_speed`, \
            `max_link_width`). A drive in a slot that can do less than the drive is a note. Silent \
            when the link is at its best, and for what is on no PCIe link.",
     effect: "In proportion for large blocks: four lanes of generation 4 carry 7.88 GB/s after line \
              coding, two lanes 3.94 GB/s (computed from the coding, not measured).",
-    mend: "Reseat the drive, its cable and its riser, look for `AER` and `Bandwidth` in `dmesg`, and \
+    remedy: "Reseat the drive, its cable and its riser, look for `AER` and `Bandwidth` in `dmesg`, and \
            for bifurcation and link speed in the firmware's settings; `fiord devices --tree` shows \
            every link.",
     lint: None,
@@ -36,48 +36,50 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 continue;
             }
             seen.push(&function.address);
-            if let Some(told) =
+            if let Some(finding) =
                 degraded(function, &disk.name).or_else(|| bounded(function, &disk.name))
             {
-                findings.tell(told);
+                findings.report(finding);
             }
         }
     }
 }
 
 /// The link is below what both of its ends can.
-fn degraded(function: &Function, disk: &str) -> Option<Told> {
+fn degraded(function: &Function, disk: &str) -> Option<FindingBuilder> {
     let (now, best) = (function.now?, function.link_best()?);
     if now.tenths >= best.tenths && now.width >= best.width {
         return None;
     }
-    let told = CHECK
-        .of_run(format!("the PCIe link to {} above {disk} is below its best", function.address))
+    let finding = CHECK
+        .for_run(format!("the PCIe link to {} above {disk} is below its best", function.address))
         .evidence(format!(
             "it runs at {now} ({} MB/s) and both ends can do {best} ({} MB/s)",
             now.bytes() / 1_000_000,
             best.bytes() / 1_000_000
         ))
-        .mend("reseating the drive, its cable and riser; `fiord devices --tree` shows every link");
-    Some(told)
+        .remedy(
+            "reseating the drive, its cable and riser; `fiord devices --tree` shows every link",
+        );
+    Some(finding)
 }
 
 /// The link is as good as the slot allows, and the drive could do more.
-fn bounded(function: &Function, disk: &str) -> Option<Told> {
+fn bounded(function: &Function, disk: &str) -> Option<FindingBuilder> {
     let (now, own) = (function.now?, function.own_best?);
     if function.is_bridge() || now.bytes() >= own.bytes() {
         return None;
     }
-    let told = CHECK
-        .of_run(format!("the slot of {disk} ({}) can do less than the drive", function.address))
+    let finding = CHECK
+        .for_run(format!("the slot of {disk} ({}) can do less than the drive", function.address))
         .evidence(format!(
             "the link runs at {now} ({} MB/s), the drive can do {own} ({} MB/s)",
             now.bytes() / 1_000_000,
             own.bytes() / 1_000_000
         ))
-        .mend(format!("a slot of {own}"))
-        .only(Severity::Note);
-    Some(told)
+        .remedy(format!("a slot of {own}"))
+        .at_most(Severity::Note);
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -85,14 +87,14 @@ mod tests {
     use fiord_sys::survey::fixture::Machine as Tree;
 
     use super::*;
-    use crate::drives::{told_before, with_disks};
+    use crate::drives::{found_before, with_disks};
 
     #[test]
     fn four_lanes_on_two() {
         let tree = Tree::new();
         let port = tree.port(None, "0000:00:01.0", ("16.0", 2), ("16.0", 4));
         tree.nvme(Some(&port), "0000:01:00.0", 0, ("16.0", 2), ("16.0", 4));
-        let found = told_before(&CHECK, &with_disks(&tree));
+        let found = found_before(&CHECK, &with_disks(&tree));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Suspect);
         assert!(found[0].evidence.contains("16 GT/s x2 (3938 MB/s)"), "{found:?}");
@@ -104,7 +106,7 @@ mod tests {
         let tree = Tree::new();
         let port = tree.port(None, "0000:00:01.0", ("8.0", 4), ("8.0", 4));
         tree.nvme(Some(&port), "0000:01:00.0", 0, ("8.0", 4), ("16.0", 4));
-        let found = told_before(&CHECK, &with_disks(&tree));
+        let found = found_before(&CHECK, &with_disks(&tree));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Note);
         assert!(found[0].what.contains("slot of nvme0n1"), "{found:?}");
@@ -116,6 +118,6 @@ mod tests {
         let port = tree.port(None, "0000:00:01.0", ("16.0", 4), ("32.0", 16));
         tree.nvme(Some(&port), "0000:01:00.0", 0, ("16.0", 4), ("16.0", 4));
         tree.disk("/sys/devices/virtual/block/sda", (8, 0), 1 << 30);
-        assert!(told_before(&CHECK, &with_disks(&tree)).is_empty());
+        assert!(found_before(&CHECK, &with_disks(&tree)).is_empty());
     }
 }

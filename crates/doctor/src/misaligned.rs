@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
 use crate::machine::Devices;
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,13 +15,13 @@ pub(crate) const CHECK: Check = Check {
     about: "The device takes I/O in logical blocks, often 512 bytes, and works in physical ones, \
             often 4096. A write that does not cover whole physical blocks makes it read, change and \
             write them back; a read touches one block more than it has to.",
-    seen: "For jobs with `direct=1` the smallest block size, the alignment of offsets and the first \
+    detection: "For jobs with `direct=1` the smallest block size, the alignment of offsets and the first \
            byte of the region, and the start of the partition, are compared with \
            `queue/physical_block_size`. Writes are suspect, reads a note. Silent when everything is \
            whole physical blocks, and where logical and physical blocks are alike.",
     effect: "On disks with 512-byte emulation a write takes a turn of the platter more. Not measured \
              here.",
-    mend: "`bs`, `blockalign` and `offset` in multiples of the physical block; a new \
+    remedy: "`bs`, `blockalign` and `offset` in multiples of the physical block; a new \
            partition that starts at a multiple of 1 MiB (what is on the old one is lost).",
     lint: None,
     before: Some(before),
@@ -33,42 +33,42 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         for disk in known.machine.devices.of(job).iter().filter(|disk| disk.members.is_empty()) {
             findings_of(job, disk, &known.machine.devices)
                 .into_iter()
-                .for_each(|told| findings.tell(told));
+                .for_each(|finding| findings.report(finding));
         }
     }
 }
 
-fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<Told> {
+fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuilder> {
     let physical = disk.queue.physical;
     if physical <= disk.queue.logical || physical == 0 {
         return Vec::new();
     }
     let name = &job.identity.name;
     let severity = if job.load.mix.has(Dir::Write) { Severity::Suspect } else { Severity::Note };
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     if let Some((what, value, option)) = odd(job, physical) {
         let finding = CHECK
-            .of_job(job, format!("I/Os of job {name} are no whole blocks of {}", disk.name))
+            .for_job(job, format!("I/Os of job {name} are no whole blocks of {}", disk.name))
             .evidence(format!("{what} is {value}, the physical block {physical} bytes"))
-            .mend(format!("{option} in multiples of {physical}"))
+            .remedy(format!("{option} in multiples of {physical}"))
             .option(option);
-        told.push(finding.only(severity));
+        found.push(finding.at_most(severity));
     }
     let names = job.target.files.iter().filter_map(|file| devices.node(&file.path).file_name());
     for part in names.filter_map(|name| disk.partitions.iter().find(|part| *name == *part.name)) {
         if !part.start.is_multiple_of(physical) {
             let finding = CHECK
-                .of_job(job, format!("the partition {} is not aligned", part.name))
+                .for_job(job, format!("the partition {} is not aligned", part.name))
                 .evidence(format!(
                     "it starts at byte {}, {} beyond a physical block of {physical}",
                     part.start,
                     part.start % physical
                 ))
-                .mend("a new partition that starts at a multiple of 1 MiB (what is on this one is lost)");
-            told.push(finding.only(severity));
+                .remedy("a new partition that starts at a multiple of 1 MiB (what is on this one is lost)");
+            found.push(finding.at_most(severity));
         }
     }
-    told
+    found
 }
 
 /// What of the job is not whole physical blocks: in words, its value, and its option.
@@ -93,21 +93,21 @@ mod tests {
     use fiord_plan::BlockSize;
 
     use super::*;
-    use crate::drives::{one_drive, told_before};
+    use crate::drives::{found_before, one_drive};
 
     #[test]
     fn small_blocks_on_large_ones() {
         let mut case = one_drive().writing();
         case.job().load.blocks = [const { BlockSize::Fixed(512) }; 3];
-        assert!(told_before(&CHECK, &case).is_empty(), "the device has blocks of 512");
+        assert!(found_before(&CHECK, &case).is_empty(), "the device has blocks of 512");
         case.disks(|disk| disk.queue.physical = 4096);
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
         assert_eq!(found[0].evidence, "the smallest block is 512, the physical block 4096 bytes");
         case.job().load.blocks = [const { BlockSize::Fixed(8192) }; 3];
         case.job().load.align = [8192; 3];
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
         case.job().target.files[0].offset = 1536;
-        assert!(told_before(&CHECK, &case)[0].evidence.starts_with("the first byte is 1536"));
+        assert!(found_before(&CHECK, &case)[0].evidence.starts_with("the first byte is 1536"));
     }
 }

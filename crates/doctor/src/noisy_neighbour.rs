@@ -8,7 +8,7 @@ use fiord_sys::conditions::CpuTime;
 use fiord_sys::cpu::CpuSet;
 
 use crate::machine::Surroundings;
-use crate::{After, Check, Evidence, Findings, Gap, Told};
+use crate::{After, Check, Evidence, FindingBuilder, Findings, Unavailable};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -17,7 +17,7 @@ pub(crate) const CHECK: Check = Check {
     title: "others who use the device or the machine",
     about: "While the run went on, something else read or wrote the device, took the CPUs away, or \
             had the kernel look for memory. Part of the time that was measured belongs to it.",
-    seen: "What a device moved, from its counters over the measured time, less what the run can have \
+    detection: "What a device moved, from its counters over the measured time, less what the run can have \
            moved: more than 5 % and 1 MiB beyond it. That is what the jobs issued (also what failed), \
            for jobs that work on the device itself with `direct=1`. Of jobs on files it is what the \
            kernel counts as read for this process (`read_bytes` in `/proc/self/io`, with read-ahead and \
@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
            more than 10 % of the time. Silent below that.",
     effect: "As large as the neighbour. On a loop device a second program that read it in blocks of \
              256 KiB moved 249 MB beside the 5 MB of a random reader at depth 1.",
-    mend: "An idle device and an idle machine: `fuser -v DEVICE` and `iotop` say who it is; on a \
+    remedy: "An idle device and an idle machine: `fuser -v DEVICE` and `iotop` say who it is; on a \
            rented machine, one that is not shared.",
     lint: None,
     before: None,
@@ -62,15 +62,15 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         };
         let jobs: Vec<&JobPlan> = known.plan.jobs.iter().filter(on_it).collect();
         if !jobs.is_empty() {
-            findings.tell_if(foreign(device, ours(known, device, &jobs)));
+            findings.report_if(foreign(device, ours(known, device, &jobs)));
         }
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
-    findings.tell_if(stolen(then, now));
+    findings.report_if(stolen(then, now));
     let crowd = crowd(then, now, &then.cpus_of_all(&known.plan.jobs));
-    let told = findings.had(&CHECK, &crowd).cloned().flatten().map(crowded);
-    findings.tell_if(told);
-    findings.tell_if(short_of_memory(then, now));
+    let finding = findings.available(&CHECK, &crowd).cloned().flatten().map(crowded);
+    findings.report_if(finding);
+    findings.report_if(short_of_memory(then, now));
 }
 
 /// The CPUs' time between two looks; nothing can be said of less than a second, as time is counted
@@ -81,13 +81,13 @@ fn cpu_time(then: &Surroundings, now: &Surroundings) -> Option<CpuTime> {
 }
 
 /// A hypervisor gave CPU time to others.
-fn stolen(then: &Surroundings, now: &Surroundings) -> Option<Told> {
+fn stolen(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
     let share = cpu_time(then, now)?.stolen_share();
     (share > STOLEN).then(|| {
         CHECK
-            .of_run("the hypervisor gave CPU time to others during the run")
+            .for_run("the hypervisor gave CPU time to others during the run")
             .evidence(format!("{:.1} % of all CPU time was stolen", share * 100.0))
-            .mend("a machine that is not shared")
+            .remedy("a machine that is not shared")
     })
 }
 
@@ -116,7 +116,7 @@ fn part_time(then: &Surroundings, now: &Surroundings, own: &CpuSet) -> Option<Cp
     cpus.iter().filter(mine).map(since).try_fold(CpuTime::default(), |sum, one| Some(sum.and(one?)))
 }
 
-/// Whether others had the CPUs that jobs may use between two looks; a gap where only the kernel
+/// Whether others had the CPUs that jobs may use between two looks; a unavailable where only the kernel
 /// could tell.
 pub(crate) fn crowd(
     then: &Surroundings,
@@ -132,7 +132,7 @@ pub(crate) fn crowd(
         return Ok(None);
     }
     let (Some(a), Some(b)) = (then.moment.pressure.cpu, now.moment.pressure.cpu) else {
-        return Err(Gap("waiting for CPUs: /proc/pressure is off".into()));
+        return Err(Unavailable("waiting for CPUs: /proc/pressure is off".into()));
     };
     let (waited, elapsed) = (b.since(a).some_us / 1000, now.at.saturating_sub(then.at) / 1_000_000);
     let long = waited as f64 > WAITED * elapsed as f64;
@@ -151,35 +151,35 @@ fn crowd_of_part(cpu: CpuTime, own: u64, cpus: &CpuSet) -> Option<Crowd> {
     let share = cpu.user.saturating_sub(own) as f64 / cpu.total.max(1) as f64;
     let idle = cpu.idle as f64 / cpu.total.max(1) as f64;
     let short = format!("these were idle for {:.0} % of the time", idle * 100.0);
-    let told = cpu.total >= 100 && share > OTHERS && idle < IDLE;
-    told.then(|| Crowd { share, cpus: Some(cpus.clone()), short })
+    let finding = cpu.total >= 100 && share > OTHERS && idle < IDLE;
+    finding.then(|| Crowd { share, cpus: Some(cpus.clone()), short })
 }
 
-fn crowded(crowd: Crowd) -> Told {
+fn crowded(crowd: Crowd) -> FindingBuilder {
     let Crowd { share, cpus, short } = crowd;
-    let (of, mend) = match cpus {
+    let (of, remedy) = match cpus {
         None => ("all CPU time".into(), "CPUs of the run's own (a cpuset and cpus_allowed)"),
         Some(cpus) => (format!("the time of the jobs' CPUs ({cpus})"), "other CPUs"),
     };
     CHECK
-        .of_run("other programs used the CPUs during the run")
+        .for_run("other programs used the CPUs during the run")
         .evidence(format!("they computed for {:.0} % of {of}, and {short}", share * 100.0))
-        .mend(format!("an idle machine (`top` says who it is), or {mend}"))
+        .remedy(format!("an idle machine (`top` says who it is), or {remedy}"))
 }
 
 /// Everything waited for memory.
-fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<Told> {
+fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
     let elapsed = now.at.saturating_sub(then.at) / 1000;
     let full = now.moment.pressure.memory?.since(then.moment.pressure.memory?).full_us;
     (elapsed > 0 && full as f64 > STALLED * elapsed as f64).then(|| {
         CHECK
-            .of_run("the machine ran short of memory during the run")
+            .for_run("the machine ran short of memory during the run")
             .evidence(format!(
                 "everything waited for memory for {} of {} ms",
                 full / 1000,
                 elapsed / 1000
             ))
-            .mend("fewer programs beside the run, or smaller buffers")
+            .remedy("fewer programs beside the run, or smaller buffers")
     })
 }
 
@@ -211,7 +211,7 @@ fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
 }
 
 /// Bytes beyond those of the run.
-fn foreign(device: &DeviceView, ours: Ours) -> Option<Told> {
+fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
     let mut parts = Vec::new();
     let mut total = 0;
     for ((way, dir), ours) in ["reads", "writes"].iter().zip(&device.dirs).zip(ours) {
@@ -225,18 +225,18 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<Told> {
     if total < LEAST || (total as f64) < SHARE * ours as f64 {
         return None;
     }
-    let told = CHECK
-        .of_run(format!("somebody else used {} during the run", device.name))
+    let finding = CHECK
+        .for_run(format!("somebody else used {} during the run", device.name))
         .evidence(format!(
             "its counters show {} beyond the {:.1} MB that the run can have moved",
             parts.join(" and "),
             ours as f64 / 1e6
         ))
-        .mend(format!(
+        .remedy(format!(
             "an idle device: `fuser -v /dev/{}` and `iotop` say who uses it",
             device.name
         ));
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use fiord_sys::usage::StorageBytes;
 
-    use crate::drives::{Case, one_drive, told_after};
+    use crate::drives::{Case, found_after, one_drive};
 
     /// A run that issued reads of 100 MiB; the device read so much.
     fn read(bytes: u64) -> Case {
@@ -267,34 +267,34 @@ mod tests {
 
     #[test]
     fn foreign_bytes() {
-        assert!(told_after(&CHECK, &read(101 << 20)).is_empty(), "under 5 %");
+        assert!(found_after(&CHECK, &read(101 << 20)).is_empty(), "under 5 %");
         let mut case = read(150 << 20);
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert!(found[0].evidence.contains("reads of 52.4 MB beyond the 104.9 MB"), "{found:?}");
         case.job().target.open.direct = false;
-        assert!(told_after(&CHECK, &case).is_empty(), "the page cache reads ahead");
+        assert!(found_after(&CHECK, &case).is_empty(), "the page cache reads ahead");
     }
 
     #[test]
     fn what_failed_is_the_runs_own() {
         let mut case = read(150 << 20);
         case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [50 << 20, 0, 0];
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
     }
 
     #[test]
     fn below_a_file_the_process_is_counted() {
         let mut case = read(150 << 20);
         case.job().target.files[0].kind = FileKind::Regular;
-        assert!(told_after(&CHECK, &case).is_empty(), "it is not known what the process read");
+        assert!(found_after(&CHECK, &case).is_empty(), "it is not known what the process read");
         let bytes = |read, written| Ok(StorageBytes { read, written });
         case.machine.storage = bytes(10 << 20, 5 << 20);
         case.after.storage = bytes(110 << 20, 5 << 20);
-        assert_eq!(told_after(&CHECK, &case).len(), 1);
+        assert_eq!(found_after(&CHECK, &case).len(), 1);
         case.after.storage = bytes(160 << 20, 5 << 20);
-        assert!(told_after(&CHECK, &case).is_empty(), "it read ahead");
+        assert!(found_after(&CHECK, &case).is_empty(), "it read ahead");
         case.report.extras.devices[0].dirs[1].bytes = 30 << 20;
-        assert!(told_after(&CHECK, &case).is_empty(), "a file system writes by itself");
+        assert!(found_after(&CHECK, &case).is_empty(), "a file system writes by itself");
     }
 
     #[test]
@@ -307,11 +307,11 @@ mod tests {
         now.at = 1_000_000_000;
         now.moment.cpu = Some(CpuTime { stolen: 9, total: 100, ..CpuTime::default() });
         now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 50_000 });
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         let now = &mut case.after.surroundings;
         now.moment.cpu = Some(CpuTime { stolen: 25, total: 100, ..CpuTime::default() });
         now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 500_000 });
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert!(
             found[0].evidence.starts_with("25.0 %") && found[1].evidence.contains("500 of 1000")
         );
@@ -331,7 +331,7 @@ mod tests {
             now.moment.cpus = vec![(0, time(own)), (1, time(others))];
             now.moment.cpu = Some(time(own).and(time(others)));
             now.moment.pressure.cpu = Some(Stall { some_us: 1_900_000, full_us: 0 });
-            told_after(&CHECK, case)
+            found_after(&CHECK, case)
         };
         case.job().process.cpus = Some(vec![0]);
         assert_eq!(found(&mut case, [20, 100], [200, 0]), [], "a busy CPU that is not the jobs'");
@@ -355,7 +355,7 @@ mod tests {
             now.moment.cpu = Some(CpuTime { user, total: 200, ..CpuTime::default() });
             now.moment.pressure.cpu = Some(Stall { some_us: waited, full_us: 0 });
             case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
-            told_after(&CHECK, case)
+            found_after(&CHECK, case)
         };
         let told = found(&mut case, 150, 50, 700_000);
         let evidence = "they computed for 50 % of all CPU time, and something waited for a CPU for \

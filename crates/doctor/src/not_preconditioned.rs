@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
 use crate::fill::fill_zones;
-use crate::{Before, Check, Findings, Gap};
+use crate::{Before, Check, Findings, Unavailable};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     about: "A flash drive that has never been filled reads blocks that lie nowhere without touching \
             flash, and writes into erased blocks without having to move anything. Both are far \
             faster than the same drive in use.",
-    seen: "The bytes that the host ever wrote, from the SMART log of NVMe drives, are fewer than the \
+    detection: "The bytes that the host ever wrote, from the SMART log of NVMe drives, are fewer than the \
            drive's capacity; or the namespace says that fewer blocks are allocated now than may be \
            (NUSE below NCAP in Identify Namespace), which shows drives that were trimmed since. The \
            latter is told of devices that jobs use as a whole or by partitions, not of files: a file \
@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
              either, 4 KiB random reads with `direct=1` and `psync` made 438k IOPS before the device \
              was written and 148k after (medians of five runs of 1 s on a busy virtual machine: \
              296k to 536k, and 99k to 176k).",
-    mend: "`fiord precondition DEVICE`, with `--random` for a steady state of random writes; it overwrites \
+    remedy: "`fiord precondition DEVICE`, with `--random` for a steady state of random writes; it overwrites \
            all of the device, and asks before it does. A zoned device is written in full by a job with \
            `zonemode=zbd` and `rw=write`, which overwrites it too; the finding has the command.",
     lint: None,
@@ -79,14 +79,14 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
         ));
     }
     if !evidence.is_empty() {
-        findings.tell(
+        findings.report(
             CHECK
-                .of_run(match fewer {
+                .for_run(match fewer {
                     Some(_) => format!("{} has not been written in full", disk.name),
                     None => format!("part of {} holds no data", disk.name),
                 })
                 .evidence(evidence.join("; "))
-                .mend(match disk.queue.zones.is_some() {
+                .remedy(match disk.queue.zones.is_some() {
                     true => fill_zones(&disk.node()),
                     false => format!(
                         "fiord precondition {}, which overwrites all of it",
@@ -95,7 +95,7 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
                 }),
         );
     } else if smart.is_none() && !disk.missing.is_empty() {
-        findings.gap(&CHECK, &Gap("SMART log of NVMe drives: needs root".into()));
+        findings.unavailable(&CHECK, &Unavailable("SMART log of NVMe drives: needs root".into()));
     }
 }
 
@@ -106,17 +106,17 @@ mod tests {
     use fiord_sys::zone::Model;
 
     use super::*;
-    use crate::drives::{one_drive, told_before};
+    use crate::drives::{found_before, one_drive};
 
     #[test]
     fn fewer_bytes_than_it_holds() {
         let mut case = one_drive();
-        assert!(told_before(&CHECK, &case).is_empty(), "a controller without the log");
+        assert!(found_before(&CHECK, &case).is_empty(), "a controller without the log");
         let written = |bytes_written| Some(Smart { bytes_written, ..Smart::default() });
         case.disks(|disk| disk.health.smart = written(250_000_000_000));
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found[0].evidence, "250.0 GB written in its life, 1000.2 GB capacity: 25 %");
-        assert_eq!(found[0].mend, "fiord precondition /dev/nvme0n1, which overwrites all of it");
+        assert_eq!(found[0].remedy, "fiord precondition /dev/nvme0n1, which overwrites all of it");
         case.disks(|disk| {
             disk.queue.zones = Some(Zones {
                 model: Model::HostManaged,
@@ -127,10 +127,10 @@ mod tests {
                 max_append: None,
             });
         });
-        let found = told_before(&CHECK, &case);
-        assert!(found[0].mend.contains("--zonemode=zbd --rw=write"), "{found:?}");
+        let found = found_before(&CHECK, &case);
+        assert!(found[0].remedy.contains("--zonemode=zbd --rw=write"), "{found:?}");
         case.disks(|disk| disk.health.smart = written(2_500_000_000_000));
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 
     #[test]
@@ -142,16 +142,16 @@ mod tests {
             disk.health.smart = written;
             disk.allocation = Some(allocated(1 << 40));
         });
-        assert!(told_before(&CHECK, &case).is_empty(), "all of it, as many drives always say");
+        assert!(found_before(&CHECK, &case).is_empty(), "all of it, as many drives always say");
         case.disks(|disk| disk.allocation = Some(allocated(1 << 38)));
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found[0].what, "part of nvme0n1 holds no data");
         assert_eq!(found[0].evidence, "274.9 GB of 1099.5 GB allocated now (NUSE, NCAP): 25 %");
         // A drive without the log says so all the same; with both one finding has both.
         case.disks(|disk| disk.health.smart = None);
-        assert_eq!(told_before(&CHECK, &case).len(), 1);
+        assert_eq!(found_before(&CHECK, &case).len(), 1);
         case.disks(|disk| disk.health.smart = Some(Smart::default()));
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(
             (found.len(), found[0].what.as_str()),
             (1, "nvme0n1 has not been written in full")
@@ -164,6 +164,6 @@ mod tests {
         // Files on it: how full the file system is belongs to the machine that is measured.
         case.disks(|disk| disk.health.smart = written);
         case.job().target.files[0].kind = FileKind::Regular;
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 }

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
 
 use crate::amount::{count, percent};
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// Rounds that are judged.
 const ROUNDS: usize = 5;
@@ -24,14 +24,14 @@ pub(crate) const CHECK: Check = Check {
     about: "A flash drive that is new or was idle writes into a cache, and falls to a fraction of \
             that rate when it is full; caches warm up; CPUs grow hot. The mean over a run that was \
             still changing is no property of the device: a longer run has another.",
-    seen: "The second half of the run in five rounds, by the criteria of the SNIA performance test \
+    detection: "The second half of the run in five rounds, by the criteria of the SNIA performance test \
            specification: the rounds' IOPS lie within 20 % of their mean, and their least squares \
            line moves by less than 10 % of it. Not judged below 3 s, under a rate or a think time, \
            and where `steadystate` judges already.",
     effect: "A simulated device that stops for 700 ms in the last second of 4 s \
              (`sim_latency=constant:1ms`, `sim_stall=3s:700ms`, `sim_real_time=1`): the last \
              five rounds made 685, 848, 488, 0 and 498 IOPS.",
-    mend: "`steadystate=pts` (or `ss=iops:5%`), which runs until it is steady; `ramp_time` for what \
+    remedy: "`steadystate=pts` (or `ss=iops:5%`), which runs until it is steady; `ramp_time` for what \
            comes before; a drive that was written in full first.",
     lint: None,
     before: None,
@@ -47,7 +47,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         let of = |job: &&JobPlan| courses.get(job.identity.index).filter(|c| c.window_ns > 0);
         let courses: Vec<&Course> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
-            findings.tell_if(together(&courses).and_then(|rounds| finding(entry.jobs[0], &rounds)));
+            findings
+                .report_if(together(&courses).and_then(|rounds| finding(entry.jobs[0], &rounds)));
         }
     }
 }
@@ -80,7 +81,7 @@ fn together(courses: &[&Course]) -> Option<Vec<f64>> {
     Some(rounds.map(|round| round.iter().sum::<u64>() as f64 / seconds).collect())
 }
 
-fn finding(job: &JobPlan, rounds: &[f64]) -> Option<Told> {
+fn finding(job: &JobPlan, rounds: &[f64]) -> Option<FindingBuilder> {
     let mean = fit::mean(rounds);
     if mean <= 0.0 {
         return None;
@@ -92,8 +93,8 @@ fn finding(job: &JobPlan, rounds: &[f64]) -> Option<Told> {
     }
     let list: Vec<String> = rounds.iter().map(|iops| count(iops.round())).collect();
     let name = &job.identity.name;
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             job,
             format!(
                 "job {name} had not settled: its IOPS ranged over {} of their mean",
@@ -105,9 +106,9 @@ fn finding(job: &JobPlan, rounds: &[f64]) -> Option<Told> {
             list.join(", "),
             percent(moved)
         ))
-        .mend("steadystate=pts, a longer runtime, or ramp_time for what comes before")
+        .remedy("steadystate=pts, a longer runtime, or ramp_time for what comes before")
         .option("runtime");
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::Machine;
-    use crate::fixture::{plan, told_after};
+    use crate::fixture::{found_after, plan};
 
     fn told(ios: Vec<u64>, line: &str) -> usize {
         let (plan, _) = plan(&format!("--name=a --ioengine=null --rw=read --size=1g {line}"));
@@ -125,11 +126,11 @@ mod tests {
         let mut report = Report { jobs, ..Report::default() };
         report.extras.courses = vec![Course { window_ns: 100_000_000, ios }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
-        told_after(&CHECK, &known).len()
+        found_after(&CHECK, &known).len()
     }
 
     #[test]
-    fn told_of_range_and_slope_in_the_second_half() {
+    fn reports_range_and_slope_in_the_second_half() {
         let mut late = vec![100; 40];
         late[35..].fill(10);
         assert_eq!(told(late, ""), 1);

@@ -3,7 +3,7 @@
 use fiord_job::diagnostic::{Diagnostic, Level, Note};
 use fiord_job::spec::Place;
 
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The checks that repeat warnings: one for each [`Note`].
 pub(crate) const CHECKS: [&Check; 3] =
@@ -13,9 +13,9 @@ pub(crate) const CHECKS: [&Check; 3] =
 const QUOTED: usize = 80;
 
 /// Adds a finding for every warning that has the id of this check.
-pub(crate) fn tell(check: &Check, known: &Lint<'_>, findings: &mut Findings) {
+pub(crate) fn report(check: &Check, known: &Lint<'_>, findings: &mut Findings) {
     let of_this_kind = |note: &&Diagnostic| kind(note).is_some_and(|kind| kind.id() == check.id);
-    known.notes.iter().filter(of_this_kind).for_each(|note| findings.tell(told(check, note)));
+    known.notes.iter().filter(of_this_kind).for_each(|note| findings.report(builder(check, note)));
 }
 
 fn kind(diagnostic: &Diagnostic) -> Option<Note> {
@@ -25,14 +25,17 @@ fn kind(diagnostic: &Diagnostic) -> Option<Note> {
     }
 }
 
-fn told(check: &Check, note: &Diagnostic) -> Told {
-    let mut told = check.of_run(&note.what).mend(note.help.join("; "));
-    told.finding.job.clone_from(&note.subject.job);
-    told.finding.evidence = note.place.as_ref().map(quoted).unwrap_or_default();
-    told.option = note.subject.option;
-    told.place.clone_from(&note.place);
-    told.noted = true;
-    told
+fn builder(check: &Check, note: &Diagnostic) -> FindingBuilder {
+    // Text adds the start to every remedy: see `Finding::to_fix`.
+    let help = note.help.iter().map(|help| help.strip_prefix("To fix: ").unwrap_or(help));
+    let remedy = help.collect::<Vec<_>>().join("; ");
+    let mut finding = check.for_run(&note.what).remedy(remedy);
+    finding.finding.job.clone_from(&note.subject.job);
+    finding.finding.evidence = note.place.as_ref().map(quoted).unwrap_or_default();
+    finding.option = note.subject.option;
+    finding.place.clone_from(&note.place);
+    finding.noted = true;
+    finding
 }
 
 /// `a.fio, line 4: iodepth=32`.
@@ -92,7 +95,7 @@ mod tests {
         assert_eq!(finding.evidence, "command line: end_fsync=1");
         let at = Location { file: "command line".into(), line: 1, column: 47 };
         assert_eq!(finding.location, Some(at));
-        assert_eq!(finding.mend, "leave it out, or use a kind of load that writes");
+        assert_eq!(finding.remedy, "leave it out, or use a kind of load that writes");
         assert!(notes(&format!("{base} --ignore_findings=no-effect")).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::cpu::CpuSet;
 use fiord_sys::survey::Disk;
 
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -14,12 +14,12 @@ pub(crate) const CHECK: Check = Check {
     title: "CPUs far from the device",
     about: "The device hangs on one processor and the job runs on another: every doorbell, every \
             completion and all data cross the link between them.",
-    seen: "The device's `numa_node` against the CPUs that the job may use (`cpus_allowed`, \
+    detection: "The device's `numa_node` against the CPUs that the job may use (`cpus_allowed`, \
            `numa_cpu_nodes`, or the process's affinity). None of them near is suspect; some near and \
            some far, on a machine with several nodes, is a note. Silent with one node, where the \
            device does not say, and when the job stays near.",
     effect: "Not measured here: the machine at hand has one node.",
-    mend: "`numa_cpu_nodes=N` with the device's node, or `cpus_allowed` with its CPUs.",
+    remedy: "`numa_cpu_nodes=N` with the device's node, or `cpus_allowed` with its CPUs.",
     lint: None,
     before: Some(before),
     after: None,
@@ -37,15 +37,21 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 Some((node, &around.nodes.iter().find(|(known, _)| *known == node)?.1))
             });
             if let Some((node, near)) = near
-                && let Some(told) = far(job, disk, node, near, &cpus)
+                && let Some(finding) = far(job, disk, node, near, &cpus)
             {
-                findings.tell(told);
+                findings.report(finding);
             }
         }
     }
 }
 
-fn far(job: &JobPlan, disk: &Disk, node: u64, near: &CpuSet, cpus: &CpuSet) -> Option<Told> {
+fn far(
+    job: &JobPlan,
+    disk: &Disk,
+    node: u64,
+    near: &CpuSet,
+    cpus: &CpuSet,
+) -> Option<FindingBuilder> {
     let away = cpus.difference(near);
     if away.is_empty() {
         return None;
@@ -56,20 +62,20 @@ fn far(job: &JobPlan, disk: &Disk, node: u64, near: &CpuSet, cpus: &CpuSet) -> O
         true => format!("job {name} runs far from {}", disk.name),
         false => format!("job {name} may run far from {}", disk.name),
     };
-    let told = CHECK
-        .of_job(job, what)
+    let finding = CHECK
+        .for_job(job, what)
         .evidence(format!(
             "{} is next to node {node} with CPUs {near}; the job may use CPUs {cpus}",
             disk.name
         ))
-        .mend(format!("numa_cpu_nodes={node}"));
-    Some(if all { told.option("cpus_allowed") } else { told.only(Severity::Note) })
+        .remedy(format!("numa_cpu_nodes={node}"));
+    Some(if all { finding.option("cpus_allowed") } else { finding.at_most(Severity::Note) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drives::{one_drive, told_before};
+    use crate::drives::{found_before, one_drive};
 
     #[test]
     fn far_near_and_both() {
@@ -78,16 +84,16 @@ mod tests {
         let around = &mut case.machine.surroundings;
         around.nodes = vec![(0, CpuSet::from_mask(0b0011)), (1, CpuSet::from_mask(0b1100))];
         around.allowed = CpuSet::from_mask(0b1111);
-        assert_eq!(told_before(&CHECK, &case)[0].severity, Severity::Note);
+        assert_eq!(found_before(&CHECK, &case)[0].severity, Severity::Note);
         case.job().process.cpus = Some(vec![0, 1]);
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found[0].severity, Severity::Suspect);
-        assert_eq!(found[0].mend, "numa_cpu_nodes=1");
+        assert_eq!(found[0].remedy, "numa_cpu_nodes=1");
         assert!(found[0].evidence.contains("node 1 with CPUs 2-3; the job may use CPUs 0-1"));
         case.job().process.cpus = Some(vec![3]);
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
         case.job().process.cpus = None;
         case.machine.surroundings.nodes.pop();
-        assert!(told_before(&CHECK, &case).is_empty(), "one node");
+        assert!(found_before(&CHECK, &case).is_empty(), "one node");
     }
 }

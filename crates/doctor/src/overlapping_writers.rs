@@ -7,7 +7,7 @@ use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
 use crate::places::{Overlap, User, names, overlaps};
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -19,13 +19,13 @@ pub(crate) const CHECK: Check = Check {
             nobody can say afterwards which data is there. Sequential writers walk over the same \
             blocks in step, so that it happens to nearly every write; random writers over a large \
             range seldom meet, and for them it is only a note.",
-    seen: "The ranges (`offset`, `size`) of jobs that may run together overlap in one file or \
+    detection: "The ranges (`offset`, `size`) of jobs that may run together overlap in one file or \
            device, and both write. It is silent when the ranges are apart (`offset_increment`), \
            when jobs run one after the other (`stonewall`), or take turns (`lockfile`).",
     effect: "Four jobs that wrote 64 MiB each, buffered, in 4 KiB blocks into one file on ext4 left \
              64 MiB of dirty pages for 256 MiB written: three of four writes never have to reach \
              the device (counted with `cachestat`).",
-    mend: "`offset_increment` (for four jobs on 1 GiB `offset_increment=256m` with `size=256m`), a \
+    remedy: "`offset_increment` (for four jobs on 1 GiB `offset_increment=256m` with `size=256m`), a \
            file for each job, or `stonewall` between them.",
     lint: Some(lint),
     before: None,
@@ -45,30 +45,32 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
     let known_paths: HashSet<_> = worse.iter().map(|overlap| overlap.path.as_os_str()).collect();
     let others = overlaps(known.plan, writes, |_, _| true).into_iter();
     let others = others.filter(|overlap| !known_paths.contains(overlap.path.as_os_str()));
-    worse.iter().copied().chain(others).for_each(|overlap| findings.tell(finding(&overlap)));
+    worse.iter().copied().chain(others).for_each(|overlap| findings.report(finding(&overlap)));
 }
 
-fn finding(overlap: &Overlap<'_>) -> Told {
+fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
     let Overlap { first, second, path, from, to, .. } = overlap;
-    let told = CHECK
-        .of_job(first, format!("{} write the same bytes of {}", names(overlap), path.display()))
+    let finding = CHECK
+        .for_job(first, format!("{} write the same bytes of {}", names(overlap), path.display()))
         .evidence(format!("{} from byte {from} on are written by each", bytes(to - from)))
-        .mend("offset_increment with a smaller size, a file for each job, or stonewall".to_owned());
+        .remedy(
+            "offset_increment with a smaller size, a file for each job, or stonewall".to_owned(),
+        );
     match first.load.random || second.load.random {
-        true => told.only(Severity::Note),
-        false => told,
+        true => finding.at_most(Severity::Note),
+        false => finding,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lint, told_once};
+    use crate::fixture::{found_once, lint};
 
     #[test]
-    fn told_of_jobs_that_overlap_while_they_run_together() {
+    fn reports_jobs_that_overlap_while_they_run_together() {
         let job = "--rw=write --size=1m --filename=f --name=a";
-        let found = told_once(
+        let found = found_once(
             &CHECK,
             &format!("{job} --numjobs=4"),
             &[

@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{SharedLink, sharing};
 
-use crate::{After, Before, Check, Findings, Told};
+use crate::{After, Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -13,13 +13,13 @@ pub(crate) const CHECK: Check = Check {
     about: "Several targets hang on one bridge, switch or adapter whose own link carries less than \
             they could move together. With large blocks the sum is that of the link, and adding a \
             drive only divides it anew.",
-    seen: "For every PCIe link above the targets the bandwidth of the targets' own links (of SAS and \
+    detection: "For every PCIe link above the targets the bandwidth of the targets' own links (of SAS and \
            SATA disks their cables) is added up and divided by the link's. Above 1 it is a note \
            before the run; when the run moved more than 70 % of what the link carries it is \
            suspect. Namespaces of one controller count once. Silent for targets that fit their path.",
     effect: "In proportion: twelve drives of four lanes behind a switch of sixteen could move three \
              times what the switch's link carries (computed from the lanes, not measured).",
-    mend: "Spread the targets over root ports, or compare the sum with what the link carries instead \
+    remedy: "Spread the targets over root ports, or compare the sum with what the link carries instead \
            of with the drives'; `fiord devices --tree` shows who shares what.",
     lint: None,
     before: Some(before),
@@ -34,21 +34,21 @@ fn narrow(disks: &[fiord_sys::survey::Disk]) -> Vec<SharedLink> {
     sharing::links(disks).into_iter().filter(|link| link.ratio() > 1.01).collect()
 }
 
-fn told(link: &SharedLink) -> Told {
+fn builder(link: &SharedLink) -> FindingBuilder {
     let count = link.disks.len();
     let what = match link.disks.as_slice() {
         [one] => format!("{one} could move more than the link to {} carries", link.address),
         _ => format!("{count} targets share the link to {}", link.address),
     };
     CHECK
-        .of_run(what)
+        .for_run(what)
         .evidence(format!(
             "they could move {} MB/s and it carries {} MB/s: {:.1} to 1",
             link.demand / 1_000_000,
             link.bytes / 1_000_000,
             link.ratio()
         ))
-        .mend(format!(
+        .remedy(format!(
             "targets on other root ports, or a comparison with the link's {} MB/s",
             link.bytes / 1_000_000
         ))
@@ -56,7 +56,7 @@ fn told(link: &SharedLink) -> Told {
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let links = narrow(&known.machine.devices.disks);
-    links.iter().for_each(|link| findings.tell(told(link).only(Severity::Note)));
+    links.iter().for_each(|link| findings.report(builder(link).at_most(Severity::Note)));
 }
 
 fn after(known: &After<'_>, findings: &mut Findings) {
@@ -71,10 +71,10 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         }
         let busiest = rates[0].max(rates[1]);
         if busiest > FULL * link.bytes as f64 {
-            let told = told(&link);
+            let finding = builder(&link);
             let evidence =
-                format!("{}; the run moved {:.0} MB/s", told.finding.evidence, busiest / 1e6);
-            findings.tell(told.evidence(evidence));
+                format!("{}; the run moved {:.0} MB/s", finding.finding.evidence, busiest / 1e6);
+            findings.report(finding.evidence(evidence));
         }
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     use fiord_sys::survey::fixture::Machine as Tree;
 
     use super::*;
-    use crate::drives::{Case, told_after, told_before, with_disks};
+    use crate::drives::{Case, found_after, found_before, with_disks};
 
     fn twelve(lanes: u32) -> Case {
         let tree = Tree::new();
@@ -103,11 +103,11 @@ mod tests {
     #[test]
     fn twelve_drives_behind_sixteen_lanes() {
         let mut case = twelve(16);
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].severity, Severity::Note);
         assert!(found[0].evidence.ends_with("3.0 to 1"), "{found:?}");
-        assert!(told_after(&CHECK, &case).is_empty(), "nothing was moved");
+        assert!(found_after(&CHECK, &case).is_empty(), "nothing was moved");
         let dir = DeviceDir { bytes: 2_500_000_000, ..DeviceDir::default() };
         case.report.extras.devices = (0..12)
             .map(|n| DeviceView {
@@ -117,13 +117,13 @@ mod tests {
                 ..DeviceView::default()
             })
             .collect();
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert_eq!(found[0].severity, Severity::Suspect);
         assert!(found[0].evidence.ends_with("the run moved 30000 MB/s"), "{found:?}");
     }
 
     #[test]
     fn silent_with_lanes_for_all() {
-        assert!(told_before(&CHECK, &twelve(48)).is_empty());
+        assert!(found_before(&CHECK, &twelve(48)).is_empty());
     }
 }

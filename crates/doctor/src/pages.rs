@@ -39,7 +39,7 @@ fn told(check: &Check) -> String {
 }
 
 fn page(check: &Check) -> String {
-    let Check { id, severity, title, about, seen, effect, mend, .. } = check;
+    let Check { id, severity, title, about, detection, effect, remedy, .. } = check;
     let meaning = match severity {
         Severity::Invalid => "the number measures something else",
         Severity::Suspect => "the number may measure something else",
@@ -47,16 +47,16 @@ fn page(check: &Check) -> String {
     };
     format!(
         "# `{id}`: {title}\n\n\
-         At worst {}: {meaning}. Told {}.\n\n{}\n\n\
+         At worst {}: {meaning}. FindingBuilder {}.\n\n{}\n\n\
          ## How it is found out\n\n{}\n\n\
          ## How large the effect can be\n\n{}\n\n\
          ## What mends it\n\n{}\n",
         severity.word(),
         told(check),
         wrapped(about),
-        wrapped(seen),
+        wrapped(detection),
         wrapped(effect),
-        wrapped(mend)
+        wrapped(remedy)
     )
 }
 

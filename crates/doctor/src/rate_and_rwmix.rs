@@ -3,7 +3,7 @@
 use fiord_plan::{JobPlan, Mix, Rate};
 use fiord_stat::finding::Severity;
 
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -13,12 +13,12 @@ pub(crate) const CHECK: Check = Check {
     about: "`rate_iops=100` is a rate for each direction: 100 reads and 100 writes a second. Where \
             both directions have a rate, the rates decide the mix, and `rwmixread=70` is not what \
             is measured.",
-    seen: "`rwmixread` (or `rwmixwrite`) is not 50, and one number of `rate` or `rate_iops` stands \
+    detection: "`rwmixread` (or `rwmixwrite`) is not 50, and one number of `rate` or `rate_iops` stands \
            for reads and writes. It is silent when each direction is given a rate of its own.",
     effect: "On a simulated device (`ioengine=sim`, `sim_latency=constant:100us`) `rwmixread=70` \
              with `rate_iops=100` made 100 reads and 100 writes a second: a mix of 50 to 50, and \
              200 IOPS in all. With `rate_iops=70,30` it made 70 and 30.",
-    mend: "A rate for each direction, `rate_iops=READS,WRITES`.",
+    remedy: "A rate for each direction, `rate_iops=READS,WRITES`.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -27,8 +27,8 @@ pub(crate) const CHECK: Check = Check {
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     for job in known.sections() {
         let option = typed_once(known, job, "rate_iops").or_else(|| typed_once(known, job, "rate"));
-        if let (Some(option), Some(told)) = (option, finding(job)) {
-            findings.tell(told.option(option));
+        if let (Some(option), Some(finding)) = (option, finding(job)) {
+            findings.report(finding.option(option));
         }
     }
 }
@@ -39,7 +39,7 @@ fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static str) -> Option<&
     (!text.contains(',')).then_some(option)
 }
 
-fn finding(job: &JobPlan) -> Option<Told> {
+fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let Mix::ReadWrite { read_percent } = job.load.mix else { return None };
     let [Some(reads), Some(writes), _] = job.pace.rate else { return None };
     if read_percent == 50 || reads != writes {
@@ -52,25 +52,25 @@ fn finding(job: &JobPlan) -> Option<Told> {
     };
     let share = |percent: u8| (rate * 2 * u64::from(percent) / 100).max(1);
     let (for_reads, for_writes) = (share(read_percent), share(100 - read_percent));
-    let told = CHECK
-        .of_job(job, format!("job {name} asks for {read_percent} % reads and gets 50 %"))
+    let finding = CHECK
+        .for_job(job, format!("job {name} asks for {read_percent} % reads and gets 50 %"))
         .evidence(format!(
             "{option} is a rate for each direction: {rate} {unit} a second of reads and {rate} of \
              writes"
         ))
-        .mend(format!("{option}={for_reads},{for_writes} for the same sum in that mix"));
-    Some(told)
+        .remedy(format!("{option}={for_reads},{for_writes} for the same sum in that mix"));
+    Some(finding)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::told_once;
+    use crate::fixture::found_once;
 
     #[test]
-    fn told_of_one_rate_and_an_uneven_mix_only() {
+    fn reports_one_rate_and_an_uneven_mix_only() {
         let job = "--name=a --ioengine=sim --rw=randrw --size=1m";
-        let found = told_once(
+        let found = found_once(
             &CHECK,
             &format!("{job} --rwmixread=70 --rate_iops=100"),
             &[
@@ -80,6 +80,6 @@ mod tests {
                 "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=100",
             ],
         );
-        assert!(found.mend.starts_with("rate_iops=140,60"), "{found:?}");
+        assert!(found.remedy.starts_with("rate_iops=140,60"), "{found:?}");
     }
 }

@@ -7,7 +7,7 @@ use fiord_stat::report::DirReport;
 use crate::amount::{count, percent};
 use crate::check::Entry;
 use crate::direction::{dir, words};
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -17,14 +17,14 @@ pub(crate) const CHECK: Check = Check {
     about: "A job with `rate` or `rate_iops` is asked how the device does under a given load. Where \
             the load was not reached, its latencies are those of a device that is always busy: the \
             queue in front of it grows as long as the run lasts.",
-    seen: "What was achieved in a direction is below 99 % of the sum of the rates of the jobs in it, \
+    detection: "What was achieved in a direction is below 99 % of the sum of the rates of the jobs in it, \
            by more than the two I/Os that the ends of a run can cost, and with \
            `rate_process=poisson` by more than chance. It is silent where something else holds the \
            job back on purpose (`thinktime`, `flow`, `latency_target`).",
     effect: "On a simulated device that does 10,000 IOPS at depth 1 (`sim_latency=constant:100us`) \
              `rate_iops=20000` gave 10,000. After 10 s the 99th percentile of the latency from the \
              intended start was 4.9 s, while that of each I/O stayed at 100 us.",
-    mend: "A rate that the device can do; or more I/Os at once (`iodepth`, `numjobs`).",
+    remedy: "A rate that the device can do; or more I/Os at once (`iodepth`, `numjobs`).",
     lint: None,
     before: None,
     after: Some(after),
@@ -33,7 +33,7 @@ pub(crate) const CHECK: Check = Check {
 fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries() {
         if !entry.report.failed && entry.jobs.iter().all(|job| only_rate(job)) {
-            entry.report.dirs.iter().for_each(|row| findings.tell_if(finding(&entry, row)));
+            entry.report.dirs.iter().for_each(|row| findings.report_if(finding(&entry, row)));
         }
     }
 }
@@ -45,7 +45,7 @@ fn only_rate(job: &JobPlan) -> bool {
 }
 
 /// Whether a direction of a printed job did not reach its rate; what it is told with.
-pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
+pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let dir = dir(row.kind)? as usize;
     let rates: Option<Vec<Rate>> = entry.jobs.iter().map(|job| job.pace.rate[dir]).collect();
     let rates = rates?;
@@ -69,8 +69,8 @@ pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
     let (job, name) = (entry.jobs[0], &entry.report.name);
     let word = words(row.kind);
     let unit = if ios { "IOPS" } else { "bytes/s" };
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             job,
             format!(
                 "job {name} reached {} of its rate of {word}",
@@ -78,9 +78,12 @@ pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
             ),
         )
         .evidence(format!("{} of {} {unit} asked for", count(achieved), count(target as f64)))
-        .mend(format!("a rate below {}, or more I/Os at once (iodepth, numjobs)", count(achieved)))
+        .remedy(format!(
+            "a rate below {}, or more I/Os at once (iodepth, numjobs)",
+            count(achieved)
+        ))
         .option(if ios { "rate_iops" } else { "rate" });
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn told_below_99_per_cent() {
+    fn reports_below_99_per_cent() {
         let job = "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=1000";
         assert_eq!(told(job, 700.0), 1);
         assert_eq!(told(job, 995.0), 0);

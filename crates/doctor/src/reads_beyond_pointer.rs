@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
 use crate::machine::zones::{Written, reads_beyond};
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,12 +15,12 @@ pub(crate) const CHECK: Check = Check {
     about: "What lies behind the write pointer of a zone was never written. The device answers reads \
             of it without a look at its medium, so that they are faster than any read of data, and \
             the number is one of both.",
-    seen: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`, and zones that it reads are \
+    detection: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`, and zones that it reads are \
            not full, by the device's report (of up to 4096 zones; where there is none it is told \
            without numbers). It is silent without `read_beyond_wp`: then fiord reads what was \
            written, and refuses to where nothing was.",
     effect: "Not measured here: no drive with zones was at hand.",
-    mend: "Leave out `read_beyond_wp` and write the zones first.",
+    remedy: "Leave out `read_beyond_wp` and write the zones first.",
     lint: None,
     before: Some(before),
     after: None,
@@ -33,18 +33,18 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         for file in &job.target.files {
             let state = known.machine.zones.iter().find(|(path, _)| *path == file.path);
             // What a file is made believe to have is not known before the run.
-            match state.and_then(|(_, state)| findings.had(&CHECK, state)) {
+            match state.and_then(|(_, state)| findings.available(&CHECK, state)) {
                 Some(more) => zones = zones.with(more),
                 None => all = false,
             }
         }
         if !all || zones.partly > 0 {
-            findings.tell(told(job, &zones));
+            findings.report(builder(job, &zones));
         }
     }
 }
 
-fn told(job: &JobPlan, zones: &Written) -> Told {
+fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
     let Written { partly, capacity, bytes: written, .. } = *zones;
     let amount = match zones.partly {
         0 => "".into(),
@@ -56,11 +56,11 @@ fn told(job: &JobPlan, zones: &Written) -> Told {
         ),
     };
     CHECK
-        .of_job(job, format!("job {} may read zones that hold no data", job.identity.name))
+        .for_job(job, format!("job {} may read zones that hold no data", job.identity.name))
         .evidence(format!(
             "read_beyond_wp=1:{amount} the device answers such reads without its medium"
         ))
-        .mend("zones that are written first, without read_beyond_wp")
+        .remedy("zones that are written first, without read_beyond_wp")
         .option("read_beyond_wp")
 }
 
@@ -69,21 +69,21 @@ mod tests {
     use fiord_sys::zone::{Kind, State, Zone};
 
     use super::*;
-    use crate::fixture::{plan, told_before};
-    use crate::{Gap, Machine};
+    use crate::fixture::{found_before, plan};
+    use crate::{Machine, Unavailable};
 
     fn found(line: &str, zones: Option<Written>) -> Vec<String> {
         let job = "--size=4m --filename=f --zonemode=zbd --zonesize=1m --bs=64k --name=a";
         let (plan, _) = plan(&format!("{job} {line}"));
         let mut machine = Machine::survey(&plan);
-        let state = zones.ok_or(Gap("needs root".into()));
+        let state = zones.ok_or(Unavailable("needs root".into()));
         machine.zones = vec![(plan.jobs[0].target.files[0].path.clone(), state)];
-        let found = told_before(&CHECK, &Before { plan: &plan, machine: &machine });
+        let found = found_before(&CHECK, &Before { plan: &plan, machine: &machine });
         found.into_iter().map(|finding| finding.evidence).collect()
     }
 
     #[test]
-    fn told_of_jobs_that_may_read_what_was_not_written() {
+    fn reports_jobs_that_may_read_what_was_not_written() {
         let beyond = "--rw=randread --read_beyond_wp=1";
         let zone = |written: u64| Zone {
             start: 1 << 20,

@@ -87,7 +87,7 @@ mod tests {
     fn every_check_can_be_told_and_says_all_that_its_page_needs() {
         for check in CHECKS {
             assert!(check.stages().next().is_some(), "{} is never told", check.id);
-            for text in [check.title, check.about, check.seen, check.effect, check.mend] {
+            for text in [check.title, check.about, check.detection, check.effect, check.remedy] {
                 assert!(!text.trim().is_empty(), "{} has an empty text", check.id);
                 assert!(!text.contains('\t'), "{}: {text}", check.id);
             }

@@ -12,9 +12,9 @@ pub(crate) const CHECK: Check = Check {
     about: "The run met an obstacle beside its I/O and went on: the file system could not preallocate a \
             file, the command of `exec_postrun` failed, a control group could not be removed. The \
             numbers are those of the job; its surroundings are not as asked.",
-    seen: "A call of the run fails that no I/O depends on. The finding has the error.",
+    detection: "A call of the run fails that no I/O depends on. The finding has the error.",
     effect: "Usually none. A file that was not preallocated may be laid out in more pieces.",
-    mend: "Correct what the error names, or leave out the option that asks for it: `fallocate=none`, \
+    remedy: "Correct what the error names, or leave out the option that asks for it: `fallocate=none`, \
            `exec_postrun`, `cgroup`.",
     lint: None,
     before: None,
@@ -27,9 +27,9 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             Some(job) => format!("job {job}: {}", warning.what),
             None => warning.what.clone(),
         };
-        let mut told = CHECK.of_run(what);
-        told.finding.job.clone_from(&warning.job);
-        findings.tell(told);
+        let mut finding = CHECK.for_run(what);
+        finding.finding.job.clone_from(&warning.job);
+        findings.report(finding);
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
 
     use super::*;
     use crate::Machine;
-    use crate::fixture::{plan, told_after};
+    use crate::fixture::{found_after, plan};
 
     #[test]
     fn every_warning_of_the_run_is_told_with_its_job() {
@@ -54,7 +54,7 @@ mod tests {
         let report =
             Report { extras: Extras { warnings, ..Extras::default() }, ..Report::default() };
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
-        let found = told_after(&CHECK, &known);
+        let found = found_after(&CHECK, &known);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].what.as_str(), found[0].job.as_deref()), ("job a: one", Some("a")));
         assert_eq!((found[1].what.as_str(), found[1].job.as_deref()), ("two", None));

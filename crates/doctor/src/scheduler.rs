@@ -4,7 +4,7 @@ use fiord_plan::{Dir, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -14,12 +14,12 @@ pub(crate) const CHECK: Check = Check {
     about: "A scheduler sorts, merges and holds back I/Os. On a device without moving parts that \
             costs CPU time and a lock, reorders what the job asked for, and hides the device's own \
             behaviour. Writeback throttling (`wbt`) holds back buffered writes to keep reads fast.",
-    seen: "`queue/scheduler` of the devices under a job that are not rotational: `bfq` is suspect, \
+    detection: "`queue/scheduler` of the devices under a job that are not rotational: `bfq` is suspect, \
            any other but `none` a note. `queue/wbt_lat_usec` above 0 under a job that writes \
            through the page cache is a note. Engines that send commands of their own (`io_uring_cmd`, \
            `sg`) go past both, and nothing is told of them. Of the scheduler it is silent when the job sets `ioscheduler`.",
     effect: "Depends on the device: the faster it is, the more. Not measured here.",
-    mend: "`ioscheduler=none` in the job, which fiord sets for the run; for `wbt` \
+    remedy: "`ioscheduler=none` in the job, which fiord sets for the run; for `wbt` \
            `echo 0 > /sys/block/NAME/queue/wbt_lat_usec`.",
     lint: None,
     before: Some(before),
@@ -29,45 +29,45 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut Findings) {
     for job in known.sections().filter(|job| !job.engine.sends_commands()) {
         for disk in known.machine.devices.of(job) {
-            let told = scheduled(job, disk).into_iter().chain(throttled(job, disk));
-            told.for_each(|told| findings.tell(told));
+            let finding = scheduled(job, disk).into_iter().chain(throttled(job, disk));
+            finding.for_each(|finding| findings.report(finding));
         }
     }
 }
 
-fn scheduled(job: &JobPlan, disk: &Disk) -> Option<Told> {
+fn scheduled(job: &JobPlan, disk: &Disk) -> Option<FindingBuilder> {
     let (now, all) = disk.queue.scheduler.as_ref().filter(|_| job.target.scheduler.is_none())?;
     // On a file the device below it is told of, if it has one.
     if now == "none" || disk.queue.rotational != Some(false) || disk.bus == Bus::Loop {
         return None;
     }
-    let mend = match all.iter().any(|name| name == "none") {
+    let remedy = match all.iter().any(|name| name == "none") {
         true => "ioscheduler=none".to_owned(),
         false => format!("echo none > /sys/block/{}/queue/scheduler", disk.name),
     };
-    let told = CHECK
-        .of_job(job, format!("I/Os of {} go through the scheduler {now}", disk.name))
+    let finding = CHECK
+        .for_job(job, format!("I/Os of {} go through the scheduler {now}", disk.name))
         .evidence(format!(
             "queue/scheduler is {now}; the device has no moving parts and {} hardware queues",
             disk.queue.hardware_queues
         ))
-        .mend(mend);
-    Some(if now == "bfq" { told } else { told.only(Severity::Note) })
+        .remedy(remedy);
+    Some(if now == "bfq" { finding } else { finding.at_most(Severity::Note) })
 }
 
-fn throttled(job: &JobPlan, disk: &Disk) -> Option<Told> {
+fn throttled(job: &JobPlan, disk: &Disk) -> Option<FindingBuilder> {
     let us = disk.queue.wbt_lat_us.filter(|us| *us > 0)?;
     let buffered = !job.target.open.direct && job.load.mix.has(Dir::Write);
     // What turns has it by default, and for a reason.
     if !buffered || disk.queue.rotational != Some(false) {
         return None;
     }
-    let told = CHECK
-        .of_job(job, format!("buffered writes to {} are throttled", disk.name))
+    let finding = CHECK
+        .for_job(job, format!("buffered writes to {} are throttled", disk.name))
         .evidence(format!("queue/wbt_lat_usec is {us}: writeback is held back to keep reads fast"))
-        .mend(format!("echo 0 > /sys/block/{}/queue/wbt_lat_usec", disk.name))
-        .only(Severity::Note);
-    Some(told)
+        .remedy(format!("echo 0 > /sys/block/{}/queue/wbt_lat_usec", disk.name))
+        .at_most(Severity::Note);
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -75,21 +75,21 @@ mod tests {
     use fiord_plan::{EnginePlan, SgPlan};
 
     use super::*;
-    use crate::drives::{one_drive, told_before};
+    use crate::drives::{found_before, one_drive};
 
     #[test]
-    fn told_unless_there_is_none_or_the_job_says() {
+    fn reports_unless_there_is_none_or_the_job_says() {
         let mut case = one_drive();
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
         let both = |now: &str| Some((now.to_owned(), vec!["none".to_owned(), now.to_owned()]));
         case.disks(|disk| disk.queue.scheduler = both("mq-deadline"));
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
-        assert_eq!(found[0].mend, "ioscheduler=none");
+        assert_eq!(found[0].remedy, "ioscheduler=none");
         case.disks(|disk| disk.queue.scheduler = both("bfq"));
-        assert_eq!(told_before(&CHECK, &case)[0].severity, Severity::Suspect);
+        assert_eq!(found_before(&CHECK, &case)[0].severity, Severity::Suspect);
         case.job().target.scheduler = Some("none".into());
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
             disk.queue.scheduler = both.clone();
             disk.queue.rotational = Some(true);
         });
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 
     #[test]
@@ -111,19 +111,19 @@ mod tests {
             disk.queue.wbt_lat_us = Some(2000);
         });
         case.job().target.open.direct = false;
-        assert_eq!(told_before(&CHECK, &case).len(), 2);
+        assert_eq!(found_before(&CHECK, &case).len(), 2);
         case.job().engine = EnginePlan::Sg(SgPlan::default());
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 
     #[test]
     fn writeback_throttling_matters_to_buffered_writes() {
         let mut case = one_drive().writing();
         case.disks(|disk| disk.queue.wbt_lat_us = Some(2000));
-        assert!(told_before(&CHECK, &case).is_empty(), "direct writes are not writeback");
+        assert!(found_before(&CHECK, &case).is_empty(), "direct writes are not writeback");
         case.job().target.open.direct = false;
-        assert!(told_before(&CHECK, &case)[0].evidence.contains("wbt_lat_usec is 2000"));
+        assert!(found_before(&CHECK, &case)[0].evidence.contains("wbt_lat_usec is 2000"));
         case.job().target.scheduler = Some("none".into());
-        assert_eq!(told_before(&CHECK, &case).len(), 1, "it is no scheduler");
+        assert_eq!(found_before(&CHECK, &case).len(), 1, "it is no scheduler");
     }
 }

@@ -4,7 +4,7 @@ use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
 use crate::amount::bytes;
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -14,12 +14,12 @@ pub(crate) const CHECK: Check = Check {
     about: "`size` is what each instance of a job works on, not what they do together. With \
             `numjobs=4` on one file, the file is `size` long and four times that is read or \
             written: every block four times.",
-    seen: "`numjobs` is above 1, the instances share one file or device and the same range of it, \
+    detection: "`numjobs` is above 1, the instances share one file or device and the same range of it, \
            and the run ends by size and not by time. It is silent with `time_based`, `runtime`, \
            `io_size`, `number_ios` or `offset_increment`.",
     effect: "A factor of `numjobs` in the bytes: `size=64m` with `numjobs=4` on one file reports \
              256 MiB read from a file of 64 MiB.",
-    mend: "For four jobs that share 1 GiB `size=256m` with `offset_increment=256m`; `io_size` for \
+    remedy: "For four jobs that share 1 GiB `size=256m` with `offset_increment=256m`; `io_size` for \
            how much each is to do.",
     lint: Some(lint),
     before: None,
@@ -31,12 +31,12 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         let said =
             known.spec(job).is_none_or(|spec| spec.is_set("size") && !spec.is_set("io_size"));
         if said {
-            findings.tell_if(finding(known.plan, job));
+            findings.report_if(finding(known.plan, job));
         }
     }
 }
 
-fn finding(plan: &Plan, job: &JobPlan) -> Option<Told> {
+fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
     let end = &job.end;
     if end.time_based || end.runtime.is_some() || end.ios.is_some() {
         return None;
@@ -58,15 +58,15 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<Told> {
     let len: u64 = job.target.files.iter().map(|file| file.len).sum();
     let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
     let name = &job.identity.name;
-    let told = CHECK
-        .of_job(job, format!("job {name} does {} on {} of data", bytes(total), bytes(len)))
+    let finding = CHECK
+        .for_job(job, format!("job {name} does {} on {} of data", bytes(total), bytes(len)))
         .evidence(format!(
             "size counts for each of numjobs={instances}, and they share {}",
             file.path.display()
         ))
-        .mend(shared(job))
+        .remedy(shared(job))
         .option("numjobs");
-    Some(told)
+    Some(finding)
 }
 
 /// The options by which the instances share the work: whole blocks for each, in bytes, because
@@ -86,24 +86,24 @@ fn shared(job: &JobPlan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lint, told_once};
+    use crate::fixture::{found_once, lint};
 
     #[test]
     fn shares_are_whole_blocks() {
-        let mend = |line: &str| {
+        let remedy = |line: &str| {
             let job = format!("--rw=randread --size=1m --filename=f --name=a {line}");
-            lint(&CHECK, &job).remove(0).mend
+            lint(&CHECK, &job).remove(0).remedy
         };
         let share = |n: u32| format!("size={n} with offset_increment={n} to share the work");
-        assert_eq!(mend("--numjobs=4"), share(262_144));
-        assert_eq!(mend("--numjobs=3"), share(348_160));
-        assert_eq!(mend("--numjobs=128"), share(8192));
-        assert!(mend("--numjobs=8 --bs=256k").starts_with("io_size"));
+        assert_eq!(remedy("--numjobs=4"), share(262_144));
+        assert_eq!(remedy("--numjobs=3"), share(348_160));
+        assert_eq!(remedy("--numjobs=128"), share(8192));
+        assert!(remedy("--numjobs=8 --bs=256k").starts_with("io_size"));
     }
 
     #[test]
-    fn told_of_instances_that_share_a_range() {
-        let found = told_once(
+    fn reports_instances_that_share_a_range() {
+        let found = found_once(
             &CHECK,
             "--rw=randread --size=1m --filename=f --name=a --numjobs=4",
             &[

@@ -5,25 +5,28 @@ use crate::{After, Check, Findings};
 
 /// Tells a check of every result that is far on one side of what is stated: how that side is called,
 /// and whether so many per cent of what is stated are it.
-pub(crate) fn tell(
+pub(crate) fn report(
     check: &Check,
     (side, far): (&str, impl Fn(f64) -> bool),
-    mend: &str,
+    remedy: &str,
     known: &After<'_>,
     findings: &mut Findings,
 ) {
     for spec in known.report.extras.spec.iter().filter(|spec| far(spec.percent())) {
         let unit = if spec.bytes { "bytes" } else { "I/Os" };
-        let told = check
-            .of_run(format!("{} on {} is far {side} its specification", spec.pattern, spec.target));
-        findings.tell(
-            told.evidence(format!(
-                "{:.0} {unit} a second of {:.0}: {:.0} %",
-                spec.achieved,
-                spec.stated,
-                spec.percent()
-            ))
-            .mend(mend),
+        let finding = check.for_run(format!(
+            "{} on {} is far {side} its specification",
+            spec.pattern, spec.target
+        ));
+        findings.report(
+            finding
+                .evidence(format!(
+                    "{:.0} {unit} a second of {:.0}: {:.0} %",
+                    spec.achieved,
+                    spec.stated,
+                    spec.percent()
+                ))
+                .remedy(remedy),
         );
     }
 }
@@ -39,5 +42,5 @@ pub(crate) fn told(check: &Check, achieved: f64) -> Vec<fiord_stat::finding::Fin
         achieved,
         bytes: false,
     }];
-    crate::drives::told_after(check, &case)
+    crate::drives::found_after(check, &case)
 }

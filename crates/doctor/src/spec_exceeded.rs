@@ -12,12 +12,12 @@ pub(crate) const CHECK: Check = Check {
     about: "A device does not do far more than its maker says. Blocks that were never written are read \
             without touching flash, caches answer in place of the device, and a job may move other \
             data than it seems to.",
-    seen: "`spec=` states a number, and the result is over 120 % of it. Silent below, and where \
+    detection: "`spec=` states a number, and the result is over 120 % of it. Silent below, and where \
            nothing is stated.",
     effect: "Without bound. `zram` that was never written gave 438k IOPS to 4 KiB random reads, and \
              148k when it had been (see `not-preconditioned`); a preallocated file on ext4 965k, and \
              18.0k (see `unwritten-data`).",
-    mend: "`fiord precondition DEVICE` (for a zoned device a job with `zonemode=zbd` and `rw=write`), \
+    remedy: "`fiord precondition DEVICE` (for a zoned device a job with `zonemode=zbd` and `rw=write`), \
            and `direct=1`.",
     lint: None,
     before: None,
@@ -28,10 +28,10 @@ pub(crate) const CHECK: Check = Check {
 const FAR: f64 = 120.0;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    spec::tell(&CHECK, ("above", |percent| percent > FAR), MEND, known, findings);
+    spec::report(&CHECK, ("above", |percent| percent > FAR), REMEDY, known, findings);
 }
 
-const MEND: &str = "fiord precondition of the device (of a zoned one a job with zonemode=zbd and \
+const REMEDY: &str = "fiord precondition of the device (of a zoned one a job with zonemode=zbd and \
                     rw=write), and direct=1";
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ pub(crate) const CHECK: Check = Check {
     about: "The device does far less than its maker says. Makers measure at great depth, with several \
             jobs, on a fresh or well kept drive with all its lanes: a result far below has a reason, \
             in the job, on the way, or in the device.",
-    seen: "`spec=` states a number, and the result is under 80 % of it. Silent above, and where \
+    detection: "`spec=` states a number, and the result is under 80 % of it. Silent above, and where \
            nothing is stated.",
     effect: "It is what the numbers say.",
-    mend: "A depth of 32 and more in several jobs (`iodepth=32`, `numjobs=4`), `direct=1`; then \
+    remedy: "A depth of 32 and more in several jobs (`iodepth=32`, `numjobs=4`), `direct=1`; then \
            `fiord devices --tree` for the links, and the other findings of the run.",
     lint: None,
     before: None,
@@ -26,10 +26,10 @@ pub(crate) const CHECK: Check = Check {
 const FAR: f64 = 80.0;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    spec::tell(&CHECK, ("below", |percent| percent < FAR), MEND, known, findings);
+    spec::report(&CHECK, ("below", |percent| percent < FAR), REMEDY, known, findings);
 }
 
-const MEND: &str =
+const REMEDY: &str =
     "iodepth=32 and numjobs=4 or more, direct=1, and a look at `fiord devices --tree`";
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use fiord_stat::device::{DeviceView, Issued};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -16,7 +16,7 @@ pub(crate) const CHECK: Check = Check {
             stripe or a zone, or whose memory is in too many pieces; and it merges neighbours that \
             wait. The number then belongs to another block size, and to another depth, than the job \
             says.",
-    seen: "The device's own counters over the measured time against what the jobs issued, where all \
+    detection: "The device's own counters over the measured time against what the jobs issued, where all \
            jobs on it use `direct=1`: the device completed over 5 % more I/Os than were issued \
            (suspect), or over 5 % of them were merged (a note). Silent for buffered I/O, which is \
            always in the page cache's sizes, and for jobs that work on several devices. It is silent too \
@@ -26,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
            data, are left out.",
     effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 of \
              64 KiB, and a depth of 4 one of 19.",
-    mend: "`bs` up to `max_sectors_kb`; or `echo N > /sys/block/NAME/queue/max_sectors_kb`, up to \
+    remedy: "`bs` up to `max_sectors_kb`; or `echo N > /sys/block/NAME/queue/max_sectors_kb`, up to \
            `max_hw_sectors_kb`. Against merges `rw=randwrite`, or `echo 2 > \
            /sys/block/NAME/queue/nomerges`.",
     lint: None,
@@ -52,9 +52,9 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         let disk = known.before.devices.named(&device.name);
         let random = known.plan.jobs.iter().filter(on_it).all(|job| job.load.random);
         for (dir, name) in NAMES.iter().enumerate() {
-            let told = split(device, &issued, dir, name, disk);
-            let told = told.or_else(|| merged(device, &issued, (dir, name), random));
-            told.into_iter().for_each(|told| findings.tell(told));
+            let finding = split(device, &issued, dir, name, disk);
+            let finding = finding.or_else(|| merged(device, &issued, (dir, name), random));
+            finding.into_iter().for_each(|finding| findings.report(finding));
         }
     }
 }
@@ -65,7 +65,7 @@ fn split(
     dir: usize,
     name: &str,
     disk: Option<&Disk>,
-) -> Option<Told> {
+) -> Option<FindingBuilder> {
     let seen = &device.dirs[dir];
     let ios = issued.ios[dir];
     let more = device.splits(dir)?;
@@ -74,7 +74,7 @@ fn split(
     }
     let limit = disk.and_then(|disk| disk.queue.max_io);
     let below = limit.filter(|(set, _)| (*set as f64) < issued.size(dir));
-    let mend = match below {
+    let remedy = match below {
         Some((set, hardware)) if hardware > set => format!(
             "bs of {} KiB at most, or echo {} > /sys/block/{}/queue/max_sectors_kb",
             set / 1024,
@@ -88,8 +88,8 @@ fn split(
     };
     // Flushes without data are among the I/Os, not among the pieces.
     let pieces = (ios + more).saturating_sub(seen.merges).max(1);
-    let told = CHECK
-        .of_run(format!("{name} reach {} in pieces", device.name))
+    let finding = CHECK
+        .for_run(format!("{name} reach {} in pieces", device.name))
         .evidence(format!(
             "{ios} of {:.1} KiB were issued, {pieces} of {:.1} KiB arrived{}",
             issued.size(dir) / 1024.0,
@@ -99,9 +99,9 @@ fn split(
                 None => String::new(),
             }
         ))
-        .mend(mend)
+        .remedy(remedy)
         .option("bs");
-    Some(told)
+    Some(finding)
 }
 
 /// Random I/Os of `random` jobs have offsets already that nothing can be done about.
@@ -110,7 +110,7 @@ fn merged(
     issued: &Issued,
     (dir, name): (usize, &str),
     random: bool,
-) -> Option<Told> {
+) -> Option<FindingBuilder> {
     let seen = &device.dirs[dir];
     let ios = issued.ios[dir];
     let merges = device.merged(dir)?;
@@ -118,8 +118,8 @@ fn merged(
         return None;
     }
     let queue = format!("echo 2 > /sys/block/{}/queue/nomerges", device.name);
-    let told = CHECK
-        .of_run(format!("{name} reach {} merged", device.name))
+    let finding = CHECK
+        .for_run(format!("{name} reach {} merged", device.name))
         .evidence(format!(
             "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived, {merges} were merged into \
              others",
@@ -127,14 +127,14 @@ fn merged(
             seen.ios,
             seen.size() / 1024.0,
         ))
-        .mend(if random {
+        .remedy(if random {
             queue
         } else {
             format!("rw=rand{}, or {queue}", name.trim_end_matches('s'))
         })
         .option("rw")
-        .only(Severity::Note);
-    Some(told)
+        .at_most(Severity::Note);
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
     use fiord_stat::device::DeviceDir;
 
     use super::*;
-    use crate::drives::{Case, one_drive, told_after};
+    use crate::drives::{Case, found_after, one_drive};
 
     fn wrote(ios: u64, merges: u64) -> Case {
         let mut case = one_drive().writing();
@@ -159,51 +159,51 @@ mod tests {
 
     #[test]
     fn pieces() {
-        assert!(told_after(&CHECK, &wrote(100, 0)).is_empty());
+        assert!(found_after(&CHECK, &wrote(100, 0)).is_empty());
         let mut case = wrote(295, 0);
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         let evidence = "100 of 1024.0 KiB were issued, 295 of 347.1 KiB arrived";
         assert!(found[0].evidence.starts_with(evidence), "{found:?}");
         assert!(found[0].evidence.ends_with("max_sectors_kb is 128"), "{found:?}");
         case.disks(|disk| disk.queue.max_io = Some((128 << 10, 4 << 20)));
-        let mend = "or echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
-        assert!(told_after(&CHECK, &case)[0].mend.ends_with(mend));
+        let remedy = "or echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
+        assert!(found_after(&CHECK, &case)[0].remedy.ends_with(remedy));
         case.job().target.open.direct = false;
-        assert!(told_after(&CHECK, &case).is_empty(), "the page cache has sizes of its own");
+        assert!(found_after(&CHECK, &case).is_empty(), "the page cache has sizes of its own");
     }
 
     #[test]
     fn flushes_are_no_pieces() {
         let mut case = wrote(200, 0);
         case.report.extras.devices[0].flushes = 100;
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         case.report.extras.devices[0].dirs[1].ios = 500;
         let evidence = "100 of 1024.0 KiB were issued, 400 of 256.0 KiB arrived";
-        assert!(told_after(&CHECK, &case)[0].evidence.starts_with(evidence));
+        assert!(found_after(&CHECK, &case)[0].evidence.starts_with(evidence));
     }
 
     #[test]
     fn io_of_others_is_no_piece() {
         let mut case = wrote(7725, 0);
         case.report.extras.devices[0].dirs[1].bytes = 400 << 20;
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         let mut case = wrote(100, 900);
         case.report.extras.devices[0].dirs[1].bytes = 110 << 20;
-        assert!(told_after(&CHECK, &case).is_empty(), "their neighbours were merged");
+        assert!(found_after(&CHECK, &case).is_empty(), "their neighbours were merged");
         let mut case = wrote(800, 0);
         case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [0, 4096, 0];
-        assert!(told_after(&CHECK, &case).is_empty(), "what failed was perhaps tried again");
+        assert!(found_after(&CHECK, &case).is_empty(), "what failed was perhaps tried again");
     }
 
     #[test]
     fn merges_are_a_note() {
         let mut case = wrote(25, 75);
         let queue = "echo 2 > /sys/block/nvme0n1/queue/nomerges";
-        assert_eq!(told_after(&CHECK, &case)[0].mend, queue, "the job is random as it is");
+        assert_eq!(found_after(&CHECK, &case)[0].remedy, queue, "the job is random as it is");
         case.job().load.random = false;
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
-        assert_eq!(found[0].mend, format!("rw=randwrite, or {queue}"));
+        assert_eq!(found[0].remedy, format!("rw=randwrite, or {queue}"));
         assert!(found[0].evidence.ends_with("75 were merged into others"), "{found:?}");
     }
 }

@@ -9,7 +9,7 @@ use crate::check::Entry;
 use crate::depth_ignored::{buffered, synchronous};
 use crate::depth_not_reached::allocation;
 use crate::page_cache::through_cache;
-use crate::{After, Check, Evidence, Findings, Gap, Told};
+use crate::{After, Check, Evidence, FindingBuilder, Findings, Unavailable};
 
 /// The share of the threads' time from which on it is told.
 pub(crate) const SHARE: f64 = 0.5;
@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
             I/O over: FUSE without asynchronous direct I/O, a file that must be allocated or \
             extended, a queue that is full. The next I/O is then handed over when the one before it \
             has ended, and the number is that of a depth of 1, whatever `iodepth` says.",
-    seen: "The share of a job's time that went into submission (sampled: `generator` in the report), \
+    detection: "The share of a job's time that went into submission (sampled: `generator` in the report), \
            less all the time for which its threads computed (user and system time) or waited for a \
            CPU (`/proc/thread-self/schedstat`): what is left is half of the time or more, and was \
            spent asleep in the submitting call. Only for jobs with an `iodepth` above 1 on an engine \
@@ -42,7 +42,7 @@ pub(crate) const CHECK: Check = Check {
     effect: "A file system in a process that takes 2 ms for a read and serves one after another: \
              random reads at depth 16 of `libaio` and `io_uring` with `direct=1` made 460 IOPS, \
              `psync` 465 (fiord, 2 s each).",
-    mend: "`force_async=1` with `ioengine=io_uring`, which hands the waiting to threads of the kernel; \
+    remedy: "`force_async=1` with `ioengine=io_uring`, which hands the waiting to threads of the kernel; \
            `numjobs` for as many threads as the depth; for writes that allocate, `overwrite=1`.",
     lint: None,
     before: None,
@@ -61,8 +61,9 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             continue;
         }
         let blocked = blocked(&entry, shares);
-        if let Some(blocked) = findings.had(&CHECK, &blocked).filter(|share| **share >= SHARE) {
-            findings.tell(finding(known, &entry, *blocked));
+        if let Some(blocked) = findings.available(&CHECK, &blocked).filter(|share| **share >= SHARE)
+        {
+            findings.report(finding(known, &entry, *blocked));
         }
     }
 }
@@ -95,7 +96,7 @@ fn in_memory(known: &After<'_>, entry: &Entry<'_>) -> bool {
 pub(crate) fn blocked(entry: &Entry<'_>, shares: &TimeShares) -> Evidence<f64> {
     let report = entry.report;
     let ready = report.delays.ready_ns.ok_or_else(|| {
-        Gap("waiting for CPUs: the kernel has no /proc/thread-self/schedstat".into())
+        Unavailable("waiting for CPUs: the kernel has no /proc/thread-self/schedstat".into())
     })?;
     let ready = ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
     let computed = (report.usr_cpu + report.sys_cpu) / 100.0;
@@ -111,12 +112,12 @@ pub(crate) fn each(entry: &Entry<'_>, blocked: f64) -> (f64, f64) {
     (entry.report.runtime_ms as f64 * 1e6 * blocked / ios.max(1) as f64, lat)
 }
 
-fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> Told {
+fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> FindingBuilder {
     let (job, name) = (entry.jobs[0], &entry.report.name);
     let (submission, lat) = each(entry, blocked);
     let depth = job.depth.depth;
     let threads = format!("numjobs={depth} with iodepth=1");
-    let mend = match &job.engine {
+    let remedy = match &job.engine {
         _ if job.load.mix.has(Dir::Write) && allocation(known, job).is_some() => {
             "overwrite=1".to_owned()
         }
@@ -129,7 +130,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> Told {
         _ => threads,
     };
     CHECK
-        .of_job(job, format!("job {name} waits in the call that submits its I/Os"))
+        .for_job(job, format!("job {name} waits in the call that submits its I/Os"))
         .evidence(format!(
             "for {} of the time its threads slept in it, {} for each I/O, which takes {} in all; \
              iodepth={depth} is not in flight",
@@ -137,7 +138,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> Told {
             time(submission),
             time(lat)
         ))
-        .mend(mend)
+        .remedy(remedy)
         .option("iodepth")
 }
 
@@ -195,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn told_of_time_asleep_in_the_call() {
+    fn reports_time_asleep_in_the_call() {
         let found = told("--ioengine=io_uring", 99, 1.0, 2);
         assert_eq!(found[0].what, "job a waits in the call that submits its I/Os");
         let evidence = "for 96 % of the time its threads slept in it, 1.9 ms for each I/O, which \
                         takes 32 ms in all; iodepth=16 is not in flight";
         assert_eq!(found[0].evidence, evidence);
-        assert_eq!(found[0].mend, "force_async=1, or numjobs=16 with iodepth=1");
+        assert_eq!(found[0].remedy, "force_async=1, or numjobs=16 with iodepth=1");
         assert_eq!(told("--ioengine=io_uring", 40, 1.0, 2), [], "most of it waits for the device");
     }
 

@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
 use crate::machine::Devices;
-use crate::{Before, Check, Findings, Gap};
+use crate::{Before, Check, Findings, Unavailable};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,12 +15,12 @@ pub(crate) const CHECK: Check = Check {
     about: "The job writes to a block device that has partitions, that something is built on or \
             mounted from, or that carries the mark of a file system, a volume manager or a RAID. \
             That data is gone after the run, and a user of the device shares its time during it.",
-    seen: "For block devices that a job writes to, and those beside NVMe and SCSI generic devices: mounts and swap of the device, its partitions \
+    detection: "For block devices that a job writes to, and those beside NVMe and SCSI generic devices: mounts and swap of the device, its partitions \
            and what is built on them; holders (device mapper, md); partitions; marks at its start \
            as udev knows them, or as the first 136 KiB have them. Silent when there are none, and \
            for jobs that only read.",
     effect: "The data on it.",
-    mend: "Another device; or `wipefs -a DEVICE` when nothing on it is needed; or \
+    remedy: "Another device; or `wipefs -a DEVICE` when nothing on it is needed; or \
            `ignore_findings=target-in-use`.",
     lint: None,
     before: Some(before),
@@ -43,8 +43,8 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
     let node = devices.node(&file.path);
     let own = node.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let partition = disk.partitions.iter().find(|part| part.name == own);
-    if let Some(gap) = &devices.unchecked {
-        findings.gap(&CHECK, gap);
+    if let Some(unavailable) = &devices.unchecked {
+        findings.unavailable(&CHECK, unavailable);
     }
     let mut parts: Vec<String> = Vec::new();
     // Of a partition the rest of the disk is not touched.
@@ -64,18 +64,20 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
     let signatures = devices.signatures.iter().find(|(path, _)| *path == file.path);
     match signatures.map(|(_, signatures)| signatures) {
         Some(Ok(found)) => parts.extend(found.iter().map(|name| format!("it carries {name}"))),
-        Some(Err(Gap(why))) => findings.gap(&CHECK, &Gap(format!("marks on {own}: {why}"))),
+        Some(Err(Unavailable(why))) => {
+            findings.unavailable(&CHECK, &Unavailable(format!("marks on {own}: {why}")))
+        }
         None => {}
     }
     if parts.is_empty() {
         return;
     }
     let name = &job.identity.name;
-    findings.tell(
+    findings.report(
         CHECK
-            .of_job(job, format!("job {name} writes to {}, which is in use", file.path.display()))
+            .for_job(job, format!("job {name} writes to {}, which is in use", file.path.display()))
             .evidence(parts.join(", "))
-            .mend(format!(
+            .remedy(format!(
                 "another device, or wipefs -a {} if nothing on it is needed",
                 match file.kind {
                     FileKind::Char => disk.node(),
@@ -92,7 +94,7 @@ mod tests {
     use fiord_sys::survey::fixture::Machine as Tree;
 
     use super::*;
-    use crate::drives::{one_drive, told_before, with_disks};
+    use crate::drives::{found_before, one_drive, with_disks};
 
     #[test]
     fn everything_on_it_is_named() {
@@ -104,20 +106,20 @@ mod tests {
         let path = case.job().target.files[0].path.clone();
         let found = vec!["GPT partition table".to_owned()];
         case.machine.devices.signatures = vec![(path, Ok(found))];
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(
             found[0].evidence,
             "sda1 is mounted on /srv, it has the partition sda1, it carries GPT partition table"
         );
         case.job().load.mix = fiord_plan::Mix::Read;
-        assert!(told_before(&CHECK, &case).is_empty(), "it only reads");
+        assert!(found_before(&CHECK, &case).is_empty(), "it only reads");
     }
 
     #[test]
     fn that_mounts_could_not_be_read_is_said() {
         let mut case = one_drive().writing();
-        case.machine.devices.unchecked = Some(Gap("read /proc/self/mountinfo".into()));
-        assert!(told_before(&CHECK, &case).is_empty());
+        case.machine.devices.unchecked = Some(Unavailable("read /proc/self/mountinfo".into()));
+        assert!(found_before(&CHECK, &case).is_empty());
         let known = crate::at_stake(&case.plan, &case.machine);
         let said = format!("{known:?}");
         assert!(said.contains("read /proc/self/mountinfo"), "{said}");
@@ -134,10 +136,10 @@ mod tests {
         case.machine.devices.under = [(path.clone(), Vec::new())].into();
         case.machine.devices.beside = [(path.clone(), disk.name.clone())].into();
         case.machine.devices.signatures = vec![(path, Ok(marked))];
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found[0].evidence, "it carries ext4 file system");
         let node = disk.node();
-        assert!(found[0].mend.contains(&format!("wipefs -a {}", node.display())));
+        assert!(found[0].remedy.contains(&format!("wipefs -a {}", node.display())));
         let known = crate::at_stake(&case.plan, &case.machine);
         assert_eq!(known.findings().count(), 1);
     }
@@ -153,9 +155,9 @@ mod tests {
         case.disks(|disk| disk.partitions[0].name = "sda2".into());
         case.job().target.files[0].path = part.clone();
         case.machine.devices.under = [(part.clone(), vec!["sda".to_owned()])].into();
-        assert!(told_before(&CHECK, &case).is_empty(), "sda1 is not touched");
+        assert!(found_before(&CHECK, &case).is_empty(), "sda1 is not touched");
         case.machine.devices.partitions = [(part, vec!["dm-0 is built on it".to_owned()])].into();
-        assert_eq!(told_before(&CHECK, &case)[0].evidence, "dm-0 is built on it");
+        assert_eq!(found_before(&CHECK, &case)[0].evidence, "dm-0 is built on it");
     }
 
     #[test]
@@ -163,6 +165,6 @@ mod tests {
         let mut case = one_drive().writing();
         let path = case.job().target.files[0].path.clone();
         case.machine.devices.signatures = vec![(path, Ok(Vec::new()))];
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
     }
 }

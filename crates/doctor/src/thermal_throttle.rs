@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
-use crate::{After, Check, Findings, Gap};
+use crate::{After, Check, Findings, Unavailable};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -12,12 +12,12 @@ pub(crate) const CHECK: Check = Check {
     title: "a device or CPU that grew hot",
     about: "A drive that gets too hot slows itself down, and so do CPUs. The number is then one of \
             the cooling: on a cooler day, or after a pause, it is another.",
-    seen: "Counters that are read before and after the run: the transitions to thermal management \
+    detection: "Counters that are read before and after the run: the transitions to thermal management \
            states, the seconds in them and the minutes above the warning temperature in the SMART \
            log of NVMe drives, and the throttle counts of cores and packages. Silent when none of \
            them grew. The SMART log needs root.",
     effect: "Not measured here: no drive was at hand that can be made hot.",
-    mend: "Air over the drive and a pause between runs; the temperature is in `fiord devices`.",
+    remedy: "Air over the drive and a pause between runs; the temperature is in `fiord devices`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -33,10 +33,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     if let (Some(then), Some(now)) = (throttles(known.before), throttles(known.after))
         && now > then
     {
-        let told = CHECK.of_run("CPUs were slowed down for heat during the run");
-        findings.tell(
-            told.evidence(format!("throttle counts of cores and packages grew by {}", now - then))
-                .mend("better cooling of the CPUs, or a lower frequency limit that they can hold"),
+        let finding = CHECK.for_run("CPUs were slowed down for heat during the run");
+        findings.report(
+            finding
+                .evidence(format!("throttle counts of cores and packages grew by {}", now - then))
+                .remedy(
+                    "better cooling of the CPUs, or a lower frequency limit that they can hold",
+                ),
         );
     }
 }
@@ -44,7 +47,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
     let (Some(a), Some(b)) = (then.health.smart, now.health.smart) else {
         if then.bus == Bus::Nvme && !then.missing.is_empty() {
-            findings.gap(&CHECK, &Gap("SMART log of NVMe drives: needs root".into()));
+            findings
+                .unavailable(&CHECK, &Unavailable("SMART log of NVMe drives: needs root".into()));
         }
         return;
     };
@@ -63,14 +67,14 @@ fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
         Some(celsius) => format!(", now at {celsius:.0} °C"),
         None => String::new(),
     };
-    findings.tell(
+    findings.report(
         CHECK
-            .of_run(what)
+            .for_run(what)
             .evidence(format!(
                 "{times} transitions, {seconds} s slowed, {minutes} min above its warning \
                  temperature{at}"
             ))
-            .mend("air over the drive, and a pause before the run"),
+            .remedy("air over the drive, and a pause before the run"),
     );
 }
 
@@ -79,27 +83,27 @@ mod tests {
     use fiord_sys::survey::Smart;
 
     use super::*;
-    use crate::drives::{after, one_drive, told_after};
+    use crate::drives::{after, found_after, one_drive};
 
     #[test]
     fn counters_that_grow() {
         let mut case = one_drive();
         case.disks(|disk| disk.health.smart = Some(Smart::default()));
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         let hot = Smart { throttled: [2, 0], throttled_seconds: [31, 0], ..Smart::default() };
         case.after.devices.disks[0].health.smart = Some(hot);
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert_eq!(found.len(), 1);
         assert!(found[0].evidence.starts_with("2 transitions, 31 s slowed"), "{found:?}");
         let warm = Smart { warning_minutes: 3, ..Smart::default() };
         let mut only_warm = one_drive();
         only_warm.disks(|disk| disk.health.smart = Some(Smart::default()));
         only_warm.after.devices.disks[0].health.smart = Some(warm);
-        let found_warm = told_after(&CHECK, &only_warm);
+        let found_warm = found_after(&CHECK, &only_warm);
         assert!(found_warm[0].what.contains("hotter than its warning"), "{found_warm:?}");
         case.machine.surroundings.moment.cpu_throttles = Some(5);
         case.after.surroundings.moment.cpu_throttles = Some(9);
-        assert!(told_after(&CHECK, &case)[1].evidence.ends_with("grew by 4"));
+        assert!(found_after(&CHECK, &case)[1].evidence.ends_with("grew by 4"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use fiord_sys::conditions::IoQuota;
 use fiord_sys::survey::Disk;
 
 use crate::timing::fills;
-use crate::{After, Before, Check, Findings, Machine, Told};
+use crate::{After, Before, Check, FindingBuilder, Findings, Machine};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     title: "a control group that limits",
     about: "The shell, the service or the container that fiord runs in has a limit on bytes or I/Os \
             a second of the device, or on CPU time. The number is the limit's.",
-    seen: "`io.max` and `io.latency` (version 1: `blkio.throttle.*`) of the process's groups and of \
+    detection: "`io.max` and `io.latency` (version 1: `blkio.throttle.*`) of the process's groups and of \
            those above them, for the devices under the targets, before the run. After it the rates \
            that the device saw are set beside them: it is silent when they stayed below half \
            of each limit, and every job on the device ran all the time without `thinktime`; \
@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
            more during the run. Silent without a limit, and for a CPU quota that never bit.",
     effect: "All of it: on a loop device 4 KiB direct writes at depth 8 made 2,816 IOPS, and 168 under \
              `blkio.throttle.write_bps_device` of 1 MiB/s.",
-    mend: "Run outside of that group (`systemd-run --slice=bench.slice --scope fiord …`), or lift \
+    remedy: "Run outside of that group (`systemd-run --slice=bench.slice --scope fiord …`), or lift \
            the limit: `echo \"8:0 rbps=max wbps=max riops=max wiops=max\" > io.max`.",
     lint: None,
     before: Some(before),
@@ -34,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
 const REACHED: f64 = 0.5;
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
-    on_targets(known.machine).for_each(|(quota, disk)| findings.tell(io_limit(quota, disk)));
+    on_targets(known.machine).for_each(|(quota, disk)| findings.report(io_limit(quota, disk)));
 }
 
 /// Limits on the devices under the targets.
@@ -45,19 +45,19 @@ fn on_targets(machine: &Machine) -> impl Iterator<Item = (&IoQuota, &Disk)> {
     })
 }
 
-fn io_limit(quota: &IoQuota, disk: &Disk) -> Told {
+fn io_limit(quota: &IoQuota, disk: &Disk) -> FindingBuilder {
     let what = match quota.latency_us {
         Some(_) => {
             format!("the control group {} guards its latency on {}", quota.group, disk.name)
         }
         None => format!("the control group {} limits I/O to {}", quota.group, disk.name),
     };
-    let told = CHECK
-        .of_run(what)
+    let finding = CHECK
+        .for_run(what)
         .evidence(limits_of(quota))
-        .mend("a run in another control group (`systemd-run --slice=bench.slice --scope`)");
+        .remedy("a run in another control group (`systemd-run --slice=bench.slice --scope`)");
     let latency_only = quota.latency_us.is_some();
-    if latency_only { told.only(Severity::Note) } else { told }
+    if latency_only { finding.at_most(Severity::Note) } else { finding }
 }
 
 /// Sets the limits beside what the device saw.
@@ -75,10 +75,10 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
         let ways = view.dirs.iter().zip(quota.bytes.iter().zip(&quota.ios));
         let mut bit =
             ways.filter(|(dir, (bytes, ios))| near(**bytes, dir.bytes) || near(**ios, dir.ios));
-        let told = io_limit(quota, disk);
+        let finding = io_limit(quota, disk);
         if bit.next().is_none() {
             if steady(known, &disk.name, view.seconds) {
-                findings.refute(told);
+                findings.refute(finding);
             }
             continue;
         }
@@ -88,7 +88,8 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
             format!("{bytes:.0} bytes and {ios:.0} I/Os a second")
         });
         let limits = limits_of(quota);
-        findings.tell(told.evidence(format!("{limits}; reached: {read} read, {write} written")));
+        findings
+            .report(finding.evidence(format!("{limits}; reached: {read} read, {write} written")));
     }
 }
 
@@ -131,11 +132,11 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             Some(us) => format!("{us} µs of CPU time in each {} µs", now.period_us),
             None => "no quota of its own".into(),
         };
-        findings.tell(
+        findings.report(
             CHECK
-                .of_run(format!("the control group {} had to wait for CPU time", now.group))
+                .for_run(format!("the control group {} had to wait for CPU time", now.group))
                 .evidence(format!("{times} times, {waited:.0} ms in all; it has {quota}"))
-                .mend("a run in another control group, or a higher cpu.max"),
+                .remedy("a run in another control group, or a higher cpu.max"),
         );
     }
 }
@@ -146,7 +147,7 @@ mod tests {
     use fiord_sys::file::Device;
 
     use super::*;
-    use crate::drives::{one_drive, told_after, told_before};
+    use crate::drives::{found_after, found_before, one_drive};
 
     #[test]
     fn limits_on_the_targets_device() {
@@ -159,9 +160,9 @@ mod tests {
             latency_us: None,
         };
         case.machine.surroundings.moment.quotas.io = vec![quota(7)];
-        assert!(told_before(&CHECK, &case).is_empty(), "another device");
+        assert!(found_before(&CHECK, &case).is_empty(), "another device");
         case.machine.surroundings.moment.quotas.io = vec![quota(0)];
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found[0].what, "the control group /bench limits I/O to nvme0n1");
         let evidence = "reads at most 500 I/Os a second, writes at most 1048576 bytes a second";
         assert_eq!(found[0].evidence, evidence);
@@ -204,9 +205,9 @@ mod tests {
         };
         case.machine.surroundings.moment.quotas.cpu = vec![quota(3)];
         case.after.surroundings.moment.quotas.cpu = vec![quota(3)];
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         case.after.surroundings.moment.quotas.cpu = vec![quota(13)];
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert!(found[0].evidence.starts_with("10 times, 300 ms in all"), "{found:?}");
     }
 }

@@ -8,7 +8,7 @@ use crate::amount::{count, percent};
 use crate::check::Entry;
 use crate::direction::words;
 use crate::timing::seconds;
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// Samples that have to lie behind a percentile.
 const BEHIND: f64 = 10.0;
@@ -27,13 +27,13 @@ pub(crate) const CHECK: Check = Check {
     about: "A percentile with fewer than ten I/Os behind it is the latency of those few I/Os, and \
             the next run has others. A mean over few windows of time is only known to lie within an \
             interval.",
-    seen: "Fewer than ten I/Os of a direction lie behind its 99th percentile (or the highest of a \
+    detection: "Fewer than ten I/Os of a direction lie behind its 99th percentile (or the highest of a \
            `percentile_list` of one's own); or the interval in which the mean of the IOPS lies with 95 % confidence, \
            by the windows of `iopsavgtime`, reaches further than 10 % to each side. Higher \
            percentiles of the default list need up to 100,000 I/Os and are only as good as that.",
     effect: "Ten runs of 256 random reads of 4 KiB with `direct=1` on an ext4 file of a virtual \
              machine gave 99th percentiles between 171 us and 4.0 ms: two or three I/Os decided.",
-    mend: "A `runtime` of as many seconds as the I/Os that are needed take at the IOPS that were \
+    remedy: "A `runtime` of as many seconds as the I/Os that are needed take at the IOPS that were \
            reached (it is named), with `time_based`; or a greater `size`; or a greater \
            `number_ios`, where that ends the job.",
     lint: None,
@@ -47,14 +47,14 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         let few = rows.clone().filter_map(|row| few(entry, row)).collect::<Vec<_>>();
         if few.is_empty() {
             let busiest = rows.max_by_key(|row| row.total_ios);
-            findings.tell_if(busiest.and_then(|row| rough(entry, row)));
+            findings.report_if(busiest.and_then(|row| rough(entry, row)));
         }
-        few.into_iter().for_each(|told| findings.tell(told));
+        few.into_iter().for_each(|finding| findings.report(finding));
     }
 }
 
 /// Fewer than ten I/Os behind the percentile that matters.
-fn few(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
+fn few(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let list = &entry.report.percentile_list;
     let own = entry.jobs[0].identity.options.iter().any(|(name, _)| name == "percentile_list");
     let highest = list.iter().copied().filter(|p| own || *p <= 99.0).fold(0.0, f64::max);
@@ -66,15 +66,15 @@ fn few(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
     let needed = BEHIND * 100.0 / (100.0 - highest).max(0.001);
     let name = &entry.report.name;
     let word = words(row.kind);
-    let told = CHECK
-        .of_job(entry.jobs[0], format!("job {name} made too few {word} for their percentiles"))
+    let finding = CHECK
+        .for_job(entry.jobs[0], format!("job {name} made too few {word} for their percentiles"))
         .evidence(format!(
             "{} {word}: {behind:.1} lie behind p{highest}, and {} are needed for ten",
             latency.n,
             count(needed)
         ))
-        .mend(longer(entry, needed / latency.n.max(1) as f64, needed / row.iops));
-    Some(told)
+        .remedy(longer(entry, needed / latency.n.max(1) as f64, needed / row.iops));
+    Some(finding)
 }
 
 /// What ends the job later: so many times the I/Os, which take so many seconds.
@@ -110,7 +110,7 @@ fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
 }
 
 /// A mean that is known only roughly.
-fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
+fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let RateSummary { mean, dev, samples, .. } = row.iops_samples;
     // Several jobs' windows are added up, and the spread of their sum is not known.
     if entry.report.members > 1 || samples < FEWEST || mean <= 0.0 {
@@ -121,8 +121,8 @@ fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
         return None;
     }
     let name = &entry.report.name;
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             entry.jobs[0],
             format!("the IOPS of job {name} are known to {} only", percent(half)),
         )
@@ -131,8 +131,8 @@ fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<Told> {
             count(mean),
             count(dev)
         ))
-        .mend("a longer runtime, or steadystate=iops:5% to run until it settles");
-    Some(told)
+        .remedy("a longer runtime, or steadystate=iops:5% to run until it settles");
+    Some(finding)
 }
 
 /// The 97.5th percentile of Student's t distribution.
@@ -184,12 +184,12 @@ mod tests {
         });
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].what, "job a made too few writes for their percentiles");
-        assert_eq!(found[0].mend, "runtime=20 with time_based, or a greater size");
+        assert_eq!(found[0].remedy, "runtime=20 with time_based, or a greater size");
     }
 
     #[test]
     fn what_ended_the_job_is_what_mends_it() {
-        let mend = |more: &str, ms| {
+        let remedy = |more: &str, ms| {
             let job = format!("--name=a --ioengine=sim --rw=randread --size=2m {more}");
             let found = after(&CHECK, &job, &|report| {
                 let mut row = row(DirKind::Read, 50.0, 10);
@@ -198,20 +198,20 @@ mod tests {
                 (report.dirs, report.runtime_ms) = (vec![row], ms);
                 report.percentile_list = vec![99.0];
             });
-            found[0].mend.clone()
+            found[0].remedy.clone()
         };
-        assert_eq!(mend("", 10_000), "runtime=20 with time_based, or a greater size");
-        assert_eq!(mend("--runtime=10 --time_based", 10_000), "runtime=20");
+        assert_eq!(remedy("", 10_000), "runtime=20 with time_based, or a greater size");
+        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "runtime=20");
         let either = "runtime=20, with time_based if the size ends it first";
-        assert_eq!(mend("--runtime=10", 10_000), either);
-        assert_eq!(mend("--number_ios=500 --size=8m", 10_000), "number_ios=1000");
-        assert_eq!(mend("--number_ios=500", 10_000), "number_ios=1000 with time_based");
+        assert_eq!(remedy("--runtime=10", 10_000), either);
+        assert_eq!(remedy("--number_ios=500 --size=8m", 10_000), "number_ios=1000");
+        assert_eq!(remedy("--number_ios=500", 10_000), "number_ios=1000 with time_based");
         let capped = "runtime=20 and number_ios=1000";
-        assert_eq!(mend("--number_ios=600 --runtime=10 --time_based", 10_000), capped);
+        assert_eq!(remedy("--number_ios=600 --runtime=10 --time_based", 10_000), capped);
     }
 
     #[test]
-    fn told_of_few_ios_and_of_wide_intervals() {
+    fn reports_few_ios_and_of_wide_intervals() {
         assert_eq!(told(500, 1.0), ["500 reads: 5.0 lie behind p99, and 1.0k are needed for ten"]);
         assert!(told(2000, 1.0).is_empty());
         assert_eq!(told(2000, 60.0), ["20 windows around 100 with a deviation of 60"]);

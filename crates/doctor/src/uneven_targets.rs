@@ -9,7 +9,7 @@ use fiord_stat::finding::Severity;
 use crate::amount::{percent, time};
 use crate::check::Entry;
 use crate::timing::fills;
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// The slowest device's mean latency is so many times that of the next.
 const TIMES: f64 = 3.0;
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
             one is slower, the I/Os in flight pile up there and the others wait for their turn: the \
             job runs at the speed of the slowest, times the number of targets. The number is not the \
             sum of what the devices can do.",
-    seen: "The devices' own mean latencies over the measured time (`/proc/diskstats`): the longest is \
+    detection: "The devices' own mean latencies over the measured time (`/proc/diskstats`): the longest is \
            at least three times the next one and 0.1 ms longer. Only for jobs with `direct=1` that \
            nothing else holds back, that visit files on several devices in turn or at random, and \
            that have these devices to themselves for the whole run: where the devices together \
@@ -40,7 +40,7 @@ pub(crate) const CHECK: Check = Check {
              that takes 2 ms for each read: 4 KiB random reads at depth 4 over both made 0.9k IOPS. \
              A job for each made 0.4k on the slow one and 60k on the other, at the same time \
              (`ioengine=io_uring`, `direct=1`, 2 s).",
-    mend: "A job for each target, with a `filename` of its own: then each device has its own depth, \
+    remedy: "A job for each target, with a `filename` of its own: then each device has its own depth, \
            and the report shows what each can do.",
     lint: None,
     before: None,
@@ -49,7 +49,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn after(known: &After<'_>, findings: &mut Findings) {
     for entry in known.entries() {
-        findings.tell_if(finding(known, &entry));
+        findings.report_if(finding(known, &entry));
     }
 }
 
@@ -105,7 +105,7 @@ fn alone(entry: &Entry<'_>, views: &[&DeviceView]) -> bool {
     near(seen, made) && near(bytes, moved)
 }
 
-fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<Told> {
+fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
     if entry.report.error != 0 || !entry.jobs.iter().all(|job| in_turn(job)) {
         return None;
     }
@@ -130,8 +130,8 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<Told> {
         file.map(|file| format!("filename={}", file.path.display()))
     };
     let files: Vec<String> = views.iter().filter_map(on).collect();
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             job,
             format!(
                 "job {name} visits {} devices in turn, and waits for {}",
@@ -147,9 +147,9 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<Told> {
             time(other * 1e6),
             percent(share)
         ))
-        .mend(format!("a job for each target: {}", files.join(" in one, ") + " in another"))
+        .remedy(format!("a job for each target: {}", files.join(" in one, ") + " in another"))
         .option("filename");
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
     use fiord_sys::survey::fixture::Machine as Tree;
 
     use super::*;
-    use crate::drives::{Case, told_after, with_disks};
+    use crate::drives::{Case, found_after, with_disks};
     use crate::fixture::row;
 
     /// 10,000 reads of 4 KiB by one job on two drives, half of them each, of so many ms.
@@ -194,19 +194,19 @@ mod tests {
     fn told(ms: [f64; 2], change: impl Fn(&mut Case)) -> Vec<Finding> {
         let mut case = case(ms);
         change(&mut case);
-        told_after(&CHECK, &case)
+        found_after(&CHECK, &case)
     }
 
     #[test]
-    fn told_of_the_slow_one() {
+    fn reports_the_slow_one() {
         let found = told([0.1, 1.9], |_| {});
         assert_eq!(found[0].what, "job a visits 2 devices in turn, and waits for nvme1n1");
         let evidence = "nvme1n1 takes 1.9 ms for each, nvme0n1 100 us: 95 % of the job's I/O time is \
                         spent there";
         assert_eq!(found[0].evidence, evidence);
-        let mend = "a job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
+        let remedy = "a job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
                     another";
-        assert_eq!(found[0].mend, mend);
+        assert_eq!(found[0].remedy, remedy);
         assert_eq!(told([0.1, 0.2], |_| {}), [], "not so much slower");
         assert_eq!(told([0.01, 0.05], |_| {}), [], "not by much");
     }

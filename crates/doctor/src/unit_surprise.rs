@@ -5,7 +5,7 @@ use fiord_job::spec::Setting;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
-use crate::{Check, Findings, Lint, Told};
+use crate::{Check, FindingBuilder, Findings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -15,11 +15,11 @@ pub(crate) const CHECK: Check = Check {
     about: "fio's units are the wrong way round unless one asks for the others: under the default \
             `kb_base=1024`, `4k`, `4KB` and `4g` are powers of 1024, and `4Ki`, `4KiB` and `4GiB` \
             are powers of 1000. fiord does as fio does, or job files would mean something else.",
-    seen: "A size was typed with an `i` in its unit, and `kb_base` is 1024.",
+    detection: "A size was typed with an `i` in its unit, and `kb_base` is 1024.",
     effect: "`size=4GiB` is 4,000,000,000 bytes, 6.9 % less than 4 GiB. `bs=4KiB` is 4000 bytes, \
              which no direct I/O accepts; 124 of 128 such blocks in a row lie across the border of \
              two pages of 4096 bytes.",
-    mend: "`4g` for powers of 1024; or `kb_base=1000` before it, which makes `GiB` powers of 1024 \
+    remedy: "`4g` for powers of 1024; or `kb_base=1000` before it, which makes `GiB` powers of 1024 \
            and `GB` powers of 1000, as the standards have it.",
     lint: Some(lint),
     before: None,
@@ -36,12 +36,12 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         let first = job.identity.section == 0;
         let settings = spec.settings.iter().filter(|setting| first || !setting.global);
         for setting in settings {
-            findings.tell_if(finding(job, setting));
+            findings.report_if(finding(job, setting));
         }
     }
 }
 
-fn finding(job: &JobPlan, setting: &Setting) -> Option<Told> {
+fn finding(job: &JobPlan, setting: &Setting) -> Option<FindingBuilder> {
     let sizes = matches!(
         setting.def.kind,
         Kind::Amount
@@ -59,20 +59,20 @@ fn finding(job: &JobPlan, setting: &Setting) -> Option<Told> {
     let less = 100.0 - 100.0 * thousands / 1024f64.powi(power as i32);
     let what = format!("{name}={text} is in powers of 1000: {typed} is {is:.0} bytes");
     // What stands for all jobs is about none of them.
-    let told = match setting.global {
-        true => Told { section: Some(job.identity.section), ..CHECK.of_run(what) },
-        false => CHECK.of_job(job, what),
+    let finding = match setting.global {
+        true => FindingBuilder { section: Some(job.identity.section), ..CHECK.for_run(what) },
+        false => CHECK.for_job(job, what),
     };
-    let told = told
+    let finding = finding
         .evidence(format!(
             "under kb_base=1024 units with an i count in thousands, {less:.1} % less"
         ))
-        .mend(format!(
+        .remedy(format!(
             "{name}={} for powers of 1024, or kb_base=1000",
             text.replace(typed, &format!("{number}{letter}"))
         ))
         .option(name);
-    Some(told)
+    Some(finding)
 }
 
 /// The first number with a unit such as `KiB` in a text: the number, the unit's first letter in
@@ -107,11 +107,11 @@ fn binary_unit(text: &str) -> Option<(&str, char, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::told_once;
+    use crate::fixture::found_once;
 
     #[test]
-    fn told_of_units_with_an_i_under_the_default_base() {
-        let found = told_once(
+    fn reports_units_with_an_i_under_the_default_base() {
+        let found = found_once(
             &CHECK,
             "--name=a --ioengine=sim --rw=read --size=4GiB",
             &[
@@ -122,7 +122,7 @@ mod tests {
             ],
         );
         assert!(found.what.contains("4000000000 bytes"), "{found:?}");
-        assert!(found.mend.starts_with("size=4g for"), "{found:?}");
+        assert!(found.remedy.starts_with("size=4g for"), "{found:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::amount::{bytes, percent};
 use crate::fill::{PAGE, fill};
 use crate::machine::{Data, FileState};
 use crate::places::users;
-use crate::{Before, Check, Findings, Told};
+use crate::{Before, Check, FindingBuilder, Findings};
 
 /// A share below which nobody will see the difference.
 const FEW: f64 = 0.01;
@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
             and space that `fallocate` has reserved. It answers reads of them with zeros out of \
             nothing, without asking the device, also with `direct=1`. The number is that of the \
             system call.",
-    seen: "`lseek(2)` with `SEEK_DATA` and `SEEK_HOLE` over the bytes that jobs read, after files \
+    detection: "`lseek(2)` with `SEEK_DATA` and `SEEK_HOLE` over the bytes that jobs read, after files \
            were laid out and before the first I/O. (The blocks that `stat` counts do not show it: \
            those that are allocated and unwritten are among them.) Each file is named. Invalid from \
            half of the range on, suspect from one part in a hundred. What lies behind the end of a file \
@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
            job of the run writes the file.",
     effect: "4 KiB random reads with `direct=1` and `psync` for 3 s of a fallocated file of 256 \
              MiB on ext4 made 965k IOPS, and of the same file after it was written 18.0k.",
-    mend: "Write the file first: `rw=write` over the whole of it, which overwrites what it holds; or \
+    remedy: "Write the file first: `rw=write` over the whole of it, which overwrites what it holds; or \
            name a file that does not exist and let fiord lay it out, which writes it.",
     lint: None,
     before: Some(before),
@@ -46,12 +46,12 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         let users = users.get(state.path.as_path()).map(Vec::as_slice).unwrap_or_default();
         let (Some(data), Some(job)) = (&state.data, reader(users, state)) else { continue };
         read = true;
-        if let Some(data) = findings.had(&CHECK, data) {
-            findings.tell_if(finding(job, state, data));
+        if let Some(data) = findings.available(&CHECK, data) {
+            findings.report_if(finding(job, state, data));
         }
     }
-    if let Some(gap) = files.left_out().filter(|_| read) {
-        findings.gap(&CHECK, gap);
+    if let Some(unavailable) = files.left_out().filter(|_| read) {
+        findings.unavailable(&CHECK, unavailable);
     }
 }
 
@@ -69,7 +69,7 @@ fn only_written(job: &JobPlan) -> bool {
     job.load.zoned.is_some_and(|zoned| !zoned.read_beyond)
 }
 
-fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {
+fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<FindingBuilder> {
     // What lies behind the end of the file is laid out by the run, which writes it.
     let end = state.facts.as_ref().map_or(data.to, |facts| facts.size.min(data.to));
     let range = end.saturating_sub(data.from);
@@ -82,18 +82,18 @@ fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<Told> {
     // The command writes whole pages.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > end);
     let spills = behind && !range.is_multiple_of(PAGE);
-    let told = CHECK
-        .of_job(job, format!("{} of what is read of {path} was never written", percent(share)))
+    let finding = CHECK
+        .for_job(job, format!("{} of what is read of {path} was never written", percent(share)))
         .evidence(format!(
             "{} of {} are holes or allocated and unwritten: the file system makes up zeros",
             bytes(missing),
             bytes(range)
         ))
-        .mend(fill(&state.path, data.from..end, data.bytes > 0 || spills))
+        .remedy(fill(&state.path, data.from..end, data.bytes > 0 || spills))
         .option("filename");
     match share < MOST {
-        true => Some(told.only(Severity::Suspect)),
-        false => Some(told),
+        true => Some(finding.at_most(Severity::Suspect)),
+        false => Some(finding),
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
         let found = before(&CHECK, &plan(&line).0);
         let _ = std::fs::remove_file(path);
         assert!(
-            found[0].mend.ends_with("--offset=65536 --size=196608 --rw=write --bs=192k"),
+            found[0].remedy.ends_with("--offset=65536 --size=196608 --rw=write --bs=192k"),
             "{found:?}"
         );
     }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn told_by_the_share_that_was_never_written() {
+    fn reports_by_the_share_that_was_never_written() {
         assert_eq!(told(0, ""), [Severity::Invalid]);
         assert_eq!(told(768 << 10, ""), [Severity::Suspect]);
         assert_eq!(told(1 << 20, ""), []);

@@ -8,7 +8,7 @@ use fiord_sys::survey::Disk;
 
 use crate::amount::{bytes, time};
 use crate::check::Entry;
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// What caches in drives hold: disks have 64 to 512 MiB of memory, flash drives more.
 const CACHE: u64 = 256 << 20;
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
             cache's. `direct=1` passes the kernel's cache, not the device's: a write is done when \
             the device's memory has it. A short run without a flush fits into it in full. And some \
             devices, and hosts of virtual machines, answer flushes without carrying them out.",
-    seen: "`queue/write_cache` of the hardware under the job is `write back`, and one of two things \
+    detection: "`queue/write_cache` of the hardware under the job is `write back`, and one of two things \
            is true of the result. Either a job with `direct=1` and an amount of work (not \
            `time_based`) wrote no more than 256 MiB to each device within 10 s, nothing in it \
            flushes (`fsync`, `fdatasync`, `sync`, `write_barrier`, `sync_file_range`, `end_fsync`), \
@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
            to program. Silent on devices that write through, as those with protection against \
            power loss say they do, and on longer runs.",
     effect: "As large as the gap between the cache and the medium. Not measured here.",
-    mend: "`end_fsync=1`, so that the flush is in the time, and more data than a cache holds; \
+    remedy: "`end_fsync=1`, so that the flush is in the time, and more data than a cache holds; \
            `fsync=1` or `sync=dsync` where durable writes are the question. Where syncs are too \
            fast: the cache mode of the virtual disk, or `nobarrier` of the file system.",
     lint: None,
@@ -58,13 +58,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         disks.dedup_by(|a, b| a.name == b.name);
         disks.retain(volatile);
         let views = &known.report.extras.devices;
-        findings.tell_if(absorbed(&entry, &disks, views));
-        findings.tell_if(too_fast(&entry, &disks));
+        findings.report_if(absorbed(&entry, &disks, views));
+        findings.report_if(too_fast(&entry, &disks));
     }
 }
 
 /// Few writes, soon done, never flushed.
-fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<Told> {
+fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<FindingBuilder> {
     let report = entry.report;
     let unflushed = entry.jobs.iter().all(|job| unflushed(job) && !job.end.time_based);
     let writes = report.dirs.iter().filter(|row| row.kind == DirKind::Write);
@@ -78,8 +78,8 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     if !unflushed || flushed || written == 0 || written > room || seconds > SOON {
         return None;
     }
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             entry.jobs[0],
             format!("what job {} wrote fits into a volatile cache, unflushed", report.name),
         )
@@ -89,13 +89,13 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
             time(seconds * 1e9),
             names(disks)
         ))
-        .mend("end_fsync=1 and a larger size; fsync=1 or sync=dsync where writes must be durable")
+        .remedy("end_fsync=1 and a larger size; fsync=1 or sync=dsync where writes must be durable")
         .option("size");
-    Some(told)
+    Some(finding)
 }
 
 /// Syncs that no medium can have waited for.
-fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<Told> {
+fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<FindingBuilder> {
     let sync = &entry.report.sync;
     let syncs = |job: &JobPlan| {
         let load = &job.load;
@@ -111,8 +111,8 @@ fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<Told> {
     if disks.is_empty() || sync.lat.mean >= least || sync.lat.mean <= 0.0 {
         return None;
     }
-    let told = CHECK
-        .of_job(
+    let finding = CHECK
+        .for_job(
             entry.jobs[0],
             format!("syncs of job {} are faster than a medium is", entry.report.name),
         )
@@ -123,9 +123,9 @@ fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<Told> {
             names(disks),
             time(least)
         ))
-        .mend("the cache mode of the virtual disk, or the file system's barriers, switched on")
+        .remedy("the cache mode of the virtual disk, or the file system's barriers, switched on")
         .option("fsync");
-    Some(told)
+    Some(finding)
 }
 
 fn names(disks: &[&Disk]) -> String {
@@ -150,7 +150,7 @@ fn unflushed(job: &JobPlan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drives::{Case, one_drive, told_after};
+    use crate::drives::{Case, found_after, one_drive};
     use crate::fixture::row;
 
     /// A drive with a volatile cache, and a job that wrote to it for so many seconds.
@@ -164,44 +164,44 @@ mod tests {
     }
 
     #[test]
-    fn told_of_few_writes_that_nothing_flushes() {
+    fn reports_few_writes_that_nothing_flushes() {
         let mut case = written(64, 1);
-        let found = told_after(&CHECK, &case);
+        let found = found_after(&CHECK, &case);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].evidence.starts_with("64 MiB in 1.0 s and no flush"), "{found:?}");
         assert!(found[0].evidence.contains("nvme0n1 is write back"), "{found:?}");
         case.job().load.end_fsync = true;
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         case.job().load.end_fsync = false;
         let view = DeviceView { name: "nvme0n1".into(), flushes: 1, ..DeviceView::default() };
         case.report.extras.devices = vec![view];
-        assert!(told_after(&CHECK, &case).is_empty(), "somebody flushed");
+        assert!(found_after(&CHECK, &case).is_empty(), "somebody flushed");
     }
 
     #[test]
     fn sound_runs_are_not_told_of() {
-        assert!(told_after(&CHECK, &written(2048, 2)).is_empty(), "more than a cache holds");
-        assert!(told_after(&CHECK, &written(64, 60)).is_empty(), "slow as a medium");
+        assert!(found_after(&CHECK, &written(2048, 2)).is_empty(), "more than a cache holds");
+        assert!(found_after(&CHECK, &written(64, 60)).is_empty(), "slow as a medium");
         let mut case = written(64, 1);
         case.job().end.time_based = true;
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         let mut case = written(64, 1);
         case.disks(|disk| disk.queue.write_cache = Some("write through".into()));
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
         let mut case = written(64, 1);
         case.job().load.mix = Mix::Read;
-        assert!(told_after(&CHECK, &case).is_empty());
+        assert!(found_after(&CHECK, &case).is_empty());
     }
 
     #[test]
-    fn told_of_syncs_that_are_too_fast() {
+    fn reports_syncs_that_are_too_fast() {
         let mut case = written(64, 1);
         case.job().load.fsync = 1;
         let mut synced = |mean: f64, turns: bool| {
             let sync = &mut case.report.jobs[0].sync;
             (sync.total_ios, sync.lat.mean) = (1000, mean);
             case.disks(|disk| disk.queue.rotational = Some(turns));
-            told_after(&CHECK, &case)
+            found_after(&CHECK, &case)
         };
         let found = synced(8e3, false);
         assert_eq!(found.len(), 1, "{found:?}");

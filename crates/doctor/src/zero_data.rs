@@ -8,7 +8,7 @@ use crate::check::Entry;
 use crate::fill::{fill, fill_zones};
 use crate::machine::Sample;
 use crate::places::users;
-use crate::{After, Check, Findings, Told};
+use crate::{After, Check, FindingBuilder, Findings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -18,13 +18,13 @@ pub(crate) const CHECK: Check = Check {
     about: "A thin volume, a fresh namespace or a drive that was trimmed knows which blocks were \
             never written, and answers reads of them with zeros without touching the medium. Storage \
             that compresses does the same with blocks of zeros that were written.",
-    seen: "After the run up to 16 blocks of 4 KiB, spread over what jobs read, are read once more \
-           (nothing is read for it during the run, and nothing is kept of what jobs read). Told \
+    detection: "After the run up to 16 blocks of 4 KiB, spread over what jobs read, are read once more \
+           (nothing is read for it during the run, and nothing is kept of what jobs read). FindingBuilder \
            when more than half of them are zero; each device is named. It is silent for devices and files that \
            the run writes, for jobs that read nothing, and where `unwritten-data` has told of the file already.",
     effect: "A loop device over a sparse file, which is a thin device: 4 KiB random reads with \
              `direct=1` and `psync` made 15.0k IOPS before it was written and 0.6k after.",
-    mend: "Write the whole of it once, if nothing on it is needed: `rw=write` with `bs=1m` over the \
+    remedy: "Write the whole of it once, if nothing on it is needed: `rw=write` with `bs=1m` over the \
            device, as `examples/precondition-drives.fio` does, overwrites all that it holds.",
     lint: None,
     before: None,
@@ -35,20 +35,20 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     let samples = &known.after.samples;
     let entries = known.entries();
     let users = users(known.plan, samples.iter().map(|sample| sample.path.as_path()));
-    if let Some(gap) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
-        findings.gap(&CHECK, gap);
+    if let Some(unavailable) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
+        findings.unavailable(&CHECK, unavailable);
     }
     for sample in samples {
         let jobs = users.get(sample.path.as_path()).into_iter().flatten();
         let Some(job) = jobs.copied().find(|job| did_read(&entries, job)) else { continue };
-        let Some(&(looked, zero)) = findings.had(&CHECK, &sample.zeros) else { continue };
+        let Some(&(looked, zero)) = findings.available(&CHECK, &sample.zeros) else { continue };
         let unwritten = known.before.file(&sample.path).and_then(|state| state.data.as_ref());
         let holes =
             unwritten.and_then(|data| data.as_ref().ok()).is_some_and(|d| d.bytes < d.to - d.from);
         if zero * 2 <= looked || holes {
             continue;
         }
-        findings.tell_if(finding(job, sample, (looked, zero)));
+        findings.report_if(finding(job, sample, (looked, zero)));
     }
 }
 
@@ -61,7 +61,7 @@ fn did_read(entries: &[Entry<'_>], job: &JobPlan) -> bool {
     entry.is_none_or(|entry| entry.report.dirs.iter().any(|row| row.io_bytes > 0))
 }
 
-fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option<Told> {
+fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option<FindingBuilder> {
     let path = sample.path.display();
     let file = job.target.files.iter().find(|file| file.path == sample.path)?;
     let why = match sample.kind {
@@ -72,15 +72,15 @@ fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option
         true => format!("{path} holds only zeros where it was looked at"),
         false => format!("{} of {path} are zeros", percent(zero as f64 / looked as f64)),
     };
-    let told = CHECK
-        .of_job(job, what)
+    let finding = CHECK
+        .for_job(job, what)
         .evidence(format!("{zero} of {looked} blocks read again after the run; {why}"))
-        .mend(match file.zones.is_some_and(|zones| zones.emulated.is_none()) {
+        .remedy(match file.zones.is_some_and(|zones| zones.emulated.is_none()) {
             true => fill_zones(&file.path),
             false => fill(&file.path, file.offset..file.end(), true),
         })
         .option("filename");
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::Machine;
-    use crate::fixture::{plan, scratch, told_after};
+    use crate::fixture::{found_after, plan, scratch};
 
     fn told(byte: u8, line: &str) -> usize {
         found(&vec![byte; 1 << 20], line).len()
@@ -102,7 +102,7 @@ mod tests {
         let machine = Machine::survey_after(&plan);
         let report = Report::default();
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
-        let found = told_after(&CHECK, &known);
+        let found = found_after(&CHECK, &known);
         let _ = std::fs::remove_file(path);
         found
     }
@@ -116,8 +116,8 @@ mod tests {
         };
         let found = half(256 << 10);
         assert!(found[0].what.starts_with("75 % of "), "{found:?}");
-        let mend = "a pass that writes it, and destroys what it holds: fiord --name=fill";
-        assert!(found[0].mend.starts_with(mend), "{found:?}");
+        let remedy = "a pass that writes it, and destroys what it holds: fiord --name=fill";
+        assert!(found[0].remedy.starts_with(remedy), "{found:?}");
         assert!(half(768 << 10).is_empty());
     }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn told_of_zeros_that_jobs_only_read() {
+    fn reports_zeros_that_jobs_only_read() {
         assert_eq!(told(0, "--rw=randread"), 1);
         assert_eq!(told(7, "--rw=randread"), 0);
         assert_eq!(told(0, "--rw=randrw"), 0);

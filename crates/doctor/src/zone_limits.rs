@@ -13,9 +13,9 @@ use fiord_sys::survey::{Disk, Zones};
 
 use crate::amount::bytes;
 use crate::depth_ignored::synchronous;
-use crate::machine::Gap;
+use crate::machine::Unavailable;
 use crate::places::together;
-use crate::{Before, Check, Findings, Lint, Told};
+use crate::{Before, Check, FindingBuilder, Findings, Lint};
 
 /// Since then the kernel keeps the order of writes to a zone itself (zone write plugging).
 const KEEPS_ORDER: Kernel = Kernel::new(6, 10);
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
             wait. A range that is not whole zones is made smaller, so that less is written than \
             the job says. And without `zonemode=zbd` nobody keeps the writes in the order of a \
             zone: those that arrive out of order fail.",
-    seen: "More jobs that write run together on a file or device than `max_open_zones` permits, or, \
+    detection: "More jobs that write run together on a file or device than `max_open_zones` permits, or, \
            without it, the smaller of `queue/max_open_zones` and `queue/max_active_zones`; \
            conventional zones, which take no place, are not told apart. A `size`, `offset` or \
            `offset_increment` in bytes that is not whole zones is a note, or suspect where a job \
@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
            `ignore_zone_limits` about the device's limits, and for zone appends about the order.",
     effect: "Of four jobs on two open zones two wait at any time, which is in their latencies. How \
              much that is on a zoned drive is not measured here.",
-    mend: "`numjobs` no larger than `max_open_zones`; sizes in zones (`size=8z`, `offset=2z`, \
+    remedy: "`numjobs` no larger than `max_open_zones`; sizes in zones (`size=8z`, `offset=2z`, \
            `offset_increment=8z`), which are whole by themselves; `zonemode=zbd`.",
     lint: Some(lint),
     before: Some(before),
@@ -51,12 +51,12 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         let limits = jobs.iter().filter_map(|job| job.load.zoned.and_then(|zoned| zoned.max_open));
         if let Some(limit) = limits.min() {
             let who = format!("max_open_zones={limit}");
-            findings.tell_if(crowd(path, &jobs, u64::from(limit), &who));
+            findings.report_if(crowd(path, &jobs, u64::from(limit), &who));
         }
     }
     for job in known.sections().filter(|job| job.load.zoned.is_some()) {
         if let Some(spec) = known.spec(job) {
-            findings.tell_if(rounded(job, spec));
+            findings.report_if(rounded(job, spec));
         }
     }
 }
@@ -73,7 +73,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         let disk = disk_of(path);
         let limit = disk.and_then(|disk| disk.queue.zones.as_ref()).and_then(limit);
         if let (Some(limit), false) = (limit, jobs.iter().any(said)) {
-            findings.tell_if(crowd(path, &jobs, limit, "the device"));
+            findings.report_if(crowd(path, &jobs, limit, "the device"));
         }
     }
     // What keeps order and whole zones by itself needs no word.
@@ -81,12 +81,12 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         for file in &job.target.files {
             let Some(disk) = disk_of(&file.path) else { continue };
             if let Some(zones) = &disk.queue.zones {
-                findings.tell_if(in_pieces(job, file, zones));
+                findings.report_if(in_pieces(job, file, zones));
             }
             if overtaking(job, disk) {
-                let version = kernel().map_err(|error| Gap::of(&error));
-                if let Some(version) = findings.had(&CHECK, &version) {
-                    findings.tell_if(out_of_order(job, disk, *version));
+                let version = kernel().map_err(|error| Unavailable::of(&error));
+                if let Some(version) = findings.available(&CHECK, &version) {
+                    findings.report_if(out_of_order(job, disk, *version));
                 }
             }
         }
@@ -114,7 +114,7 @@ fn limit(zones: &Zones) -> Option<u64> {
 }
 
 /// More writers at a time than zones that they can have.
-fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<Told> {
+fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<FindingBuilder> {
     let beside = |one: &JobPlan| {
         let others = jobs.iter().filter(|job| job.identity.index != one.identity.index);
         1 + others.filter(|job| together(one, job)).count() as u64
@@ -124,16 +124,19 @@ fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<Told> 
         return None;
     }
     let shown = path.display();
-    let told = CHECK
-        .of_job(job, format!("{most} jobs write to {shown} at once, and {limit} zones may be open"))
+    let finding = CHECK
+        .for_job(
+            job,
+            format!("{most} jobs write to {shown} at once, and {limit} zones may be open"),
+        )
         .evidence(format!("{who} permits {limit}: {} jobs wait for another's zone", most - limit))
-        .mend(format!("no more than {limit} jobs at a time (numjobs={limit})"))
+        .remedy(format!("no more than {limit} jobs at a time (numjobs={limit})"))
         .option("numjobs");
-    Some(told)
+    Some(finding)
 }
 
 /// Sizes in bytes that are not whole zones; the plan has cut the range.
-fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<Told> {
+fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
     let file = job.target.files.first()?;
     let zone = file.zones?.size.max(1);
     let one = job.target.files.len() == 1;
@@ -144,32 +147,32 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<Told> {
         _ => None,
     };
     let (name, typed) = names.into_iter().find_map(|name| Some((name, odd(&name)?)))?;
-    let told = CHECK
-        .of_job(job, format!("{name} of job {} is not whole zones", job.identity.name))
+    let finding = CHECK
+        .for_job(job, format!("{name} of job {} is not whole zones", job.identity.name))
         .evidence(format!(
             "{name}={typed}, zones of {zone} bytes: the range is {} from byte {} on",
             bytes(file.len),
             file.offset
         ))
-        .mend(format!("{name}={}z", typed.div_ceil(zone)))
-        .only(Severity::Note)
+        .remedy(format!("{name}={}z", typed.div_ceil(zone)))
+        .at_most(Severity::Note)
         .option(name);
-    Some(told)
+    Some(finding)
 }
 
 /// A range of a zoned device, written without care for its zones, that begins or ends within one.
-fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<Told> {
+fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBuilder> {
     let size = zones.size.max(1);
     if file.offset.is_multiple_of(size) && (file.offset + file.len).is_multiple_of(size) {
         return None;
     }
     let (name, path) = (&job.identity.name, file.path.display());
-    let told = CHECK
-        .of_job(job, format!("job {name} writes parts of zones of {path}"))
+    let finding = CHECK
+        .for_job(job, format!("job {name} writes parts of zones of {path}"))
         .evidence(format!("{} bytes from byte {} on, zones of {size} bytes", file.len, file.offset))
-        .mend("zonemode=zbd, and sizes in zones (size=8z)")
+        .remedy("zonemode=zbd, and sizes in zones (size=8z)")
         .option("size");
-    Some(told)
+    Some(finding)
 }
 
 /// Whether several writes of one job can be on their way to a zone at a time.
@@ -180,22 +183,22 @@ fn overtaking(job: &JobPlan, disk: &Disk) -> bool {
     disk.queue.zones.is_some() && queues && !appends
 }
 
-fn out_of_order(job: &JobPlan, disk: &Disk, version: Kernel) -> Option<Told> {
+fn out_of_order(job: &JobPlan, disk: &Disk, version: Kernel) -> Option<FindingBuilder> {
     let (scheduler, _) = disk.queue.scheduler.as_ref()?;
     if version >= KEEPS_ORDER || scheduler == "mq-deadline" {
         return None;
     }
     let name = &job.identity.name;
-    let told = CHECK
-        .of_job(job, format!("writes of job {name} may overtake each other on {}", disk.name))
+    let finding = CHECK
+        .for_job(job, format!("writes of job {name} may overtake each other on {}", disk.name))
         .evidence(format!(
             "iodepth={}, Linux {version} with queue/scheduler {scheduler}: before {KEEPS_ORDER} only \
              mq-deadline keeps the order in a zone",
             job.depth.depth
         ))
-        .mend("zonemode=zbd, or ioscheduler=mq-deadline")
+        .remedy("zonemode=zbd, or ioscheduler=mq-deadline")
         .option("iodepth");
-    Some(told)
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -203,16 +206,16 @@ mod tests {
     use fiord_sys::zone::Model;
 
     use super::*;
-    use crate::drives::{Case, one_drive, told_before};
-    use crate::fixture::{lint, told_once};
+    use crate::drives::{Case, found_before, one_drive};
+    use crate::fixture::{found_once, lint};
 
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn told_of_more_writers_than_open_zones() {
+    fn reports_more_writers_than_open_zones() {
         let job = "--name=a --filename=f --zonemode=zbd --zonesize=1m --rw=write --bs=64k --size=2m \
                    --offset_increment=2m --max_open_zones=2";
-        let found = told_once(
+        let found = found_once(
             &CHECK,
             &format!("{job} --numjobs=4"),
             &[
@@ -226,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn told_of_ranges_that_are_not_whole_zones() {
+    fn reports_ranges_that_are_not_whole_zones() {
         let job = "--name=a --filename=f --zonemode=zbd --zonesize=1m --rw=write --bs=64k";
-        let found = told_once(
+        let found = found_once(
             &CHECK,
             &format!("{job} --size=2560k"),
             &[&format!("{job} --size=2m"), &format!("{job} --size=2z --offset=1z")],
         );
-        assert_eq!((found.severity, found.mend.as_str()), (Severity::Note, "size=3z"));
+        assert_eq!((found.severity, found.remedy.as_str()), (Severity::Note, "size=3z"));
         let odd = lint(&CHECK, &format!("{job} --size=2m --offset=100k"));
         assert!(odd[0].evidence.starts_with("offset=102400"), "{odd:?}");
     }
@@ -259,14 +262,14 @@ mod tests {
     #[test]
     fn the_device_has_limits_too() {
         let mut case = zoned_drive();
-        assert!(told_before(&CHECK, &case).is_empty());
+        assert!(found_before(&CHECK, &case).is_empty());
         let one = case.plan.jobs[0].clone();
         for index in 1..3 {
             let mut job = one.clone();
             (job.identity.index, job.identity.instance) = (index, index as u32);
             case.plan.jobs.push(job);
         }
-        let found = told_before(&CHECK, &case);
+        let found = found_before(&CHECK, &case);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].evidence.starts_with("the device permits 2: 1 jobs wait"), "{found:?}");
     }
@@ -275,7 +278,7 @@ mod tests {
     fn parts_of_zones_are_told_where_nobody_rounds() {
         let mut case = zoned_drive();
         case.job().target.files[0].len += 4096;
-        assert!(told_before(&CHECK, &case)[0].what.contains("parts of zones"));
+        assert!(found_before(&CHECK, &case)[0].what.contains("parts of zones"));
     }
 
     #[test]

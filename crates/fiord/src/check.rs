@@ -157,7 +157,7 @@ fn message(diagnostic: &Diagnostic) -> Value {
 }
 
 fn finding(finding: &Finding) -> Map<String, Value> {
-    let Finding { id, severity, job, what, evidence, mend, option, location } = finding;
+    let Finding { id, severity, job, what, evidence, remedy, option, location } = finding;
     let mut object = Map::new();
     object.insert("id".into(), id.as_str().into());
     object.insert("severity".into(), severity.word().into());
@@ -166,7 +166,7 @@ fn finding(finding: &Finding) -> Map<String, Value> {
     }
     object.insert("what".into(), what.as_str().into());
     object.insert("evidence".into(), evidence.as_str().into());
-    object.insert("mend".into(), mend.as_str().into());
+    object.insert("mend".into(), remedy.as_str().into());
     if let Some(at) = location {
         object.insert("file".into(), at.file.as_str().into());
         object.insert("line".into(), at.line.into());

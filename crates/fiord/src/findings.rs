@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use fiord_doctor::{Findings, Machine, Told, Typed};
+use fiord_doctor::{FindingBuilder, Findings, Machine, Typed};
 use fiord_job::diagnostic::{Diagnostic, Level};
 use fiord_plan::Plan;
 use fiord_run::events::{Event, Observer};
@@ -56,7 +56,8 @@ impl Observer for Surveyor<'_> {
         {
             for finding in fiord_doctor::at_stake(self.plan, &machine).findings() {
                 let (what, evidence) = (&finding.what, &finding.evidence);
-                let what = format!("{}: {what}: {evidence}. To fix: {}", finding.id, finding.mend);
+                let to_fix = finding.to_fix().unwrap_or_default();
+                let what = format!("{}: {what}: {evidence}. {to_fix}", finding.id);
                 self.observer.event(&Event::Warning { job: None, what: &what });
             }
             self.before = Some(machine);
@@ -89,8 +90,8 @@ pub fn rendered(findings: &Findings, color: bool) -> String {
     findings.told().iter().map(|told| diagnostic(told).render(color)).collect()
 }
 
-fn diagnostic(told: &Told) -> Diagnostic {
-    let Finding { id, severity, what, evidence, mend, .. } = &told.finding;
+fn diagnostic(told: &FindingBuilder) -> Diagnostic {
+    let Finding { id, severity, what, evidence, .. } = &told.finding;
     let mut diagnostic = Diagnostic::error(format!("{id}: {what}"), told.place.clone());
     diagnostic.level = Level::Found(severity.word());
     // The evidence of a note is the text that is underlined.
@@ -98,8 +99,8 @@ fn diagnostic(told: &Told) -> Diagnostic {
     if !(underlined || evidence.is_empty()) {
         diagnostic = diagnostic.help(evidence);
     }
-    if !mend.is_empty() {
-        diagnostic = diagnostic.help(format!("To fix: {mend}"));
+    if let Some(to_fix) = told.finding.to_fix() {
+        diagnostic = diagnostic.help(to_fix);
     }
     diagnostic
 }

@@ -131,7 +131,7 @@ fn report() -> Report {
         job: Some("log \"a\"".into()),
         what: "the device never saw the depth that was asked for".into(),
         evidence: "1.2 in flight on average, 4 asked for".into(),
-        mend: "use ioengine=io_uring".into(),
+        remedy: "use ioengine=io_uring".into(),
         option: None,
         location: None,
     };

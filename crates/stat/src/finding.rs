@@ -47,14 +47,28 @@ pub struct Finding {
     pub what: String,
     /// The evidence, with its numbers.
     pub evidence: String,
-    /// The option or command that mends it; empty where there is no remedy to name.
-    pub mend: String,
+    /// What to do about it: an option, a command or a change of the machine. Empty if the finding
+    /// names no remedy. JSON has it under the key `mend`; text has [`Finding::to_fix`].
+    #[serde(rename = "mend")]
+    pub remedy: String,
     /// The documented name of the option that it is about.
     #[serde(default)]
     pub option: Option<String>,
     /// Where the option, or else the job, stands.
     #[serde(default)]
     pub location: Option<Location>,
+}
+
+impl Finding {
+    /// The remedy as text shows it: `To fix: …`; `None` if the finding names no remedy.
+    pub fn to_fix(&self) -> Option<String> {
+        (!self.remedy.is_empty()).then(|| to_fix(&self.remedy))
+    }
+}
+
+/// The start that every remedy has in text.
+pub fn to_fix(remedy: &str) -> String {
+    format!("To fix: {remedy}")
 }
 
 /// A place in a job file or on the command line.

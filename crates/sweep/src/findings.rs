@@ -45,7 +45,7 @@ pub fn lines(runs: &[(String, &[Value])]) -> String {
         let (severity, id, what) = (word("severity"), word("id"), word("what"));
         let _ = writeln!(text, "  {severity}: {id}: {what} ({at})");
         if !word("mend").is_empty() {
-            let _ = writeln!(text, "      To fix: {}", word("mend"));
+            let _ = writeln!(text, "      {}", fiord_stat::finding::to_fix(word("mend")));
         }
     }
     if text.is_empty() { text } else { format!("\nFindings:\n{text}") }

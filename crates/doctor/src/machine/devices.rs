@@ -10,7 +10,7 @@ use fiord_sys::in_use::{self, Storage, Users};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, Survey, signature};
 
-use super::{Evidence, Gap};
+use super::{Evidence, Unavailable};
 
 /// The disks under the targets of a plan.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +31,7 @@ pub struct Devices {
     /// Of each partition that a job writes to: how it is used, in words (`sda1 is mounted on /srv`).
     pub partitions: HashMap<PathBuf, Vec<String>>,
     /// Why mounts and swap could be told of none of them.
-    pub unchecked: Option<Gap>,
+    pub unchecked: Option<Unavailable>,
 }
 
 impl Devices {
@@ -67,7 +67,7 @@ impl Devices {
         if !names.is_empty() {
             let survey = Survey::new(Root::machine(), Depth::Health);
             devices.disks = names.iter().filter_map(|name| survey.disk(name)).collect();
-            devices.unchecked = survey.unchecked().map(|error| Gap::of(&error));
+            devices.unchecked = survey.unchecked().map(|error| Unavailable::of(&error));
         }
         devices.signatures = signatures(plan);
         devices.partitions = partitions(devices.signatures.iter().map(|(path, _)| path));
@@ -158,7 +158,7 @@ fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
             // No storage: `/dev/null`.
             Ok(None) => continue,
             Err(error) => {
-                found.push((path.to_owned(), Err(Gap::of(&error))));
+                found.push((path.to_owned(), Err(Unavailable::of(&error))));
                 continue;
             }
         };
@@ -197,9 +197,10 @@ fn partitions<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, 
 
 fn read_marks(storage: &Storage) -> Evidence<Vec<String>> {
     let node = storage.node.as_deref();
-    let node = node.ok_or_else(|| Gap(format!("there is no node of {}", storage.name)))?;
+    let node = node.ok_or_else(|| Unavailable(format!("there is no node of {}", storage.name)))?;
     let logical = block::queue_number(storage.device, "logical_block_size").unwrap_or(512);
-    let marks = signature::on_device(node, logical as usize).map_err(|error| Gap::of(&error))?;
+    let marks =
+        signature::on_device(node, logical as usize).map_err(|error| Unavailable::of(&error))?;
     Ok(marks.into_iter().map(str::to_owned).collect())
 }
 

@@ -12,7 +12,7 @@ use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, errno, mount};
 
-use super::{Evidence, Gap};
+use super::{Evidence, Unavailable};
 
 /// So many regular files are looked at, evenly spread over all of them: a job may have a hundred
 /// thousand. Devices are all looked at.
@@ -34,7 +34,7 @@ pub struct FileState {
     pub path: PathBuf,
     /// What the plan takes it for.
     pub kind: FileKind,
-    /// What `stat(2)` says; a gap where it is not there.
+    /// What `stat(2)` says; a unavailable where it is not there.
     pub facts: Evidence<file::Facts>,
     /// The type of the file system that holds it (`ext4`, `tmpfs`), or that will, where it is not
     /// there yet; of a device that of `/dev`.
@@ -89,7 +89,7 @@ pub struct Files {
     /// A file in each directory.
     by_directory: HashMap<PathBuf, usize>,
     /// Set where not every file was looked at.
-    left_out: Option<Gap>,
+    left_out: Option<Unavailable>,
 }
 
 impl From<Vec<FileState>> for Files {
@@ -135,7 +135,7 @@ impl Files {
     }
 
     /// Why some files were not looked at; `None` where all were.
-    pub fn left_out(&self) -> Option<&Gap> {
+    pub fn left_out(&self) -> Option<&Unavailable> {
         self.left_out.as_ref()
     }
 }
@@ -149,8 +149,8 @@ pub(super) fn survey(plan: &Plan) -> Files {
     let looked_at = chosen.len();
     let states = chosen.into_iter().zip(&uses).map(|(path, used)| look(path, used, &mut mounts));
     let mut files = Files::from(states.collect::<Vec<_>>());
-    files.left_out =
-        (looked_at < all).then(|| Gap(format!("{looked_at} of {all} files were looked at")));
+    files.left_out = (looked_at < all)
+        .then(|| Unavailable(format!("{looked_at} of {all} files were looked at")));
     files
 }
 
@@ -212,16 +212,16 @@ fn reads(job: &JobPlan) -> bool {
 fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
     let found = file::facts(path);
     let file_system = mounts.kind(path, &found);
-    let facts = found.map_err(|e| Gap::of(&e));
+    let facts = found.map_err(|e| Unavailable::of(&e));
     let mut state = FileState {
         path: path.into(),
         kind: used.kind,
         file_system,
         on_loop: facts.as_ref().ok().and_then(|facts| mounts.on_loop(facts)),
         facts,
-        direct: Err(Gap("not a regular file".into())),
+        direct: Err(Unavailable("not a regular file".into())),
         direct_writes_cached: false,
-        cache: Err(Gap("not a regular file".into())),
+        cache: Err(Unavailable("not a regular file".into())),
         openers: Vec::new(),
         data: None,
     };
@@ -244,10 +244,10 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
 
 /// What needs an open file.
 fn look_inside(state: &mut FileState, used: &Use) {
-    match Open::read_only().open(&state.path).map_err(|e| Gap::of(&e)) {
+    match Open::read_only().open(&state.path).map_err(|e| Unavailable::of(&e)) {
         Ok(fd) => {
             let (from, to) = used.all;
-            state.direct = file::direct_limits(&fd).map_err(|e| Gap::of(&e));
+            state.direct = file::direct_limits(&fd).map_err(|e| Unavailable::of(&e));
             state.direct_writes_cached = used.direct
                 && state.file_system.as_ref().is_ok_and(|kind| kind == "btrfs")
                 && kernel().is_ok_and(|kernel| kernel >= BTRFS_FALLS_BACK)
@@ -256,10 +256,10 @@ fn look_inside(state: &mut FileState, used: &Use) {
             state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
             state.data = Some(data(&fd, used.read.unwrap_or(used.all)));
         }
-        Err(gap) => {
-            state.direct = Err(gap.clone());
-            state.cache = Err(gap.clone());
-            state.data = Some(Err(gap));
+        Err(unavailable) => {
+            state.direct = Err(unavailable.clone());
+            state.cache = Err(unavailable.clone());
+            state.data = Some(Err(unavailable));
         }
     }
 }
@@ -271,19 +271,19 @@ fn has_checksums(path: &Path) -> bool {
     mount.is_some_and(|mount| !mount.super_options.split(',').any(without))
 }
 
-fn cache_gap(error: &fiord_sys::Error) -> Gap {
+fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
     const ENOSYS: i32 = 38;
     match error.errno {
-        ENOSYS => Gap("cachestat(2) needs Linux 6.5".into()),
-        _ => Gap::of(error),
+        ENOSYS => Unavailable("cachestat(2) needs Linux 6.5".into()),
+        _ => Unavailable::of(error),
     }
 }
 
 fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<Data> {
     match file::data_bytes(fd, from, to, PIECES) {
         Ok(Some(bytes)) => Ok(Data { from, to, bytes }),
-        Ok(None) => Err(Gap(format!("a file in more than {PIECES} pieces"))),
-        Err(error) => Err(Gap::of(&error)),
+        Ok(None) => Err(Unavailable(format!("a file in more than {PIECES} pieces"))),
+        Err(error) => Err(Unavailable::of(&error)),
     }
 }
 
@@ -330,14 +330,14 @@ impl Mounts {
             Ok(facts) => facts.device,
             // What is not there yet will be where its directory is, or will be.
             Err(error) if errno::name(error.errno) == "ENOENT" => {
-                directory(path).ok_or_else(|| Gap::of(error))?.device
+                directory(path).ok_or_else(|| Unavailable::of(error))?.device
             }
-            Err(error) => return Err(Gap::of(error)),
+            Err(error) => return Err(Unavailable::of(error)),
         };
         let ask = || match mount::holding(path) {
             Ok(Some(mount)) => Ok(mount.kind),
-            Ok(None) => Err(Gap("no mount holds it".into())),
-            Err(error) => Err(Gap::of(&error)),
+            Ok(None) => Err(Unavailable("no mount holds it".into())),
+            Err(error) => Err(Unavailable::of(&error)),
         };
         self.kinds.entry(device).or_insert_with(ask).clone()
     }
@@ -359,7 +359,10 @@ mod tests {
         plan.jobs[0].target.files = (0..10_000).map(named).collect();
         let files = survey(&plan);
         assert_eq!(files.len(), LOOKED_AT);
-        assert_eq!(files.left_out(), Some(&Gap("256 of 10000 files were looked at".into())));
+        assert_eq!(
+            files.left_out(),
+            Some(&Unavailable("256 of 10000 files were looked at".into()))
+        );
         let known = |from: usize| (from..from + 100).any(|n| files.get(&named(n).path).is_some());
         assert!((0..100).all(|part| known(part * 100)));
     }

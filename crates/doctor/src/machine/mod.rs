@@ -1,5 +1,5 @@
 //! The machine as it was at one moment: plain data, read before and after a run and never during
-//! it. What could not be read is a [`Gap`] with the reason, so that a finding says what it could not
+//! it. What could not be read is a [`Unavailable`] with the reason, so that a finding says what it could not
 //! look at and guesses nothing.
 //!
 //! | question | module |
@@ -29,17 +29,17 @@ pub use surroundings::Surroundings;
 
 /// Why something is not known, in a few words: `needs root`, `Linux before 6.5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap(pub String);
+pub struct Unavailable(pub String);
 
-impl Gap {
+impl Unavailable {
     /// Says what was tried and what the kernel answered.
-    pub fn of(error: &fiord_sys::Error) -> Gap {
-        Gap(error.to_string())
+    pub fn of(error: &fiord_sys::Error) -> Unavailable {
+        Unavailable(error.to_string())
     }
 }
 
 /// What is known of something, or why nothing is.
-pub type Evidence<T> = Result<T, Gap>;
+pub type Evidence<T> = Result<T, Unavailable>;
 
 /// The machine at one moment.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ impl Default for Machine {
     fn default() -> Self {
         Machine {
             memory: Memory::default(),
-            storage: Err(Gap("not looked at".into())),
+            storage: Err(Unavailable("not looked at".into())),
             files: Files::default(),
             devices: Devices::default(),
             surroundings: Surroundings::default(),
@@ -81,7 +81,7 @@ impl Machine {
     pub fn survey(plan: &Plan) -> Machine {
         Machine {
             // First: the look itself reads.
-            storage: usage::storage_bytes().map_err(|e| Gap::of(&e)),
+            storage: usage::storage_bytes().map_err(|e| Unavailable::of(&e)),
             memory: host::memory(),
             files: files::survey(plan),
             devices: Devices::survey(plan),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fiord_plan::{Dir, FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, Advice, Open};
 
-use super::{Evidence, Gap};
+use super::{Evidence, Unavailable};
 
 /// Blocks that are read of one file.
 const BLOCKS: u64 = 16;
@@ -53,7 +53,9 @@ fn take_for(plan: &Plan, time: Duration) -> Vec<Sample> {
         let left = until.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(read.len() - n).unwrap_or(u32::MAX);
         let zeros = match left.is_zero() && n > 0 {
-            true => Err(Gap(format!("samples of files are read for {} ms", time.as_millis()))),
+            true => {
+                Err(Unavailable(format!("samples of files are read for {} ms", time.as_millis())))
+            }
             false => zeros(path, from, len, Instant::now() + share),
         };
         samples.push(Sample { path: path.clone(), kind, zeros });
@@ -83,7 +85,7 @@ fn files<'p>(
 }
 
 fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
-    let fd = Open::read_only().open(path).map_err(|e| Gap::of(&e))?;
+    let fd = Open::read_only().open(path).map_err(|e| Unavailable::of(&e))?;
     // Without read-ahead: a block costs one read of the device.
     let _ = file::advise(&fd, from, len, Advice::Random);
     let mut file = std::fs::File::from(fd);
@@ -96,7 +98,7 @@ fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64
         let cached =
             file::cached_pages(&file, at, BLOCK as u64).is_ok_and(|pages| pages.cached > 0);
         let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read(&mut block));
-        let n = read.map_err(|e| Gap(e.to_string()))?;
+        let n = read.map_err(|e| Unavailable(e.to_string()))?;
         if !cached {
             let _ = file::advise(&file, at, BLOCK as u64, Advice::DontNeed);
         }
@@ -124,8 +126,8 @@ mod tests {
         let all = take_for(&plan, Duration::from_secs(60));
         paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
         assert_eq!(samples[0].zeros, Ok((1, 0)), "one block of the first");
-        let gap = Err(Gap("samples of files are read for 0 ms".into()));
-        assert!(samples[1..].iter().all(|sample| sample.zeros == gap), "{samples:?}");
+        let unavailable = Err(Unavailable("samples of files are read for 0 ms".into()));
+        assert!(samples[1..].iter().all(|sample| sample.zeros == unavailable), "{samples:?}");
         assert!(all.iter().all(|sample| sample.zeros == Ok((BLOCKS, 0))), "{all:?}");
     }
 }

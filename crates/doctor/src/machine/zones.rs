@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_sys::zone::{Device, Zone, ZonedDevice};
 
-use super::{Evidence, Gap};
+use super::{Evidence, Unavailable};
 
 /// More zones than these are not asked for: a report of all of them can take seconds.
 const MOST: usize = 4096;
@@ -70,10 +70,10 @@ pub(super) fn survey(plan: &Plan) -> Vec<(PathBuf, Evidence<Written>)> {
 }
 
 fn written(path: &Path, from: u64, to: u64) -> Evidence<Written> {
-    let device = Device::open(path, false).map_err(|e| Gap::of(&e))?;
-    let zones = device.report(from, MOST).map_err(|e| Gap::of(&e))?;
+    let device = Device::open(path, false).map_err(|e| Unavailable::of(&e))?;
+    let zones = device.report(from, MOST).map_err(|e| Unavailable::of(&e))?;
     if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < to) {
-        return Err(Gap(format!("more than {MOST} zones")));
+        return Err(Unavailable(format!("more than {MOST} zones")));
     }
     Ok(zones.iter().filter(|zone| zone.start < to).fold(Written::default(), Written::add))
 }

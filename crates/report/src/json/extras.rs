@@ -222,7 +222,7 @@ fn findings(extras: &Extras) -> Vec<Value> {
         }
         keys.push(("what".into(), text(&f.what)));
         keys.push(("evidence".into(), text(&f.evidence)));
-        keys.push(("mend".into(), text(&f.mend)));
+        keys.push(("mend".into(), text(&f.remedy)));
         if let Some(at) = &f.location {
             keys.push(("file".into(), text(&at.file)));
             keys.push(("line".into(), integer(at.line as u64)));

@@ -34,13 +34,13 @@ pub(super) fn write(
 
 /// Two lines: what it is, then its evidence and its remedy.
 fn one(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
-    let Finding { id, severity, what, evidence, mend, .. } = finding;
+    let Finding { id, severity, what, evidence, .. } = finding;
     writeln!(out, "  {}: {id}: {what}", severity.word())?;
-    match (evidence.as_str(), mend.as_str()) {
-        ("", "") => Ok(()),
-        (evidence, "") => writeln!(out, "      {evidence}"),
-        ("", mend) => writeln!(out, "      To fix: {mend}"),
-        (evidence, mend) => writeln!(out, "      {evidence}. To fix: {mend}"),
+    match (evidence.as_str(), finding.to_fix()) {
+        ("", None) => Ok(()),
+        (evidence, None) => writeln!(out, "      {evidence}"),
+        ("", Some(to_fix)) => writeln!(out, "      {to_fix}"),
+        (evidence, Some(to_fix)) => writeln!(out, "      {evidence}. {to_fix}"),
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
             job: Some("a".into()),
             what: "job a asks for iodepth=32".into(),
             evidence: "psync has one".into(),
-            mend: "numjobs=32".into(),
+            remedy: "numjobs=32".into(),
             option: None,
             location: None,
         };
@@ -97,7 +97,7 @@ mod tests {
             job: None,
             what: "x".into(),
             evidence: String::new(),
-            mend: String::new(),
+            remedy: String::new(),
             option: None,
             location: None,
         };

@@ -10,7 +10,7 @@ use crate::timing::fills;
 
 /// A printed job that had one device to itself: what was asked of it and what the device saw.
 #[derive(Debug)]
-pub(crate) struct Occupied<'a> {
+pub(crate) struct DeviceQueue<'a> {
     pub entry: Entry<'a>,
     pub device: &'a DeviceView,
     /// I/Os in flight that its jobs ask for.
@@ -22,7 +22,7 @@ pub(crate) struct Occupied<'a> {
 
 /// The printed jobs whose depth can be judged: direct I/O as fast as it goes, on one device that no
 /// other job of the run uses, for all of the run.
-pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
+pub(crate) fn device_queues<'a>(known: &After<'a>) -> Vec<DeviceQueue<'a>> {
     let devices = &known.report.extras.devices;
     let mut found = Vec::new();
     for entry in known.entries() {
@@ -49,7 +49,7 @@ pub(crate) fn occupied<'a>(known: &After<'a>) -> Vec<Occupied<'a>> {
         let busy = (entry.report.usr_cpu + entry.report.sys_cpu) / 100.0 * entry.jobs.len() as f64;
         let cpus = known.before.surroundings.cpus_of_all(entry.jobs.iter().copied());
         let cores = (cpus.len().max(1) as f64).min(entry.jobs.len() as f64);
-        found.push(Occupied { entry, device, asked, busy, cores });
+        found.push(DeviceQueue { entry, device, asked, busy, cores });
     }
     found
 }
