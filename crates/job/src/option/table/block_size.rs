@@ -1,4 +1,4 @@
-//! How large an I/O is.
+//! The size of each I/O.
 
 use crate::option::def::{Category, Kind, OptionDef, Unit, options_of};
 use crate::option::read;
@@ -11,8 +11,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "bs",
         SIZES,
-        "The size of an I/O. Up to three values by commas, for reads, writes and trims: one that is \
-         not written takes the value before it (`8k,32k`), one that is left empty keeps the default \
+        "The size of an I/O. Up to three values separated by commas, for reads, writes and trims. \
+         A missing value takes the value before it (`8k,32k`); an empty value keeps the default \
          (`8k,32k,` and `,8k`).",
         "bs=8k,32k",
     )
@@ -22,24 +22,26 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "bsrange",
         Kind::Ranges { min: 1 },
-        "Draws the size of each I/O from a range, in multiples of its smaller end. Up to three ranges \
-         by commas, for reads, writes and trims; `-` or `:` stands between the ends.",
+        "Chooses the size of each I/O at random from a range, in multiples of the lower bound. Up \
+         to three ranges separated by commas, for reads, writes and trims. Write `-` or `:` \
+         between the two bounds.",
         "bsrange=4k-64k,4k-16k",
     )
     .alias(&["blocksize_range"])
     .under("rw"),
     option(
         "bssplit",
-        Kind::Custom { name: "size/percentage, by colons", read: read::splits },
-        "Draws the size of each I/O from a list with shares in per cent. Entries without a share \
-         divide what is left evenly. Up to three lists by commas, for reads, writes and trims.",
+        Kind::Custom { name: "size/percentage, separated by colons", read: read::splits },
+        "Chooses the size of each I/O from a list of sizes with percentages. Entries without a \
+         percentage share the rest evenly. Up to three lists separated by commas, for reads, \
+         writes and trims.",
         "bssplit=4k/60:64k/30:1m/10",
     )
     .under("rw"),
     option(
         "bs_unaligned",
         Kind::Switch,
-        "Lets `bsrange` draw any number of bytes, not only multiples of its smaller end.",
+        "Lets `bsrange` choose any number of bytes, not only multiples of the lower bound.",
         "bs_unaligned",
     )
     .alias(&["blocksize_unaligned"])
@@ -47,7 +49,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "bs_is_seq_rand",
         Kind::Bool,
-        "Reads the first of several block sizes as that of sequential I/O and the second as that of \
+        "Applies the first value of the block size options to sequential I/O and the second to \
          random I/O, whatever the direction.",
         "bs_is_seq_rand=1",
     )
@@ -57,9 +59,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "ba",
         SIZES,
-        "Random offsets are multiples of this instead of the smallest block size. Any other value than \
-         the smallest block size switches the random map off. Up to three values, for reads, writes and \
-         trims.",
+        "The alignment of random offsets, instead of the smallest block size. Any other value than \
+         the smallest block size turns the random map off. Up to three values, for reads, writes \
+         and trims.",
         "ba=512",
     )
     .alias(&["blockalign"])

@@ -1,4 +1,4 @@
-//! How many I/Os are in flight, and how they are batched.
+//! The number of I/Os in flight, and the batches in which they are submitted and completed.
 
 use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 
@@ -8,16 +8,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "iodepth",
         Kind::Int { min: 1, max: u32::MAX as u64, unit: Unit::Count },
-        "How many I/Os each worker keeps in flight. Synchronous engines never have more than one.",
+        "How many I/Os each worker keeps in flight. Synchronous engines have at most one.",
         "iodepth=32",
     )
     .default("1"),
     option(
         "iodepth_batch",
         Kind::COUNT,
-        "How many I/Os are handed to the engine together at most. 0 stands for `iodepth`. When no \
-         `iodepth_batch*` option is set, every free slot is filled and submitted at once, and whatever \
-         has completed is taken.",
+        "The largest number of I/Os per submission. 0 means `iodepth`. If no `iodepth_batch*` \
+         option is set, the worker fills and submits every free slot at once and takes all \
+         completed I/Os.",
         "iodepth_batch=16",
     )
     .alias(&["iodepth_batch_submit"])
@@ -26,9 +26,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "iodepth_batch_complete_min",
         Kind::COUNT,
-        "How many completions are waited for at least when the queue is full. 0 polls without sleeping: \
-         with `iodepth_batch_complete_max` when the queue is full, without it after each I/O, which keeps \
-         one in flight.",
+        "The smallest number of completions that the worker waits for. 0 polls without sleeping: \
+         when the queue is full if `iodepth_batch_complete_max` is set, and otherwise after each \
+         I/O, which keeps one I/O in flight.",
         "iodepth_batch_complete_min=16",
     )
     .alias(&["iodepth_batch_complete"])
@@ -37,23 +37,23 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "iodepth_batch_complete_max",
         Kind::COUNT,
-        "How many completions are taken at a time at most. As many as \
-         `iodepth_batch_complete_min` when it is not set.",
+        "The largest number of completions that the worker takes at a time. The default is \
+         `iodepth_batch_complete_min`.",
         "iodepth_batch_complete_max=32",
     )
     .under("iodepth"),
     option(
         "iodepth_low",
         Kind::COUNT,
-        "Once the queue was full, no new I/O is made until only this many are in flight. When it is \
-         not set, the queue is kept full.",
+        "When the queue has been full, the worker issues new I/Os only after the number in flight \
+         has fallen to this. Without it, the worker keeps the queue full.",
         "iodepth_low=4",
     )
     .under("iodepth"),
     option(
         "serialize_overlap",
         Kind::Bool,
-        "Holds an I/O back while another one that touches the same bytes is in flight.",
+        "Delays an I/O while another I/O to the same bytes is in flight.",
         "serialize_overlap=1",
     )
     .default("0")
@@ -61,10 +61,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "io_submit_mode",
         Kind::words(&[
-            Word::new("inline", "the worker itself submits and completes"),
-            Word::new("offload", "helper threads do, so that a slow device delays no submission"),
+            Word::new("inline", "the worker itself submits and completes I/Os"),
+            Word::new(
+                "offload",
+                "helper threads submit and complete I/Os, so that a slow device \
+                                  does not delay submission",
+            ),
         ]),
-        "Who hands the I/Os to the engine.",
+        "Which thread passes I/Os to the engine.",
         "io_submit_mode=offload",
     )
     .default("inline"),

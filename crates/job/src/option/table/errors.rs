@@ -8,30 +8,31 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "exitall_on_error",
         Kind::Switch,
-        "Ends all jobs when this one ends with an error.",
+        "Ends all jobs when this job ends with an error.",
         "exitall_on_error",
     ),
     option(
         "continue_on_error",
         Kind::words(&[
             Word::new("none", "every error ends the job"),
-            Word::new("read", "failed reads are counted and passed over"),
-            Word::new("write", "failed writes are counted and passed over"),
-            Word::new("io", "any failed I/O is counted and passed over"),
-            Word::new("verify", "failed verifications are counted and passed over"),
-            Word::new("all", "all of these are counted and passed over"),
+            Word::new("read", "counts failed reads and continues"),
+            Word::new("write", "counts failed writes and continues"),
+            Word::new("io", "counts any failed I/O and continues"),
+            Word::new("verify", "counts failed verifications and continues"),
+            Word::new("all", "counts all of these errors and continues"),
             Word::alias("0", "none"),
             Word::alias("1", "all"),
         ]),
-        "Which errors the job survives. The report then holds their number and the first of them.",
+        "After which errors the job continues. The report then shows the number of errors and the \
+         first error.",
         "continue_on_error=io",
     )
     .default("none"),
     option(
         "ignore_error",
         Kind::Text,
-        "Errors that do not count: names or numbers by colons, in up to three lists by commas, for \
-         reads, writes and verification.",
+        "Errors that do not count, as names or numbers separated by colons. Up to three lists \
+         separated by commas, for reads, writes and verification.",
         "ignore_error=EAGAIN,ENOSPC:122",
     )
     .under("rw")
@@ -39,7 +40,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "error_dump",
         Kind::Bool,
-        "Prints each error that the job survives, not only the one that ends it.",
+        "Prints every error after which the job continues, not only the error that ends it.",
         "error_dump=1",
     )
     .default("0")

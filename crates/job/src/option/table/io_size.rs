@@ -1,4 +1,4 @@
-//! How much I/O, and where in the files.
+//! How much I/O a job does, and where in its files.
 
 use crate::option::def::{Category, Kind, OptionDef, options_of};
 use crate::option::read;
@@ -9,37 +9,40 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "size",
         Kind::Amount,
-        "The range of the files that each worker uses, all files together, and, unless `io_size` is \
-         set, how much it transfers. A percentage is that share of what is there; `z` counts zones. \
-         Existing files and devices are used in full when it is not set.",
+        "The size of the range that each worker uses, over all its files. Unless `io_size` is set, \
+         it is also the amount that each worker transfers. A percentage is relative to the size \
+         of the existing file or device; `z` counts zones. Without it, the job uses existing \
+         files and devices in full.",
         "size=10g",
     ),
     option(
         "io_size",
         Kind::Amount,
-        "How much each worker transfers, apart from the range of `size`: less ends it early, more \
-         makes it go over the range again.",
+        "How many bytes each worker transfers, independent of the range that `size` sets. A \
+         smaller value ends the job before it has covered the range; a larger one makes it go \
+         over the range again.",
         "io_size=40g",
     )
     .alias(&["io_limit"]),
     option(
         "filesize",
         Kind::Custom { name: "size or range of sizes", read: read::size_range },
-        "The size of each file. From a range every file draws its own. `size` is then only how much \
-         is transferred.",
+        "The size of each file. With a range, fiord chooses each file's size at random. `size` \
+         then sets only how much the job transfers.",
         "filesize=4k-1m",
     ),
     option(
         "file_append",
         Kind::Bool,
-        "Begins at the end of each regular file and lets it grow.",
+        "Starts at the end of each regular file and extends it.",
         "file_append=1",
     )
     .default("0"),
     option(
         "fill_device",
         Kind::Bool,
-        "Writes until no space is left, which then is the normal end of the job and not an error.",
+        "Writes until the device or file system has no space left. The job then ends normally, \
+         without an error.",
         "fill_device=1",
     )
     .alias(&["fill_fs"])
@@ -47,9 +50,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "space_reserve",
         Kind::BYTES64,
-        "Ends the job, with an error and a whole report, when less than this is free on the file \
-         system of its files. It is looked at up to 1000 times a second, the more often the sooner \
-         space would be gone. 0: never.",
+        "Ends the job with an error and a complete report if the file system of its files has less \
+         free space than this. fiord checks up to 1000 times a second, and more often the sooner \
+         the space could run out. 0 turns the check off.",
         "space_reserve=4g",
     )
     .default("0")
@@ -57,8 +60,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "offset",
         Kind::Amount,
-        "Where in each file the used range begins. A percentage of the file is rounded up to a block \
-         or to `offset_align`; `z` counts zones.",
+        "Where the used range begins in each file. A percentage of the file is rounded up to a \
+         multiple of the block size or of `offset_align`; `z` counts zones.",
         "offset=20%",
     )
     .alias(&["fileoffset"])
@@ -66,16 +69,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "offset_align",
         Kind::BYTES,
-        "Rounds an `offset` that was given as a percentage up to a multiple of this. 0 stands for the \
-         block size.",
+        "Rounds an `offset` given as a percentage up to a multiple of this. 0 means the block \
+         size.",
         "offset_align=1m",
     )
     .default("0"),
     option(
         "offset_increment",
         Kind::Amount,
-        "Shifts the offset of each further worker of the job by this much, so that `numjobs` workers \
-         each have a part of the file.",
+        "Moves the offset of each further worker of the job by this much, so that each of the \
+         `numjobs` workers uses its own part of the file.",
         "offset_increment=1g",
     )
     .default("0")
@@ -83,7 +86,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "number_ios",
         Kind::COUNT64,
-        "Ends the job after this many I/Os if nothing else has ended it before. 0 sets no limit.",
+        "Ends the job after this many I/Os, unless it ends earlier for another reason. 0 means no \
+         limit.",
         "number_ios=100000",
     )
     .default("0"),

@@ -1,4 +1,4 @@
-//! What kind of I/O a job does: direction, order, randomness, flushing.
+//! The type of a job's I/O: direction, order, randomness, flushing.
 
 use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word, options_of};
 use crate::option::read;
@@ -9,23 +9,23 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "direct",
         Kind::Bool,
-        "Goes past the page cache (`O_DIRECT`). Sizes and offsets must then suit the device's block \
-         size. The opposite of `buffered`.",
+        "Bypasses the page cache (`O_DIRECT`). Sizes and offsets must then be multiples of the \
+         device's logical block size. `direct` is the opposite of `buffered`.",
         "direct=1",
     )
     .default("0"),
     option(
         "buffered",
         Kind::Bool,
-        "Goes through the page cache. The opposite of `direct`; the later of the two counts.",
+        "Uses the page cache. `buffered` is the opposite of `direct`; the later of the two counts.",
         "buffered=0",
     )
     .default("1"),
     option(
         "atomic",
         Kind::Bool,
-        "Asks for writes that are either there in full or not at all after a crash (`RWF_ATOMIC`, \
-         Linux 6.11), on engines that can pass the flag on.",
+        "Requests atomic writes: after a crash, a write is either complete or has not happened \
+         (`RWF_ATOMIC`, Linux 6.11). It applies to engines that can pass the flag to the kernel.",
         "atomic=1",
     )
     .default("0"),
@@ -42,14 +42,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
                 Word::new("rw", "sequential reads and writes mixed"),
                 Word::alias("readwrite", "rw"),
                 Word::new("randrw", "random reads and writes mixed"),
-                Word::new("trimwrite", "each block is trimmed and then written, in sequence"),
-                Word::new("randtrimwrite", "each block is trimmed and then written, at random"),
+                Word::new("trimwrite", "trims each block, then writes it, sequentially"),
+                Word::new("randtrimwrite", "trims each block, then writes it, in random order"),
             ],
             suffix: Suffix::Step,
         },
-        "The direction and order of the I/O. A number after a colon means, for a random load, how many \
-         I/Os are done before a new offset is drawn (see `rw_sequencer`), and for a sequential one, \
-         how many bytes are skipped after each I/O.",
+        "The direction and order of the I/O. In a random load, a number after a colon says how \
+         many I/Os follow before the job chooses a new random offset (see `rw_sequencer`). In a \
+         sequential load, it says how many bytes the job skips after each I/O.",
         "rw=randread:8",
     )
     .alias(&["readwrite"])
@@ -57,46 +57,41 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "rw_sequencer",
         Kind::words(&[
-            Word::new("sequential", "the I/Os after the first follow it in sequence"),
-            Word::new("identical", "they all go to the same offset"),
+            Word::new("sequential", "each further I/O follows the previous one sequentially"),
+            Word::new("identical", "all these I/Os go to the same offset"),
         ]),
-        "What happens between two random offsets when `rw` has a number after a colon.",
+        "What the job does between two random offsets when `rw` has a number after a colon.",
         "rw_sequencer=identical",
     )
     .default("sequential"),
-    option(
-        "rwmixread",
-        Kind::PERCENT,
-        "The share of reads in a mixed load, in per cent.",
-        "rwmixread=70",
-    )
-    .default("50"),
+    option("rwmixread", Kind::PERCENT, "The percentage of reads in a mixed load.", "rwmixread=70")
+        .default("50"),
     option(
         "rwmixwrite",
         Kind::PERCENT,
-        "The share of writes in a mixed load, in per cent. When it does not add up to 100 with \
-         `rwmixread`, the later of the two counts.",
+        "The percentage of writes in a mixed load. If it and `rwmixread` do not add up to 100, the \
+         later of the two counts.",
         "rwmixwrite=30",
     )
     .default("50"),
     option(
         "unified_rw_reporting",
         Kind::words(&[
-            Word::new("none", "each direction apart"),
+            Word::new("none", "each direction separately"),
             Word::new("mixed", "only the sum of all directions"),
-            Word::new("both", "each apart, then the sum"),
+            Word::new("both", "each direction separately, and the sum"),
             Word::alias("0", "none"),
             Word::alias("1", "mixed"),
             Word::alias("2", "both"),
         ]),
-        "Whether reads, writes and trims are reported apart, added up, or both.",
+        "Whether the report shows reads, writes and trims separately, combined, or both.",
         "unified_rw_reporting=both",
     )
     .default("none"),
     option(
         "randrepeat",
         Kind::Bool,
-        "Uses the same random sequence in every run. With 0 each run draws a new one.",
+        "Uses the same random sequence in every run. With 0, each run uses a new sequence.",
         "randrepeat=0",
     )
     .alias(&["allrandrepeat"])
@@ -105,7 +100,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "randseed",
         Kind::Custom { name: "number", read: read::seed },
-        "The number from which all random choices follow. When it is not set, `randrepeat` decides.",
+        "The seed of all random choices. Without it, `randrepeat` decides.",
         "randseed=42",
     )
     .default("0x89")
@@ -113,28 +108,28 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "fallocate",
         Kind::words(&[
-            Word::new("none", "no space is reserved"),
-            Word::new("native", "`fallocate(2)` where the file system has it"),
+            Word::new("none", "reserves no space"),
+            Word::new("native", "`fallocate(2)` where the file system supports it"),
             Word::new("posix", "`posix_fallocate(3)`"),
-            Word::new("keep", "`fallocate(2)` without changing the file's size"),
-            Word::new("truncate", "only the size is set"),
+            Word::new("keep", "`fallocate(2)` without changing the file size"),
+            Word::new("truncate", "only sets the file size"),
             Word::alias("0", "none"),
             Word::alias("1", "posix"),
         ]),
-        "How space is reserved when a file is laid out.",
+        "How fiord reserves space when it lays out a file.",
         "fallocate=none",
     )
     .default("native"),
     option(
         "fadvise_hint",
         Kind::words(&[
-            Word::new("0", "tell it nothing"),
-            Word::new("1", "random or sequential, as the job is"),
+            Word::new("0", "gives no advice"),
+            Word::new("1", "random or sequential, to match the job"),
             Word::new("random", "`POSIX_FADV_RANDOM`"),
             Word::new("sequential", "`POSIX_FADV_SEQUENTIAL`"),
             Word::new("noreuse", "`POSIX_FADV_NOREUSE`"),
         ]),
-        "What the kernel is told about how the files will be used.",
+        "The advice about the access pattern that fiord gives the kernel for each file.",
         "fadvise_hint=0",
     )
     .default("1"),
@@ -142,37 +137,49 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "write_hint",
         Kind::words(&[
             Word::new("none", "no lifetime"),
-            Word::new("short", "soon overwritten"),
-            Word::new("medium", "kept for a while"),
-            Word::new("long", "kept for long"),
-            Word::new("extreme", "kept longest"),
+            Word::new("short", "short"),
+            Word::new("medium", "medium"),
+            Word::new("long", "long"),
+            Word::new("extreme", "longest"),
         ]),
-        "Tells the kernel how long written data is expected to live (`F_SET_RW_HINT`).",
+        "Tells the kernel how long written data is expected to stay valid (`F_SET_RW_HINT`).",
         "write_hint=short",
     ),
     option(
         "random_distribution",
         Kind::Words {
             words: &[
-                Word::new("random", "every block is as likely as any other"),
+                Word::new("random", "all blocks have the same probability"),
                 Word::new("zipf", "few blocks get most of the I/O: `zipf:THETA[:CENTRE]`"),
-                Word::new("pareto", "the same by another law: `pareto:POWER[:CENTRE]`"),
-                Word::new("normal", "a bell around a centre: `normal:DEVIATION[:CENTRE]`"),
-                Word::new("zoned", "shares of the I/O to shares of the range: `zoned:60/10:40/90`"),
-                Word::new("zoned_abs", "shares of the I/O to sizes: `zoned_abs:60/20g:40/100g`"),
-                Word::new("sequence", "these block numbers over and over: `sequence:2,0,1`"),
+                Word::new(
+                    "pareto",
+                    "few blocks get most of the I/O, by a power law: \
+                                     `pareto:POWER[:CENTRE]`",
+                ),
+                Word::new("normal", "a bell curve around a centre: `normal:DEVIATION[:CENTRE]`"),
+                Word::new(
+                    "zoned",
+                    "percentages of the I/O for percentages of the range: \
+                                    `zoned:60/10:40/90`",
+                ),
+                Word::new(
+                    "zoned_abs",
+                    "percentages of the I/O for ranges of bytes: \
+                                        `zoned_abs:60/20g:40/100g`",
+                ),
+                Word::new("sequence", "these block numbers, repeated: `sequence:2,0,1`"),
             ],
             suffix: Suffix::Text,
         },
-        "How random offsets are spread over the range.",
+        "The distribution of random offsets over the range.",
         "random_distribution=zipf:1.2",
     )
     .default("random"),
     option(
         "random_sequence_stride",
         Kind::Bool,
-        "Moves the block numbers of `random_distribution=sequence` on by the length of the sequence \
-         after each pass, in place of repeating them.",
+        "With `random_distribution=sequence`, adds the length of the sequence to the block numbers \
+         after each pass, instead of repeating the same block numbers.",
         "random_sequence_stride=1",
     )
     .default("0")
@@ -180,23 +187,23 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "percentage_random",
         Kind::Ints { min: 0, max: 100, unit: Unit::Percent },
-        "The share of a random load that really is random; the rest follows in sequence. Up to three \
-         values, for reads, writes and trims.",
+        "The percentage of I/Os in a random load that go to random offsets; the others are \
+         sequential. Up to three values, for reads, writes and trims.",
         "percentage_random=80,100",
     )
     .default("100,100,100"),
     option(
         "norandommap",
         Kind::Switch,
-        "Draws each random offset afresh, without remembering which blocks were visited: some come up \
-         several times and some never.",
+        "Chooses each random offset independently, without tracking which blocks the job has \
+         visited. Some blocks then occur several times and others never.",
         "norandommap",
     )
     .under("rw"),
     option(
         "softrandommap",
         Kind::Bool,
-        "Goes on without a random map when there is no memory for one.",
+        "Continues without a random map if there is not enough memory for one.",
         "softrandommap=1",
     )
     .default("0")
@@ -205,19 +212,24 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "random_generator",
         Kind::words(&[
-            Word::new("tausworthe", "32 bits a draw, 64 for targets of more than 2³² blocks"),
-            Word::new("lfsr", "a shift register: every block once, without any memory"),
-            Word::new("tausworthe64", "64 bits a draw"),
+            Word::new(
+                "tausworthe",
+                "32-bit random numbers, or 64-bit ones for targets of more \
+                                     than 2³² blocks",
+            ),
+            Word::new("lfsr", "a shift register that visits every block once without a random map"),
+            Word::new("tausworthe64", "64-bit random numbers"),
         ]),
-        "Where random offsets come from.",
+        "The generator of random offsets.",
         "random_generator=lfsr",
     )
     .default("tausworthe"),
     option(
         "sprandom",
         Kind::Bool,
-        "Preconditions a flash drive in one pass: writes its whole physical capacity in an order that \
-         leaves the share of stale blocks which random writes would have left in the long run.",
+        "Preconditions a flash drive in one pass. It writes the whole physical capacity in an \
+         order that leaves the fraction of stale blocks that random writes would leave in the \
+         steady state.",
         "sprandom=1",
     )
     .default("0")
@@ -226,8 +238,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "spr_num_regions",
         Kind::COUNT,
-        "Into how many regions `sprandom` divides the drive. More regions come closer to the steady \
-         state.",
+        "The number of regions into which `sprandom` divides the drive. More regions come closer \
+         to the steady state.",
         "spr_num_regions=400",
     )
     .default("100")
@@ -236,7 +248,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "spr_op",
         Kind::Floats { min: 0.0, max: 1.0, max_len: 1 },
-        "The drive's over-provisioning for `sprandom`: spare capacity as a fraction between 0 and 1.",
+        "The over-provisioning of the drive for `sprandom`: the spare capacity as a fraction \
+         between 0 and 1.",
         "spr_op=0.28",
     )
     .default("0.15")
@@ -245,8 +258,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "spr_cs",
         Kind::BYTES,
-        "The drive's write cache for `sprandom`. When it is not 0, blocks are made stale one region \
-         later, after the cache has let go of them.",
+        "The size of the drive's write cache for `sprandom`. If it is not 0, `sprandom` makes \
+         blocks stale one region later, when the cache no longer holds them.",
         "spr_cs=64m",
     )
     .default("0")
@@ -255,22 +268,22 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "fsync",
         Kind::COUNT,
-        "Calls `fsync(2)` after every so many writes. 0 never does.",
+        "Calls `fsync(2)` after this many writes. 0 means never.",
         "fsync=32",
     )
     .default("0"),
     option(
         "fdatasync",
         Kind::COUNT,
-        "Calls `fdatasync(2)` after every so many writes. 0 never does.",
+        "Calls `fdatasync(2)` after this many writes. 0 means never.",
         "fdatasync=1",
     )
     .default("0"),
     option(
         "write_barrier",
         Kind::COUNT,
-        "Makes every so-many-th write a barrier: those before it are finished first, and those after \
-         it wait for it. 0 never does.",
+        "Makes every N-th write a barrier: the job finishes all earlier writes first, and later \
+         writes wait for it. 0 means never.",
         "write_barrier=64",
     )
     .default("0"),
@@ -278,35 +291,34 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "sync_file_range",
         Kind::WordList {
             words: &[
-                Word::new("wait_before", "first wait for writeback that is under way"),
-                Word::new("write", "start writeback of dirty pages"),
-                Word::new("wait_after", "wait for it to end"),
+                Word::new("wait_before", "waits for writeback that is already in progress"),
+                Word::new("write", "starts writeback of dirty pages"),
+                Word::new("wait_after", "waits for this writeback"),
             ],
             suffix: Suffix::Int,
         },
-        "Calls `sync_file_range(2)` with these flags over what was written since the last call, after \
-         as many writes as the number after the colon says.",
+        "Calls `sync_file_range(2)` with these flags over the range written since the last call. \
+         The number after the colon says after how many writes.",
         "sync_file_range=wait_before,write:8",
     ),
     option(
         "overwrite",
         Kind::Bool,
-        "Makes sure that a file to be written is there in full before the run, so that no write has \
-         to extend it.",
+        "Writes each file in full before the run, so that no write of the job has to extend it.",
         "overwrite=1",
     )
     .default("0"),
     option(
         "end_fsync",
         Kind::Bool,
-        "Flushes every file when the job's writes are done. The time counts.",
+        "Flushes every file after the job's last write. The job's time includes the flush.",
         "end_fsync=1",
     )
     .default("0"),
     option(
         "end_syncfs",
         Kind::Bool,
-        "Flushes the whole file system once (`syncfs(2)`) when the job's writes are done.",
+        "Flushes the whole file system once (`syncfs(2)`) after the job's last write.",
         "end_syncfs=1",
     )
     .default("0")
@@ -314,16 +326,18 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "fsync_on_close",
         Kind::Bool,
-        "Flushes a file whenever the job closes it, not only at its end. The time counts.",
+        "Flushes a file every time the job closes it, not only at the end of the job. The job's \
+         time includes the flush.",
         "fsync_on_close=1",
     )
     .default("0"),
     option(
         "invalidate",
         Kind::Bool,
-        "Drops what the page cache holds of a file before the run and, where the job goes through the file \
-         more than once (`loops`, `time_based`, `io_size`), before each pass. With 0 a job may find its \
-         data in memory. Direct I/O leaves nothing there, so that once is enough.",
+        "Drops a file's pages from the page cache before the run. If the job goes through the file \
+         more than once (`loops`, `time_based`, `io_size`), it also drops them before each pass. \
+         With 0, a job may find its data in memory. Direct I/O leaves no pages there, so a direct \
+         job drops them once.",
         "invalidate=0",
     )
     .default("1"),
@@ -332,11 +346,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::words(&[
             Word::new("none", "writes may stay in caches"),
             Word::alias("0", "none"),
-            Word::new("sync", "each write is on the medium with its metadata (`O_SYNC`)"),
+            Word::new(
+                "sync",
+                "a write completes when its data and metadata are on stable storage \
+                               (`O_SYNC`)",
+            ),
             Word::alias("1", "sync"),
-            Word::new("dsync", "each write is on the medium (`O_DSYNC`)"),
+            Word::new("dsync", "a write completes when its data is on stable storage (`O_DSYNC`)"),
         ]),
-        "Whether each write has to reach stable storage before it counts as done.",
+        "Whether each write must reach stable storage before it completes.",
         "sync=dsync",
     )
     .default("none"),

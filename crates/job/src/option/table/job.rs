@@ -1,4 +1,4 @@
-//! What a job is called and how often it is made.
+//! The job's name, its description, and how often it runs.
 
 use crate::option::def::{Category, Kind, OptionDef};
 
@@ -9,22 +9,23 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "name",
         Kind::Text,
         CATEGORY,
-        "The name under which the job is reported, in place of its section's name. On the command \
-         line it also opens a new job: what stands before the first `--name` counts for all jobs.",
+        "The name of the job in reports. Without it, the report uses the section's name. On the \
+         command line, `--name` also starts a new job: options before the first `--name` apply to \
+         all jobs.",
         "name=reader",
     ),
     OptionDef::new(
         "description",
         Kind::Text,
         CATEGORY,
-        "A note about the job. It is repeated in the reports and has no other effect.",
+        "A note about the job. Reports repeat it; it has no other effect.",
         "description=Cold cache, two drives",
     ),
     OptionDef::new(
         "loops",
         Kind::COUNT,
         CATEGORY,
-        "How many times the job does its whole work, one after the other.",
+        "How many times the job repeats its whole work.",
         "loops=3",
     )
     .default("1"),
@@ -32,9 +33,9 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "numjobs",
         Kind::COUNT,
         CATEGORY,
-        "How many identical workers run this job side by side. Sizes and depths hold for each of \
-         them, so the total is the product. Each is reported on its own unless `group_reporting` \
-         adds them up.",
+        "How many identical workers run this job in parallel. Sizes and depths apply to each \
+         worker, so the total is the product. Reports list each worker separately unless \
+         `group_reporting` combines them.",
         "numjobs=8",
     )
     .default("1"),

@@ -1,7 +1,7 @@
-//! The table of options: one module a category, in the order in which the reference shows them.
+//! The table of options. Each category has a module; the order is that of the reference.
 //!
-//! To add an option, declare it in the module of its category; everything else (parser, help,
-//! reference, man page, completions) follows from there.
+//! To add an option, declare it in the module of its category. The parser, the help, the reference,
+//! the man page and the shell completions use this declaration.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ mod time;
 mod units;
 mod verify;
 
-/// The job options, a slice per category.
+/// The options that any job may have, one slice per category.
 const JOB_TABLES: [&[OptionDef]; 19] = [
     units::OPTIONS,
     job::OPTIONS,
@@ -58,18 +58,17 @@ static JOB: LazyLock<Vec<&'static OptionDef>> =
 static ENGINE: LazyLock<Vec<&'static OptionDef>> =
     LazyLock::new(|| engine::TABLES.into_iter().flatten().collect());
 
-/// Every option that any job may have, in the order of the reference.
+/// All options that any job may have, in the order of the reference.
 pub fn options() -> &'static [&'static OptionDef] {
     &JOB
 }
 
-/// Every option that only some engines have. One name may occur several times, for different
-/// engines.
+/// All options that only some engines have. A name may occur several times, for different engines.
 pub fn engine_options() -> &'static [&'static OptionDef] {
     &ENGINE
 }
 
-/// Every engine.
+/// All engines.
 pub fn engines() -> &'static [EngineDef] {
     engines::ENGINES
 }
@@ -79,20 +78,20 @@ pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
     engines().iter().find(|e| e.name == name || e.aliases.contains(&name))
 }
 
-/// The option of any job with this exact name or alias.
+/// The job option with this exact name or alias. Does not search the options of engines.
 pub fn find(name: &str) -> Option<&'static OptionDef> {
     find_in(options(), name)
 }
 
-/// The option with this exact name or alias that a job of `engine` (a documented name) may have: its
-/// engine's own, else that of any job.
+/// The option with this exact name or alias for a job that uses `engine` (a documented name). An
+/// option of the engine takes precedence over a job option.
 pub fn find_for_engine(engine: &str, name: &str) -> Option<&'static OptionDef> {
     let own = engine_options().iter().filter(|o| o.fits(engine));
     own.copied().find(|o| is_called(o, name)).or_else(|| find(name))
 }
 
-/// The engines (documented names) that have an option of this name or alias of their own, for the
-/// message when it is used with another one.
+/// The documented names of the engines that have their own option with this name or alias. The
+/// message about an option that does not fit the job's engine lists them.
 pub fn engines_with(name: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for option in engine_options().iter().filter(|o| is_called(o, name)) {

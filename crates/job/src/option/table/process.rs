@@ -1,4 +1,4 @@
-//! The thread around a job, its place in the order of jobs, and the CPUs and groups it belongs to.
+//! The threads of a job, the order in which jobs start, and their CPUs and groups.
 
 use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 use crate::option::read;
@@ -6,39 +6,34 @@ use crate::option::read;
 options_of!(Category::Process);
 
 pub(super) const OPTIONS: &[OptionDef] = &[
-    option(
-        "thread",
-        Kind::Switch,
-        "Runs the workers as threads of one process.",
-        "thread",
-    )
-    .accepted("workers are always threads"),
+    option("thread", Kind::Switch, "Runs the workers as threads of one process.", "thread")
+        .accepted("workers are always threads"),
     option(
         "wait_for",
         Kind::Text,
-        "Starts the job when all workers of the job with this name have ended. That job has to stand \
-         earlier in the file.",
+        "Starts the job after all workers of the named job have ended. The named job must come \
+         earlier in the job file.",
         "wait_for=layout",
     ),
     option(
         "stonewall",
         Kind::Switch,
-        "Starts the job, and those after it, when all jobs before it have ended. The clones that `numjobs` \
-         makes of it start together. It also opens a new reporting group.",
+        "Starts this job and the later ones after all earlier jobs have ended. The clones from \
+         `numjobs` start together. It also starts a new reporting group.",
         "stonewall",
     )
     .alias(&["wait_for_previous"]),
     option(
         "exitall",
         Kind::Switch,
-        "Ends other jobs as soon as this one has ended; `exit_what` says which.",
+        "Ends other jobs when this job ends; `exit_what` selects which.",
         "exitall",
     ),
     option(
         "exit_what",
         Kind::words(&[
             Word::new("group", "the jobs of the same reporting group"),
-            Word::new("stonewall", "all that run now; jobs behind the next stonewall still start"),
+            Word::new("stonewall", "all running jobs; jobs after the next stonewall still start"),
             Word::new("all", "all jobs"),
         ]),
         "Which jobs `exitall` ends.",
@@ -48,22 +43,22 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "comm",
         Kind::Text,
-        "The name of the worker's thread, as `ps` and `top` show it. The kernel keeps 15 bytes.",
+        "The name of the worker's thread, which `ps` and `top` show. The kernel keeps 15 bytes.",
         "comm=reader",
     )
     .since("3.42"),
     option(
         "nice",
         Kind::int(-20, 19),
-        "Adds this to the scheduling niceness of the job's threads: 19 is the most modest, negative \
-         numbers need privilege.",
+        "Added to the niceness of the job's threads. 19 is the lowest priority; negative numbers \
+         need privileges.",
         "nice=5",
     )
     .default("0"),
     option(
         "prio",
         Kind::int(0, 7),
-        "The I/O priority within its class, from 0 (first) to 7 (last).",
+        "The I/O priority within its class, from 0 (highest) to 7 (lowest).",
         "prio=4",
     ),
     option(
@@ -75,29 +70,32 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "priohint",
         Kind::int(0, 1023),
-        "A hint that goes with the I/O priority, for instance the index of a command duration limit.",
+        "A hint that accompanies the I/O priority, for example the index of a command duration \
+         limit.",
         "priohint=1",
     )
     .since("3.42"),
     option(
         "cpumask",
         Kind::COUNT64,
-        "The CPUs that the job may use, as a mask with one bit a CPU: 34 is CPUs 1 and 5.",
+        "The CPUs on which the job may run, as a bit mask with one bit per CPU: 34 is CPUs 1 and \
+         5.",
         "cpumask=34",
     ),
     option(
         "cpus_allowed",
         Kind::Custom { name: "CPU numbers and ranges", read: read::cpu_set },
-        "The CPUs that the job may use, as numbers and ranges from 0 by commas.",
+        "The CPUs on which the job may run, as CPU numbers and ranges separated by commas. CPU \
+         numbers start at 0.",
         "cpus_allowed=0,5,8-15",
     ),
     option(
         "cpus_allowed_policy",
         Kind::words(&[
-            Word::new("shared", "each worker may use all of them"),
-            Word::new("split", "each worker gets one of them in turn"),
+            Word::new("shared", "each worker may use all of these CPUs"),
+            Word::new("split", "each worker gets one of these CPUs, in turn"),
         ]),
-        "How the CPUs of `cpus_allowed` or `cpumask` are shared out among the workers.",
+        "How the workers share the CPUs of `cpus_allowed` or `cpumask`.",
         "cpus_allowed_policy=split",
     )
     .default("shared")
@@ -105,20 +103,20 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "numa_cpu_nodes",
         Kind::Custom { name: "NUMA nodes and ranges, or `all`", read: read::numa_nodes },
-        "The NUMA nodes whose CPUs the job may use.",
+        "The NUMA nodes on whose CPUs the job may run.",
         "numa_cpu_nodes=0-1",
     ),
     option(
         "numa_mem_policy",
         Kind::Custom { name: "policy:nodes", read: read::numa_policy },
-        "On which NUMA nodes the job's memory lies: `default`, `local`, `prefer:NODE`, `bind:NODES` or \
+        "The NUMA nodes for the job's memory: `default`, `local`, `prefer:NODE`, `bind:NODES` or \
          `interleave:NODES`.",
         "numa_mem_policy=bind:0,1",
     ),
     option(
         "cgroup",
         Kind::Text,
-        "The control group that the job runs in. It is made when it is not there.",
+        "The control group in which the job runs. fiord creates it if it does not exist.",
         "cgroup=bench/reader",
     ),
     option(
@@ -131,7 +129,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "cgroup_nodelete",
         Kind::Bool,
-        "Leaves a control group that was made for the job in place after it.",
+        "Keeps a control group that fiord created for the job, instead of removing it after the \
+         job.",
         "cgroup_nodelete=1",
     )
     .default("0")
@@ -139,15 +138,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "flow_id",
         Kind::COUNT,
-        "Jobs with the same number share a flow; see `flow`.",
+        "The number of the job's flow. Jobs with the same number share a flow; see `flow`.",
         "flow_id=1",
     )
     .default("0"),
     option(
         "flow",
         Kind::int(-1000, 1000),
-        "The share of this job in the I/Os of its flow: jobs with 3 and 1 run \
-         three to one. Negative weights of older job files stand for the same share.",
+        "The weight of this job in its flow. Jobs with the weights 3 and 1 issue I/Os in the ratio \
+         of three to one. Negative weights in older job files count as positive ones.",
         "flow=3",
     )
     .default("0")
@@ -155,8 +154,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "flow_sleep",
         Kind::MICROS,
-        "How long a job that is ahead of its share waits before it looks again. A bare number is in \
-         microseconds.",
+        "How long a job that is ahead in its flow waits before it checks again. A bare number is \
+         in microseconds.",
         "flow_sleep=1000",
     )
     .default("0")
@@ -164,25 +163,25 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "exec_prerun",
         Kind::Text,
-        "A shell command to run before the job. What it prints goes to `JOBNAME.prerun.txt`.",
+        "A shell command that runs before the job. Its output goes to `JOBNAME.prerun.txt`.",
         "exec_prerun=sync",
     ),
     option(
         "exec_postrun",
         Kind::Text,
-        "A shell command to run after the job. What it prints goes to `JOBNAME.postrun.txt`.",
+        "A shell command that runs after the job. Its output goes to `JOBNAME.postrun.txt`.",
         "exec_postrun=sync",
     ),
     option(
         "uid",
         Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Count },
-        "The user that the job's threads become before they touch anything.",
+        "The user ID of the job's threads. fiord sets it before the threads access any file.",
         "uid=1000",
     ),
     option(
         "gid",
         Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Count },
-        "The group that the job's threads become before they touch anything.",
+        "The group ID of the job's threads. fiord sets it before the threads access any file.",
         "gid=1000",
     ),
 ];

@@ -1,4 +1,4 @@
-//! Whole loads that are known by a name.
+//! Built-in loads with a name.
 
 use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
@@ -7,17 +7,12 @@ options_of!(Category::Profile);
 pub(super) const OPTIONS: &[OptionDef] = &[option(
     "profile",
     Kind::words(&[
-        Word::new("tiobench", "sequential and random reads and writes, as tiobench does them"),
-        Word::new(
-            "act",
-            "small reads and large writes, as Aerospike's certification tool does them",
-        ),
-        Word::new(
-            "vioperf",
-            "threads that append to files, as Vertica's check of a disk does them",
-        ),
+        Word::new("tiobench", "sequential and random reads and writes, like tiobench"),
+        Word::new("act", "small reads and large writes, like the certification tool of Aerospike"),
+        Word::new("vioperf", "threads that append to files, like Vertica's disk check"),
     ]),
-    "Takes its jobs from a built-in description in place of a job file. It stands on the command \
-     line; the options of the profile follow it, and job options beside it count for all its jobs.",
+    "Takes the jobs from a built-in profile instead of a job file. It is a command line option; \
+     the options of the profile follow it, and job options on the same command line apply to all \
+     jobs of the profile.",
     "profile=act",
 )];

@@ -1,4 +1,4 @@
-//! Rates, think times and latency goals.
+//! Rates, think times and latency targets.
 
 use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 
@@ -8,15 +8,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "thinktime",
         Kind::MICROS,
-        "Pauses after a block was completed, as a program does that works on its data. A bare number \
-         is in microseconds.",
+        "How long the job pauses after each completed block, like a program that processes its \
+         data. A bare number is in microseconds.",
         "thinktime=500",
     )
     .default("0"),
     option(
         "thinktime_spin",
         Kind::MICROS,
-        "How much of the think time is spent busy on the CPU; the rest is slept. A bare number is in \
+        "How much of the think time the job busy-waits; it sleeps the rest. A bare number is in \
          microseconds.",
         "thinktime_spin=100",
     )
@@ -25,7 +25,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "thinkcycles",
         Kind::COUNT,
-        "Spins for this many CPU cycles after each completed block, on top of any think time.",
+        "How many CPU cycles the job busy-waits after each completed block, in addition to any \
+         think time.",
         "thinkcycles=10000",
     )
     .default("0")
@@ -34,7 +35,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "thinktime_blocks",
         Kind::COUNT,
-        "How many blocks lie between two think times.",
+        "How many blocks the job does between two think times.",
         "thinktime_blocks=8",
     )
     .default("1")
@@ -42,8 +43,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "thinktime_blocks_type",
         Kind::words(&[
-            Word::new("complete", "blocks are counted when they complete"),
-            Word::new("issue", "blocks are counted when they are issued"),
+            Word::new("complete", "a block counts when it completes"),
+            Word::new("issue", "a block counts when the job issues it"),
         ]),
         "When a block counts for `thinktime_blocks`.",
         "thinktime_blocks_type=issue",
@@ -53,7 +54,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "thinktime_iotime",
         Kind::SECONDS,
-        "Does I/O for this long between two think times. A bare number is in seconds.",
+        "How long the job does I/O between two think times. A bare number is in seconds.",
         "thinktime_iotime=9s",
     )
     .default("0")
@@ -61,15 +62,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "rate",
         Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Bytes },
-        "The highest bandwidth in bytes a second. Up to three values, for reads, writes and trims; one \
-         that is left empty is not limited.",
+        "The maximum bandwidth in bytes per second. Up to three values, for reads, writes and \
+         trims; an empty value means no limit.",
         "rate=100m,50m",
     ),
     option(
         "rate_min",
         Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Bytes },
-        "The lowest bandwidth in bytes a second that is acceptable: below it the job ends with an \
-         error. Up to three values, for reads, writes and trims.",
+        "The minimum bandwidth in bytes per second. If the job falls below it, the job ends with \
+         an error. Up to three values, for reads, writes and trims.",
         "rate_min=50m",
     )
     .alias(&["ratemin"])
@@ -77,14 +78,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "rate_iops",
         Kind::Ints { min: 0, max: u32::MAX as u64, unit: Unit::Count },
-        "The highest number of I/Os a second. Up to three values, for reads, writes and trims.",
+        "The maximum number of I/Os per second. Up to three values, for reads, writes and trims.",
         "rate_iops=7000,3000",
     ),
     option(
         "rate_iops_min",
         Kind::Ints { min: 0, max: u32::MAX as u64, unit: Unit::Count },
-        "The lowest number of I/Os a second that is acceptable: below it the job ends with an error. \
-         Up to three values, for reads, writes and trims.",
+        "The minimum number of I/Os per second. If the job falls below it, the job ends with an \
+         error. Up to three values, for reads, writes and trims.",
         "rate_iops_min=500",
     )
     .under("rate_iops"),
@@ -92,9 +93,13 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "rate_process",
         Kind::words(&[
             Word::new("linear", "evenly spaced"),
-            Word::new("poisson", "at random, as independent clients would"),
+            Word::new(
+                "poisson",
+                "at random times, like requests of independent clients (a Poisson \
+                                  process)",
+            ),
         ]),
-        "How the I/Os of a rate are spread over time.",
+        "How a job with a rate spreads its I/Os over time.",
         "rate_process=poisson",
     )
     .default("linear")
@@ -102,7 +107,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "rate_cycle",
         Kind::MILLIS,
-        "The window over which `rate_min` and `rate_iops_min` are checked. A bare number is in \
+        "The window over which fiord checks `rate_min` and `rate_iops_min`. A bare number is in \
          milliseconds.",
         "rate_cycle=500",
     )
@@ -112,44 +117,44 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "rate_ignore_thinktime",
         Kind::Bool,
-        "Leaves think times out of the rate's account: what was not done in them is not made up for \
-         later.",
+        "Excludes think times from the rate: the job does not catch up on the I/Os that it did not \
+         issue during a think time.",
         "rate_ignore_thinktime=1",
     )
     .under("rate"),
     option(
         "latency_target",
         Kind::MICROS,
-        "Looks for the largest queue depth at which latencies stay below this. A bare number is in \
-         microseconds.",
+        "Searches for the largest queue depth at which latencies stay below this limit. A bare \
+         number is in microseconds.",
         "latency_target=2ms",
     ),
     option(
         "latency_window",
         Kind::MICROS,
-        "How long each depth is tried by `latency_target`. A bare number is in microseconds.",
+        "How long `latency_target` tries each depth. A bare number is in microseconds.",
         "latency_window=500ms",
     ),
     option(
         "latency_percentile",
         Kind::Floats { min: 0.0, max: 100.0, max_len: 1 },
-        "The share of I/Os, in per cent, that has to stay below `latency_target`.",
+        "The percentage of I/Os that must stay below `latency_target`.",
         "latency_percentile=99.9",
     )
     .default("100"),
     option(
         "latency_run",
         Kind::Bool,
-        "Goes on adjusting the depth to `latency_target` until the job's normal end, in place of \
-         ending when the best depth is found.",
+        "Continues to adjust the depth to `latency_target` until the normal end of the job, \
+         instead of ending the job when it finds the best depth.",
         "latency_run=1",
     )
     .default("0"),
     option(
         "max_latency",
         Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Micros },
-        "Ends the job with an error when an I/O takes longer than this. Up to three values, for reads, \
-         writes and trims. A bare number is in microseconds.",
+        "Ends the job with an error if an I/O takes longer than this. Up to three values, for \
+         reads, writes and trims. A bare number is in microseconds.",
         "max_latency=5s",
     ),
 ];

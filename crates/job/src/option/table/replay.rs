@@ -9,22 +9,22 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "write_iolog",
         Kind::Text,
-        "Writes every I/O of the job to this file, from which `read_iolog` can repeat it.",
+        "Writes every I/O of the job to this file. `read_iolog` can replay it.",
         "write_iolog=trace.log",
     )
     .later(),
     option(
         "read_iolog",
         Kind::Custom { name: "paths separated by colons", read: read::paths },
-        "Replays the I/Os of this log or block trace in place of making its own. Of several files the \
-         workers of the job take one each.",
+        "Replays the I/Os of this log or block trace, instead of generating I/Os. With several \
+         files, each worker of the job takes one.",
         "read_iolog=trace.log",
     )
     .later(),
     option(
         "read_iolog_chunked",
         Kind::Bool,
-        "Reads the log piece by piece while it is replayed, in place of all at once before.",
+        "Reads the log in pieces during the replay, instead of reading all of it before.",
         "read_iolog_chunked=1",
     )
     .default("0")
@@ -33,7 +33,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "replay_no_stall",
         Kind::Bool,
-        "Replays as fast as it goes, in the same order, without the pauses of the original.",
+        "Replays in the recorded order but as fast as possible, without the recorded pauses.",
         "replay_no_stall=1",
     )
     .default("0")
@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "replay_redirect",
         Kind::Text,
-        "Replays everything on this file or device, whatever the log names.",
+        "Replays all I/Os on this file or device, whatever files the log names.",
         "replay_redirect=/dev/nvme0n1",
     )
     .under("read_iolog")
@@ -50,7 +50,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "replay_scale",
         Kind::COUNT,
-        "Divides the offsets of the log by this, to fit them onto a smaller device.",
+        "Divides the log's offsets by this number, so that they fit onto a smaller device.",
         "replay_scale=2",
     )
     .default("1")
@@ -59,7 +59,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "replay_align",
         Kind::BYTES,
-        "Rounds the offsets of the log to a multiple of this power of two.",
+        "Rounds the log's offsets to a multiple of this power of two.",
         "replay_align=4k",
     )
     .under("read_iolog")
@@ -67,7 +67,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "replay_time_scale",
         Kind::Int { min: 1, max: u32::MAX as u64, unit: Unit::Percent },
-        "The speed of the replay in per cent: 50 is half as fast as the original, 200 twice as fast.",
+        "The speed of the replay in per cent: 50 is half the recorded speed, 200 is twice the \
+         recorded speed.",
         "replay_time_scale=200",
     )
     .default("100")
@@ -77,14 +78,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "replay_skip",
         Kind::WordList {
             words: &[
-                Word::later("read", "leave out reads"),
-                Word::later("write", "leave out writes"),
-                Word::later("trim", "leave out trims"),
-                Word::later("sync", "leave out flushes"),
+                Word::later("read", "skips reads"),
+                Word::later("write", "skips writes"),
+                Word::later("trim", "skips trims"),
+                Word::later("sync", "skips flushes"),
             ],
             suffix: Suffix::None,
         },
-        "Which kinds of I/O of the log are not replayed.",
+        "Which types of I/O the replay skips.",
         "replay_skip=trim,sync",
     )
     .under("read_iolog")
@@ -92,22 +93,23 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "merge_blktrace_file",
         Kind::Text,
-        "Merges the block traces of `read_iolog` into this one file by time, and replays that.",
+        "Merges the block traces of `read_iolog` by time into this file and replays the merged \
+         trace.",
         "merge_blktrace_file=merged.bin",
     )
     .later(),
     option(
         "merge_blktrace_scalars",
         Kind::Floats { min: 0.0, max: f64::MAX, max_len: 20 },
-        "The duration of each merged trace in per cent of its own, one number a trace: 50 makes it \
-         twice as fast.",
+        "The duration of each merged trace as a percentage of its recorded duration, with one \
+         number per trace: 50 doubles the speed.",
         "merge_blktrace_scalars=50:100",
     )
     .later(),
     option(
         "merge_blktrace_iters",
         Kind::Floats { min: 0.0, max: f64::MAX, max_len: 20 },
-        "How many times each trace goes into the merged one, one number a trace.",
+        "How many times the merged trace includes each trace, with one number per trace.",
         "merge_blktrace_iters=2:1",
     )
     .later(),

@@ -1,4 +1,4 @@
-//! What is measured, logged and reported.
+//! What fiord measures, logs and reports.
 
 use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 use crate::option::read;
@@ -9,14 +9,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "group_reporting",
         Kind::Switch,
-        "Reports the jobs of a group as one. A group lasts to the next `stonewall` or `new_group`.",
+        "Reports the jobs of a group as one. A group ends at the next `stonewall` or `new_group`.",
         "group_reporting",
     ),
     option(
         "core_bandwidth",
         Kind::Bool,
-        "Reports the bandwidth of the job's group also divided by the processor cores that fiord may \
-         run on. The hardware threads of a core count as one.",
+        "Also reports the bandwidth of the job's group per processor core on which fiord may run. \
+         The hardware threads of a core count as one core.",
         "core_bandwidth=1",
     )
     .default("0")
@@ -24,16 +24,17 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "latency_limits",
         Kind::Text,
-        "Judges the job by slices of its run: a time and, after a colon, the per cent of the I/Os of \
-         each slice that must be more than those that take longer; several by commas. The report has a \
-         table of the shares and says whether every slice kept to them.",
+        "Judges the job by slices of its run. Each limit is a latency and, after a colon, a \
+         percentage of I/Os: in each slice, at most this percentage may take longer. Several \
+         limits are separated by commas. The report has a table of the percentages and says \
+         whether all slices met the limits.",
         "latency_limits=1ms:5,8ms:1,64ms:0.1",
     )
     .since("fiord"),
     option(
         "latency_slice",
         Kind::SECONDS,
-        "How long a slice is that `latency_limits` judges. A bare number is in seconds.",
+        "The length of the slices for `latency_limits`. A bare number is in seconds.",
         "latency_slice=10m",
     )
     .default("1h")
@@ -42,8 +43,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "latency_test",
         Kind::Text,
-        "The name under which the report says what `latency_limits` came to. Jobs of a group that have \
-         the same name, slices and limits are judged together.",
+        "The name under which the report shows the result of `latency_limits`. fiord judges jobs \
+         of a group together if they have the same name, slices and limits.",
         "latency_test=readers",
     )
     .default("latency")
@@ -52,31 +53,21 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "spec",
         Kind::Text,
-        "What the maker of the device states, by commas: a pattern (`read`, `write`, `randread`, \
-         `randwrite`, `rw`, `randrw`) and its I/Os or bytes a second. A job with that pattern is \
-         reported beside it in per cent; jobs that run side by side on the same target are added up. \
-         `k`, `M` and `G` are thousands, as in data sheets; `KiB/s`, `MiB/s` and `GiB/s` are binary.",
+        "The device's data sheet values, separated by commas. Each one is a pattern (`read`, \
+         `write`, `randread`, `randwrite`, `rw`, `randrw`) with its IOPS or bytes per second. The \
+         report shows the result of a job with this pattern as a percentage of the value, and \
+         adds up jobs that run in parallel on the same target. `k`, `M` and `G` are decimal, as \
+         in data sheets; `KiB/s`, `MiB/s` and `GiB/s` are binary.",
         "spec=randread=780k,read=7000MB/s",
     )
     .since("fiord"),
-    option(
-        "new_group",
-        Kind::Switch,
-        "Opens a new reporting group with this job.",
-        "new_group",
-    ),
-    option(
-        "stats",
-        Kind::Bool,
-        "Whether the job appears in the report.",
-        "stats=0",
-    )
-    .default("1"),
+    option("new_group", Kind::Switch, "Starts a new reporting group with this job.", "new_group"),
+    option("stats", Kind::Bool, "Whether the report includes the job.", "stats=0").default("1"),
     option(
         "per_job_logs",
         Kind::Bool,
-        "Gives each worker its own log files. With 0 those of jobs with the same name are appended to \
-         one another.",
+        "Gives each worker its own log files. With 0, jobs with the same name append to the same \
+         files.",
         "per_job_logs=0",
     )
     .default("1")
@@ -84,7 +75,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "write_bw_log",
         Kind::Text,
-        "Logs bandwidth over time to `NAME_bw.N.log`; the job's name stands in when none is given.",
+        "Logs bandwidth over time to `NAME_bw.N.log`. Without a name, the job's name is used.",
         "write_bw_log=run1",
     )
     .bare("")
@@ -101,7 +92,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "write_iops_log",
         Kind::Text,
-        "Logs I/Os a second over time to `NAME_iops.N.log`.",
+        "Logs IOPS over time to `NAME_iops.N.log`.",
         "write_iops_log=run1",
     )
     .bare("")
@@ -109,7 +100,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "write_hist_log",
         Kind::Text,
-        "Logs histograms of completion latency to `NAME_clat_hist.N.log`, one each `log_hist_msec`.",
+        "Logs a histogram of completion latency to `NAME_clat_hist.N.log` every `log_hist_msec`.",
         "write_hist_log=run1",
     )
     .bare("")
@@ -133,7 +124,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_entries",
         Kind::int(1024, 1_048_576),
-        "How many log entries there is room for at the start.",
+        "How many log entries fiord allocates memory for at the start.",
         "log_entries=65536",
     )
     .default("1024")
@@ -141,8 +132,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_avg_msec",
         Kind::MILLIS,
-        "Logs one entry for each window of this length in place of one for each I/O. A bare number is \
-         in milliseconds.",
+        "Logs one entry per window of this length, instead of one per I/O. A bare number is in \
+         milliseconds.",
         "log_avg_msec=1000",
     )
     .default("0")
@@ -150,8 +141,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_hist_msec",
         Kind::MILLIS,
-        "How often a histogram goes into `write_hist_log`. A bare number is in milliseconds, and 0 \
-         switches it off.",
+        "The interval between two histograms in `write_hist_log`. A bare number is in \
+         milliseconds; 0 turns histograms off.",
         "log_hist_msec=1000",
     )
     .default("0")
@@ -159,7 +150,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_hist_coarseness",
         Kind::int(0, 6),
-        "Halves the number of a histogram's bins this many times.",
+        "How many times fiord halves the number of bins of a histogram.",
         "log_hist_coarseness=2",
     )
     .default("0")
@@ -168,12 +159,12 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "log_window_value",
         Kind::words(&[
             Word::later("avg", "the mean"),
-            Word::later("max", "the largest"),
-            Word::later("both", "the two of them"),
+            Word::later("max", "the maximum"),
+            Word::later("both", "both"),
             Word { means: Some("avg"), ..Word::later("0", "") },
             Word { means: Some("max"), ..Word::later("1", "") },
         ]),
-        "Which latency of a window of `log_avg_msec` is logged.",
+        "Which latency is logged for a window of `log_avg_msec`.",
         "log_window_value=both",
     )
     .alias(&["log_max_value"])
@@ -183,7 +174,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_offset",
         Kind::Bool,
-        "Adds the I/O's offset to each log entry.",
+        "Adds the offset of the I/O to each log entry.",
         "log_offset=1",
     )
     .default("0")
@@ -191,7 +182,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_prio",
         Kind::Bool,
-        "Logs the I/O's priority class and level, in place of whether it had the highest class.",
+        "Logs the priority class and level of the I/O, instead of only whether it had the highest \
+         class.",
         "log_prio=1",
     )
     .default("0")
@@ -199,7 +191,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_issue_time",
         Kind::Bool,
-        "Adds the moment at which the I/O was issued to each log entry.",
+        "Adds the issue time of the I/O to each log entry.",
         "log_issue_time=1",
     )
     .default("0")
@@ -208,14 +200,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_compression",
         Kind::Int { min: 1024, max: 536_870_912, unit: Unit::Bytes },
-        "Compresses a log in memory, during the run, whenever it has grown by this much.",
+        "Compresses a log in memory during the run, each time it has grown by this much.",
         "log_compression=64m",
     )
     .later(),
     option(
         "log_compression_cpus",
         Kind::Custom { name: "CPU numbers and ranges", read: read::cpu_set },
-        "The CPUs on which logs are compressed.",
+        "The CPUs on which fiord compresses logs.",
         "log_compression_cpus=0",
     )
     .under("log_compression")
@@ -223,14 +215,14 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_store_compressed",
         Kind::Bool,
-        "Leaves logs compressed on disk, in files that end in `.fz`.",
+        "Keeps logs compressed on disk, in files with the extension `.fz`.",
         "log_store_compressed=1",
     )
     .later(),
     option(
         "log_alternate_epoch",
         Kind::Bool,
-        "Stamps log entries with the time of a clock in place of the time since the start.",
+        "Uses the time of a clock for log entries, instead of the time since the start.",
         "log_alternate_epoch=1",
     )
     .alias(&["log_unix_epoch"])
@@ -238,14 +230,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_alternate_epoch_clock_id",
         Kind::COUNT,
-        "The number of that clock, as in `clock_gettime(2)`. 0 is the real-time clock.",
+        "The number of the clock for `log_unix_epoch` and `log_alternate_epoch`, as in \
+         `clock_gettime(2)`. 0 is the real-time clock.",
         "log_alternate_epoch_clock_id=1",
     )
     .later(),
     option(
         "block_error_percentiles",
         Kind::Bool,
-        "Counts how many trims each block has seen before its first error, and what that error was.",
+        "Counts the trims of each block before its first error, and records that error.",
         "block_error_percentiles=1",
     )
     .default("0")
@@ -253,16 +246,16 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "disk_util",
         Kind::Bool,
-        "Reports what the disks under the files have done meanwhile.",
+        "Reports the activity of the disks under the files during the run.",
         "disk_util=0",
     )
     .default("1"),
     option(
         "generator_shares",
         Kind::Bool,
-        "Samples what the time of the generator's own threads goes to: contents, submission, \
-         waiting, completion. The samples cost less than a hundredth of the time; without them the \
-         report has no such line, and findings that need it are silent.",
+        "Samples how fiord's own threads spend their time: data generation, submission, waiting, \
+         completion. The sampling costs less than one per cent of the time. With 0, the report \
+         has no such line, and findings that need it are not reported.",
         "generator_shares=0",
     )
     .default("1")
@@ -291,14 +284,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "percentile_list",
         Kind::Floats { min: 0.0, max: 100.0, max_len: 20 },
-        "Which percentiles are reported: up to 20 numbers above 0 and up to 100, by colons.",
+        "Which percentiles are reported: up to 20 numbers above 0 and up to 100, separated by \
+         colons.",
         "percentile_list=50:99:99.9",
     )
     .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
     option(
         "significant_figures",
         Kind::int(1, 10),
-        "How many digits bandwidth and IOPS have in normal output.",
+        "The number of digits of bandwidth and IOPS in normal output.",
         "significant_figures=6",
     )
     .default("4"),
@@ -310,22 +304,12 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     )
     .default("0")
     .under("gtod_reduce"),
-    option(
-        "disable_clat",
-        Kind::Bool,
-        "Does not measure completion latency.",
-        "disable_clat=1",
-    )
-    .default("0")
-    .under("gtod_reduce"),
-    option(
-        "disable_slat",
-        Kind::Bool,
-        "Does not measure submission latency.",
-        "disable_slat=1",
-    )
-    .default("0")
-    .under("gtod_reduce"),
+    option("disable_clat", Kind::Bool, "Does not measure completion latency.", "disable_clat=1")
+        .default("0")
+        .under("gtod_reduce"),
+    option("disable_slat", Kind::Bool, "Does not measure submission latency.", "disable_slat=1")
+        .default("0")
+        .under("gtod_reduce"),
     option(
         "disable_bw_measurement",
         Kind::Bool,

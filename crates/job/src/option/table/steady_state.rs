@@ -1,4 +1,4 @@
-//! Ending a job when its results no longer change.
+//! Ending a job when its results are steady.
 
 use crate::option::def::{Category, Kind, OptionDef, Suffix, Word, options_of};
 
@@ -9,25 +9,37 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "steadystate",
         Kind::Words {
             words: &[
-                Word::new("iops", "every IOPS sample is within the limit of their mean"),
-                Word::new("iops_slope", "the regression line of IOPS is as flat as the limit"),
-                Word::new("bw", "every bandwidth sample is within the limit of their mean"),
-                Word::new("bw_slope", "the regression line of bandwidth is as flat as the limit"),
-                Word::new("lat", "every latency sample is within the limit of their mean"),
-                Word::new("lat_slope", "the regression line of latency is as flat as the limit"),
+                Word::new("iops", "every IOPS sample is within the limit of the mean"),
+                Word::new(
+                    "iops_slope",
+                    "the slope of the regression line through the IOPS samples \
+                                         is within the limit",
+                ),
+                Word::new("bw", "every bandwidth sample is within the limit of the mean"),
+                Word::new(
+                    "bw_slope",
+                    "the slope of the regression line through the bandwidth \
+                                       samples is within the limit",
+                ),
+                Word::new("lat", "every latency sample is within the limit of the mean"),
+                Word::new(
+                    "lat_slope",
+                    "the slope of the regression line through the latency \
+                                        samples is within the limit",
+                ),
                 Word::new(
                     "pts",
-                    "of the last five samples range and slope are within 20 % and 10 % of their \
-                     mean, as the SNIA performance test specification wants it; `pts:bw` and \
-                     `pts:lat` judge these in place of IOPS",
+                    "over the last five samples, the range is within 20 % and the slope within 10 \
+                     % of the mean, as in the SNIA performance test specification; `pts:bw` and \
+                     `pts:lat` use bandwidth and latency instead of IOPS",
                 ),
             ],
             suffix: Suffix::Text,
         },
-        "Ends the job once a measure stays within a limit, given after a colon as a number or as a \
-         percentage of the mean. `steadystate_duration` switches it on; `pts` has a window of its own, \
-         five times `steadystate_check_interval`. Jobs with `group_reporting` are judged, and end, as a \
-         group. Samples are taken by the clock of the job's engine.",
+        "Ends the job when a measure stays within a limit. The limit follows a colon and is a \
+         number or a percentage of the mean. `steadystate_duration` turns the check on; `pts` has \
+         its own window of five times `steadystate_check_interval`. Jobs with `group_reporting` \
+         are judged, and end, as a group. The clock of the job's engine times the samples.",
         "steadystate=iops:2%",
     )
     .alias(&["ss"])
@@ -35,7 +47,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "steadystate_duration",
         Kind::SECONDS,
-        "The length of the window in which the measure has to be steady. 0 switches the check off. A \
+        "The length of the window in which the measure must be steady. 0 turns the check off. A \
          bare number is in seconds.",
         "steadystate_duration=300",
     )
@@ -45,8 +57,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "steadystate_ramp_time",
         Kind::SECONDS,
-        "How long the job runs before the first sample of the window is taken. A bare number is in \
-         seconds.",
+        "How long the job runs before the first sample of the window. A bare number is in seconds.",
         "steadystate_ramp_time=60",
     )
     .alias(&["ss_ramp"])
@@ -55,8 +66,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "steadystate_check_interval",
         Kind::SECONDS,
-        "How far apart the samples of the window are: 10 ms at least, and a whole part of \
-         `steadystate_duration`. A bare number is in seconds.",
+        "The time between two samples of the window. It must be at least 10 ms and divide \
+         `steadystate_duration` evenly. A bare number is in seconds.",
         "steadystate_check_interval=5",
     )
     .alias(&["ss_interval"])

@@ -1,4 +1,4 @@
-//! Checking that what was written can be read back.
+//! Verification of written data.
 
 use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
 use crate::option::read;
@@ -9,44 +9,49 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify",
         Kind::words(&[
-            Word::new("0", "nothing is verified"),
+            Word::new("0", "no verification"),
             Word::later("md5", "MD5"),
-            Word::later("crc64", "CRC of 64 bits"),
-            Word::later("crc32", "CRC of 32 bits"),
+            Word::later("crc64", "64-bit CRC"),
+            Word::later("crc32", "32-bit CRC"),
             Word { means: Some("crc32c"), ..Word::later("crc32c-intel", "") },
-            Word::later("crc32c", "CRC-32C, which most CPUs compute by themselves"),
-            Word::later("crc16", "CRC of 16 bits"),
-            Word::later("crc7", "CRC of 7 bits"),
+            Word::later("crc32c", "CRC-32C, for which most CPUs have an instruction"),
+            Word::later("crc16", "16-bit CRC"),
+            Word::later("crc7", "7-bit CRC"),
             Word::later("sha1", "SHA-1"),
             Word::later("sha256", "SHA-256"),
             Word::later("sha512", "SHA-512"),
-            Word::later("sha3-224", "SHA-3 of 224 bits"),
-            Word::later("sha3-256", "SHA-3 of 256 bits"),
-            Word::later("sha3-384", "SHA-3 of 384 bits"),
-            Word::later("sha3-512", "SHA-3 of 512 bits"),
-            Word::later("xxhash", "xxHash, the fastest without help from the CPU"),
-            Word::later("meta", "only the header; every other method includes that"),
+            Word::later("sha3-224", "224-bit SHA-3"),
+            Word::later("sha3-256", "256-bit SHA-3"),
+            Word::later("sha3-384", "384-bit SHA-3"),
+            Word::later("sha3-512", "512-bit SHA-3"),
+            Word::later(
+                "xxhash",
+                "xxHash, the fastest method without CPU instructions for \
+                                   checksums",
+            ),
+            Word::later("meta", "only the header, which all other methods include"),
             Word::later("pattern", "`verify_pattern` alone, without a header"),
             Word::later("pattern_hdr", "`verify_pattern` with a header"),
-            Word::later("null", "no check at all, at the same cost of bookkeeping"),
+            Word::later("null", "no check, but the same bookkeeping cost"),
         ]),
-        "Puts a header with a checksum into every block that is written and checks it when the block \
-         is read back: after the writes of a job that writes, at once in one that only reads.",
+        "Writes a header with a checksum into every block and checks it when the job reads the \
+         block back. A job that writes checks after its writes; a job that only reads checks each \
+         block as it reads it.",
         "verify=crc32c",
     )
     .default("0"),
     option(
         "verify_only",
         Kind::Switch,
-        "Writes nothing and only checks what an earlier run of the same job has written.",
+        "Writes no data and only checks the data that an earlier run of the same job wrote.",
         "verify_only",
     )
     .later(),
     option(
         "do_verify",
         Kind::Bool,
-        "Whether the check is made at all after the writes. With 0 only headers are written, for a \
-         later run to check.",
+        "Whether the job checks its data after the writes. With 0, the job only writes the \
+         headers, so that a later run can check them.",
         "do_verify=0",
     )
     .default("1")
@@ -55,8 +60,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_policy",
         Kind::words(&[
-            Word::later("completed", "all writes that have completed"),
-            Word::later("fsynced", "only writes that a later flush has made safe"),
+            Word::later("completed", "all completed writes"),
+            Word::later("fsynced", "only writes that a later flush made durable"),
         ]),
         "Which writes of a saved state a later check expects to find.",
         "verify_policy=fsynced",
@@ -68,7 +73,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_interval",
         Kind::Int { min: 96, max: u32::MAX as u64, unit: Unit::Bytes },
-        "How far apart headers are within a block, when one a block is too coarse.",
+        "The distance between two headers within a block. Without it, each block has one header.",
         "verify_interval=512",
     )
     .under("verify")
@@ -76,7 +81,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_offset",
         Kind::Int { min: 48, max: u32::MAX as u64, unit: Unit::Bytes },
-        "Where in its interval the header is put, in place of the beginning.",
+        "Where in its interval the header is. Without it, the header is at the start.",
         "verify_offset=64",
     )
     .under("verify")
@@ -84,7 +89,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_pattern",
         Kind::Custom { name: "pattern", read: read::pattern },
-        "Fills blocks with this pattern, written as for `buffer_pattern`, and checks for it.",
+        "Fills blocks with this pattern and checks for it. The syntax is that of `buffer_pattern`.",
         "verify_pattern=0xff%o\"abcd\"-12",
     )
     .under("verify")
@@ -92,8 +97,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_pattern_interval",
         Kind::BYTES,
-        "Starts the pattern anew after every so many bytes, which makes `%o` the offset of that place. \
-         0 starts it once a block.",
+        "Restarts the pattern after this many bytes; `%o` is then the offset of that position. 0 \
+         means once per block.",
         "verify_pattern_interval=4k",
     )
     .default("0")
@@ -103,7 +108,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_fatal",
         Kind::Bool,
-        "Ends the job at the first block that is wrong, in place of checking the rest too.",
+        "Ends the job at the first corrupt block, instead of checking the remaining blocks.",
         "verify_fatal=1",
     )
     .default("0")
@@ -112,7 +117,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_dump",
         Kind::Bool,
-        "Saves a wrong block and what it should have been as two files.",
+        "Saves each corrupt block and its expected contents to two files.",
         "verify_dump=1",
     )
     .default("0")
@@ -121,7 +126,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_async",
         Kind::COUNT,
-        "How many helper threads do the checking. 0 leaves it to the worker.",
+        "The number of helper threads that verify blocks. With 0, the worker verifies them.",
         "verify_async=4",
     )
     .default("0")
@@ -130,7 +135,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_async_cpus",
         Kind::Custom { name: "CPU numbers and ranges", read: read::cpu_set },
-        "The CPUs that the helper threads of `verify_async` may use.",
+        "The CPUs on which the helper threads of `verify_async` may run.",
         "verify_async_cpus=4-7",
     )
     .under("verify_async")
@@ -138,7 +143,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_backlog",
         Kind::COUNT64,
-        "Checks after every so many blocks were written, in place of at the end.",
+        "Verifies after this many written blocks, instead of at the end.",
         "verify_backlog=1024",
     )
     .under("verify")
@@ -146,7 +151,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_backlog_batch",
         Kind::COUNT,
-        "How many blocks are checked each time; as many as `verify_backlog` when it is not set.",
+        "How many blocks the job verifies each time. The default is `verify_backlog`.",
         "verify_backlog_batch=512",
     )
     .under("verify")
@@ -154,8 +159,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "experimental_verify",
         Kind::Bool,
-        "Finds the blocks to be checked by making the I/Os of the job a second time, in place of \
-         remembering them.",
+        "Finds the blocks to verify by generating the job's I/Os a second time, instead of keeping \
+         a record of them.",
         "experimental_verify=1",
     )
     .under("verify")
@@ -163,7 +168,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_state_load",
         Kind::Bool,
-        "Checks only as far as the state that an earlier run has saved says.",
+        "Verifies only as far as the saved state of an earlier run.",
         "verify_state_load=1",
     )
     .under("verify")
@@ -171,7 +176,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_state_save",
         Kind::Bool,
-        "Saves how far the job got when it ends in the middle of its writes.",
+        "Saves how far the job got if it ends before its writes are complete.",
         "verify_state_save=0",
     )
     .default("1")
@@ -180,8 +185,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_write_sequence",
         Kind::Bool,
-        "Whether the header's count of writes has to be right too. Several jobs on one file cannot \
-         keep it so.",
+        "Whether verification also compares the write sequence number in the header. Several jobs \
+         that write one file cannot keep the sequence.",
         "verify_write_sequence=0",
     )
     .default("1")
@@ -191,7 +196,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_header_seed",
         Kind::Bool,
-        "Whether the header's seed has to be right too.",
+        "Whether verification also compares the seed in the header.",
         "verify_header_seed=0",
     )
     .default("1")
@@ -201,7 +206,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "trim_percentage",
         Kind::PERCENT,
-        "The share of the written blocks that are trimmed before they are checked.",
+        "The percentage of written blocks that the job trims before it verifies them.",
         "trim_percentage=10",
     )
     .default("0")
@@ -210,7 +215,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "trim_verify_zero",
         Kind::Bool,
-        "Whether trimmed blocks have to read as zeros.",
+        "Whether trimmed blocks must read as zeros.",
         "trim_verify_zero=0",
     )
     .default("1")
@@ -219,7 +224,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "trim_backlog",
         Kind::COUNT64,
-        "Trims after every so many blocks were written.",
+        "Trims after this many written blocks.",
         "trim_backlog=1024",
     )
     .under("trim_percentage")
@@ -227,7 +232,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "trim_backlog_batch",
         Kind::COUNT,
-        "How many blocks are trimmed each time.",
+        "How many blocks the job trims each time.",
         "trim_backlog_batch=64",
     )
     .under("trim_percentage")
@@ -235,7 +240,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verifysort",
         Kind::COUNT,
-        "Used to sort the blocks to be checked by offset. It is known so that old job files run.",
+        "Formerly sorted the blocks to verify by offset. fiord accepts it so that old job files \
+         run.",
         "verifysort=1",
     )
     .under("verify")
@@ -243,8 +249,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "verifysort_nr",
         Kind::COUNT,
-        "Used to say how many blocks `verifysort` sorts together. It is known so that old job files \
-         run.",
+        "Formerly set how many blocks `verifysort` sorted together. fiord accepts it so that old \
+         job files run.",
         "verifysort_nr=1024",
     )
     .under("verify")

@@ -7,19 +7,19 @@ const CEPH: &[&str] = &["rados", "rbd"];
 options_of!(Category::Engine);
 
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option("clustername", Kind::Text, "Which Ceph cluster to talk to.", "clustername=ceph")
+    option("clustername", Kind::Text, "The Ceph cluster to use.", "clustername=ceph")
         .of(CEPH)
         .later(),
     option("rbdname", Kind::Text, "The name of the block image.", "rbdname=image1")
         .of(&["rbd"])
         .later(),
-    option("pool", Kind::Text, "The pool in which the image or the objects lie.", "pool=bench")
+    option("pool", Kind::Text, "The pool that holds the image or the objects.", "pool=bench")
         .of(CEPH)
         .later(),
     option(
         "clientname",
         Kind::Text,
-        "The user to log in to the cluster as, without `client.` unless `clustername` is set.",
+        "The user name for the cluster, without `client.` unless `clustername` is set.",
         "clientname=admin",
     )
     .of(CEPH)
@@ -33,15 +33,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(&["rados"])
     .default("/etc/ceph/ceph.conf")
     .later(),
-    option(
-        "busy_poll",
-        Kind::Bool,
-        "Spins until an I/O is done in place of sleeping.",
-        "busy_poll=1",
-    )
-    .of(CEPH)
-    .default("0")
-    .later(),
+    option("busy_poll", Kind::Bool, "Polls for completions instead of sleeping.", "busy_poll=1")
+        .of(CEPH)
+        .default("0")
+        .later(),
     option("touch_objects", Kind::Bool, "Creates all objects before the run.", "touch_objects=0")
         .of(&["rados"])
         .default("1")
@@ -49,7 +44,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "rbd_encryption_format",
         Kind::Text,
-        "How the image is encrypted: `luks1` or `luks2`.",
+        "The encryption format of the image: `luks1` or `luks2`.",
         "rbd_encryption_format=luks2",
     )
     .of(&["rbd"])

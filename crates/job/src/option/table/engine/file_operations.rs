@@ -1,4 +1,4 @@
-//! Options of the engines that work on files as a whole, on CPUs or on programs.
+//! Options of engines that operate on whole files, on CPUs, or on other programs.
 
 use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
@@ -8,7 +8,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "cpuload",
         Kind::COUNT,
-        "How much of a CPU the job burns, in per cent. It must be set.",
+        "The CPU load that the job generates, in per cent. It must be set.",
         "cpuload=85",
     )
     .of(&["cpuio"])
@@ -16,7 +16,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "cpuchunks",
         Kind::MICROS,
-        "The length of one turn of burning and resting. A bare number is in microseconds.",
+        "The length of one cycle of load and sleep. A bare number is in microseconds.",
         "cpuchunks=10000",
     )
     .of(&["cpuio"])
@@ -28,7 +28,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word::later("noop", "an empty loop"),
             Word::later("qsort", "sorting, which draws more power"),
         ]),
-        "What the CPU is kept busy with.",
+        "How the job loads the CPU.",
         "cpumode=qsort",
     )
     .of(&["cpuio"])
@@ -50,19 +50,20 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word::later("lstat", "`lstat(2)`"),
             Word::later("statx", "`statx(2)`"),
         ]),
-        "The system call that attributes are looked up with.",
+        "The system call that reads attributes.",
         "stat_type=statx",
     )
     .of(&["filestat", "dirstat"])
     .default("stat")
     .later(),
-    option("program", Kind::Text, "The program to run, by its path.", "program=/usr/bin/iostat")
+    option("program", Kind::Text, "The path of the program to run.", "program=/usr/bin/iostat")
         .of(&["exec"])
         .later(),
     option(
         "arguments",
         Kind::Text,
-        "The program's arguments. `%r` becomes the job's duration in seconds and `%n` its name.",
+        "The program's arguments. fiord replaces `%r` by the job's duration in seconds and `%n` by \
+         its name.",
         "arguments=-x 1 %r",
     )
     .of(&["exec"])
@@ -70,8 +71,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "grace_time",
         Kind::SECONDS,
-        "How long the program has between being asked to end and being killed. A bare number is in \
-         seconds.",
+        "How long fiord waits after it asks the program to end before it kills the program. A bare \
+         number is in seconds.",
         "grace_time=5",
     )
     .of(&["exec"])
@@ -80,7 +81,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "std_redirect",
         Kind::Bool,
-        "Sends what the program prints to files named after the job.",
+        "Redirects the program's output to files named after the job.",
         "std_redirect=0",
     )
     .of(&["exec"])
@@ -89,7 +90,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "donorname",
         Kind::Text,
-        "The file with which extents are exchanged.",
+        "The donor file for the exchange of extents.",
         "donorname=donor",
     )
     .of(&["e4defrag"])
@@ -97,18 +98,13 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "inplace",
         Kind::int(0, 1),
-        "Allocates the donor's blocks at each exchange (1) or all before the run (0).",
+        "Allocates the donor's blocks at each exchange (1) or all of them before the run (0).",
         "inplace=1",
     )
     .of(&["e4defrag"])
     .later(),
-    option(
-        "skip_bad",
-        Kind::Bool,
-        "Leaves out flash blocks that are known to be bad.",
-        "skip_bad=1",
-    )
-    .of(&["mtd"])
-    .default("0")
-    .later(),
+    option("skip_bad", Kind::Bool, "Skips flash blocks that are marked as bad.", "skip_bad=1")
+        .of(&["mtd"])
+        .default("0")
+        .later(),
 ];

@@ -8,8 +8,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "userspace_reap",
         Kind::Switch,
-        "Takes completions straight from the ring in memory, without a system call, wherever none has \
-         to be waited for.",
+        "Takes completions directly from the ring in memory, without a system call, when the job \
+         does not have to wait for them.",
         "userspace_reap",
     )
     .of(&["libaio"]),

@@ -1,5 +1,5 @@
-//! Options of engines that need another project's library, which fio has only where it was built
-//! with that library: the documentation is the source here.
+//! Options of engines that need an external library. fio has these options only if it was built
+//! with that library, so these declarations follow its documentation.
 
 use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
@@ -15,7 +15,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "hdfsdirectory",
         Kind::Text,
-        "The directory in which the files are made.",
+        "The directory for the job's files.",
         "hdfsdirectory=/bench",
     )
     .of(&["libhdfs"])
@@ -23,26 +23,21 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "chunk_size",
         Kind::BYTES64,
-        "The size of the chunks that a file is cut into.",
+        "The size of the chunks into which a file is divided.",
         "chunk_size=1m",
     )
     .of(&["libhdfs", "dfs"])
     .later(),
-    option("pool", Kind::Text, "Which DAOS pool to connect to, by label or UUID.", "pool=bench")
+    option("pool", Kind::Text, "The DAOS pool, by label or UUID.", "pool=bench")
+        .of(&["dfs"])
+        .later(),
+    option("cont", Kind::Text, "The DAOS container in the pool, by label or UUID.", "cont=bench")
         .of(&["dfs"])
         .later(),
     option(
-        "cont",
-        Kind::Text,
-        "Which container of that pool to use, by label or UUID.",
-        "cont=bench",
-    )
-    .of(&["dfs"])
-    .later(),
-    option(
         "object_class",
         Kind::Text,
-        "The class of the objects that hold a file.",
+        "The DAOS class of the objects that hold a file.",
         "object_class=SX",
     )
     .of(&["dfs"])
@@ -50,7 +45,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "gpu_dev_ids",
         Kind::Text,
-        "The GPUs to use, as numbers by colons; the workers take one each in turn.",
+        "The numbers of the GPUs to use, separated by colons; the workers take them in turn.",
         "gpu_dev_ids=0:1",
     )
     .of(&["libcufile", "libhipfile"])
@@ -58,10 +53,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "cuda_io",
         Kind::words(&[
-            Word::later("cufile", "straight to the memory of the GPU"),
-            Word::later("posix", "through ordinary memory, copied"),
+            Word::later("cufile", "directly to the memory of the GPU"),
+            Word::later("posix", "with a copy through ordinary memory"),
         ]),
-        "How data gets to an NVIDIA GPU.",
+        "How data reaches the memory of an NVIDIA GPU.",
         "cuda_io=posix",
     )
     .of(&["libcufile"])
@@ -70,10 +65,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "rocm_io",
         Kind::words(&[
-            Word::later("hipfile", "straight to the memory of the GPU"),
-            Word::later("posix", "through ordinary memory, copied"),
+            Word::later("hipfile", "directly to the memory of the GPU"),
+            Word::later("posix", "with a copy through ordinary memory"),
         ]),
-        "How data gets to an AMD GPU.",
+        "How data reaches the memory of an AMD GPU.",
         "rocm_io=posix",
     )
     .of(&["libhipfile"])
@@ -82,7 +77,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "hipri",
         Kind::Switch,
-        "Polls the device for completions, where the chosen interface can.",
+        "Polls the device for completions, if the chosen interface supports it.",
         "hipri",
     )
     .of(&["xnvme", "libblkio"])
@@ -90,7 +85,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sqthread_poll",
         Kind::Switch,
-        "Has a kernel thread take I/Os from the ring, where the chosen interface has one.",
+        "Lets a kernel thread take I/Os from the ring, if the chosen interface has one.",
         "sqthread_poll",
     )
     .of(&["xnvme"])
@@ -98,13 +93,13 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "xnvme_async",
         Kind::words(&[
-            Word::later("emu", "emulated on the synchronous interface"),
-            Word::later("thrpool", "threads on the synchronous interface"),
+            Word::later("emu", "emulated with the synchronous interface"),
+            Word::later("thrpool", "threads that use the synchronous interface"),
             Word::later("io_uring", "`io_uring`"),
             Word::later("io_uring_cmd", "`io_uring` with passthrough"),
             Word::later("libaio", "Linux native AIO"),
             Word::later("posix", "POSIX AIO"),
-            Word::later("vfio", "user space, by libvfn"),
+            Word::later("vfio", "user space, through libvfn"),
             Word::later("nil", "moves no data"),
         ]),
         "The asynchronous interface that xNVMe uses.",
@@ -118,7 +113,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         Kind::words(&[
             Word::later("nvme", "ioctls of the NVMe driver"),
             Word::later("psync", "`pread(2)` and `pwrite(2)`"),
-            Word::later("block", "the same, with ioctls for zones"),
+            Word::later("block", "`pread(2)` and `pwrite(2)`, with ioctls for zones"),
         ]),
         "The synchronous interface that xNVMe uses.",
         "xnvme_sync=psync",
@@ -141,7 +136,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "xnvme_dev_nsid",
         Kind::COUNT,
-        "The namespace to use with a driver in user space.",
+        "The namespace to use with a user space driver.",
         "xnvme_dev_nsid=1",
     )
     .of(&["xnvme"])
@@ -149,7 +144,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "xnvme_dev_subnqn",
         Kind::Text,
-        "The qualified name of the subsystem of a fabrics target.",
+        "The NVMe qualified name of the fabrics subsystem.",
         "xnvme_dev_subnqn=nqn.2024-01.org.example:s1",
     )
     .of(&["xnvme"])
@@ -159,10 +154,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         Kind::words(&[
             Word::later("posix", "ordinary memory"),
             Word::later("hugepage", "huge pages"),
-            Word::later("spdk", "memory of SPDK"),
-            Word::later("vfio", "memory of libvfn"),
+            Word::later("spdk", "memory from SPDK"),
+            Word::later("vfio", "memory from libvfn"),
         ]),
-        "Where xNVMe takes its buffers from.",
+        "How xNVMe allocates its buffers.",
         "xnvme_mem=hugepage",
     )
     .of(&["xnvme"])
@@ -182,7 +177,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "libblkio_path",
         Kind::Text,
-        "What the driver is to open.",
+        "The path that the driver opens.",
         "libblkio_path=/dev/nvme0n1",
     )
     .of(&["libblkio"])
@@ -190,7 +185,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "libblkio_pre_connect_props",
         Kind::Text,
-        "Properties `NAME=VALUE` by colons, set before connecting.",
+        "Properties `NAME=VALUE`, separated by colons, to set before connecting.",
         "libblkio_pre_connect_props=read-only=true",
     )
     .of(&["libblkio"])
@@ -198,7 +193,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "libblkio_num_entries",
         Kind::COUNT,
-        "The number of entries of the driver's queues.",
+        "The number of entries in the driver's queues.",
         "libblkio_num_entries=128",
     )
     .of(&["libblkio"])
@@ -214,18 +209,18 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "libblkio_pre_start_props",
         Kind::Text,
-        "Properties `NAME=VALUE` by colons, set before starting.",
+        "Properties `NAME=VALUE`, separated by colons, to set before starting.",
         "libblkio_pre_start_props=num-queues=2",
     )
     .of(&["libblkio"])
     .later(),
-    option("libblkio_vectored", Kind::Switch, "Makes vectored requests.", "libblkio_vectored")
+    option("libblkio_vectored", Kind::Switch, "Uses vectored requests.", "libblkio_vectored")
         .of(&["libblkio"])
         .later(),
     option(
         "libblkio_write_zeroes_on_trim",
         Kind::Switch,
-        "Makes trims into requests to write zeroes.",
+        "Turns trims into requests that write zeroes.",
         "libblkio_write_zeroes_on_trim",
     )
     .of(&["libblkio"])
@@ -237,7 +232,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word::later("eventfd", "a read of an event descriptor"),
             Word::later("loop", "a busy loop"),
         ]),
-        "How completions are waited for.",
+        "How libblkio waits for completions.",
         "libblkio_wait_mode=loop",
     )
     .of(&["libblkio"])
@@ -246,7 +241,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "libblkio_force_enable_completion_eventfd",
         Kind::Switch,
-        "Switches the event descriptor of completions on even where nothing waits for it.",
+        "Enables the event descriptor for completions even if nothing waits for it.",
         "libblkio_force_enable_completion_eventfd",
     )
     .of(&["libblkio"])

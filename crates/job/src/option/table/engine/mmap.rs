@@ -7,7 +7,7 @@ options_of!(Category::Engine);
 pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[option(
     "thp",
     Kind::COUNT,
-    "Asks for transparent huge pages under the mapping (`MADV_HUGEPAGE`).",
+    "Requests transparent huge pages for the mapping (`MADV_HUGEPAGE`).",
     "thp=1",
 )
 .of(&["mmap"])];

@@ -1,4 +1,5 @@
-//! The choice of the engine, and the options that only some engines have: one module a family.
+//! The option that selects the engine, and the options that only some engines have, with one module
+//! per family of engines.
 
 use super::engines;
 use crate::option::def::{Category, Kind, OptionDef, Suffix, Unit, Word, options_of};
@@ -18,7 +19,7 @@ mod remote;
 mod sg;
 mod sim;
 
-/// The options of single engines, a slice per family.
+/// The options of single engines, one slice per family.
 pub(super) const TABLES: [&[OptionDef]; 14] = [
     pvsync2::OPTIONS,
     mmap::OPTIONS,
@@ -42,15 +43,15 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "ioengine",
         Kind::Words { words: &engines::WORDS, suffix: Suffix::Text },
-        "What carries the I/Os out. An engine may have options of its own, which have to follow it on \
-         the command line.",
+        "The engine that carries out the I/Os. The engine's own options must follow it on the \
+         command line.",
         "ioengine=io_uring",
     )
     .default("psync"),
     option(
         "num_range",
         Kind::Int { min: 0, max: 256, unit: Unit::Count },
-        "How many ranges of one block size each go into a trim command of `io_uring_cmd`.",
+        "How many ranges, of one block size each, a trim command of `io_uring_cmd` covers.",
         "num_range=8",
     )
     .default("1")
@@ -58,8 +59,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "fdp",
         Kind::Bool,
-        "Tells an NVMe drive with flexible data placement where to put each write. The same as \
-         `dataplacement=fdp`.",
+        "Tells an NVMe drive with flexible data placement where to put each write. It is \
+         equivalent to `dataplacement=fdp`.",
         "fdp=1",
     )
     .default("0")
@@ -67,11 +68,11 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "dataplacement",
         Kind::words(&[
-            Word::new("none", "writes carry no placement"),
+            Word::new("none", "writes have no placement"),
             Word::new("fdp", "flexible data placement"),
-            Word::new("streams", "write streams"),
+            Word::new("streams", "NVMe write streams"),
         ]),
-        "By which NVMe feature writes are placed.",
+        "The NVMe feature that places writes.",
         "dataplacement=fdp",
     )
     .alias(&["data_placement"])
@@ -80,11 +81,11 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "plid_select",
         Kind::words(&[
-            Word::new("random", "any of them"),
+            Word::new("random", "a random one"),
             Word::new("roundrobin", "one after the other"),
             Word::new("scheme", "by the ranges of `dp_scheme`"),
         ]),
-        "How the placement identifier of the next write is chosen.",
+        "How the job chooses the placement identifier of the next write.",
         "plid_select=random",
     )
     .alias(&["fdp_pli_select"])
@@ -93,8 +94,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "plids",
         Kind::Text,
-        "The placement identifiers that the job may use: indices for `fdp`, stream numbers for \
-         `streams`, as numbers and ranges by commas.",
+        "The placement identifiers that the job may use, as numbers and ranges separated by \
+         commas: indices for `fdp`, stream numbers for `streams`.",
         "plids=0,2-4",
     )
     .alias(&["fdp_pli"])
@@ -102,8 +103,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "dp_scheme",
         Kind::Text,
-        "A file that maps offsets to placement identifiers: a line for each range, with start, end and \
-         identifier by commas.",
+        "A file that maps offsets to placement identifiers. Each line has the start, the end and \
+         the identifier of a range, separated by commas.",
         "dp_scheme=placement.txt",
     )
     .since("3.42"),

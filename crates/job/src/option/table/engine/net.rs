@@ -18,7 +18,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "port",
         Kind::int(1, 65535),
-        "The port to connect to or to listen on. Each further worker takes the next one.",
+        "The port to connect to or to listen on. Each further worker uses the next port.",
         "port=8765",
     )
     .of(&["net", "netsplice", "rdma"])
@@ -30,36 +30,27 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word::later("tcpv6", "TCP over IPv6"),
             Word::later("udp", "UDP"),
             Word::later("udpv6", "UDP over IPv6"),
-            Word::later("unix", "a Unix socket, named by `filename`"),
-            Word::later("vsock", "a socket between virtual machine and host"),
+            Word::later("unix", "a Unix socket with the path in `filename`"),
+            Word::later("vsock", "a socket between a virtual machine and its host"),
         ]),
-        "The protocol that is spoken.",
+        "The network protocol.",
         "protocol=udp",
     )
     .alias(&["proto"])
     .of(NET)
     .default("tcp")
     .later(),
-    option(
-        "nodelay",
-        Kind::Bool,
-        "Sends small packets at once (`TCP_NODELAY`).",
-        "nodelay=1",
-    )
-    .of(NET)
-    .later(),
-    option(
-        "listen",
-        Kind::Switch,
-        "Waits for a connection in place of opening one.",
-        "listen",
-    )
-    .of(NET)
-    .later(),
+    option("nodelay", Kind::Bool, "Sends small packets immediately (`TCP_NODELAY`).", "nodelay=1")
+        .of(NET)
+        .later(),
+    option("listen", Kind::Switch, "Waits for a connection instead of opening one.", "listen")
+        .of(NET)
+        .later(),
     option(
         "pingpong",
         Kind::Switch,
-        "Has each packet sent back before the next one goes out, to measure the way there and back.",
+        "Lets the receiver return each packet before the sender sends the next one, to measure the \
+         round trip time.",
         "pingpong",
     )
     .of(NET)
@@ -75,32 +66,20 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "ttl",
         Kind::COUNT,
-        "How many routers a multicast packet may pass.",
+        "The maximum number of routers that a multicast packet passes.",
         "ttl=2",
     )
     .of(NET)
     .default("1")
     .later(),
-    option(
-        "window_size",
-        Kind::BYTES,
-        "The size of the socket's buffers.",
-        "window_size=1m",
-    )
-    .of(NET)
-    .later(),
-    option(
-        "mss",
-        Kind::BYTES,
-        "The largest segment that TCP sends.",
-        "mss=1400",
-    )
-    .of(NET)
-    .later(),
+    option("window_size", Kind::BYTES, "The size of the socket's buffers.", "window_size=1m")
+        .of(NET)
+        .later(),
+    option("mss", Kind::BYTES, "The maximum segment size of TCP.", "mss=1400").of(NET).later(),
     option(
         "bindname",
         Kind::Text,
-        "The local name or address to bind the RDMA connection to.",
+        "The local name or address of the RDMA connection.",
         "bindname=ib0",
     )
     .of(&["rdma"])
@@ -109,10 +88,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "verb",
         Kind::words(&[
-            Word::later("write", "write remote memory"),
-            Word::later("read", "read remote memory"),
-            Word::later("send", "send messages"),
-            Word::later("recv", "receive messages"),
+            Word::later("write", "writes remote memory"),
+            Word::later("read", "reads remote memory"),
+            Word::later("send", "sends messages"),
+            Word::later("recv", "receives messages"),
         ]),
         "The RDMA operation of this side.",
         "verb=send",

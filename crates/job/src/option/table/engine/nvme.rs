@@ -1,4 +1,4 @@
-//! Commands of NVMe and SCSI devices through `io_uring_cmd`.
+//! Options for the commands that `io_uring_cmd` sends to NVMe and SCSI devices.
 
 use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
 
@@ -11,7 +11,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "readfua",
         Kind::Bool,
-        "Sets force unit access on reads: they come from the medium, not from the device's cache.",
+        "Sets force unit access on reads: the device reads from its medium, not from its cache.",
         "readfua=1",
     )
     .of(&["io_uring", "io_uring_cmd", "sg"])
@@ -19,7 +19,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "writefua",
         Kind::Bool,
-        "Sets force unit access on writes: they are on the medium when they are done.",
+        "Sets force unit access on writes: a write completes when its data is on the medium.",
         "writefua=1",
     )
     .of(&["io_uring", "io_uring_cmd", "sg"])
@@ -27,8 +27,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "write_mode",
         Kind::Text,
-        "The command that writes are made of: `write`, `uncor`, `zeroes`, `verify` or `zone_append`, \
-         or several of them with shares in per cent.",
+        "The NVMe command that the job sends for writes: `write`, `uncor`, `zeroes`, `verify` or \
+         `zone_append`, or several of them with percentages.",
         "write_mode=write/60:zeroes/40",
     )
     .of(BOTH)
@@ -37,10 +37,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_mode",
         Kind::words(&[
-            Word::later("read", "read it and compare here"),
-            Word::later("compare", "have the device compare it"),
+            Word::later("read", "reads the data and compares it in fiord"),
+            Word::later("compare", "lets the device compare the data"),
         ]),
-        "The command by which written data is verified.",
+        "The command that verifies written data.",
         "verify_mode=compare",
     )
     .of(BOTH)
@@ -53,7 +53,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word::new("nvme", "NVMe commands to a namespace's character device"),
             Word::later("bsg", "SCSI commands to a block SCSI generic device"),
         ]),
-        "The kind of command that is passed through.",
+        "The type of passthrough command.",
         "cmd_type=bsg",
     )
     .of(BOTH)
@@ -61,7 +61,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "cdb_len",
         Kind::words(&[
-            Word::later("0", "the shortest that fits"),
+            Word::later("0", "the shortest command that fits"),
             Word::later("10", "10 bytes"),
             Word::later("16", "16 bytes"),
             Word::later("32", "32 bytes"),
@@ -76,9 +76,9 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "verify_bytchk",
         Kind::words(&[
-            Word::later("0", "it only reads the medium"),
-            Word::later("1", "it compares every block with data that is sent"),
-            Word::later("3", "it compares every block with the one block that is sent"),
+            Word::later("0", "the device only reads its medium"),
+            Word::later("1", "the device compares every block with the data sent"),
+            Word::later("3", "the device compares every block with the one block sent"),
         ]),
         "What a SCSI verify command compares.",
         "verify_bytchk=1",
@@ -91,9 +91,9 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         "read_mode",
         Kind::words(&[
             Word::later("read", "reads"),
-            Word::later("prefetch", "the device loads its cache and sends nothing"),
+            Word::later("prefetch", "the device loads its cache and sends no data"),
         ]),
-        "The SCSI command that reads are made of.",
+        "The SCSI command that the job sends for reads.",
         "read_mode=prefetch",
     )
     .of(BOTH)
@@ -103,9 +103,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "md_per_io_size",
         Kind::BYTES,
-        "The size of the buffer for metadata that each I/O has beside its data, on namespaces whose \
-         metadata are transferred apart. Without it the buffer is as large as the largest block needs \
-         it.",
+        "The size of the metadata buffer of each I/O, for namespaces that transfer metadata \
+         separately from data. By default, the buffer is large enough for the largest block.",
         "md_per_io_size=64",
     )
     .of(METADATA)
@@ -114,9 +113,9 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "pi_act",
         Kind::Bool,
-        "Has the controller make protection information on writes and take it away on reads. With 0 \
-         it travels with the data: it is made here for writes, and what `pi_chk` names is checked \
-         here on reads, too.",
+        "Lets the controller insert protection information on writes and remove it on reads. With \
+         0, the protection information travels with the data: fiord generates it for writes and, \
+         on reads, also checks the parts that `pi_chk` names.",
         "pi_act=0",
     )
     .of(METADATA)
@@ -125,8 +124,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "pi_chk",
         Kind::Text,
-        "Which parts of the protection information are checked: `GUARD`, `REFTAG`, `APPTAG`, by \
-         commas. Without it none is.",
+        "Which parts of the protection information are checked: `GUARD`, `REFTAG`, `APPTAG`, \
+         separated by commas. Without it, no part is checked.",
         "pi_chk=GUARD,REFTAG",
     )
     .of(METADATA)
@@ -143,7 +142,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "apptag_mask",
         Kind::COUNT,
-        "Which bits of the application tag are checked.",
+        "The bits of the application tag that are checked.",
         "apptag_mask=0xff00",
     )
     .of(METADATA)
@@ -152,7 +151,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "deac",
         Kind::Bool,
-        "Lets write zeroes commands deallocate the blocks.",
+        "Permits the device to deallocate blocks on write zeroes commands.",
         "deac=1",
     )
     .of(BOTH)
@@ -161,8 +160,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "nvme_split",
         Kind::Bool,
-        "Makes an I/O that is larger than one command may be of several, each of the most that the \
-         device takes; the I/O ends with the last of them. Without it such block sizes are refused.",
+        "Splits an I/O that is larger than the device's largest command into several commands. The \
+         I/O completes with its last command. Without it, fiord refuses such block sizes.",
         "nvme_split=1",
     )
     .of(&["io_uring_cmd"])

@@ -12,7 +12,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         Kind::words(&[
             Word::later("off", "plain HTTP"),
             Word::later("on", "HTTPS"),
-            Word::later("insecure", "HTTPS, whoever the server may be"),
+            Word::later("insecure", "HTTPS, without checking the server's certificate"),
         ]),
         "Whether the connection is encrypted.",
         "https=on",
@@ -20,26 +20,24 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     .of(HTTP)
     .default("off")
     .later(),
-    option("http_host", Kind::Text, "The server's name.", "http_host=s3.example.org")
+    option("http_host", Kind::Text, "The host name of the server.", "http_host=s3.example.org")
         .of(HTTP)
         .default("localhost")
         .later(),
-    option("http_user", Kind::Text, "The user to log in as.", "http_user=bench").of(HTTP).later(),
-    option("http_pass", Kind::Text, "The password to log in with.", "http_pass=secret")
-        .of(HTTP)
-        .later(),
-    option("http_s3_key", Kind::Text, "The secret key of S3.", "http_s3_key=secret")
+    option("http_user", Kind::Text, "The user name.", "http_user=bench").of(HTTP).later(),
+    option("http_pass", Kind::Text, "The password.", "http_pass=secret").of(HTTP).later(),
+    option("http_s3_key", Kind::Text, "The secret access key for S3.", "http_s3_key=secret")
         .of(HTTP)
         .default("")
         .later(),
-    option("http_s3_keyid", Kind::Text, "The access key's name in S3.", "http_s3_keyid=bench")
+    option("http_s3_keyid", Kind::Text, "The access key ID for S3.", "http_s3_keyid=bench")
         .of(HTTP)
         .default("")
         .later(),
     option(
         "http_s3_security_token",
         Kind::Text,
-        "The token that goes with temporary S3 keys.",
+        "The session token for temporary S3 keys.",
         "http_s3_security_token=token",
     )
     .of(HTTP)
@@ -48,7 +46,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "http_swift_auth_token",
         Kind::Text,
-        "The token to log in to Swift with.",
+        "The authentication token for Swift.",
         "http_swift_auth_token=token",
     )
     .of(HTTP)
@@ -92,7 +90,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
             Word::later("s3", "S3"),
             Word::later("swift", "OpenStack Swift"),
         ]),
-        "The kind of server.",
+        "The type of server.",
         "http_mode=s3",
     )
     .of(HTTP)
@@ -101,7 +99,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "http_verbose",
         Kind::COUNT,
-        "Prints the requests (1), and the bytes of the connection too (2).",
+        "Prints the requests (1), or the requests and the bytes of the connection (2).",
         "http_verbose=1",
     )
     .of(HTTP)
@@ -110,10 +108,10 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "http_object_mode",
         Kind::words(&[
-            Word::later("block", "one object a block"),
-            Word::later("range", "one object a file, read in parts"),
+            Word::later("block", "one object per block"),
+            Word::later("range", "one object per file, read in ranges"),
         ]),
-        "How files become objects.",
+        "How files map to objects.",
         "http_object_mode=range",
     )
     .of(HTTP)

@@ -1,4 +1,4 @@
-//! Options of `pvsync2`, and the flags of `preadv2(2)` that other engines can pass on too.
+//! Options of `pvsync2`, and the flags of `preadv2(2)` that other engines also support.
 
 use crate::option::def::{Category, Kind, OptionDef, options_of};
 
@@ -8,7 +8,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "hipri",
         Kind::Switch,
-        "Polls for the completion in place of waiting for an interrupt (`RWF_HIPRI`). It needs \
+        "Polls for the completion instead of waiting for an interrupt (`RWF_HIPRI`). It needs \
          `direct=1` and a device with poll queues.",
         "hipri",
     )
@@ -16,7 +16,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "hipri_percentage",
         Kind::PERCENT,
-        "The share of I/Os that `hipri` applies to.",
+        "The percentage of I/Os that use `hipri`.",
         "hipri_percentage=50",
     )
     .of(&["pvsync2"])
@@ -24,14 +24,14 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "uncached",
         Kind::COUNT,
-        "Goes through the page cache but leaves nothing behind in it (`RWF_DONTCACHE`, Linux 6.14).",
+        "Uses the page cache but drops the pages after the I/O (`RWF_DONTCACHE`, Linux 6.14).",
         "uncached=1",
     )
     .of(&["pvsync2", "io_uring", "io_uring_cmd"]),
     option(
         "nowait",
         Kind::Bool,
-        "Lets an I/O fail with `EAGAIN` where it would have to wait for a lock, memory or another \
+        "Lets an I/O fail with `EAGAIN` if it would have to wait for a lock, memory or another \
          resource (`RWF_NOWAIT`, Linux 4.14).",
         "nowait=1",
     )

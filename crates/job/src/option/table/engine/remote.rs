@@ -10,13 +10,13 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option("volume", Kind::Text, "The name of the GlusterFS volume.", "volume=bench")
         .of(GLUSTER)
         .later(),
-    option("brick", Kind::Text, "The GlusterFS server to ask for the volume.", "brick=gluster1")
+    option("brick", Kind::Text, "The GlusterFS server that provides the volume.", "brick=gluster1")
         .of(GLUSTER)
         .later(),
     option(
         "initiator",
         Kind::Text,
-        "The name by which an iSCSI target knows this side.",
+        "The initiator name that fiord sends to the iSCSI target.",
         "initiator=iqn.2019-04.org.fio:fio",
     )
     .of(&["libiscsi"])

@@ -5,14 +5,19 @@ use crate::option::def::{Category, Kind, OptionDef, Suffix, Word, options_of};
 const SIM: &[&str] = &["sim"];
 const SHARE: Kind = Kind::Floats { min: 0.0, max: 100.0, max_len: 1 };
 
-/// The distributions of a latency. Times in the suffix have units; bare numbers are microseconds.
+/// The distributions of simulated latencies. Times in the suffix may have units; bare numbers are
+/// in microseconds.
 const LATENCIES: Kind = Kind::Words {
     words: &[
-        Word::new("constant", "always the same: `constant:TIME`"),
-        Word::new("uniform", "evenly between two times: `uniform:LOW:HIGH`"),
-        Word::new("normal", "a bell, cut off at 0: `normal:MEAN:DEVIATION`"),
-        Word::new("exponential", "as of independent arrivals: `exponential:MEAN`"),
-        Word::new("lognormal", "with a long tail: `lognormal:MEDIAN:SIGMA`, sigma a plain number"),
+        Word::new("constant", "a constant time: `constant:TIME`"),
+        Word::new("uniform", "evenly distributed between two times: `uniform:LOW:HIGH`"),
+        Word::new("normal", "a normal distribution, cut off at 0: `normal:MEAN:DEVIATION`"),
+        Word::new("exponential", "an exponential distribution: `exponential:MEAN`"),
+        Word::new(
+            "lognormal",
+            "a log-normal distribution with a long tail: \
+                                `lognormal:MEDIAN:SIGMA`, where sigma is a plain number",
+        ),
     ],
     suffix: Suffix::Text,
 };
@@ -23,7 +28,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_seed",
         Kind::COUNT64,
-        "The number from which all latencies and faults of the simulated device follow.",
+        "The seed of all latencies and faults of the simulated device.",
         "sim_seed=7",
     )
     .of(SIM)
@@ -32,8 +37,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_size",
         Kind::BYTES64,
-        "The capacity of the simulated device. I/O beyond it fails with `EIO`, writes with `ENOSPC`. \
-         0 sets no limit.",
+        "The capacity of the simulated device. Writes beyond it fail with `ENOSPC`, other I/O \
+         beyond it with `EIO`. 0 means no limit.",
         "sim_size=1t",
     )
     .of(SIM)
@@ -42,7 +47,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_latency",
         LATENCIES,
-        "How long the device takes for an I/O. Bare numbers are in microseconds.",
+        "The latency of the simulated device for each I/O. Bare numbers are in microseconds.",
         "sim_latency=lognormal:90us:0.4",
     )
     .of(SIM)
@@ -51,7 +56,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_read_latency",
         LATENCIES,
-        "How long the device takes for a read; as `sim_latency` when it is not set.",
+        "The latency of reads on the simulated device. The default is `sim_latency`.",
         "sim_read_latency=normal:90us:10us",
     )
     .of(SIM)
@@ -59,7 +64,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_write_latency",
         LATENCIES,
-        "How long the device takes for a write; as `sim_latency` when it is not set.",
+        "The latency of writes on the simulated device. The default is `sim_latency`.",
         "sim_write_latency=constant:20us",
     )
     .of(SIM)
@@ -67,7 +72,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_trim_latency",
         LATENCIES,
-        "How long the device takes for a trim; as `sim_latency` when it is not set.",
+        "The latency of trims on the simulated device. The default is `sim_latency`.",
         "sim_trim_latency=exponential:1ms",
     )
     .of(SIM)
@@ -75,7 +80,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_sync_latency",
         LATENCIES,
-        "How long the device takes for a flush; as `sim_latency` when it is not set.",
+        "The latency of flushes on the simulated device. The default is `sim_latency`.",
         "sim_sync_latency=constant:2ms",
     )
     .of(SIM)
@@ -83,7 +88,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_channels",
         Kind::COUNT,
-        "How many I/Os the device works on at a time; further ones wait their turn. 0 sets no limit.",
+        "How many I/Os the simulated device processes in parallel; further I/Os wait. 0 means no \
+         limit.",
         "sim_channels=8",
     )
     .of(SIM)
@@ -92,7 +98,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_error_rate",
         SHARE,
-        "The share of I/Os that fail with `EIO`, in per cent.",
+        "The percentage of I/Os that fail with `EIO`.",
         "sim_error_rate=0.1",
     )
     .of(SIM)
@@ -101,8 +107,9 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_errors",
         Kind::Text,
-        "Which I/Os fail, in a list by commas: `ERRNO@FIRST-END` for those that touch these bytes (the \
-         end not included), `ERRNO@OFFSET` for one byte, `ERRNO#N` for the I/O with this number.",
+        "Which I/Os fail, as a list separated by commas: `ERRNO@FIRST-END` for I/Os that touch \
+         these bytes (`END` is not included), `ERRNO@OFFSET` for one byte, `ERRNO#N` for the I/O \
+         with this number.",
         "sim_errors=EIO@1m-2m,ENOSPC#100",
     )
     .of(SIM)
@@ -110,7 +117,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_short_rate",
         SHARE,
-        "The share of I/Os that transfer only their first part, in per cent.",
+        "The percentage of I/Os that transfer only the first part of their data.",
         "sim_short_rate=1",
     )
     .of(SIM)
@@ -119,7 +126,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_torn_rate",
         SHARE,
-        "The share of writes that report success and store only their first part, in per cent.",
+        "The percentage of writes that report success but store only the first part of their data.",
         "sim_torn_rate=0.01",
     )
     .of(SIM)
@@ -128,7 +135,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_lost_rate",
         SHARE,
-        "The share of writes that report success and store nothing, in per cent.",
+        "The percentage of writes that report success but store no data.",
         "sim_lost_rate=0.01",
     )
     .of(SIM)
@@ -137,8 +144,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_stall",
         Kind::Text,
-        "Pauses in which the device completes nothing, in a list by commas: `START:LENGTH`. Bare numbers \
-         are in microseconds.",
+        "Pauses during which the device completes no I/O, as a list of `START:LENGTH` separated by \
+         commas. Bare numbers are in microseconds.",
         "sim_stall=2s:500ms,10s:1s",
     )
     .of(SIM)
@@ -146,7 +153,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_stall_at",
         Kind::SECONDS,
-        "The moment after the start at which the device stops completing I/Os. A bare number is in \
+        "The time after the start at which the device stops completing I/Os. A bare number is in \
          seconds.",
         "sim_stall_at=2s",
     )
@@ -156,7 +163,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_stall_time",
         Kind::SECONDS,
-        "How long that pause lasts. 0 makes none. A bare number is in seconds.",
+        "The length of the pause that `sim_stall_at` starts. 0 means no pause. A bare number is in \
+         seconds.",
         "sim_stall_time=1s",
     )
     .of(SIM)
@@ -165,7 +173,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_submit_cost",
         Kind::MICROS,
-        "The time that submitting an I/O takes from the worker. A bare number is in microseconds.",
+        "The time that the worker needs to submit an I/O. A bare number is in microseconds.",
         "sim_submit_cost=1",
     )
     .of(SIM)
@@ -174,7 +182,7 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_complete_cost",
         Kind::MICROS,
-        "The time that taking a completion takes from the worker. A bare number is in microseconds.",
+        "The time that the worker needs to take a completion. A bare number is in microseconds.",
         "sim_complete_cost=1",
     )
     .of(SIM)
@@ -183,8 +191,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_store",
         Kind::Bool,
-        "Keeps in memory what is written and gives it back to reads. `sim_torn_rate` and \
-         `sim_lost_rate` switch it on.",
+        "Keeps written data in memory and returns it to reads. `sim_torn_rate` and `sim_lost_rate` \
+         turn it on.",
         "sim_store=1",
     )
     .of(SIM)
@@ -193,8 +201,8 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
     option(
         "sim_real_time",
         Kind::Bool,
-        "Takes the simulated time in real life. With 0 a virtual clock jumps from one event to the \
-         next and the job ends as fast as the CPU allows.",
+        "Runs in real time. With 0, a virtual clock jumps from one event to the next, and the job \
+         ends as fast as the CPU allows.",
         "sim_real_time=1",
     )
     .of(SIM)
