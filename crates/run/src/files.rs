@@ -1,4 +1,4 @@
-//! The files of one job while it runs: opened when the worker first needs them, held to the end.
+//! The files of one job while it runs: opened when the worker first needs them, kept open to the end.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -14,14 +14,15 @@ use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
 use crate::zones::{Owner, Owners};
 
-/// Pages in the page cache of a file that a job goes around it for (`direct=1`); `None` where the kernel does not say.
+/// Pages in the page cache of a file that a job uses with `direct=1`. A count is `None` if the kernel does
+/// not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cached {
-    /// The file's index.
+    /// Index of the file in the job.
     pub file: usize,
-    /// Just before the first I/O, when what could be dropped had been.
+    /// Just before the first I/O, after `invalidate` dropped what it could.
     pub at_start: Option<u64>,
-    /// When the job was done.
+    /// When the job ended.
     pub at_end: Option<u64>,
 }
 
@@ -38,7 +39,7 @@ pub struct FileSet<'p> {
 }
 
 impl<'p> FileSet<'p> {
-    /// Of this job; nothing is opened yet.
+    /// The files of `job`. Opens nothing yet.
     pub fn new(job: &'p JobPlan) -> Self {
         let count = job.target.files.len();
         FileSet {
@@ -52,7 +53,7 @@ impl<'p> FileSet<'p> {
         }
     }
 
-    /// The same with the run's locks (`lockfile`).
+    /// Adds the run's file locks (`lockfile`).
     pub fn locked_by(mut self, locks: &FileLocks) -> Self {
         if self.job.target.lock != LockFile::None {
             let files = self.job.target.files.iter();
@@ -61,7 +62,7 @@ impl<'p> FileSet<'p> {
         self
     }
 
-    /// The same with the run's zones (`zonemode=zbd`).
+    /// Adds the run's zone tables (`zonemode=zbd`).
     pub fn zoned_by(mut self, owners: &'p Owners) -> Self {
         self.owners = Some(owners);
         self
@@ -73,14 +74,14 @@ impl<'p> FileSet<'p> {
         })
     }
 
-    /// Opens a path as the job asks for.
+    /// Opens a file with the flags that the job asks for.
     fn open_path(&self, plan: &FilePlan) -> Result<OwnedFd, JobError> {
         let how = &self.job.target.open;
         if plan.kind == FileKind::Pipe && plan.path == Path::new("-") {
             return standard_stream(how.read_only).map_err(|e| failed("dup", plan, &e));
         }
         let regular = plan.kind == FileKind::Regular;
-        // The SCSI generic driver takes commands by write(2), those that read as well.
+        // The SCSI generic driver takes all commands by write(2), read commands too.
         let commands = matches!(self.job.engine, EnginePlan::Sg(_)) && plan.kind == FileKind::Char;
         let read_only = how.read_only && !commands;
         let access = if read_only { Open::read_only() } else { Open::read_write() };
@@ -104,24 +105,24 @@ impl<'p> FileSet<'p> {
         }?;
         let facts = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?;
         if facts.kind == file::Kind::Directory {
-            let detail = "it is a directory; name a file in it, or use directory=";
+            let detail = "it is a directory. To fix: name a file in it, or use directory=";
             return Err(JobError::new("open", EISDIR, detail).at(&plan.path));
         }
         if !read_only && !is_as_planned(plan.kind, facts.kind) {
-            let detail = "it was replaced by something of another kind after the job was checked, and \
-                          is not written. To fix: find out who changes it, then run again";
+            let detail = "it was replaced by a different kind of file after the job was checked, so the \
+                          job does not write to it. To fix: find out which program replaces it, then run again";
             return Err(JobError::new("open", ESTALE, detail).at(&plan.path));
         }
         Ok(fd)
     }
 
-    /// A character device or pipe that may be written and not read.
+    /// Opens a character device or pipe that can only be written.
     fn write_only(&self, plan: &FilePlan) -> fiord_sys::Result<OwnedFd> {
         guard(self.job).open(Open::write_only(), &plan.path).map(|opened| opened.fd)
     }
 
-    /// A mapping cannot make a file longer as a write does (`ioengine=mmap`): one that is to be
-    /// written is made as long as what is used of it.
+    /// Extends a file that `ioengine=mmap` writes to the end of the range that the job uses: unlike a write, a
+    /// mapping cannot extend a file.
     fn lengthen(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
         let mapped = matches!(self.job.engine, EnginePlan::Mmap { .. });
         if !mapped || self.job.target.open.read_only || plan.kind != FileKind::Regular {
@@ -135,7 +136,7 @@ impl<'p> FileSet<'p> {
         file::truncate(fd, end).map_err(|e| failed("ftruncate", plan, &e))
     }
 
-    /// Advice and hints that go with an open file.
+    /// Gives the kernel advice and hints about an open file (`fadvise_hint`, `write_hint`).
     fn prepare(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
         let how = &self.job.target.open;
         let seekable = matches!(plan.kind, FileKind::Regular | FileKind::Block);
@@ -154,15 +155,16 @@ impl<'p> FileSet<'p> {
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
             file::set_lifetime(fd.as_fd(), lifetime(hint)).map_err(|e| {
                 let mut error = failed("write_hint", plan, &e);
-                error.detail =
-                    "this file system or kernel takes no write hints; drop write_hint".into();
+                error.detail = "this file system or kernel does not support write hints. To fix: \
+                                remove write_hint"
+                    .into();
                 error
             })?;
         }
         Ok(())
     }
 
-    /// Of each file that went around the page cache (`direct=1`): what was in it all the same.
+    /// Pages in the page cache of each file that the job used with `direct=1`.
     pub(crate) fn cached_under_direct(self) -> Vec<Cached> {
         self.cached
     }
@@ -172,7 +174,7 @@ impl<'p> FileSet<'p> {
         self.job.target.open_files as usize >= self.open.len()
     }
 
-    /// Whether a file's cached pages are counted: it goes around the page cache and stays open.
+    /// Whether to count a file's cached pages: only with `direct=1`, and if it stays open to the end.
     fn counts_cached(&self, plan: &FilePlan) -> bool {
         let target = &self.job.target;
         let all_open = self.opens_all();
@@ -180,17 +182,17 @@ impl<'p> FileSet<'p> {
         target.open.direct && all_open && !target.unlink_each_loop && stored
     }
 
-    /// Counts the cached pages of what is open, just before the first I/O, and drops what somebody
-    /// has read in since [`Files::ready`]. What is dirty is written first.
+    /// Counts the cached pages of the open files just before the first I/O. Drops pages that other programs
+    /// have read since [`Files::ready`], and writes dirty pages back first.
     fn count_at_start(&mut self) -> Result<(), JobError> {
         let mut cached = Vec::new();
         for (file, (plan, fd)) in self.job.target.files.iter().zip(&self.open).enumerate() {
             let Some(fd) = fd.as_ref().filter(|_| self.counts_cached(plan)) else { continue };
             let mut now = cached_pages(plan, fd);
             if self.job.target.open.invalidate && now.is_some_and(|now| now.cached > 0) {
-                // To drop what is dirty only begins to write it: it is gone when that has ended.
+                // Dropping a dirty page only starts its write-back, so wait for that first.
                 if now.is_some_and(|now| now.dirty + now.writeback > 0) {
-                    // What cannot be written is still there, and told of.
+                    // Pages that cannot be written stay cached and appear in the count below.
                     let _ = file::fdatasync(fd);
                 }
                 self.invalidate(plan, fd)?;
@@ -207,7 +209,7 @@ impl<'p> FileSet<'p> {
         let (plan, fd) = (&self.job.target.files[index], self.open[index].as_ref());
         let Some(fd) = fd.filter(|_| self.counts_cached(plan)) else { return };
         let pages = cached_pages(plan, fd).map(|pages| pages.cached);
-        // They are in order of the files.
+        // `cached` is sorted by file.
         if let Ok(at) = self.cached.binary_search_by_key(&index, |cached| cached.file) {
             self.cached[at].at_end = pages;
         }
@@ -224,8 +226,8 @@ impl<'p> FileSet<'p> {
     }
 }
 
-/// Of a file what the job uses of it; of a device all: as soon as any page of it is cached, every
-/// direct write looks for pages, and the whole device is what is dropped.
+/// Cached pages of the range that a job uses of a file. For a block device, cached pages of the whole device:
+/// any cached page makes every direct write look for pages, and the kernel drops only whole devices.
 fn cached_pages(plan: &FilePlan, fd: &OwnedFd) -> Option<CacheUse> {
     let (offset, len) = match plan.kind {
         FileKind::Block => (0, 0),
@@ -252,7 +254,7 @@ impl Files for FileSet<'_> {
                 }
                 let fd = Arc::new(self.open_path(plan)?);
                 self.lengthen(plan, &fd)?;
-                // Where all files are open at once, this waits for the last of them.
+                // If all files are open at once, `ready` does this after the last of them.
                 if self.ready || !self.opens_all() {
                     self.invalidate(plan, &fd)?;
                 }
@@ -273,7 +275,7 @@ impl Files for FileSet<'_> {
     fn close(&mut self, index: u32) -> Result<(), JobError> {
         self.plan(index)?;
         self.count_at_end(index as usize);
-        // Close errors of ordinary files were reported by the I/O or the flush before.
+        // The I/O or the flush before already reported the errors that close could report.
         self.open[index as usize] = None;
         Ok(())
     }
@@ -285,7 +287,7 @@ impl Files for FileSet<'_> {
                 self.invalidate(plan, fd)?;
             }
         }
-        // What is dirty takes its time: not while others have begun.
+        // Writing dirty pages takes time: do it before the other jobs start.
         self.count_at_start()
     }
 
@@ -315,7 +317,7 @@ impl Files for FileSet<'_> {
             if !matches!(plan.kind, FileKind::Regular | FileKind::Block) {
                 continue;
             }
-            // By path: the file may be closed by now (`openfiles`).
+            // Open by path: the file may be closed by now (`openfiles`).
             let fd = Open::read_only().open(&plan.path).map_err(|e| failed("syncfs", plan, &e))?;
             let device = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?.device;
             if !synced.contains(&device) {
@@ -354,7 +356,7 @@ pub(crate) fn guard(job: &JobPlan) -> Guard {
     guard.allow_system(how.allow_mounted_write)
 }
 
-/// Whether what was opened for writing is of the kind that the plan examined.
+/// Whether a file opened for writing is of the kind that the plan found.
 fn is_as_planned(planned: FileKind, found: file::Kind) -> bool {
     match planned {
         FileKind::Regular => found == file::Kind::Regular,
@@ -364,7 +366,7 @@ fn is_as_planned(planned: FileKind, found: file::Kind) -> bool {
     }
 }
 
-/// Whether opening for both failed on something that can perhaps only be written.
+/// Whether an open for reading and writing failed on a device or pipe that may be write-only.
 fn write_only_device(error: &fiord_sys::Error, plan: &FilePlan, read_only: bool) -> bool {
     error.errno == EACCES && !read_only && matches!(plan.kind, FileKind::Char | FileKind::Pipe)
 }
@@ -374,7 +376,7 @@ fn standard_stream(read: bool) -> fiord_sys::Result<OwnedFd> {
         std::io::stdin().as_fd().try_clone_to_owned()
     } else if fiord_sys::standard_output::was_closed() {
         const EBADF: i32 = 9;
-        let said = "standard output is closed; To fix: redirect it, or name a file";
+        let said = "standard output is closed. To fix: redirect it, or name a file";
         return Err(fiord_sys::Error::new("write to standard output", EBADF).saying(said));
     } else {
         std::io::stdout().as_fd().try_clone_to_owned()
@@ -394,8 +396,8 @@ fn lifetime(hint: WriteHint) -> Lifetime {
 
 fn open_failed(plan: &FilePlan, error: &fiord_sys::Error, direct: bool) -> JobError {
     if direct && error.errno == EINVAL {
-        let detail = "the file system takes no direct I/O (O_DIRECT); drop direct=1, or put the \
-                      file on one that does, such as ext4 or XFS";
+        let detail = "the file system does not support direct I/O (O_DIRECT). To fix: remove \
+                      direct=1, or use a file system that supports it, such as ext4 or XFS";
         return JobError::new("open", EINVAL, detail).at(&plan.path);
     }
     failed("open", plan, error)

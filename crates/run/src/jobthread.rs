@@ -1,5 +1,5 @@
-//! The life of one job's thread: layout (when it is not done before), commands, the settings of the
-//! thread, the worker, and what is removed at the end.
+//! The life of a job's thread: layout (with `create_serialize=0`), commands, thread settings, the worker,
+//! and removing files at the end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::thread::Settings;
 use crate::worker::WorkerResult;
 use crate::{command, thread, worker};
 
-/// Stack of a job's thread. Buffers and histograms are on the heap; a thousand jobs fit.
+/// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
 const STACK: usize = 512 << 10;
 
-/// Address space that is left, where it is limited, to the jobs that are being set up and to the
-/// report.
+/// Address space, bytes, that stays free for jobs in set-up and for the report if the address space is
+/// limited.
 const SPARE: u64 = 16 << 20;
 
 /// `ENOMEM` of `errno-base.h`.
 const ENOMEM: i32 = 12;
 
-/// Starts a job's thread. Its last word is always [`Message::Ended`].
+/// Starts a job's thread. Its last message is always [`Message::Ended`].
 pub(crate) fn spawn(
     run: &Arc<Run>,
     index: usize,
@@ -53,7 +53,7 @@ pub(crate) fn spawn(
     })
 }
 
-/// Says that the job has ended even when its thread unwinds: the run never waits for nobody.
+/// Sends [`Message::Ended`] even if the thread panics, so the conductor never waits for a dead thread.
 struct EndedOnDrop {
     index: usize,
     result: Option<Box<Finished>>,
@@ -64,7 +64,7 @@ impl Drop for EndedOnDrop {
     fn drop(&mut self) {
         let mut result = self.result.take().unwrap_or_default();
         if std::thread::panicking() && result.error.is_none() {
-            let detail = "fiord itself failed in this job; this is a bug, please report it";
+            let detail = "the thread of this job panicked: this is a bug, please report it";
             result.error = Some(JobError::new("job", 0, detail));
         }
         tell(&self.sender, Message::Ended { index: self.index, result });
@@ -91,7 +91,7 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
     ended.result = Some(Box::new(finished));
 }
 
-/// The I/O itself; and what the page cache has of files that went around it.
+/// Runs the worker. Returns its result and, for files with `direct=1`, their pages in the page cache.
 fn work(
     run: &Run,
     index: usize,
@@ -108,7 +108,7 @@ fn work(
         worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready), debug);
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(
-            "Write pointer move succeeded after {recovered} failed writes: the job went on at the \
+            "Write pointer move succeeded after {recovered} failed writes: the job continued at the \
              write pointers that the device reports (recover_zbd_write_error)"
         );
         tell(sender, Message::Warning { index, what });
@@ -116,7 +116,7 @@ fn work(
     (worker, files.cached_under_direct())
 }
 
-/// What comes before the worker: what the thread's settings keep alive, and the job's clock.
+/// Everything before the worker runs. Returns the guard of the thread settings and the job's clock.
 fn before(
     run: &Run,
     index: usize,
@@ -151,7 +151,7 @@ fn before(
     Ok((settings, clock))
 }
 
-/// What comes after it.
+/// Everything after the worker has run: removes files, runs `exec_postrun`.
 fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobError> {
     let job = &run.plan.jobs[index];
     if job.target.unlink {
@@ -159,19 +159,19 @@ fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobErr
     }
     if let Some(line) = &job.start.postrun {
         let output = announce(run, index, sender, "postrun");
-        // One that cleans up after a run that was cut short is let go on; a signal ends one that runs.
+        // After an interrupted run the command may still clean up; a signal during the command stops it.
         let late = run.is_cancelled();
         let stopped = || stop(run, !late && run.is_cancelled());
         let result = with_command(run, || command::run(line, "exec_postrun", &output, &stopped));
         if let Err(error) = result {
-            // The job's numbers are good: the run goes on and says so.
+            // The job's results are valid, so this is only a warning.
             tell(sender, Message::Warning { index, what: error.to_string() });
         }
     }
     Ok(())
 }
 
-/// Counts a command while it runs.
+/// Runs `body` and counts it in [`Run::commands`] meanwhile.
 fn with_command<T>(run: &Run, body: impl FnOnce() -> T) -> T {
     run.commands.fetch_add(1, Ordering::AcqRel);
     let result = body();
@@ -179,7 +179,7 @@ fn with_command<T>(run: &Run, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether a command may go on.
+/// Whether a command may continue.
 fn stop(run: &Run, stopped: bool) -> Stop {
     match run.abandoned.load(Ordering::Relaxed) {
         true => Stop::Now,
@@ -194,7 +194,7 @@ fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static st
     output
 }
 
-/// Removes a job's regular files. Another job may have removed a shared one before.
+/// Removes a job's regular files. Another job may already have removed a shared one.
 fn unlink(job: &JobPlan) -> Result<(), JobError> {
     for plan in job.target.files.iter().filter(|plan| plan.kind == FileKind::Regular) {
         guard(job).remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
@@ -202,7 +202,7 @@ fn unlink(job: &JobPlan) -> Result<(), JobError> {
     Ok(())
 }
 
-/// A layout on another thread than the conductor's.
+/// Reports the progress of a layout to the conductor by messages.
 pub(crate) struct ByMessage<'a> {
     pub run: &'a Run,
     pub index: usize,

@@ -1,4 +1,4 @@
-//! `space_reserve`: jobs end before the file system that they write to is full.
+//! `space_reserve`: stops jobs before the file system that they write to is full.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,42 +9,42 @@ use fiord_sys::file;
 
 use crate::error::JobError;
 
-/// The longest time between two looks at free space, ns.
+/// Longest time between two checks of free space, ns.
 const LONGEST: u64 = 200 * MS;
-/// The time before the second look, ns; from there it doubles, as long as space lasts.
+/// Time before the second check, ns. It doubles with each check while there is enough space.
 const FIRST: u64 = MS;
-/// How often it is looked whether a job runs yet, ns.
+/// Time between two checks while no job with a reserve runs, ns.
 const IDLE: u64 = 10 * MS;
 const MS: u64 = 1_000_000;
 
 /// The errno of a full file system, of `errno-base.h`.
 const ENOSPC: i32 = 28;
 
-/// Watches the space of a run's jobs.
+/// Watches the free space for all jobs of a run.
 #[derive(Debug)]
 pub(crate) struct SpaceWatch {
-    /// When to look next; `None`: no job has a reserve.
+    /// Time of the next check; `None` if no job has a reserve.
     due: Option<u64>,
-    /// Time before the look after the next, ns.
+    /// Longest time until the check after the next, ns.
     pause: u64,
-    /// When it was looked last, and how much there was above the reserve where that was least.
+    /// Time of the last check, and the fewest bytes above a reserve that it found.
     last: Option<(u64, u64)>,
 }
 
 impl SpaceWatch {
-    /// From the beginning of the run on, if any job has a reserve.
+    /// Checks from `now` on, if any job has a reserve.
     pub fn new(jobs: &[JobPlan], now: u64) -> Self {
         let any = jobs.iter().any(|job| job.end.space_reserve > 0);
         SpaceWatch { due: any.then_some(now), pause: FIRST, last: None }
     }
 
-    /// When to look next.
+    /// Time of the next check.
     pub fn due(&self) -> Option<u64> {
         self.due
     }
 
-    /// Looks at the file systems of the `running` jobs when it is time, and gives back those that
-    /// are to end: the first on each directory with the error that says why.
+    /// Checks the file systems of the `running` jobs if it is time, and returns the jobs that must stop: the
+    /// first job in each directory comes with the error that explains it.
     pub fn look<'j>(
         &mut self,
         running: impl Iterator<Item = (usize, &'j JobPlan)>,
@@ -60,7 +60,7 @@ impl SpaceWatch {
             let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
             let places = files.filter_map(|file| file.path.parent());
             for place in places {
-                // Where it cannot be asked, the writes themselves will tell.
+                // If free space is unknown, the job's own writes report a full file system.
                 let (free, told) = seen.entry(place).or_insert_with(|| (free(place), false));
                 let Some(free) = *free else { continue };
                 if let Some(above) = free.checked_sub(job.end.space_reserve) {
@@ -77,8 +77,8 @@ impl SpaceWatch {
         ends
     }
 
-    /// How long to wait, with `least` bytes above the reserve where there are fewest: a quarter of
-    /// the time in which they would be gone if space went on to go as since the last look.
+    /// Time until the next check, ns: a quarter of the time in which the `least` bytes above a reserve are used
+    /// up at the rate since the last check.
     fn pause(&mut self, now: u64, least: Option<u64>) -> u64 {
         let Some(least) = least else {
             (self.pause, self.last) = (FIRST, None);
@@ -96,7 +96,7 @@ impl SpaceWatch {
     }
 }
 
-/// Bytes that are free for everybody in a directory.
+/// Free bytes in a directory, without those reserved for root.
 fn free(place: &Path) -> Option<u64> {
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
     file::space(place).ok().map(|space| space.available)
@@ -104,9 +104,9 @@ fn free(place: &Path) -> Option<u64> {
 
 fn low(place: &Path, free: u64, reserve: u64) -> JobError {
     let detail = format!(
-        "the run ended early, for only {} are free on this file system and {} are to stay free \
-         (space_reserve); the report is complete up to here. Free space, or set a smaller reserve \
-         or a shorter run time",
+        "the run ended early because only {} are free on this file system and {} must stay free \
+         (space_reserve); the report is complete up to here. To fix: free space, or set a smaller \
+         reserve or a shorter run time",
         size(free),
         size(reserve)
     );
@@ -137,7 +137,7 @@ mod tests {
         let jobs = [job(u64::MAX), job(u64::MAX), job(0), job(1)];
         let mut watch = SpaceWatch::new(&jobs, 5);
         let running = || jobs.iter().enumerate();
-        assert!(watch.look(running(), 4).is_empty(), "it is not due");
+        assert!(watch.look(running(), 4).is_empty(), "the check is not due");
         let ends = watch.look(running(), 5);
         let who: Vec<(usize, bool)> = ends.iter().map(|(i, e)| (*i, e.is_some())).collect();
         assert_eq!(who, [(0, true), (1, false)]);
@@ -147,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_the_more_often_the_sooner_space_is_gone() {
+    fn checks_become_more_frequent_as_space_runs_out() {
         let mut watch = SpaceWatch::new(&[job(1)], 0);
-        // Nothing goes: twice as long each time, up to the longest.
+        // No space is used: the pause doubles each time, up to the longest.
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..10 {
@@ -158,15 +158,15 @@ mod tests {
             now += pause;
         }
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 200, 200]);
-        // Half of it has gone in the last 200 ms: a quarter of the 200 ms that are left.
+        // Half of it was used in the last 200 ms: a quarter of the 200 ms that are left.
         assert_eq!(watch.pause(now, Some(1 << 39)), 50 * MS);
-        // Nobody runs any more.
+        // No job runs any more.
         assert_eq!(watch.pause(now + 50 * MS, None), IDLE);
         assert_eq!(watch.pause(now + 60 * MS, Some(1 << 39)), FIRST);
     }
 
     #[test]
-    fn without_a_reserve_nobody_looks() {
+    fn without_a_reserve_nothing_is_checked() {
         assert_eq!(SpaceWatch::new(&[job(0)], 5).due(), None);
     }
 }

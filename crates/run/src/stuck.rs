@@ -1,4 +1,4 @@
-//! What a job hangs in when the run ends without it.
+//! Finds out what a job hangs in when the run ends without waiting for it.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -11,11 +11,11 @@ use crate::error::JobError;
 use crate::shared::Shared;
 
 const ETIMEDOUT: i32 = 110;
-/// So many files are named where the operation could be on any.
+/// Most files that the message names if the operation could be on any of them.
 const NAMED: usize = 3;
 
-/// The error of a job that has not ended: the operation that its thread waits in, and the file. The
-/// error number is that of an operation that timed out.
+/// The error of a job that has not ended: names the operation that its thread waits in, and the file. The
+/// errno is `ETIMEDOUT`.
 pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
     let waiting = task::waits_in(shared.tid.load(Ordering::Relaxed));
     let mut error =
@@ -27,7 +27,7 @@ pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
     error
 }
 
-/// What the job was about to do.
+/// The stage that the job was in.
 fn op(phase: Phase) -> &'static str {
     match phase {
         Phase::NotStarted => "layout",
@@ -41,16 +41,16 @@ fn detail(job: &JobPlan, waiting: Option<&Waiting>) -> String {
     let files = files(job);
     match waiting {
         Some(Waiting { call, file: Some(_), .. }) => {
-            format!("the job hangs in {call} and is left behind")
+            format!("the job hangs in {call}; the run ended without it")
         }
         Some(Waiting { call, .. }) => {
-            format!("the job hangs in {call} with I/O on {files} and is left behind")
+            format!("the job hangs in {call} with I/O on {files}; the run ended without it")
         }
-        None => format!("the job with I/O on {files} does not end and is left behind"),
+        None => format!("the job with I/O on {files} does not end; the run ended without it"),
     }
 }
 
-/// The files of a job; the first ones of many.
+/// The files of a job in words; only the first ones if there are many.
 fn files(job: &JobPlan) -> String {
     let real = job.target.files.iter().filter(|file| file.kind != FileKind::Virtual);
     let names: Vec<&Path> = real.map(|file| file.path.as_path()).collect();

@@ -1,7 +1,7 @@
-//! What a job asks of its own thread: CPUs, memory policy, priorities, name, user, control group.
+//! Settings of a job's thread: CPUs, memory policy, priorities, name, user, control group.
 //!
-//! Everything is set by the thread itself, before it opens a file. Threads end with their job, so
-//! nothing has to be undone but control groups.
+//! The thread applies them to itself before it opens a file. Threads end with their job, so only control
+//! groups must be undone.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ const EINVAL: i32 = 22;
 const EACCES: i32 = 13;
 const EPERM: i32 = 1;
 
-/// What a thread's settings keep alive while its job runs.
+/// Resources that a thread's settings hold while its job runs.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     /// `lockmem`.
@@ -34,7 +34,7 @@ pub(crate) fn prepare(
     groups: &ControlGroups,
 ) -> Result<Settings, JobError> {
     let wish = &job.process;
-    // Signals wake the run's own thread, never an I/O.
+    // Only the conductor's thread handles signals, so that they interrupt no I/O.
     signal::block_in_this_thread().map_err(|e| refused("blocking signals", &e))?;
     if let Some(name) = &wish.comm {
         thread::set_name(name).map_err(|e| refused("comm", &e))?;
@@ -52,8 +52,8 @@ pub(crate) fn prepare(
     if let Some(wish) = &wish.cgroup {
         groups.enter(plan, wish)?;
     }
-    // Last, as it takes away the right to do the others; the group before the user for the same
-    // reason.
+    // Last, because it drops the privileges that the other settings need. The group comes before the user for
+    // the same reason.
     if let Some(gid) = wish.gid {
         thread::set_group(gid).map_err(|e| refused("gid", &e))?;
     }
@@ -63,10 +63,10 @@ pub(crate) fn prepare(
     Ok(Settings { _pinned: pinned })
 }
 
-/// A setting that the system did not take.
+/// The error of a setting that the system refused.
 fn refused(option: &'static str, error: &fiord_sys::Error) -> JobError {
     let advice = error.advice().map_or(String::new(), |advice| format!(" ({advice})"));
-    JobError::new(option, error.errno, format!("{} did not take it{advice}", error.op))
+    JobError::new(option, error.errno, format!("{} refused the setting{advice}", error.op))
 }
 
 fn priorities(wish: &Process) -> Result<(), JobError> {
@@ -76,7 +76,11 @@ fn priorities(wish: &Process) -> Result<(), JobError> {
     }
     if let Some(IoPrio { class, level, hint }) = wish.ioprio {
         let Some(class) = IoClass::from_number(u32::from(class)) else {
-            return Err(JobError::new("prioclass", EINVAL, format!("there is no class {class}")));
+            return Err(JobError::new(
+                "prioclass",
+                EINVAL,
+                format!("no such I/O priority class: {class}"),
+            ));
         };
         let priority = IoPriority { class, level, hint };
         thread::set_io_priority(priority).map_err(|e| refused("prio", &e))?;
@@ -103,7 +107,7 @@ fn pin(bytes: u64) -> Result<Option<Region>, JobError> {
     memory::pin(bytes).map(Some).map_err(|e| refused("lockmem", &e))
 }
 
-/// `ioscheduler`: of every device that the job's files are, or lie on.
+/// Sets the I/O scheduler of every device under the job's files (`ioscheduler`).
 fn schedulers(job: &JobPlan) -> Result<(), JobError> {
     let Some(name) = &job.target.scheduler else { return Ok(()) };
     for plan in &job.target.files {
@@ -113,20 +117,20 @@ fn schedulers(job: &JobPlan) -> Result<(), JobError> {
         };
         let facts = facts.map_err(|e| failed("ioscheduler", plan, &e))?;
         let device = if plan.kind == FileKind::Block { facts.node } else { Some(facts.device) };
-        // Major 0 is no block device: tmpfs and the like have no scheduler to set.
+        // Major 0 is not a block device: tmpfs and the like have no scheduler.
         let Some(device) = device.filter(|device| device.major != 0) else {
-            let detail = "the file lies on no block device of its own; drop ioscheduler";
+            let detail = "the file system has no block device. To fix: remove ioscheduler";
             return Err(JobError::new("ioscheduler", EINVAL, detail).at(&plan.path));
         };
         block::set_scheduler(device, name).map_err(|e| {
             let mut error = failed("ioscheduler", plan, &e);
             if matches!(e.errno, EACCES | EPERM) {
-                error.detail = "setting a scheduler needs root; set it beforehand, and drop \
-                                ioscheduler"
+                error.detail = "setting a scheduler needs root. To fix: run as root, or set the \
+                                scheduler beforehand and remove ioscheduler"
                     .into();
             } else if let Ok(present) = block::scheduler(device) {
                 let list = present.available.join(", ");
-                error.detail = format!("{name} was not taken; this device has: {list}");
+                error.detail = format!("the device refused {name}. To fix: use one of: {list}");
             }
             error
         })?;
@@ -141,14 +145,14 @@ pub(crate) struct ControlGroups {
 }
 
 impl ControlGroups {
-    /// Moves the calling thread into a job's group.
+    /// Moves the calling thread into a job's control group.
     fn enter(&self, plan: &Plan, wish: &Wish) -> Result<(), JobError> {
         let group = Cgroup::open(&wish.name).map_err(|e| refused("cgroup", &e))?;
         let differs =
             |job: &JobPlan| job.process.cgroup.as_ref().is_none_or(|other| other.name != wish.name);
         if group.scope() == Scope::Process && plan.jobs.iter().any(differs) {
-            let detail = "the io controller of cgroup version 2 knows whole processes only: give \
-                          all jobs of a run the same cgroup, or run them one by one";
+            let detail = "the io controller of cgroup version 2 controls whole processes only. To fix: \
+                          give all jobs of the run the same cgroup, or run them separately";
             return Err(JobError::new("cgroup", EINVAL, detail));
         }
         if let Some(weight) = wish.weight {
@@ -159,17 +163,17 @@ impl ControlGroups {
         Ok(())
     }
 
-    /// At the end of the run: leaves the groups and removes those that were made, unless they are to
-    /// stay. Returns what could not be removed, in words.
+    /// At the end of the run, leaves the groups and removes those that the run created, unless
+    /// `cgroup_nodelete` is set. Returns a message for each group that it could not remove.
     pub fn close(&self) -> Vec<String> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut complaints = Vec::new();
         for (group, keep) in open.drain(..) {
             let left = group.leave();
             if !keep && let Err(error) = left.and_then(|()| group.remove()) {
-                // Busy: the group was made by somebody else's job, too, who removes it.
+                // EBUSY: another job or program still uses the group and will remove it.
                 if error.errno != EBUSY {
-                    complaints.push(format!("cgroup could not be removed: {error}"));
+                    complaints.push(format!("could not remove the cgroup: {error}"));
                 }
             }
         }
@@ -192,7 +196,7 @@ mod tests {
         let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
         change(&mut job);
         let plan = Plan { jobs: vec![job], global_options: Vec::new() };
-        // A thread of its own: settings stay with it.
+        // On a separate thread, because the settings apply to the thread.
         std::thread::scope(|scope| {
             let body = || prepare(&plan, &plan.jobs[0], &ControlGroups::default()).map(drop);
             scope.spawn(body).join().unwrap()
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_settings_are_taken() {
+    fn ordinary_settings_are_applied() {
         let cpu = cpu::allowed().unwrap().iter().next().unwrap();
         prepared(|job| {
             job.process.comm = Some("a-name".into());
@@ -213,12 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_not_taken_is_named() {
+    fn an_error_names_the_setting_that_failed() {
         let error = prepared(|job| job.process.cpus = Some(vec![60_000])).unwrap_err();
         assert!(error.to_string().contains("cpus_allowed"), "{error}");
         let error = prepared(|job| {
             job.process.ioprio = Some(IoPrio { class: 9, level: 0, hint: 0 });
         });
-        assert!(error.unwrap_err().to_string().contains("no class 9"));
+        assert!(error.unwrap_err().to_string().contains("class: 9"));
     }
 }

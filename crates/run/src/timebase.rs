@@ -1,4 +1,4 @@
-//! Which clock times a job's I/O: `clocksource`, `gtod_cpu`.
+//! The clock that times a job's I/O: `clocksource`, `gtod_cpu`.
 
 use fiord_engine::MachineClock;
 use fiord_plan::{ClockSource, JobPlan, Plan};
@@ -6,27 +6,27 @@ use fiord_sys::clock::{Clock, Publisher, Source};
 
 use crate::error::JobError;
 
-/// The clocks of a run; keeps the thread of `gtod_cpu` going.
+/// The clocks of a run. Owns the clock thread of `gtod_cpu`.
 #[derive(Debug, Default)]
 pub(crate) struct Timebase {
     publisher: Option<Result<Publisher, JobError>>,
 }
 
 impl Timebase {
-    /// For these jobs. There is one clock thread a run, on the CPU that the first job with
-    /// `gtod_cpu` names.
+    /// Starts the clocks that the jobs of a plan need. A run has one clock thread at most, on the CPU that the
+    /// first job with `gtod_cpu` names.
     pub fn start(plan: &Plan) -> Self {
         let on = plan.jobs.iter().find_map(|job| job.record.clock_cpu);
         let start = |on: u32| {
             Publisher::start(Some(on as usize)).map_err(|e| {
-                let detail = format!("no clock thread on CPU {on}: {} failed", e.op);
+                let detail = format!("cannot start the clock thread on CPU {on}: {} failed", e.op);
                 JobError::new("gtod_cpu", e.errno, detail)
             })
         };
         Timebase { publisher: on.map(start) }
     }
 
-    /// The clock of a job.
+    /// The clock of a job. Fails if the machine cannot provide it.
     pub fn clock(&self, job: &JobPlan) -> Result<MachineClock, JobError> {
         if let (Some(publisher), Some(_)) = (&self.publisher, job.record.clock_cpu) {
             return match publisher {
@@ -41,7 +41,7 @@ impl Timebase {
             ClockSource::Cpu => Source::Cpu,
         };
         Clock::with_source(source).map(MachineClock).map_err(|e| {
-            let why = fiord_sys::clock::why_not_cpu().unwrap_or("it cannot be had");
+            let why = fiord_sys::clock::why_not_cpu().unwrap_or("not available");
             JobError::new("clocksource", e.errno, format!("{}: {why}", source.word()))
         })
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_gives_its_clock() {
+    fn each_clocksource_gives_its_clock() {
         let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
         let base = Timebase::default();
         for (word, source) in [

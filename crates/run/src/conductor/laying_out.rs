@@ -1,5 +1,5 @@
-//! The layout of one job after another, on a thread of its own: while a device hangs, the conductor hears
-//! signals.
+//! Lays out one job after another on a separate thread, so that the conductor handles signals while a
+//! device hangs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::layout::{self, Done};
 use crate::shared::{Finished, Message, Run, tell};
 use crate::thread;
 
-/// Lays out the jobs that it is given.
+/// A thread that lays out the jobs whose indices it receives.
 struct LayoutThread {
     jobs: Sender<usize>,
     thread: JoinHandle<()>,
@@ -27,7 +27,7 @@ impl LayoutThread {
         let (jobs, asked) = channel();
         let (run, sender) = (Arc::clone(run), sender.clone());
         let body = move || {
-            // Signals go to the conductor; without that they are heard a moment later.
+            // Only the conductor handles signals. If blocking them here fails, it reacts a moment later.
             let _ = signal::block_in_this_thread();
             for index in asked {
                 let mut overseer = ByMessage { run: &run, index, sender: &sender };
@@ -40,7 +40,8 @@ impl LayoutThread {
         };
         let spawned = std::thread::Builder::new().name("layout".into()).spawn(body);
         let thread = spawned.map_err(|e| {
-            let detail = "no thread for the layout; a higher limit (ulimit -u, pids.max) helps";
+            let detail = "cannot create the layout thread. To fix: raise the limit (ulimit -u, \
+                          pids.max)";
             JobError::new("thread", e.raw_os_error().unwrap_or(0), detail)
         })?;
         Ok(LayoutThread { jobs, thread })
@@ -48,7 +49,7 @@ impl LayoutThread {
 }
 
 impl Conductor<'_> {
-    /// Makes the files of the jobs that do not make theirs themselves, one job after another.
+    /// Lays out the files of the jobs with `create_serialize`, one job after another.
     pub(super) fn lay_out(&mut self, receiver: &Receiver<Message>) {
         let mut thread = None;
         for index in 0..self.books.len() {
@@ -82,8 +83,13 @@ impl Conductor<'_> {
         thread: &LayoutThread,
         receiver: &Receiver<Message>,
     ) -> Result<Done, JobError> {
-        let failed =
-            || JobError::new("layout", 0, "fiord itself failed; this is a bug, please report it");
+        let failed = || {
+            JobError::new(
+                "layout",
+                0,
+                "the layout thread panicked: this is a bug, please report it",
+            )
+        };
         thread.jobs.send(index).map_err(|_| failed())?;
         self.laying_out = Some(index);
         let mut cancelled_at = None;

@@ -14,10 +14,12 @@ use crate::content::content_of;
 use crate::error::{JobError, failed};
 use crate::files::guard;
 
-/// One write or read: large enough that the call costs nothing, small enough that Ctrl-C is heard.
+/// Size of one write or read, bytes: large enough to make the cost of the call negligible, small enough for
+/// a quick reaction to Ctrl-C.
 const CHUNK: usize = 1 << 20;
 
-/// What the files of one job are filled with. It is made once: each file gets other bytes.
+/// Generates the contents of the files of one job. All files of the job share one filler, so that each gets
+/// different bytes.
 pub(super) struct Filler {
     content: AnyContent,
     buffer: Vec<u8>,
@@ -26,9 +28,9 @@ pub(super) struct Filler {
 }
 
 impl Filler {
-    /// The contents of this job.
+    /// A filler with the contents of `job`.
     pub fn new(job: &JobPlan) -> Result<Self, JobError> {
-        // Data that is only there to be read is new everywhere, so that nothing finds duplicates.
+        // Data that the job only reads is unique, so that storage finds no duplicates.
         let random = matches!(job.content, Content::Fixed | Content::Scramble);
         let content = if random { &Content::Refill } else { &job.content };
         let mut content = content_of(job, content, 0)?;
@@ -38,8 +40,9 @@ impl Filler {
         Ok(Filler { content, buffer, fill_device, guard: guard(job) })
     }
 
-    /// Writes a range of a file with the job's contents. A file that could not be completed gets its
-    /// old size back (or keeps what was written, with `fill_device`).
+    /// Writes a range of a file with the job's contents. If the write fails or is cancelled, it removes a file
+    /// that the layout created and truncates any other to its old size. With `fill_device`, a full device
+    /// completes the file with the data written so far.
     pub fn write(
         &mut self,
         plan: &FilePlan,
@@ -57,9 +60,9 @@ impl Filler {
     }
 }
 
-/// Leaves no half-made file behind: one that was not there goes, one that grew shrinks.
+/// Undoes an incomplete layout: removes a file that it created, truncates one that it extended.
 fn take_back(guard: Guard, plan: &FilePlan, (file, created): (&File, bool), old_size: u64) {
-    // What was to be reported is being reported already; a failure here changes nothing.
+    // The caller reports the first error; a failure here adds nothing.
     if created {
         let _ = guard.remove(&plan.path);
     } else {
@@ -97,7 +100,7 @@ impl Writer<'_> {
     fn stopped(&self, at: u64, error: &std::io::Error) -> Result<Done, JobError> {
         let errno = error.raw_os_error().unwrap_or(0);
         if errno == ENOSPC && self.fill_device {
-            // As far as it goes is what was asked for: what was allocated beyond it is not data.
+            // The file ends where the device is full. Space allocated beyond that holds no data: cut it off.
             let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(at));
             return file::truncate(self.file.as_fd(), written)
                 .map(|()| Done::Complete)
@@ -105,7 +108,7 @@ impl Writer<'_> {
         }
         let detail = if errno == ENOSPC {
             format!(
-                "no space left while laying out the file; {} MiB are missing. Free some, or lower size=",
+                "no space left while laying out the file; {} MiB are missing. To fix: free space, or lower size=",
                 (self.range.end - at).div_ceil(1 << 20)
             )
         } else {
@@ -117,7 +120,7 @@ impl Writer<'_> {
     }
 }
 
-/// `pre_read`: reads through every file of a job, so that it is in the page cache.
+/// Reads every file of a job once, so that it is in the page cache (`pre_read`).
 pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, JobError> {
     let mut buffer = vec![0u8; CHUNK];
     for plan in &job.target.files {
@@ -134,7 +137,7 @@ pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, Job
             }
             let len = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
             match file.read_at(&mut buffer[..len], at) {
-                // The file ends here: the job meets that, and says it, itself.
+                // The file ends early: the job's own I/O will report that.
                 Ok(0) => break,
                 Ok(n) => at += n as u64,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}

@@ -16,29 +16,30 @@ use super::{Done, ENOENT, ENOSPC, ESTALE, Overseer, holds_data, takes_its_size};
 use crate::error::{JobError, failed};
 use crate::files::guard;
 
-/// Files that may be written and not flushed yet. They stay open until then.
+/// Most files that are written but not flushed yet. They stay open until the flush.
 pub(crate) const BATCH: usize = 64;
-/// Bytes of them: large files are flushed one at a time.
+/// Most bytes that are written but not flushed yet, so that large files are flushed one at a time.
 const BATCH_BYTES: u64 = 16 << 20;
-/// A file of no more bytes is not compared with the size of its file system: there may be very many.
+/// Files up to this size, bytes, are not compared with the size of their file system: a job may have very
+/// many of them.
 const SMALL: u64 = 1 << 20;
 
 /// Makes the files of one job.
 pub(super) struct Maker<'a> {
     job: &'a JobPlan,
     overseer: &'a mut dyn Overseer,
-    /// The contents and the buffer, made for the first file that is written.
+    /// The contents and the buffer. Created when the first file is written.
     filler: Option<Filler>,
-    /// The directory of the last file, which exists.
+    /// The directory of the previous file, which is known to exist.
     directory: Option<PathBuf>,
     creator: Creator,
     unflushed: Vec<Unflushed<'a>>,
     unflushed_bytes: u64,
-    /// How many files may be unflushed.
+    /// Most files that may be unflushed.
     batch: usize,
 }
 
-/// A file that is written and not flushed.
+/// A file that is written but not flushed.
 struct Unflushed<'a> {
     plan: &'a FilePlan,
     file: File,
@@ -46,7 +47,7 @@ struct Unflushed<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// For the files of this job.
+    /// A maker for the files of `job`.
     pub fn new(job: &'a JobPlan, overseer: &'a mut dyn Overseer) -> Self {
         // Jobs that lay out their files at the same time share the limit on open files.
         let batch = match job.target.layout.serialize {
@@ -65,13 +66,13 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Makes a file that has `present` bytes, which are too few.
+    /// Creates or extends a file that has `present` bytes, which are fewer than the job needs.
     pub fn make(&mut self, plan: &'a FilePlan, present: u64) -> Result<Done, JobError> {
         if self.overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
         let needed = plan.size_needed.unwrap_or(0);
-        // With `fill_device` a full file system is what is wanted.
+        // With `fill_device` the user wants a full file system.
         if holds_data(self.job) && takes_its_size(&self.job.content) && !self.job.end.fill_device {
             fits(plan, needed)?;
         }
@@ -80,12 +81,14 @@ impl<'a> Maker<'a> {
         let layout = &self.job.target.layout;
         let allocated =
             file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
-        // The write that follows meets a lack of space, and reports it.
+        // Ignore a lack of space here: the write that follows reports it.
         if let Err(error) = allocated
             && error.errno != ENOSPC
         {
-            let what =
-                format!("fallocate of {} failed: {error}; going on without", plan.path.display());
+            let what = format!(
+                "fallocate of {} failed: {error}; the file is not preallocated",
+                plan.path.display()
+            );
             self.overseer.warning(&what);
         }
         let written = present..needed;
@@ -99,7 +102,7 @@ impl<'a> Maker<'a> {
         Ok(Done::Complete)
     }
 
-    /// Flushes what is not flushed yet. Call it after the last file.
+    /// Flushes the remaining files. Call it after the last file.
     pub fn finish(mut self) -> Result<(), JobError> {
         self.flush()
     }
@@ -132,7 +135,7 @@ impl<'a> Maker<'a> {
     fn flush(&mut self) -> Result<(), JobError> {
         self.unflushed_bytes = 0;
         if self.unflushed.len() > 1 {
-            // All of it is on its way before the first file is waited for. `fsync` meets and reports errors.
+            // Start the write-back of all files before waiting for the first. `fsync` reports the errors.
             let start = RangeSync { write: true, ..RangeSync::default() };
             for Unflushed { file, written, .. } in &self.unflushed {
                 let _ = file::sync_range(file, written.start, written.end - written.start, start);
@@ -145,7 +148,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Makes the directory of a file where it is missing.
+    /// Creates the directory of a file if it is missing.
     fn reach_directory(&mut self, plan: &FilePlan) -> Result<(), JobError> {
         let Some(parent) = plan.path.parent().filter(|parent| *parent != Path::new("")) else {
             return Ok(());
@@ -166,7 +169,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Opens a file, and says whether that created it.
+    /// Opens a file. The flag says whether this created it.
     fn open(&mut self, plan: &FilePlan, present: u64) -> Result<(File, bool), JobError> {
         let create = self.job.target.open.create;
         let how = Open::write_only().create(create).mode(0o644);
@@ -176,42 +179,43 @@ impl<'a> Maker<'a> {
         };
         let Opened { fd, created } = opened.map_err(|e| {
             if e.errno == ENOENT && !create {
-                let detail = "the file is not there and allow_file_create=0 forbids to make it";
+                let detail = "the file does not exist and allow_file_create=0 forbids creating it. To \
+                              fix: create the file, or set allow_file_create=1";
                 return JobError::new("open", ENOENT, detail).at(&plan.path);
             }
             failed("open", plan, &e)
         })?;
         let regular = || file::facts_of(&fd).map(|found| found.kind == file::Kind::Regular);
         if !created && !regular().map_err(|e| failed("stat", plan, &e))? {
-            let detail = "it was a regular file when the job was checked and is none now. To fix: find \
-                          out who changes it, then run again";
+            let detail = "it was a regular file when the job was checked and is no longer one. To fix: \
+                          find out which program replaces it, then run again";
             return Err(JobError::new("open", ESTALE, detail).at(&plan.path));
         }
         Ok((File::from(fd), created))
     }
 }
 
-/// Drops the pages of what was laid out from the page cache.
+/// Drops the pages of the range that was laid out from the page cache.
 fn forget(plan: &FilePlan, file: &File, range: &Range<u64>) -> Result<(), JobError> {
     file::advise(file, range.start, range.end - range.start, file::Advice::DontNeed)
         .map_err(|e| failed("posix_fadvise", plan, &e))
 }
 
-/// A file that is to hold data can be no larger than its file system: finding that out by writing
-/// would fill the disk and take the room of other programs. (A lack of free space may have ended by
-/// the time it is needed.)
+/// Refuses a file that is larger than its whole file system. Finding this out by writing would fill the
+/// disk and leave no space for other programs. Free space is not checked, because it may change before the
+/// write needs it.
 pub(super) fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
     if needed <= SMALL {
         return Ok(());
     }
     let Ok(space) = file::space_for(&plan.path) else { return Ok(()) };
-    // Some file systems, such as those of other machines, do not report it.
+    // Some file systems, such as network file systems, report no size.
     if space.total == 0 || needed <= space.total {
         return Ok(());
     }
     let detail = format!(
-        "it is to be laid out with {needed} bytes, and its file system has {} in all: use a smaller \
-         size, or another place (directory)",
+        "the layout needs {needed} bytes, but the whole file system has only {}. To fix: use a \
+         smaller size, or a directory on another file system",
         space.total
     );
     Err(JobError::new("layout", ENOSPC, detail).at(&plan.path))

@@ -1,17 +1,17 @@
-//! File layout: before the run, regular files that are missing or too small are made.
+//! File layout: creates or extends regular files that are missing or too small, before the run.
 //!
-//! What is done to a file, and when:
+//! What the layout does to a file depends on the job:
 //!
 //! | the job | what happens |
 //! |---|---|
-//! | reads (or `overwrite=1`) | it is allocated as `fallocate` says and **written** with the job's own contents |
-//! | only writes or trims | it is made and allocated; nothing is written |
-//! | `create_on_open=1` | nothing: opening makes it |
+//! | reads (or `overwrite=1`) | allocates the file as `fallocate` says and **writes** the job's own contents |
+//! | only writes or trims | creates and allocates the file; writes nothing |
+//! | `create_on_open=1` | nothing: opening the file creates it |
 //! | the file is large enough | nothing |
 //!
-//! What is there already stays: only the missing part is written. A layout that is cut short
-//! (Ctrl-C, no space) takes back what it could not finish, so that the next run does not take a
-//! file of holes for a file of data.
+//! Existing data stays: the layout writes only the missing part. A layout that ends early (Ctrl-C, no
+//! space) undoes the file that it could not complete, so that the next run does not mistake a sparse file
+//! for a file with data.
 
 mod fill;
 mod make;
@@ -31,27 +31,27 @@ const ENOENT: i32 = 2;
 const ENOSPC: i32 = 28;
 const ESTALE: i32 = 116;
 
-/// Tells what goes on and asks whether to go on.
+/// Receives the progress of a layout and may cancel it.
 pub trait Overseer {
-    /// Whether the layout is to end now.
+    /// Whether the layout must stop now.
     fn cancelled(&mut self) -> bool;
-    /// Files are about to be made: how many, and their size together, bytes.
+    /// The layout is about to create or extend this many files, with this total size in bytes.
     fn laying_out(&mut self, files: usize, bytes: u64);
-    /// Something is not as asked for.
+    /// The layout continues without something that the user asked for.
     fn warning(&mut self, what: &str);
 }
 
 /// How a layout ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// Everything is there.
+    /// All files are complete.
     Complete,
     /// It was cancelled.
     Cancelled,
 }
 
-/// Makes what a job needs. Block devices that are mounted are refused here, too, before anything
-/// is touched.
+/// Creates or extends the files that a job needs. Refuses targets that are in use before it changes
+/// anything.
 pub fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobError> {
     refuse_mounted(job)?;
     if job.target.layout.on_open {
@@ -80,12 +80,12 @@ pub fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobEr
     maker.finish().map(|()| Done::Complete)
 }
 
-/// The size that a file has now, when that is not enough.
+/// The present size of a file, bytes, if it is smaller than the job needs.
 fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
     let (FileKind::Regular, Some(needed)) = (plan.kind, plan.size_needed) else {
         return Ok(None);
     };
-    // Asked again, not taken from the plan: another job may have made the file meanwhile.
+    // Do not take the size from the plan: another job may have created the file since.
     let present = match file::facts(&plan.path) {
         Ok(facts) => facts.size,
         Err(e) if e.errno == ENOENT => return Ok(Some(0)),
@@ -94,28 +94,28 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
     Ok((present < needed).then_some(present))
 }
 
-/// With `fill_device` a layout may end early because the device is full. What is left of the job's
-/// files is what it then works on; `None`: all of them are as large as planned.
+/// The job with smaller files, after a layout with `fill_device` ended early because the device was full.
+/// `None` if all files are as large as planned.
 pub fn shortened(job: &JobPlan) -> Option<JobPlan> {
     if !job.end.fill_device || !holds_data(job) {
         return None;
     }
     let mut shorter = job.clone();
     for plan in shorter.target.files.iter_mut().filter(|plan| plan.kind == FileKind::Regular) {
-        // A file that cannot be looked at cannot be opened either, which says it better.
+        // If stat fails here, the open that follows fails too and gives a better message.
         let Ok(facts) = file::facts(&plan.path) else { continue };
         plan.len = plan.len.min(facts.size.saturating_sub(plan.offset));
     }
     let planned: u64 = job.target.files.iter().map(|plan| plan.len).sum();
     let left: u64 = shorter.target.files.iter().map(|plan| plan.len).sum();
-    // What goes round the files more than once goes on doing so.
+    // A job that passes over its files more than once still does.
     if shorter.end.bytes <= planned {
         shorter.end.bytes = shorter.end.bytes.min(left);
     }
     (left < planned).then_some(shorter)
 }
 
-/// Makes a file again that was removed (`unlink_each_loop`).
+/// Lays out again a file that `unlink_each_loop` removed.
 pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
     struct Silent;
     impl Overseer for Silent {
@@ -141,8 +141,7 @@ fn holds_data(job: &JobPlan) -> bool {
     job.load.mix.has(Dir::Read) || job.target.layout.overwrite
 }
 
-/// Whether contents take as many bytes on storage that compresses or keeps what is equal once
-/// (btrfs, ZFS, VDO) as on any other.
+/// Whether the contents need their full size on storage that compresses or deduplicates (btrfs, ZFS, VDO).
 fn takes_its_size(content: &Content) -> bool {
     match content {
         Content::Zero | Content::Pattern(_) | Content::Shaped(_) => false,

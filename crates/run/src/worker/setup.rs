@@ -126,7 +126,7 @@ fn with_locks(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer
         return failed(JobError::new(
             "lockfile",
             22,
-            "each job of ioengine=sim has a time of its own, so none can wait for another",
+            "each job of ioengine=sim has its own virtual time, so jobs cannot wait for a lock",
         ));
     };
     let locks = around.files.locks();
