@@ -47,7 +47,8 @@ impl Rules {
         let aligned = used.iter().all(|&i| align[i] == min[i]);
         let fixed = used.iter().all(|&i| sizes[i].fixed());
         let same = used.iter().all(|&i| min[i] == min[used[0]]);
-        let kind = if load.no_map || !aligned {
+        // Sequential jobs draw no offsets.
+        let kind = if !load.random || load.no_map || !aligned {
             Kind::Free
         } else if !fixed && load.generator != Generator::Lfsr {
             Kind::Mapped
@@ -148,7 +149,8 @@ enum Last {
 enum Memory {
     None,
     Order(Option<Order>),
-    Orders([Option<Order>; 3]),
+    /// Apart, because it is large and rarely used: a job may have a hundred thousand files.
+    Orders(Box<[Option<Order>; 3]>),
     Map(Bitmap),
     /// By direction.
     Skewed(Box<[Skewed]>),
@@ -182,7 +184,7 @@ impl Draws {
         let even = || match rules.kind {
             Kind::Free => Memory::None,
             Kind::Shared => Memory::Order(None),
-            Kind::PerDirection => Memory::Orders([None, None, None]),
+            Kind::PerDirection => Memory::Orders(Box::new([None, None, None])),
             Kind::Mapped => Memory::Map(Bitmap::new(len / rules.unit)),
         };
         let memory = match rules.sprandom {
@@ -283,7 +285,7 @@ impl Draws {
                 walk.begin(Rng::new(rules.seed, Purpose::Offset, self.stream));
             }
             Memory::Order(order) => *order = None,
-            Memory::Orders(orders) => *orders = [None, None, None],
+            Memory::Orders(orders) => **orders = [None, None, None],
             Memory::Map(map) => map.clear(),
         }
     }

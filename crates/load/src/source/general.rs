@@ -70,15 +70,16 @@ impl General {
         // Where other jobs fill its zones too, a job goes through them more than once.
         let laps = load.zoned.is_some() && load.mix.has(Dir::Write) && count > 1;
         let quota = one_by_one && (drawn || load.strided.is_some()) || laps && !load.random;
-        let plans = job.target.files.iter().enumerate();
+        let mut places = Vec::with_capacity(count);
+        for (index, file) in job.target.files.iter().enumerate() {
+            places.push(Place::new(&motion, file, index)?);
+        }
         Ok(General {
             limits,
             flushes: Flushes::new(load, count),
             files,
             directions: Directions::new(load.mix),
-            places: plans
-                .map(|(i, file)| Place::new(&motion, file, i))
-                .collect::<Result<_, _>>()?,
+            places,
             motion,
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),

@@ -58,7 +58,7 @@ pub struct Place {
     /// `trimwrite`: trimmed and to be written.
     trimmed: Option<(u64, u32)>,
     /// `zonemode=strided`.
-    zones: Option<Zones>,
+    zones: Option<Box<Zones>>,
     /// `zonemode=zbd`: no zone takes more in this pass.
     spent: bool,
     /// `zonemode=zbd`: bytes in this pass, and with how many of them the file is done.
@@ -221,7 +221,7 @@ impl Motion {
         if self.stops_at_end && at >= place.len && place.zones.is_none() {
             return None;
         }
-        if self.skip != 0 && at != place.zones.as_ref().map_or(0, Zones::start) {
+        if self.skip != 0 && at != place.zones.as_ref().map_or(0, |zones| zones.start()) {
             at = match at.checked_add_signed(self.skip) {
                 Some(at) => at,
                 None => place.len.saturating_add_signed(self.skip),
@@ -251,7 +251,7 @@ impl Motion {
                 return Some((0, len));
             }
         }
-        let zone = place.zones.as_ref().map_or(0, Zones::start);
+        let zone = place.zones.as_ref().map_or(0, |zones| zones.start());
         let mut drawn = place.draws.draw(&mut self.rules, dir, len, &mut self.offset_rng);
         // A zone that lies in the file as a whole is gone through again until enough is moved.
         let again = self.refills || place.zones.as_ref().is_some_and(|z| z.end() <= place.reach);
@@ -283,7 +283,7 @@ impl Place {
     /// # Errors
     /// Those of [`Draws::new`].
     pub fn new(motion: &Motion, file: &FilePlan, index: usize) -> Result<Self, LoadError> {
-        let zones = motion.strided.map(|plan| Zones::new(plan, file.len));
+        let zones = motion.strided.map(|plan| Box::new(Zones::new(plan, file.len)));
         let room = zones.as_ref().map_or(file.len, |zones| zones.room(file.reach()));
         Ok(Place {
             start: file.offset,
