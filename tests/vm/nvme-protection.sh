@@ -60,9 +60,9 @@ job read nvme-pi-ng --rw=read --bs=16k --size=1m --pi_chk=GUARD,REFTAG
 # What cannot work is refused before the first write.
 pi="--name=a --ioengine=io_uring_cmd --filename=/dev/fiord/nvme-pi-ng --rw=write --bs=16k --size=1m"
 refused "a buffer that is too small" 'write `md_per_io_size=32`' $pi --pi_act=0 --md_per_io_size=31
-refused "no part of it" '`CRC` is no part' $pi --pi_chk=CRC
+refused "no part of it" '`CRC` is not a part' $pi --pi_chk=CRC
 refused "a tag of 17 bits" 'has 16 bits' $pi --apptag=0x10000
 refused "half blocks with metadata" 'blocks of 520 bytes' --name=a --ioengine=io_uring_cmd \
     --filename=/dev/fiord/nvme-ext-ng --rw=write --bs=4k --pi_act=0
-refused "another engine" 'for commands that are passed through' --name=a --ioengine=io_uring --direct=1 \
+refused "another engine" 'only with pass-through commands' --name=a --ioengine=io_uring --direct=1 \
     --filename=/dev/fiord/nvme-pi --rw=read --bs=4k --pi_act=0

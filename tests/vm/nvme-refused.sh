@@ -24,7 +24,7 @@ refused "odd blocks" "blocks of 512 bytes, and 1000 bytes" --name=x $cmd --filen
 refused "odd extended blocks" "520 bytes, 512 of data and 8 of metadata|blocks of 512 bytes" --name=x $cmd \
     --filename=/dev/fiord/nvme-ext-ng --bs=1000 --rw=write
 refused "an odd offset" "100 is not a multiple" --name=x $cmd --filename=$ng --bs=4k --offset=100 --rw=write
-refused "behind the end" "at or behind the end" --name=x $cmd --filename=$ng --bs=4k --offset=2g --rw=write
+refused "behind the end" "at or past the end" --name=x $cmd --filename=$ng --bs=4k --offset=2g --rw=write
 refused "more than MDTS" "\(MDTS\)" --name=x $cmd --filename=$ng --bs=1m --rw=write
 refused "a command that is not there" "no Write Uncorrectable command" --name=x $cmd --filename=$ng --bs=4k \
     --rw=write --write_mode=uncor
@@ -36,7 +36,7 @@ refused "shares" "add up to 90 %" --name=x $cmd --filename=$ng --bs=4k --rw=writ
 for what in --rw=write --rw=trim "--rw=write --write_mode=zeroes" "--rw=write --write_mode=uncor"; do
     refused "--readonly $what" "readonly" --readonly --name=x $cmd --filename=$ng --bs=4k $what
 done
-refused "options without commands" "for commands that are passed through" --name=x --ioengine=io_uring \
+refused "options without commands" "only with pass-through commands" --name=x --ioengine=io_uring \
     --filename=/dev/fiord/nvme --size=1M --bs=4k --rw=write --write_mode=zeroes
 
 # Nobody but root: the node is root's.

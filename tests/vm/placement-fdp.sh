@@ -16,5 +16,5 @@ fdp scheme --rw=write --fdp=1 --plid_select=scheme --dp_scheme=scheme
 same "writes by a scheme" "$(json scheme '.jobs[0].write.total_ios')" 256
 
 refused "an index that the namespace has not" "no placement handle of index 4" --name=x --filename=$NG --ioengine=io_uring_cmd --rw=write --bs=64k --size=1m --fdp=1 --plids=4
-refused "an engine without placement" "cannot write by placement handles" --name=x --filename=/dev/fiord/nvme-fdp --ioengine=io_uring --rw=write --bs=64k --size=1m --fdp=1 --direct=1
-refused "write streams that this kernel has not" "knows no write streams|has no write streams" --name=x --filename=/dev/fiord/nvme-fdp --ioengine=io_uring --rw=write --bs=64k --size=1m --direct=1 --dataplacement=streams --plids=1
+refused "an engine without placement" "does not support placement handles" --name=x --filename=/dev/fiord/nvme-fdp --ioengine=io_uring --rw=write --bs=64k --size=1m --fdp=1 --direct=1
+refused "write streams that this kernel has not" "does not support write streams|has no write streams" --name=x --filename=/dev/fiord/nvme-fdp --ioengine=io_uring --rw=write --bs=64k --size=1m --direct=1 --dataplacement=streams --plids=1

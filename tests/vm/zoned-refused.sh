@@ -6,7 +6,7 @@
 
 zns=/dev/fiord/zns
 Z="--name=a --filename=$zns --direct=1 --zonemode=zbd --bs=64k --ioengine=psync"
-refused "a range past the end" 'reaches past the end' $Z --rw=write --offset=510z --size=4z
+refused "a range past the end" 'extends past the end' $Z --rw=write --offset=510z --size=4z
 refused "less than a zone" 'io_size must be at least one zone' $Z --rw=write --size=1m
 refused "blocks larger than a zone takes" 'I/O buflen exceeds zone size' $Z --rw=write --bs=1700k
 refused "more open zones than there can be" 'more than the 14 zones' $Z --rw=write --max_open_zones=15

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(finding.evidence, "command line: end_fsync=1");
         let at = Location { file: "command line".into(), line: 1, column: 47 };
         assert_eq!(finding.location, Some(at));
-        assert_eq!(finding.remedy, "leave it out, or use a kind of load that writes");
+        assert_eq!(finding.remedy, "leave it out, or use a workload that writes");
         assert!(notes(&format!("{base} --ignore_findings=no-effect")).is_empty());
     }
 }

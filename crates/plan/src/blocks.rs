@@ -47,13 +47,18 @@ fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> Block
 
 fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
     if bytes == 0 {
-        messages.push(job.error(name, "a block size of 0 moves no data").help("write `bs=4k`"));
+        messages
+            .push(job.error(name, "a block size of 0 moves no data").help("To fix: write `bs=4k`"));
         return DEFAULT;
     }
     u32::try_from(bytes).unwrap_or_else(|_| {
         messages.push(
-            job.error(name, format!("value out of range: a block size of {bytes} bytes"))
-                .help(format!("the largest is {} bytes; a usual large one is `1m`", u32::MAX)),
+            job.error(name, format!("value out of range: a block size of {bytes} bytes")).help(
+                format!(
+                    "To fix: write at most {} bytes; a common large block size is `1m`",
+                    u32::MAX
+                ),
+            ),
         );
         DEFAULT
     })

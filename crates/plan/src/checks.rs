@@ -12,7 +12,7 @@ pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &m
     if readonly && mix.changes_data() {
         messages.push(
             job.error("rw", "--readonly permits no job that writes or trims")
-                .help("leave out --readonly, or use `rw=read` or `rw=randread`"),
+                .help("To fix: leave out --readonly, or use `rw=read` or `rw=randread`"),
         );
     }
     for option in ["unlink", "unlink_each_loop"] {
@@ -39,16 +39,16 @@ pub(crate) fn without_effect(
     if open.atomic && !passes_flags {
         messages.push(
             job.error("atomic", "the engine does not support atomic writes")
-                .help("use `ioengine=io_uring`, `libaio` or `pvsync2`"),
+                .help("To fix: use `ioengine=io_uring`, `libaio` or `pvsync2`"),
         );
     }
     if open.direct && matches!(engine, EnginePlan::Mmap { .. }) {
         messages.push(
             job.no_effect(
                 "direct",
-                "a mapping always goes through the page cache: `direct` has no effect",
+                "`ioengine=mmap` always goes through the page cache: `direct` has no effect",
             )
-            .help("use another engine, such as `ioengine=psync`"),
+            .help("To fix: use another engine, such as `ioengine=psync`"),
         );
     }
     if let EnginePlan::IoUring(ring) = engine
@@ -60,7 +60,7 @@ pub(crate) fn without_effect(
                 "sqthread_poll_cpu",
                 "`sqthread_poll_cpu` has no effect without `sqthread_poll`",
             )
-            .help("add `sqthread_poll`"),
+            .help("To fix: add `sqthread_poll`"),
         );
     }
     if load.random
@@ -69,7 +69,7 @@ pub(crate) fn without_effect(
     {
         messages.push(job.warning(
             "ba",
-            "any use of blockalign= turns off randommap: some blocks come up twice, some never",
+            "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",
         ));
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages
                     "size too small, must not be less than minimum block size: {size} < {block}"
                 ),
             )
-            .help(format!("write a size of {block} bytes or more, or a smaller `bs`")),
+            .help(format!("To fix: write a size of {block} bytes or more, or a smaller `bs`")),
         );
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn room(
                 "bs",
                 format!("blocksize is larger than data set range: {block} bytes, and the files have {total}"),
             )
-            .help("write a smaller `bs` or a larger `size`"),
+            .help("To fix: write a smaller `bs` or a larger `size`"),
         );
     } else {
         let which = if small == files { "none" } else { "some" };

@@ -75,7 +75,9 @@ pub(crate) fn crc(
     if wanted && least < LEAST {
         messages.push(
             job.error("buffer_crc", format!("a block of {least} bytes has no room for its CRC"))
-                .help(format!("use blocks of {LEAST} bytes or more, or leave out `buffer_crc`")),
+                .help(format!(
+                    "To fix: use blocks of {LEAST} bytes or more, or leave out `buffer_crc`"
+                )),
         );
     }
     wanted
@@ -87,15 +89,15 @@ pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Me
     for part in parts {
         let PatternPart::File(name) = part else { continue };
         let wrong = match survey.look(Path::new(name)) {
-            Ok(found) if found.kind != FoundKind::Regular => "is no regular file".to_owned(),
-            Ok(found) if !found.readable => "may not be read".to_owned(),
+            Ok(found) if found.kind != FoundKind::Regular => "is not a regular file".to_owned(),
+            Ok(found) if !found.readable => "is not readable".to_owned(),
             Ok(found) if found.size == 0 => "is empty".to_owned(),
             Ok(_) => continue,
             Err(unseen) => format!("cannot be read: {}", unseen.text),
         };
         messages.push(
             job.error("buffer_pattern", format!("the pattern's file `{name}` {wrong}"))
-                .help("a text stands in double quotes, a file's name in single ones"),
+                .help("To fix: put a text in double quotes, the name of a file in single quotes"),
         );
     }
 }
@@ -119,7 +121,7 @@ fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messag
                      {block} are ever written"
                 ),
             )
-            .help("shorten the pattern, or use a larger `bs`"),
+            .help("To fix: shorten the pattern, or use a larger `bs`"),
         );
     }
 }
@@ -132,7 +134,7 @@ fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut
                 "dedupe_working_set_percentage",
                 "a working set of 0 % has no block to repeat",
             )
-            .help("use 1 to 99, or `dedupe_mode=repeat`"),
+            .help("To fix: use 1 to 99, or `dedupe_mode=repeat`"),
         ),
         Some(set) if u32::from(set) + u32::from(share) > 100 => messages.push(
             job.error(
@@ -142,7 +144,7 @@ fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut
                      working set, each of which is written a first time"
                 ),
             )
-            .help(format!("use at most {}, or a smaller working set", 100 - set.min(100))),
+            .help(format!("To fix: use at most {}, or a smaller working set", 100 - set.min(100))),
         ),
         _ => {}
     }
@@ -156,7 +158,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
         if job.is_set(name) && !met {
             messages.push(
                 job.no_effect(name, format!("`{name}` has no effect without `{other}`"))
-                    .help(format!("add `{other}`, or leave out `{name}`")),
+                    .help(format!("To fix: add `{other}`, or leave out `{name}`")),
             );
         }
     };
@@ -175,7 +177,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
                 "with `buffer_pattern` all blocks are equal: `dedupe_percentage` has no effect",
             )
             .help(
-                "add `buffer_compress_percentage`, so that only a part of a block is the pattern",
+                "To fix: add `buffer_compress_percentage`, so that only a part of a block is the pattern",
             ),
         );
     }
@@ -183,7 +185,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
         let name = if compress { "buffer_compress_percentage" } else { "dedupe_percentage" };
         messages.push(job.no_effect(
             "zero_buffers",
-            format!("`zero_buffers` has no effect with `{name}`: contents are made to that share"),
+            format!("`zero_buffers` has no effect with `{name}`: the contents follow that share"),
         ));
     }
 }

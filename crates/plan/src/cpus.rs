@@ -20,15 +20,15 @@ impl CpuSet {
         let clock = job.set_count32("gtod_cpu");
         if let Some(cpu) = cpus.iter().find(|c| !online.contains(c)) {
             messages.push(
-                job.error(name, format!("there is no CPU {cpu} online"))
-                    .help(format!("online are {}", ranges(&online))),
+                job.error(name, format!("CPU {cpu} is not online"))
+                    .help(format!("To fix: choose from the online CPUs: {}", ranges(&online))),
             );
         }
         cpus.retain(|c| Some(*c) != clock);
         if cpus.is_empty() {
             messages.push(
                 job.error(name, "no CPU is left for the job")
-                    .help("name at least one CPU that is not `gtod_cpu`"),
+                    .help("To fix: name at least one CPU that is not `gtod_cpu`"),
             );
             return None;
         }
@@ -82,7 +82,7 @@ pub(crate) fn known_nodes(
     if let Some(node) = nodes.iter().find(|n| !all.contains(n)) {
         messages.push(
             job.error(option, format!("there is no NUMA node {node}"))
-                .help(format!("the nodes of this machine are {}", ranges(&all))),
+                .help(format!("To fix: choose from the nodes of this machine: {}", ranges(&all))),
         );
     }
     nodes

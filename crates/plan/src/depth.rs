@@ -15,7 +15,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     if depth > DEEPEST {
         messages.push(
             job.error("iodepth", format!("value out of range: `iodepth={depth}` ({DEEPEST} max)"))
-                .help(format!("the largest is {DEEPEST}; devices queue far less")),
+                .help(format!("To fix: write at most {DEEPEST}; devices queue far fewer I/Os")),
         );
         depth = DEEPEST;
     }
@@ -26,14 +26,14 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
                 "iodepth",
                 "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
             )
-            .help("use `ioengine=io_uring` or `libaio` for more I/Os at once, or more `numjobs`"),
+            .help("To fix: use `ioengine=io_uring` or `libaio` for more I/Os at once, or more `numjobs`"),
         );
     }
     const THREADS: u32 = 4096;
     if depth > THREADS && engine.is_synchronous() && offload {
         messages.push(
             job.error("iodepth", format!("`io_submit_mode=offload` makes {depth} threads"))
-                .help(format!("the most is {THREADS}; use `ioengine=io_uring` for more at once")),
+                .help(format!("To fix: use at most {THREADS}, or `ioengine=io_uring`")),
         );
     }
     let low = cut(job, "iodepth_low", depth).filter(|low| *low > 0 && *low < depth);
@@ -81,7 +81,7 @@ fn one_at_a_time(job: Reading, depth: u32) -> Diagnostic {
          not {depth}"
     );
     job.warning("iodepth_batch_complete_min", what)
-        .help(format!("to poll at the full depth, add `iodepth_batch_complete_max={depth}`"))
+        .help(format!("To fix: add `iodepth_batch_complete_max={depth}` to poll at the full depth"))
 }
 
 /// A number that the job sets, at most the depth.

@@ -64,7 +64,7 @@ pub fn skew_of(text: &str) -> Result<Skew, String> {
         Some((word, rest)) => (word, Some(rest)),
         None => (text, None),
     };
-    skew(word, rest).map_err(|wrong| format!("{}: {}", wrong.what, wrong.help))
+    skew(word, rest).map_err(|wrong| format!("{}. {}", wrong.what, wrong.help))
 }
 
 /// What is wrong, and what would be right.
@@ -80,15 +80,17 @@ fn wrong<T>(what: impl Into<String>, help: impl Into<String>) -> Result<T, Wrong
 /// `PARAMETER[:CENTRE]`. Without a parameter it is what fio 3.42 takes.
 fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
     let help = match word {
-        "zipf" => "write `random_distribution=zipf:1.2`, or `zipf:1.2:0.25` with a centre",
-        "pareto" => "write `random_distribution=pareto:0.2`, or `pareto:0.2:0.25` with a centre",
-        _ => "write `random_distribution=normal:10`, or `normal:10:0.25` with a centre",
+        "zipf" => "To fix: write `random_distribution=zipf:1.2`, or `zipf:1.2:0.25` with a centre",
+        "pareto" => {
+            "To fix: write `random_distribution=pareto:0.2`, or `pareto:0.2:0.25` with a centre"
+        }
+        _ => "To fix: write `random_distribution=normal:10`, or `normal:10:0.25` with a centre",
     };
     let mut numbers = Vec::new();
     for part in rest.iter().flat_map(|r| r.split(':')) {
         match number::float(part) {
             Ok(x) if x.is_finite() => numbers.push(x),
-            _ => return wrong(format!("`{part}` after `{word}:` is no number"), help),
+            _ => return wrong(format!("`{part}` after `{word}:` is not a number"), help),
         }
     }
     if numbers.len() > 2 {
@@ -107,7 +109,7 @@ fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
             deviation if (0.0..100.0).contains(&deviation) => Law::Normal { deviation },
             d => {
                 let what = format!("normal deviation out of range (0 <= input < 100.0): {d}");
-                return wrong(what, "it is a percentage of the range: write `normal:10`");
+                return wrong(what, "To fix: write a percentage of the range, such as `normal:10`");
             }
         },
     };
@@ -118,7 +120,7 @@ fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
         Some(centre) => {
             return wrong(
                 format!("distribution center out of range (0 <= center <= 1.0): {centre}"),
-                "0 is the start of the range, 1 its end",
+                "To fix: write a centre from 0, the start of the range, to 1, its end",
             );
         }
     };
@@ -129,7 +131,7 @@ fn zipf_theta(theta: f64, help: &str) -> Result<f64, Wrong> {
     if theta == 1.0 {
         return wrong(
             "zipf theta must be different than 1.0",
-            "0.999 or 1.001 give nearly the same shares",
+            "To fix: use 0.999 or 1.001, which give nearly the same shares",
         );
     }
     if theta < 0.0 {
@@ -144,7 +146,7 @@ fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3]
     if lists.len() > 3 {
         return wrong(
             ValueError::list_too_long("lists of zones", 3).what,
-            "give one list, or three by commas: read, write, trim",
+            "To fix: give one list, or three separated by commas: read, write, trim",
         );
     }
     let mut all: [Vec<ZoneShare>; 3] = Default::default();
@@ -157,7 +159,7 @@ fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3]
     if all.iter().all(Vec::is_empty) {
         return wrong(
             "the zones are missing",
-            "write shares of the I/O and of the range in per cent: `zoned:60/10:40/90`",
+            "To fix: write shares of the I/O and of the range in per cent: `zoned:60/10:40/90`",
         );
     }
     Ok(all)
@@ -167,7 +169,7 @@ fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>,
     let entries: Vec<&str> = text.split(':').collect();
     if entries.len() > MOST_ZONES {
         let what = format!("there are {} zones, and at most {MOST_ZONES} fit", entries.len());
-        return wrong(what, "join neighbouring zones");
+        return wrong(what, "To fix: join neighbouring zones");
     }
     let mut zones = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -179,7 +181,7 @@ fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>,
             format!(
                 "access percentage don't add up to 100 for zoned random distribution (got={shares})"
             ),
-            format!("the numbers before `/` in `{text}` must add up to 100"),
+            format!("To fix: make the numbers before `/` in `{text}` add up to 100"),
         );
     }
     sizes_of(&zones, text)
@@ -195,7 +197,7 @@ fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShar
     if given > 100.0 + 1e-9 {
         return wrong(
             format!("zone_split percentages add to more than 100% ({given})"),
-            format!("the numbers after `/` in `{text}` may add up to 100 at most"),
+            format!("To fix: make the numbers after `/` in `{text}` add up to at most 100"),
         );
     }
     let open = zones.iter().filter(|z| z.1.is_none()).count();
@@ -207,14 +209,14 @@ fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShar
 fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize>), Wrong> {
     let (share, size) = text.split_once('/').unwrap_or((text, ""));
     let help = match absolute {
-        true => "write per cent of the I/O and a size: `zoned_abs:60/20g:40/100g`",
-        false => "write per cent of the I/O and of the range: `zoned:60/10:40/90`",
+        true => "To fix: write per cent of the I/O and a size: `zoned_abs:60/20g:40/100g`",
+        false => "To fix: write per cent of the I/O and of the range: `zoned:60/10:40/90`",
     };
     let Some(share) = share.trim().parse::<u8>().ok().filter(|s| *s <= 100) else {
-        return wrong(format!("`{share}` in `{text}` is no share from 0 to 100"), help);
+        return wrong(format!("`{share}` in `{text}` is not a share from 0 to 100"), help);
     };
     let size = size.trim();
-    let no_size = || wrong(format!("`{size}` in `{text}` is no size of a zone"), help);
+    let no_size = || wrong(format!("`{size}` in `{text}` is not the size of a zone"), help);
     let size = match (absolute, size) {
         (true, "") => return wrong(format!("the zone `{text}` has no size"), help),
         (false, "") => None,
@@ -231,7 +233,8 @@ fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize
 }
 
 fn steps(text: &str) -> Result<Vec<u64>, Wrong> {
-    let help = "write block numbers by commas: `random_distribution=sequence:2,0,1`";
+    let help =
+        "To fix: write block numbers separated by commas: `random_distribution=sequence:2,0,1`";
     if text.trim().is_empty() {
         return wrong("the block numbers of the sequence are missing", help);
     }
@@ -239,7 +242,9 @@ fn steps(text: &str) -> Result<Vec<u64>, Wrong> {
     for part in text.split(',') {
         match part.trim().parse() {
             Ok(block) => blocks.push(block),
-            Err(_) => return wrong(format!("`{part}` in the sequence is no block number"), help),
+            Err(_) => {
+                return wrong(format!("`{part}` in the sequence is not a block number"), help);
+            }
         }
     }
     if blocks.len() > MOST_STEPS {
@@ -247,7 +252,7 @@ fn steps(text: &str) -> Result<Vec<u64>, Wrong> {
             "sequence distribution supports up to {MOST_STEPS} elements (got {})",
             blocks.len()
         );
-        return wrong(what, "use a shorter one, or replay an I/O log (`read_iolog`)");
+        return wrong(what, "To fix: use a shorter one, or replay an I/O log (`read_iolog`)");
     }
     Ok(blocks)
 }
@@ -265,7 +270,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
                     "fio: --zonemode=none and --zonesize are not compatible: zones have a size only \
                      with a zone mode",
                 )
-                .help("add `zonemode=strided` or `zonemode=zbd`, or leave out `zonesize`"),
+                .help("To fix: add `zonemode=strided` or `zonemode=zbd`, or leave out `zonesize`"),
             );
             return None;
         }
@@ -273,7 +278,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
             for name in ["zonerange", "zoneskip"].into_iter().filter(|n| job.is_set(n)) {
                 messages.push(
                     job.no_effect(name, format!("`{name}` has no effect without a `zonemode`"))
-                        .help("add `zonemode=strided` and `zonesize`, or leave it out"),
+                        .help("To fix: add `zonemode=strided` and `zonesize`, or leave it out"),
                 );
             }
             return None;
@@ -285,7 +290,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
                 "zonemode",
                 "fio: --zonesize must be specified when using --zonemode=strided",
             )
-            .help("write how many bytes to transfer in a zone: `zonesize=64m`"),
+            .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
         );
         return None;
     }
@@ -321,7 +326,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
                 "zonerange",
                 format!("a zone of {} bytes holds no block of {block} for random I/O", zones.range),
             )
-            .help(format!("make `zonerange` (`zonesize` without it) at least {block}")),
+            .help(format!("To fix: make `zonerange` (`zonesize` without it) at least {block}")),
         );
     }
     let Some(shortest) = files.iter().min_by_key(|f| f.len) else { return };
@@ -338,7 +343,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
                         shortest.path.display()
                     ),
                 )
-                .help(format!("block numbers go from 0 to {}", held.saturating_sub(1))),
+                .help(format!("To fix: use block numbers from 0 to {}", held.saturating_sub(1))),
             );
         }
         Distribution::Zoned(lists) => {
@@ -358,7 +363,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
                             shortest.len
                         ),
                     )
-                    .help("make the zones smaller or the file larger, or use `zoned`"),
+                    .help("To fix: make the zones smaller or the file larger, or use `zoned`"),
                 );
             }
         }

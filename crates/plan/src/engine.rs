@@ -38,7 +38,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         other => {
             messages.push(
                 job.error("ioengine", format!("engine `{other}` is not supported yet"))
-                    .help("io_uring, libaio, psync, pvsync2 and mmap are"),
+                    .help("To fix: use io_uring, libaio, psync, pvsync2 or mmap"),
             );
             EnginePlan::Null
         }

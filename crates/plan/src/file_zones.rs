@@ -34,9 +34,9 @@ pub(crate) fn of_file(
             messages.push(
                 job.error(
                     "filename",
-                    format!("the zones of `{}` cannot be told: {why}", path.display()),
+                    format!("cannot determine the zones of `{}`: {why}", path.display()),
                 )
-                .help("name its block device, or leave out `zonemode=zbd`"),
+                .help("To fix: name its block device, or leave out `zonemode=zbd`"),
             );
             return None;
         }
@@ -48,12 +48,12 @@ pub(crate) fn of_file(
                 job.warning(
                     "zonemode",
                     format!(
-                        "`{}` is a zoned device: writes fail that are not at the write pointer of \
-                         a zone",
+                        "`{}` is a zoned device: writes that are not at the write pointer of \
+                         a zone fail",
                         path.display()
                     ),
                 )
-                .help("add `zonemode=zbd`"),
+                .help("To fix: add `zonemode=zbd`"),
             );
         }
         return None;
@@ -69,11 +69,11 @@ pub(crate) fn of_file(
                 "direct",
                 format!(
                     "Using direct I/O is mandatory for writing to ZBD drives: writes through the \
-                     page cache reach `{}` in another order than its zones demand",
+                     page cache reach `{}` in a different order than its zones require",
                     path.display()
                 ),
             )
-            .help("add `direct=1`"),
+            .help("To fix: add `direct=1`"),
         );
     }
     blocks(job, load, zones, messages);
@@ -90,13 +90,14 @@ fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
     };
     let what = match whole {
         true => {
-            format!("`zoneskip` must be 0 with `zonemode=zbd`, not {asked}: no zone is left out")
+            format!("`zoneskip` must be 0 with `zonemode=zbd`, not {asked}: the job skips no zone")
         }
         false => {
             format!("zoneskip {asked} is not a multiple of the device zone size {}", zones.size)
         }
     };
-    messages.push(job.error("zoneskip", what).help("leave it out, or use `zonemode=strided`"));
+    messages
+        .push(job.error("zoneskip", what).help("To fix: leave it out, or use `zonemode=strided`"));
 }
 
 /// What is known of the zones of a target itself.
@@ -121,8 +122,10 @@ fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
         Some(Passthrough::Nvme) => of_namespace(path, survey),
         Some(Passthrough::Scsi) => match survey.facts.block_sibling(path) {
             Some(block) if survey.facts.zones(&block).is_none() => Real::Plain,
-            Some(_) => Real::Unknown("a SCSI generic device has no zone reports here".into()),
-            None => Real::Unknown("it has no block device that would tell".into()),
+            Some(_) => {
+                Real::Unknown("fiord cannot read zone reports from a SCSI generic device".into())
+            }
+            None => Real::Unknown("it has no block device that reports them".into()),
         },
     }
 }
@@ -142,9 +145,9 @@ fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
                 max_open: zoned.max_open,
                 max_active: zoned.max_active,
             }),
-            None => Real::Unknown("it says that its zones have no size".into()),
+            None => Real::Unknown("it reports zones without a size".into()),
         },
-        (CommandSet::Zoned, None) => Real::Unknown("it does not say how large they are".into()),
+        (CommandSet::Zoned, None) => Real::Unknown("it does not report their size".into()),
         _ => Real::Plain,
     }
 }
@@ -168,7 +171,7 @@ fn device(
                     path.display()
                 ),
             )
-            .help("leave it out: fiord reads it from the device"),
+            .help("To fix: leave it out: fiord reads it from the device"),
         );
         return None;
     }
@@ -190,7 +193,7 @@ fn device(
                     path.display()
                 ),
             )
-            .help(format!("write {limit} or less, or add `ignore_zone_limits=1`")),
+            .help(format!("To fix: write {limit} or less, or add `ignore_zone_limits=1`")),
         );
     }
     Some(Zones { size: facts.zone_size, emulated: None })
@@ -208,7 +211,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
                     path.display()
                 ),
             )
-            .help("write the size of the zones to emulate: `zonesize=256m`"),
+            .help("To fix: write the size of the zones to emulate: `zonesize=256m`"),
         );
         return None;
     }
@@ -221,7 +224,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
                      less than a sector"
                 ),
             )
-            .help("write a multiple of 512: `zonesize=256m`"),
+            .help("To fix: write a multiple of 512: `zonesize=256m`"),
         );
         return None;
     }
@@ -232,7 +235,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
                 "zonecapacity",
                 format!("job parameter zonecapacity {capacity} is larger than zone size {size}"),
             )
-            .help("write no more than `zonesize`"),
+            .help("To fix: write no more than `zonesize`"),
         );
         return None;
     }
@@ -252,7 +255,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
                     "I/O buflen exceeds zone size: blocks of {most} bytes, and zones of {capacity}"
                 ),
             )
-            .help(format!("write `bs={capacity}` or less")),
+            .help(format!("To fix: write `bs={capacity}` or less")),
         );
     }
     let trim = &load.blocks[Dir::Trim as usize];
@@ -262,7 +265,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
                 "bs",
                 format!("trim block size {} is not the zone size {}", trim.max(), zones.size),
             )
-            .help(format!("a trim resets a zone: write `bs=,,{}`", zones.size)),
+            .help(format!("To fix: write `bs=,,{}`: a trim resets a whole zone", zones.size)),
         );
     }
 }
@@ -282,12 +285,15 @@ pub(crate) fn whole(
             job.error(
                 "size",
                 format!(
-                    "the range of {asked} bytes from {} on reaches past the end of `{shown}`, \
-                     which has {} there",
+                    "the range of {asked} bytes at offset {} extends past the end of \
+                     `{shown}`, which has {} bytes there",
                     region.offset, region.len
                 ),
             )
-            .help(format!("`{shown}` has {} zones from there on", region.len / zones.size)),
+            .help(format!(
+                "To fix: use a smaller `size`: `{shown}` has {} zones from there",
+                region.len / zones.size
+            )),
         );
         return None;
     }
@@ -296,8 +302,10 @@ pub(crate) fn whole(
     let last = end / zones.size * zones.size;
     if offset >= last {
         messages.push(
-            job.error("size", format!("{shown}: io_size must be at least one zone"))
-                .help(format!("zones of `{shown}` have {} bytes", zones.size)),
+            job.error("size", format!("{shown}: io_size must be at least one zone")).help(format!(
+                "To fix: use a larger `size`: zones of `{shown}` have {} bytes",
+                zones.size
+            )),
         );
         return None;
     }

@@ -35,8 +35,8 @@ impl Naming {
         let count = job.count("nrfiles").unwrap_or(1);
         if count == 0 || count > MOST_FILES {
             messages.push(
-                job.error("nrfiles", format!("`nrfiles={count}` is no usable number of files"))
-                    .help(format!("write a number from 1 to {MOST_FILES}")),
+                job.error("nrfiles", format!("`nrfiles={count}` is not a valid number of files"))
+                    .help(format!("To fix: write a number from 1 to {MOST_FILES}")),
             );
         }
         Naming {
@@ -92,10 +92,10 @@ fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
     }
     if times > 1 {
         let what = format!(
-            "`filename` is given {times} times, and each one adds files: they are {}",
+            "`filename` is given {times} times, and each one adds files: the job uses {}",
             names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
         );
-        messages.push(job.adjusted("filename", what).help("name all files in one place"));
+        messages.push(job.adjusted("filename", what).help("To fix: name all files in one place"));
     }
     if !names.is_empty() && count < names.len() as u64 {
         messages.push(job.adjusted(
@@ -115,11 +115,10 @@ fn opened(job: Reading, survey: &Survey, messages: &mut Messages) -> Vec<PathBuf
     let Some(directory) = job.set_text("opendir") else { return Vec::new() };
     match survey.facts.list(Path::new(&directory)) {
         Ok(found) if found.is_empty() => {
-            messages.push(
-                job.error("opendir", format!("there is no file below `{directory}`")).help(
-                    "name a directory with files in it, or use `directory=` to make new ones",
-                ),
-            );
+            messages
+                .push(job.error("opendir", format!("there are no files below `{directory}`")).help(
+                "To fix: name a directory with files in it, or use `directory=` to make new ones",
+            ));
             found
         }
         Ok(found) => found,

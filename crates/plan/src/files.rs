@@ -65,12 +65,10 @@ pub(crate) fn plan(
                 files.push(file);
             }
             Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
-                messages.push(
-                    job.warning(
-                        "opendir",
-                        format!("`{}` is empty and is left out", path.display()),
-                    ),
-                );
+                messages.push(job.warning(
+                    "opendir",
+                    format!("`{}` is empty: the job does not use it", path.display()),
+                ));
             }
             Err(why) => {
                 messages.push(no_region(job, &path, kind, extent, why));
@@ -79,8 +77,7 @@ pub(crate) fn plan(
         }
     }
     if files.is_empty() && messages.errors.is_empty() {
-        messages
-            .push(no_size(job, "all files are empty, and nothing says how large they are to be"));
+        messages.push(no_size(job, "all files are empty, and the job sets no size"));
     }
     files
 }
@@ -88,10 +85,12 @@ pub(crate) fn plan(
 /// A file would have to be made larger to be read, which `--readonly` forbids.
 fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
     let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(0));
-    let what =
-        format!("`{}` has {now} bytes of {needed}, and --readonly adds none", path.display());
+    let what = format!(
+        "`{}` has {now} of the {needed} bytes that the job needs, and --readonly does not extend it",
+        path.display()
+    );
     job.error("size", what).help(
-        "use a smaller size, or lay the file out first: the same job with `create_only=1`, \
+        "To fix: use a smaller size, or lay the file out first: the same job with `create_only=1`, \
          without --readonly",
     )
 }
@@ -120,8 +119,8 @@ fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages
         messages.push(job.adjusted(
             "size",
             format!(
-                "`{}` has only {} bytes behind offset {}, not the {asked} that `size` asks for; \
-                 those are used",
+                "`{}` has only {} bytes after offset {}, not the {asked} that `size` asks for; \
+                 the job uses only those",
                 path.display(),
                 region.len,
                 region.offset
@@ -163,7 +162,7 @@ fn no_region(
             no_size(
                 job,
                 format!(
-                    "`file_append` writes behind the end of `{shown}`, and nothing says how much"
+                    "`file_append` writes after the end of `{shown}`, and the job sets no size"
                 ),
             )
         }
@@ -172,32 +171,35 @@ fn no_region(
                 (FileKind::Virtual, _) => "the engine has no files to take a size from".to_string(),
                 (FileKind::Char | FileKind::Pipe, _) => format!("`{shown}` has no size of its own"),
                 (_, Extent::Growable(None)) => {
-                    format!("`{shown}` is not there, and nothing says how large it is to be")
+                    format!("`{shown}` does not exist, and the job sets no size")
                 }
-                _ => format!("`{shown}` is empty, and nothing says how large it is to be"),
+                _ => format!("`{shown}` is empty, and the job sets no size"),
             };
             no_size(job, why)
         }
         NoRegion::OffsetBehindEnd { end: 0, .. } => job
             .error("filename", format!("`{shown}` has no capacity (0 bytes)"))
-            .help("is the medium inserted, the device set up?"),
+            .help("To fix: check that the medium is inserted and the device is set up"),
         NoRegion::OffsetBehindEnd { offset, end } => {
             let option = if job.is_set("offset") { "offset" } else { "offset_increment" };
-            job.error(option, format!("offset {offset} lies at or behind the end of `{shown}` ({end} bytes)"))
-                .help("you need to specify valid offset=: one below the end, or a `size` to grow the file")
+            job.error(option, format!("offset {offset} is at or past the end of `{shown}` ({end} bytes)"))
+                .help("To fix: you need to specify valid offset=: one below the end, or a `size` that grows the file")
         }
         NoRegion::TooLarge => job
             .error(
                 "size",
                 format!("offset and size of `{shown}` add up to more than a file can hold"),
             )
-            .help(format!("the largest file ends at {} bytes", LARGEST_FILE)),
+            .help(format!(
+                "To fix: use a smaller offset or size; the largest file ends at {} bytes",
+                LARGEST_FILE
+            )),
     }
 }
 
 fn no_size(job: Reading, why: impl std::fmt::Display) -> Diagnostic {
     job.error("size", format!("you need to specify size=: {why}"))
-        .help("say how much, for instance `size=1g`; a percentage needs a file that is there")
+        .help("To fix: set a size, for instance `size=1g`; a percentage needs a file that exists")
 }
 
 /// `file_append` on a device.

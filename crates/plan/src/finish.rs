@@ -13,13 +13,13 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
     if matches!(job.amount("io_size"), Some(Amount::Percent(p)) if p > 100.0) {
         messages.push(
             job.error("io_size", "io_size values greater than 100% aren't supported")
-                .help("write bytes: `io_size=40g`"),
+                .help("To fix: write bytes: `io_size=40g`"),
         );
     }
     if matches!(zones::amount(job, "io_size"), Some(Amount::Zones(_))) && !zones::wanted(job) {
         messages.push(
             job.error("io_size", "`io_size` is given in zones, but the job has none")
-                .help("add a `zonemode`, or write bytes: `io_size=40g`"),
+                .help("To fix: add a `zonemode`, or write bytes: `io_size=40g`"),
         );
     }
     let runtime = Some(job.time("runtime")).filter(|t| *t > 0);
@@ -30,7 +30,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
                 "time_based",
                 "time_based requires a runtime/timeout setting: the job does its work once",
             )
-            .help("add `runtime=30s`, or leave out `time_based`"),
+            .help("To fix: add `runtime=30s`, or leave out `time_based`"),
         );
     }
     End {

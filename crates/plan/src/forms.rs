@@ -26,7 +26,7 @@ pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8
         Ok(forms) => forms,
         Err(why) => {
             messages.push(job.error("write_mode", why).help(
-                "write one of `write`, `uncor`, `zeroes`, `verify`, `zone_append`, or several with \
+                "To fix: write one of `write`, `uncor`, `zeroes`, `verify`, `zone_append`, or several with \
                  their shares: `write/60:zeroes/40`",
             ));
             Vec::new()
@@ -41,18 +41,20 @@ fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, String> {
         return Ok(vec![(named(text.trim())?, 100)]);
     }
     if !text.contains(':') {
-        return Err(format!("`{text}` has a share, which only one of several modes has"));
+        return Err(format!("`{text}` has a share, but a single mode has none"));
     }
     let mut entries = Vec::new();
     for entry in text.split(':') {
-        let (word, share) = entry
-            .split_once('/')
-            .ok_or_else(|| format!("`{entry}` has no share: of several modes each needs a `/`"))?;
+        let (word, share) = entry.split_once('/').ok_or_else(|| {
+            format!("`{entry}` has no share: with several modes, each needs a `/`")
+        })?;
         let share = match share.trim() {
             "" => None,
-            number => Some(number.parse::<u8>().ok().filter(|n| *n <= 100).ok_or_else(|| {
-                format!("`{number}` is no share: it is a number from 0 to 100, in per cent")
-            })?),
+            number => {
+                Some(number.parse::<u8>().ok().filter(|n| *n <= 100).ok_or_else(|| {
+                    format!("`{number}` is not a share from 0 to 100, in per cent")
+                })?)
+            }
         };
         entries.push((named(word.trim())?, share));
     }
@@ -113,10 +115,10 @@ mod tests {
             ("zeros", "`zeros` is not a write mode"),
             ("", "`` is not a write mode"),
             ("write/60:foo/40", "`foo` is not a write mode"),
-            ("write/100", "only one of several"),
-            ("uncor/", "only one of several"),
-            ("write/101:uncor/", "`101` is no share"),
-            ("write/x:zeroes/", "`x` is no share"),
+            ("write/100", "a single mode has none"),
+            ("uncor/", "a single mode has none"),
+            ("write/101:uncor/", "`101` is not a share"),
+            ("write/x:zeroes/", "`x` is not a share"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

@@ -55,15 +55,15 @@ fn of_the_system(job: Reading, path: &Path, directory: &str, does: &str) -> Diag
     let shown = path.display();
     let (what, help) = match (directory, does) {
         ("/dev", "create it") => (
-            format!("there is no device `{shown}`, and no regular file is created in /dev"),
+            format!("there is no device `{shown}`, and fiord creates no regular files in /dev"),
             "To fix: check the name of the device (`lsblk` lists them)",
         ),
         _ => (
             format!(
                 "`{shown}` lies in the system directory {directory}, and this job would {does}"
             ),
-            "To fix: use a file in another directory, or set `allow_mounted_write=1` if the \
-             system's file is meant",
+            "To fix: use a file in another directory, or set `allow_mounted_write=1` if you \
+             want to change the system's file",
         ),
     };
     let option = if job.is_set("filename") { "filename" } else { "directory" };
@@ -72,11 +72,11 @@ fn of_the_system(job: Reading, path: &Path, directory: &str, does: &str) -> Diag
 
 fn planted(job: Reading, path: &Path) -> Diagnostic {
     let what = format!(
-        "`{}` is a symbolic link, and its name was not given but made up: it is not followed to write",
+        "`{}` is a symbolic link under a generated name: fiord does not write through it",
         path.display()
     );
     job.error("filename_format", what).help(
-        "To fix: remove the link, or name the file it leads to with `filename=` if that is meant",
+        "To fix: remove the link, or name the file it leads to with `filename=` if you want to write there",
     )
 }
 

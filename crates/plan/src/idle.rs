@@ -63,14 +63,14 @@ fn directions(job: Reading, load: &Load, add: &mut impl FnMut(&'static str, Stri
         let other = job.set_text(name).is_some_and(|word| word != "write")
             || !matches!(job.plain_word(name), "" | "write");
         if !writes && other {
-            add(name, none("writes nothing"), "use `rw=write` or `rw=randwrite`");
+            add(name, none("writes nothing"), "To fix: use `rw=write` or `rw=randwrite`");
         }
     }
     if !writes && job.flag("writefua") {
-        add("writefua", none("writes nothing"), "leave it out, or use `rw=write`");
+        add("writefua", none("writes nothing"), "To fix: leave it out, or use `rw=write`");
     }
     if !reads && job.flag("readfua") {
-        add("readfua", none("reads nothing"), "leave it out; `writefua` is for writes");
+        add("readfua", none("reads nothing"), "To fix: leave it out; `writefua` is for writes");
     }
 }
 
@@ -78,18 +78,26 @@ fn directions(job: Reading, load: &Load, add: &mut impl FnMut(&'static str, Stri
 fn alone(job: Reading, add: &mut impl FnMut(&'static str, String, &'static str)) {
     let without = |names: &str| format!("without {names}");
     if !job.flag("hipri") {
-        add("hipri_percentage", without("`hipri`"), "add `hipri`");
+        add("hipri_percentage", without("`hipri`"), "To fix: add `hipri`");
     }
     if !job.flag("exitall") && !job.flag("exitall_on_error") {
         let names = without("`exitall` or `exitall_on_error`");
-        add("exit_what", names, "add `exitall`, which ends other jobs with this one");
+        add(
+            "exit_what",
+            names,
+            "To fix: add `exitall`, which ends the other jobs when this one ends",
+        );
     }
     if !job.is_set("rate_min") && !job.is_set("rate_iops_min") {
         let names = without("`rate_min` or `rate_iops_min`");
-        add("rate_cycle", names, "it is the time over which they are checked");
+        add(
+            "rate_cycle",
+            names,
+            "To fix: leave it out; it is the interval at which minimum rates are checked",
+        );
     }
     if job.flag("rate_ignore_thinktime") && job.time("thinktime") == 0 {
-        add("rate_ignore_thinktime", without("`thinktime`"), "leave it out");
+        add("rate_ignore_thinktime", without("`thinktime`"), "To fix: leave it out");
     }
 }
 
@@ -104,25 +112,33 @@ fn no_files(
     let hinted = !matches!(job.plain_word("write_hint"), "" | "none");
     match engine {
         EnginePlan::Sg(_) if hinted => {
-            add("write_hint", "on commands".into(), "leave it out: it is for writes to files");
+            add(
+                "write_hint",
+                "with an engine that sends commands".into(),
+                "To fix: leave it out: it is for writes to files",
+            );
         }
         EnginePlan::Null | EnginePlan::Sim(_) if hinted => {
             add(
                 "write_hint",
                 format!("with `ioengine={word}`"),
-                "leave it out: nothing is written",
+                "To fix: leave it out: nothing is written",
             );
         }
         _ => {}
     }
     if !files.is_empty() && files.iter().all(|file| file.kind == FileKind::Virtual) {
-        add("ioscheduler", format!("with `ioengine={word}`"), "leave it out: there is no device");
+        add(
+            "ioscheduler",
+            format!("with `ioengine={word}`"),
+            "To fix: leave it out: there is no device",
+        );
     } else if let Some(file) = files.iter().find(|file| file.kind == FileKind::Char) {
         let on = format!("on the character device `{}`", file.path.display());
-        let help = "set it beforehand: echo NAME > /sys/block/DISK/queue/scheduler";
+        let help = "To fix: set it beforehand: echo NAME > /sys/block/DISK/queue/scheduler";
         add("ioscheduler", on.clone(), help);
         if job.plain_word("fadvise_hint") != "0" {
-            add("fadvise_hint", on, "leave it out: it is for the page cache of files");
+            add("fadvise_hint", on, "To fix: leave it out: it is for the page cache of files");
         }
     }
 }

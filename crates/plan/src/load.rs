@@ -54,7 +54,7 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
         _ => {
             messages.push(
                 job.error("rw", format!("value out of range: `{text}` after the colon"))
-                    .help("random kinds take a number of I/Os, sequential ones a number of bytes"),
+                    .help("To fix: write a number of I/Os for random kinds, a number of bytes for sequential ones"),
             );
             Step::None
         }
@@ -80,9 +80,9 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
             messages.push(
                 job.error(
                     "sync_file_range",
-                    "the number of writes after the colon is not one from 1",
+                    "the number of writes after the colon must be 1 or more",
                 )
-                .help("write `sync_file_range=write:8`"),
+                .help("To fix: write `sync_file_range=write:8`"),
             );
             1
         }

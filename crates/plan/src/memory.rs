@@ -54,12 +54,12 @@ fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option
     }
     let offered: Vec<String> = there.iter().map(|page| words(*page)).collect();
     let what = format!(
-        "this kernel has no huge pages of {}: the buffers lie in pages of its default size",
+        "this kernel has no huge pages of {}: the buffers use huge pages of its default size",
         words(page)
     );
     let help = match offered.as_slice() {
-        [] => "it has none of any size: use `mem=malloc` or `mem=mmap`".into(),
-        sizes => format!("its sizes are {}", sizes.join(" and ")),
+        [] => "To fix: use `mem=malloc` or `mem=mmap`; it has no huge pages of any size".into(),
+        sizes => format!("To fix: use one of its sizes: {}", sizes.join(", ")),
     };
     messages.push(job.adjusted("hugepage-size", what).help(help));
     None
@@ -75,9 +75,9 @@ pub(crate) fn align(job: Reading, page: u64, messages: &mut Messages) -> u64 {
             messages.push(
                 job.adjusted(
                     "iomem_align",
-                    format!("an alignment of {a} bytes is no power of two: {next} is used"),
+                    format!("an alignment of {a} bytes is not a power of two: fiord uses {next}"),
                 )
-                .help(format!("write `iomem_align={next}`")),
+                .help(format!("To fix: write `iomem_align={next}`")),
             );
             next
         }

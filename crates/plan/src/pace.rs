@@ -39,8 +39,8 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
     hidden(job, &pace, messages);
     if pace.offload && !matches!(job.plain_word("lockfile"), "" | "none") {
         messages.push(
-            job.error("lockfile", "`lockfile` cannot be kept with `io_submit_mode=offload`")
-                .help("leave out one of them"),
+            job.error("lockfile", "`lockfile` does not work with `io_submit_mode=offload`")
+                .help("To fix: leave out one of them"),
         );
     }
     pace
@@ -60,7 +60,7 @@ fn rates(job: Reading, names: [&str; 2], messages: &mut Messages) -> [Option<Rat
         let [a, b] = names;
         messages.push(
             job.error(b, format!("{a} and {b} are mutually exclusive: a job has one kind of rate"))
-                .help(format!("leave out `{a}` or `{b}`")),
+                .help(format!("To fix: leave out `{a}` or `{b}`")),
         );
     }
     std::array::from_fn(|i| bytes[i].map(Rate::Bytes).or(ios[i].map(Rate::Ios)))
@@ -92,7 +92,7 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
                     name,
                     format!("minimum rate exceeds rate: for {direction} it can never be reached"),
                 )
-                .help(format!("lower `{name}`, or raise the rate")),
+                .help(format!("To fix: lower `{name}`, or raise the rate")),
             );
             return;
         }
@@ -122,7 +122,7 @@ fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
                      no effect"
                 ),
             )
-            .help(format!("give both rates: `{option}=<reads>,<writes>`")),
+            .help(format!("To fix: give both rates: `{option}=<reads>,<writes>`")),
         );
     }
 }
@@ -147,7 +147,7 @@ fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
                     SECOND / spread.max(1)
                 ),
             )
-            .help("make `thinktime` shorter, `thinktime_blocks` larger, or leave one of them out"),
+            .help("To fix: make `thinktime` shorter, `thinktime_blocks` larger, or leave one of them out"),
         );
     }
 }
@@ -168,7 +168,7 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
             messages.push(
                 job.no_effect(name, format!("`{name}` has no effect without `thinktime`"))
-                    .help("add `thinktime=<time>`"),
+                    .help("To fix: add `thinktime=<time>`"),
             );
         }
         think = Think { cycles: think.cycles, ..Think::default() };
@@ -181,7 +181,7 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
     if think.spin > time {
         messages.push(job.adjusted(
             "thinktime_spin",
-            "`thinktime_spin` is longer than `thinktime`: the whole pause is spent busy",
+            "`thinktime_spin` is longer than `thinktime`: the job busy-waits for the whole pause",
         ));
         think.spin = time;
     }
@@ -199,14 +199,14 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
                     -weight
                 ),
             )
-            .help(format!("write `flow={}`", -weight)),
+            .help(format!("To fix: write `flow={}`", -weight)),
         );
     }
     if weight == 0 {
         if job.is_set("flow_sleep") {
             messages.push(
                 job.no_effect("flow_sleep", "`flow_sleep` has no effect without `flow`")
-                    .help("add `flow=<weight>`"),
+                    .help("To fix: add `flow=<weight>`"),
             );
         }
         return None;
@@ -226,7 +226,7 @@ fn goal(job: Reading, messages: &mut Messages) -> Option<LatencyGoal> {
         if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
             messages.push(
                 job.no_effect(name, format!("`{name}` has no effect without `latency_target`"))
-                    .help("add `latency_target=<time>`"),
+                    .help("To fix: add `latency_target=<time>`"),
             );
         }
         return None;

@@ -87,7 +87,7 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
     };
     messages.push(
         job.error("directory", format!("{} is not a directory: {why}", path.display()))
-            .help(format!("make it first: mkdir -p {}", path.display())),
+            .help(format!("To fix: create it: mkdir -p {}", path.display())),
     );
 }
 
@@ -95,11 +95,11 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
 fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) -> Option<()> {
     if usage.readonly {
         let option = if job.is_set("filename") { "filename" } else { "directory" };
-        let what = format!("`{}` is not there, and --readonly makes none", path.display());
-        messages
-            .push(job.error(option, what).help(
-                "make the file first: the same job with `create_only=1`, without --readonly",
-            ));
+        let what =
+            format!("`{}` does not exist, and --readonly does not create it", path.display());
+        messages.push(job.error(option, what).help(
+            "To fix: create the file first: the same job with `create_only=1`, without --readonly",
+        ));
         return None;
     }
     if usage.mix.has(Dir::Trim) && !zones::wanted(job) {
@@ -111,11 +111,11 @@ fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) 
             job.error(
                 "allow_file_create",
                 format!(
-                    "`{}` is not there, and file creation disallowed by allow_file_create=0",
+                    "`{}` does not exist: file creation disallowed by allow_file_create=0",
                     path.display()
                 ),
             )
-            .help("make the file first, or leave out `allow_file_create=0`"),
+            .help("To fix: create the file first, or leave out `allow_file_create=0`"),
         );
         return None;
     }
@@ -135,11 +135,11 @@ fn readable_when_made(
             job.error(
                 "create_on_open",
                 format!(
-                    "`{}` is not there, and with `create_on_open` it is still empty when the job reads it",
+                    "`{}` does not exist, and with `create_on_open` it is still empty when the job reads it",
                     path.display()
                 ),
             )
-            .help("leave out `create_on_open`, or make the file first"),
+            .help("To fix: leave out `create_on_open`, or create the file first"),
         );
     }
 }
@@ -148,7 +148,7 @@ fn readable_when_made(
 fn cannot_look(job: Reading, path: &Path, error: &Unseen) -> Diagnostic {
     let option = if job.is_set("filename") { "filename" } else { "directory" };
     job.error(option, format!("cannot use `{}`: {}", path.display(), error.text))
-        .help("check the path, each directory on the way to it and their permissions")
+        .help("To fix: check the path, each directory on the way to it and their permissions")
 }
 
 /// Pipes and sockets have no offsets.
@@ -158,7 +158,7 @@ fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
             "filename",
             format!("`{}` is a pipe or socket: it has no size and no offsets", path.display()),
         )
-        .help("name a regular file or a device"),
+        .help("To fix: name a regular file or a device"),
     );
 }
 
@@ -174,7 +174,7 @@ fn may_use(
     let shown = path.display();
     if found.kind == FoundKind::Directory {
         messages.push(job.error("filename", format!("`{shown}` is a directory")).help(format!(
-            "use `directory={shown}` to put files in it, `opendir={shown}` to use those in it"
+            "To fix: use `directory={shown}` to put files in it, `opendir={shown}` to use those in it"
         )));
         return None;
     }
@@ -205,7 +205,7 @@ fn may_use(
 fn no_trims(job: Reading, path: &Path) -> Diagnostic {
     let shown = path.display();
     let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
-    job.error("rw", what).help("name a block device, or use `rw=write`")
+    job.error("rw", what).help("To fix: name a block device, or use `rw=write`")
 }
 
 fn permissions(
@@ -223,7 +223,7 @@ fn permissions(
     };
     messages.push(
         job.error("filename", format!("no permission to {lacks} `{}`", path.display()))
-            .help("change the file's permissions, or run as a user who may (sudo)"),
+            .help("To fix: change the file's permissions, or run as another user (sudo)"),
     );
     None
 }
@@ -244,13 +244,13 @@ fn not_in_use(
         Ok(None) => return Some(()),
         Ok(Some(user)) => (
             format!(
-                "`{shown}` appears mounted, and 'allow_mounted_write' isn't set: {user}, and writing would destroy that"
+                "`{shown}` appears mounted, and 'allow_mounted_write' isn't set: {user}, and writing would destroy its data"
             ),
-            "unmount it, or name another device",
+            "To fix: unmount it, or name another device",
         ),
         Err(why) => (
-            format!("it cannot be told whether `{shown}` is in use: {why}"),
-            "see to that, or say `allow_mounted_write=1` if its data may be lost",
+            format!("cannot determine whether `{shown}` is in use: {why}"),
+            "To fix: resolve that, or set `allow_mounted_write=1` if its data may be lost",
         ),
     };
     messages.push(job.error("filename", what).help(help));
@@ -274,7 +274,7 @@ fn block_device(
                 "bs",
                 format!("`direct=1` on `{shown}` needs multiples of its block size of {logical} bytes; the job uses {}", usage.access.block),
             )
-            .help(format!("write `bs={}` or leave out `direct=1`", usage.access.block.next_multiple_of(logical))),
+            .help(format!("To fix: write `bs={}` or leave out `direct=1`", usage.access.block.next_multiple_of(logical))),
         );
         return None;
     }

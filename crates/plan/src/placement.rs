@@ -52,7 +52,7 @@ impl Wish {
         if !load.mix.has(Dir::Write) {
             messages.push(
                 job.no_effect(named, format!("`{named}` has no effect: the job writes nothing"))
-                    .help("use it with `rw=write` and its like"),
+                    .help("To fix: use a workload that writes, such as `rw=write`"),
             );
             return None;
         }
@@ -62,10 +62,9 @@ impl Wish {
             Some(text) => match list(&text) {
                 Ok(listed) => listed,
                 Err(wrong) => {
-                    messages.push(
-                        job.error("plids", format!("`{text}`: {wrong}"))
-                            .help("write numbers and ranges by commas: `plids=0,2-4`"),
-                    );
+                    messages.push(job.error("plids", format!("`{text}`: {wrong}")).help(
+                        "To fix: write numbers and ranges separated by commas: `plids=0,2-4`",
+                    ));
                     return None;
                 }
             },
@@ -77,8 +76,10 @@ impl Wish {
         };
         if let Order::Scheme(_) = order {
             if job.is_set("plids") {
-                messages
-                    .push(job.no_effect("plids", "`plids` has no effect: `dp_scheme` says it all"));
+                messages.push(job.no_effect(
+                    "plids",
+                    "`plids` has no effect: `dp_scheme` names the identifiers",
+                ));
             }
         } else if job.is_set("dp_scheme") {
             messages.push(
@@ -86,20 +87,21 @@ impl Wish {
                     "dp_scheme",
                     "`dp_scheme` has no effect without `plid_select=scheme`",
                 )
-                .help("add `plid_select=scheme`"),
+                .help("To fix: add `plid_select=scheme`"),
             );
         }
         if by == PlacementKind::Streams && listed.is_empty() && !matches!(order, Order::Scheme(_)) {
             messages.push(
                 job.error(named, "streams need a list of stream numbers")
-                    .help("add `plids=1-4`, the streams that the device has"),
+                    .help("To fix: add `plids=1-4`, the streams that the device has"),
             );
             return None;
         }
         let by_kernel = matches!(engine, EnginePlan::IoUring(_));
         if by_kernel && !job.flag("direct") {
-            messages
-                .push(job.error(named, "write streams are for direct I/O").help("add `direct=1`"));
+            messages.push(
+                job.error(named, "write streams need direct I/O").help("To fix: add `direct=1`"),
+            );
             return None;
         }
         Some(Wish { by, listed, order, by_kernel })
@@ -148,7 +150,7 @@ impl Wish {
             Ok(_) => {
                 messages.push(
                     job.error("filename", format!("`{shown}` has no placement handles"))
-                        .help("flexible data placement is switched on for an endurance group"),
+                        .help("To fix: enable flexible data placement for its endurance group"),
                 );
                 return None;
             }
@@ -158,7 +160,7 @@ impl Wish {
                         "filename",
                         format!("cannot read the placement handles of `{shown}`: {why}"),
                     )
-                    .help("`fdp` needs a namespace of an NVMe drive in which FDP is enabled"),
+                    .help("To fix: name a namespace of an NVMe drive that has FDP enabled"),
                 );
                 return None;
             }
@@ -172,7 +174,7 @@ impl Wish {
             messages.push(
                 job.error(option, format!("`{shown}` has no placement handle of index {index}"))
                     .help(format!(
-                        "it has {}: write indices from 0 to {}",
+                        "To fix: write indices from 0 to {1}; the device has {0} handles",
                         all.len(),
                         all.len() - 1
                     )),
@@ -216,7 +218,7 @@ fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'stati
     let word = job.plain_word("dataplacement");
     if job.flag("fdp") && job.is_set("dataplacement") && word != "fdp" {
         let what = format!("`fdp=1` and `dataplacement={word}` contradict each other");
-        messages.push(job.error("fdp", what).help("leave one of them out"));
+        messages.push(job.error("fdp", what).help("To fix: leave one of them out"));
         return None;
     }
     match word {
@@ -227,7 +229,7 @@ fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'stati
             for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
                 messages.push(
                     job.no_effect(name, format!("`{name}` has no effect without `dataplacement`"))
-                        .help("add `dataplacement=fdp` or `dataplacement=streams`"),
+                        .help("To fix: add `dataplacement=fdp` or `dataplacement=streams`"),
                 );
             }
             None
@@ -253,10 +255,9 @@ fn engine_has_it(
             PlacementKind::Fdp => "placement handles",
             PlacementKind::Streams => "streams",
         };
-        messages.push(
-            job.error(named, format!("this engine cannot write by {words}"))
-                .help("use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1"),
-        );
+        messages.push(job.error(named, format!("this engine does not support {words}")).help(
+            "To fix: use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",
+        ));
     }
     has.then_some(())
 }
@@ -272,22 +273,22 @@ fn kernel_has(
     let shown = file.path.display();
     let (what, help) = match survey.facts.write_streams(&file.path) {
         _ if file.kind != FileKind::Block => (
-            format!("`{shown}` is no block device: only those have write streams"),
-            "name a block device".to_string(),
+            format!("`{shown}` is not a block device: only block devices have write streams"),
+            "To fix: name a block device".to_string(),
         ),
         None => (
-            format!("this kernel knows no write streams, so `{shown}` has none"),
-            "they came with Linux 6.16; before it use `ioengine=io_uring_cmd`".into(),
+            format!("this kernel does not support write streams, so `{shown}` has none"),
+            "To fix: use Linux 6.16 or later, or `ioengine=io_uring_cmd`".into(),
         ),
         Some(0) => (
             format!("`{shown}` has no write streams"),
-            "queue/max_write_streams in its sysfs directory is 0".into(),
+            "To fix: use a device whose sysfs file queue/max_write_streams is not 0".into(),
         ),
         Some(most) => match ids.iter().find(|id| **id == 0 || u32::from(**id) > most) {
             None => return Some(()),
             Some(id) => (
                 format!("`{shown}` has no write stream {id}"),
-                format!("write numbers from 1 to {most}"),
+                format!("To fix: write numbers from 1 to {most}"),
             ),
         },
     };
@@ -302,7 +303,7 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| {
             let text = text.trim();
-            text.parse::<u16>().map_err(|_| format!("`{text}` is no number from 0 to 65535"))
+            text.parse::<u16>().map_err(|_| format!("`{text}` is not a number from 0 to 65535"))
         };
         let (low, high) = (number(low)?, number(high)?);
         if low > high {
@@ -319,10 +320,9 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
 /// The lines of `dp_scheme`. `None`: a message says what is wrong.
 fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<(u64, u64, u16)>> {
     let Some(path) = job.set_text("dp_scheme") else {
-        messages.push(
-            job.error("plid_select", "`plid_select=scheme` needs a scheme")
-                .help("add `dp_scheme=FILE`, with a line `START, END, IDENTIFIER` for each range"),
-        );
+        messages.push(job.error("plid_select", "`plid_select=scheme` needs a scheme").help(
+            "To fix: add `dp_scheme=FILE`, with a line `START, END, IDENTIFIER` for each range",
+        ));
         return None;
     };
     let text = match survey.facts.text(Path::new(&path)) {
@@ -339,14 +339,14 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
             Err(wrong) => {
                 messages.push(
                     job.error("dp_scheme", format!("line {} of `{path}`: {wrong}", i + 1))
-                        .help("write start offset, end offset and identifier by commas: `0, 1073741824, 2`"),
+                        .help("To fix: write start offset, end offset and identifier, separated by commas: `0, 1073741824, 2`"),
                 );
                 return None;
             }
         }
     }
     if lines.is_empty() {
-        messages.push(job.error("dp_scheme", format!("`{path}` has no line")));
+        messages.push(job.error("dp_scheme", format!("`{path}` has no lines")));
         return None;
     }
     Some(lines)
@@ -355,18 +355,18 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
 fn range(line: &str, job: Reading) -> Result<(u64, u64, u16), String> {
     let parts: Vec<&str> = line.split(',').map(str::trim).collect();
     let [start, end, id] = parts[..] else {
-        return Err(format!("`{}` has not three parts", line.trim()));
+        return Err(format!("`{}` does not have three parts", line.trim()));
     };
     let offset = |text: &str| {
         let value = number::integer(text, Unit::Bytes, &job.spec.bases).map_err(|e| e.what)?;
-        u64::try_from(value).map_err(|_| format!("`{text}` is no offset"))
+        u64::try_from(value).map_err(|_| format!("`{text}` is not an offset"))
     };
     let (start, end) = (offset(start)?, offset(end)?);
     if start >= end {
-        return Err(format!("the range from {start} to {end} has no byte"));
+        return Err(format!("the range from {start} to {end} is empty"));
     }
     let id = id.parse::<u16>().ok().filter(|id| *id < u16::MAX);
-    Ok((start, end, id.ok_or("the identifier is no number from 0 to 65534")?))
+    Ok((start, end, id.ok_or("the identifier is not a number from 0 to 65534")?))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) fn priorities(
                     "cmdprio_bssplit",
                     "cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
                 )
-                .help("leave one of them out"),
+                .help("To fix: leave one of them out"),
             );
             return None;
         }
@@ -44,7 +44,7 @@ pub(crate) fn priorities(
     if !matches!(engine, EnginePlan::IoUring(_) | EnginePlan::Libaio { .. }) {
         messages.push(
             job.error(named, "this engine cannot give single I/Os a priority")
-                .help("use `ioengine=io_uring` or `ioengine=libaio`, or `prioclass` and `prio` for the whole job"),
+                .help("To fix: use `ioengine=io_uring` or `ioengine=libaio`, or `prioclass` and `prio` for the whole job"),
         );
         return None;
     }
@@ -74,8 +74,11 @@ pub(crate) fn priorities(
 fn details_alone(job: Reading, messages: &mut Messages) {
     for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
         messages.push(
-            job.no_effect(name, format!("`{name}` has no effect without a share of I/Os"))
-                .help("add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`"),
+            job.no_effect(
+                name,
+                format!("`{name}` has no effect without `cmdprio_percentage` or `cmdprio_bssplit`"),
+            )
+            .help("To fix: add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`"),
         );
     }
 }
@@ -124,13 +127,13 @@ impl Table {
                 match entry_of(entry, usual, job) {
                     Err(wrong) => messages.push(
                         job.error("cmdprio_bssplit", format!("`{entry}`: {wrong}")).help(
-                            "write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
+                            "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
                              `SIZE/PERCENT/CLASS/LEVEL/HINT`",
                         ),
                     ),
                     Ok((_, 0, _)) => messages.push(job.no_effect(
                         "cmdprio_bssplit",
-                        format!("`{entry}` has no share, so no I/O gets a priority by it"),
+                        format!("`{entry}` has a share of 0, so it gives no I/O a priority"),
                     )),
                     Ok((size, percent, value)) => {
                         if !self.add(d, Some(size), percent, value) {
@@ -159,7 +162,7 @@ impl Table {
                         "cmdprio_bssplit",
                         format!("the shares of blocks of {size} bytes add up to {sum} per cent"),
                     )
-                    .help("write shares that add up to 100 or less"),
+                    .help("To fix: write shares that add up to 100 or less"),
                 );
             }
         }
@@ -179,7 +182,7 @@ fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio
     };
     let size = number::integer(parts[0], Unit::Bytes, &job.spec.bases).map_err(|e| e.what)?;
     let size = u32::try_from(size).ok().filter(|s| *s > 0);
-    let size = size.ok_or_else(|| String::from("this is no block size"))?;
+    let size = size.ok_or_else(|| String::from("this is not a block size"))?;
     let percent = match parts.get(1) {
         None | Some(&"") => 0,
         Some(text) => bounded(text, "share in per cent", 0, 100)? as u8,
@@ -214,9 +217,11 @@ fn sizes_exist(
             messages.push(
                 job.no_effect(
                     "cmdprio_bssplit",
-                    format!("no I/O of the job has {size} bytes, so none gets a priority by it"),
+                    format!(
+                        "no I/O of the job has {size} bytes, so this entry gives no I/O a priority"
+                    ),
                 )
-                .help("name sizes that `bs` or `bssplit` have"),
+                .help("To fix: name sizes that `bs` or `bssplit` have"),
             );
         }
     }

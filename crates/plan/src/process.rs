@@ -46,8 +46,8 @@ fn cgroup(job: Reading, messages: &mut Messages) -> Option<Cgroup> {
     let climbs = path.components().any(|c| c == std::path::Component::ParentDir);
     if name.is_empty() || climbs {
         messages.push(
-            job.error("cgroup", format!("`{name}` is no name of a control group"))
-                .help("write its path below the hierarchy, such as `cgroup=bench/reader`"),
+            job.error("cgroup", format!("`{name}` is not a valid name of a control group"))
+                .help("To fix: write its path below the hierarchy, such as `cgroup=bench/reader`"),
         );
     }
     Some(Cgroup {

@@ -14,28 +14,28 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
         messages.push(job.error("num_range", what).help(help));
     };
     if load.mix != Mix::Trim {
-        wrong("only trims have ranges", "use it with `rw=trim` or `rw=randtrim`");
+        wrong("only trims have ranges", "To fix: use it with `rw=trim` or `rw=randtrim`");
     } else if !matches!(engine, EnginePlan::IoUringCmd(_)) {
         wrong(
             "this engine trims one range at a time",
-            "use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",
+            "To fix: use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",
         );
     } else if load.serialize_overlap {
         wrong(
             "`serialize_overlap` sees only the first of several ranges",
-            "leave out `serialize_overlap` or `num_range`",
+            "To fix: leave out `serialize_overlap` or `num_range`",
         );
     } else if job.plain_word("zonemode") == "zbd" {
-        wrong("a zone is reset, not trimmed in ranges", "leave out `num_range`");
+        wrong("a zone is reset, not trimmed in ranges", "To fix: leave out `num_range`");
     }
     let block = load.blocks[Dir::Trim as usize].max();
     if block.checked_mul(ranges).is_none() {
         messages.push(
             job.error(
                 "num_range",
-                format!("{ranges} ranges of {block} bytes are more than one I/O has"),
+                format!("{ranges} ranges of {block} bytes are more than one I/O can have"),
             )
-            .help("write a smaller `bs` or fewer ranges: together less than 4 GiB"),
+            .help("To fix: write a smaller `bs` or fewer ranges: together less than 4 GiB"),
         );
     }
 }

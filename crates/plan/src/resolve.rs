@@ -139,7 +139,7 @@ fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32
             if count == 0 {
                 messages.push(
                     job.error("numjobs", "`numjobs=0` makes no job")
-                        .help("write 1 or more, or leave the job out"),
+                        .help("To fix: write 1 or more, or leave the job out"),
                 );
             }
             let before = sum;
@@ -147,7 +147,7 @@ fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32
             if sum > u64::from(most) && before <= u64::from(most) {
                 messages.push(
                     job.error("numjobs", format!("maximum number of jobs reached: {most}"))
-                        .help("use fewer, or permit more with --max-jobs"),
+                        .help("To fix: use fewer jobs, or raise the limit with --max-jobs"),
                 );
             }
             count

@@ -24,8 +24,8 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
         "verify_bytchk_11" => SgWrite::Verify(3),
         "write_stream" => SgWrite::Stream(u16::try_from(stream).unwrap_or_else(|_| {
             messages.push(
-                job.error("stream_id", format!("`stream_id={stream}` is no stream"))
-                    .help("write a number from 1 to 65535, or 0 to open one"),
+                job.error("stream_id", format!("`stream_id={stream}` is not a stream number"))
+                    .help("To fix: write a number from 1 to 65535, or 0 to open one"),
             );
             0
         })),
@@ -34,7 +34,7 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
     if job.is_set("stream_id") && !matches!(write, SgWrite::Stream(_)) {
         messages.push(
             job.no_effect("stream_id", "`stream_id` has no effect without `write_stream`")
-                .help("add `sg_write_mode=write_stream`"),
+                .help("To fix: add `sg_write_mode=write_stream`"),
         );
     }
     let write_fua = job.flag("writefua");
@@ -44,7 +44,7 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
                 "writefua",
                 "`writefua` has no effect on the commands of `sg_write_mode`",
             )
-            .help("only `write` and `write_stream` have that flag"),
+            .help("To fix: use `write` or `write_stream`, which have that flag"),
         );
     }
     SgPlan {
@@ -97,14 +97,17 @@ pub(crate) fn without_effect(
     }
     if load.sync_file_range.is_some() {
         messages.push(
-            job.error("sync_file_range", "commands have no page cache of which a range is written")
-                .help("use `fsync=N`, which sends SYNCHRONIZE CACHE"),
+            job.error(
+                "sync_file_range",
+                "SCSI commands have no page cache that `sync_file_range` could write back",
+            )
+            .help("To fix: use `fsync=N`, which sends SYNCHRONIZE CACHE"),
         );
     }
     if open.sync != crate::model::SyncMode::None {
         messages.push(
             job.no_effect("sync", "`sync` has no effect on commands")
-                .help("use `writefua=1`, which does the same by the command"),
+                .help("To fix: use `writefua=1`, which sets Force Unit Access in the command"),
         );
     }
 }
@@ -131,7 +134,9 @@ pub(crate) fn device(
                         other.in_words()
                     ),
                 )
-                .help("name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)"),
+                .help(
+                    "To fix: name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)",
+                ),
             );
             return None;
         }
@@ -140,8 +145,9 @@ pub(crate) fn device(
         Ok(disk) => disk,
         Err(why) => {
             messages.push(
-                job.error("filename", format!("`{shown}` takes no SCSI commands: {why}"))
-                    .help("name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)"),
+                job.error("filename", format!("`{shown}` takes no SCSI commands: {why}")).help(
+                    "To fix: name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)",
+                ),
             );
             return None;
         }
@@ -167,7 +173,7 @@ fn fits(
                 "bs",
                 format!("commands move whole blocks, which have {} bytes on `{shown}`; the job uses {small}", disk.block),
             )
-            .help(format!("write `bs={}`", small.next_multiple_of(disk.block))),
+            .help(format!("To fix: write `bs={}`", small.next_multiple_of(disk.block))),
         );
         return None;
     }
@@ -179,7 +185,7 @@ fn fits(
                 "bs",
                 format!("one command moves at most {limit} bytes on `{shown}` (max_hw_sectors_kb); the job uses {large}"),
             )
-            .help(format!("write `bs={limit}` or less")),
+            .help(format!("To fix: write `bs={limit}` or less")),
         );
         return None;
     }
@@ -190,14 +196,14 @@ fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
     let depth = job.count32("iodepth").unwrap_or(1);
     let (what, help) = match kind {
         FileKind::Block if depth > 1 => (
-            format!("`{shown}` is a block device: its commands are done one at a time"),
-            "name its generic device (/dev/sgN; `lsscsi -g`) for more at once",
+            format!("`{shown}` is a block device: the kernel executes its commands one at a time"),
+            "To fix: name its generic device (/dev/sgN; `lsscsi -g`) for more at once",
         ),
         FileKind::Char if depth > ROOM => (
             format!(
-                "the sg driver has room for {ROOM} commands on `{shown}`: no more are in flight"
+                "the sg driver has room for {ROOM} commands on `{shown}`: no more than that are in flight"
             ),
-            "use more `numjobs`, each of which opens the device",
+            "To fix: use more `numjobs`, each of which opens the device",
         ),
         _ => return,
     };

@@ -84,7 +84,7 @@ impl Wanted {
             Some(Amount::Zones(_)) if !zones::wanted(job) => {
                 messages.push(
                     job.error(name, format!("`{name}` is given in zones, but the job has none"))
-                        .help("add a `zonemode`, or write bytes (`4g`) or a percentage (`20%`)"),
+                        .help("To fix: add a `zonemode`, or write bytes (`4g`) or a percentage (`20%`)"),
                 );
                 None
             }

@@ -21,20 +21,21 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
         match limit(part) {
             Some(limit) => limits.push(limit),
             None => messages.push(
-                job.error("latency_limits", format!("`{part}` is no limit"))
-                    .help("write a time and per cent: latency_limits=1ms:5,8ms:1,64ms:0.1"),
+                job.error("latency_limits", format!("`{part}` is not a latency limit")).help(
+                    "To fix: write a time and a percentage: latency_limits=1ms:5,8ms:1,64ms:0.1",
+                ),
             ),
         }
     }
     limits.sort_by_key(|limit: &(u64, f64)| limit.0);
     if limits.len() > MOST {
         let what = ValueError::list_too_long("limits", MOST).what;
-        messages.push(job.error("latency_limits", what).help("leave some of them out"));
+        messages.push(job.error("latency_limits", what).help("To fix: leave some of them out"));
     }
     let length = job.time("latency_slice");
     if length < SHORTEST {
-        let what = "a slice is 10 ms or longer";
-        messages.push(job.error("latency_slice", what).help("write `latency_slice=1h`"));
+        let what = "a slice must be at least 10 ms long";
+        messages.push(job.error("latency_slice", what).help("To fix: write `latency_slice=1h`"));
     }
     if limits.is_empty() {
         return None;

@@ -22,9 +22,12 @@ pub(crate) fn unused(jobs: &[Reading], plans: &[JobPlan]) -> Option<Diagnostic> 
             words.push(stated.pattern.word());
         }
     }
-    let what = format!("no job of this run is one of {}: nothing is measured", words.join(", "));
+    let what = format!(
+        "`spec` has numbers for {}, but no job of this run is of that kind: there is nothing to compare",
+        words.join(", ")
+    );
     let warning = jobs.get(first.identity.section)?.warning("spec", what);
-    Some(warning.help("state the number for the kind of load that the job is (rw)"))
+    Some(warning.help("To fix: state the number for the job's own `rw`"))
 }
 
 /// The stated numbers of a job.
@@ -35,7 +38,7 @@ pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
         match parse(part) {
             Ok(stated) => all.push(stated),
             Err(what) => messages.push(job.error("spec", what).help(
-                "write what the maker states, by commas: spec=randread=780k,read=7000MB/s; patterns \
+                "To fix: write the numbers of the data sheet, separated by commas: spec=randread=780k,read=7000MB/s; patterns \
                  are read, write, randread, randwrite, rw and randrw",
             )),
         }
@@ -48,9 +51,9 @@ fn parse(text: &str) -> Result<Stated, String> {
     let (word, number) =
         text.split_once('=').ok_or_else(|| format!("`{text}` has no number after `=`"))?;
     let pattern = Pattern::ALL.into_iter().find(|pattern| pattern.word() == word.trim());
-    let pattern = pattern.ok_or_else(|| format!("`{}` is no pattern", word.trim()))?;
+    let pattern = pattern.ok_or_else(|| format!("`{}` is not a pattern", word.trim()))?;
     let (value, bytes) =
-        figure(number.trim()).ok_or_else(|| format!("`{}` is no rate", number.trim()))?;
+        figure(number.trim()).ok_or_else(|| format!("`{}` is not a rate", number.trim()))?;
     Ok(Stated { pattern, value, bytes })
 }
 
@@ -93,7 +96,7 @@ mod tests {
         }
         assert_eq!(parse("randread=780k").unwrap().pattern, Pattern::RandRead);
         assert!(parse("780k").unwrap_err().contains("no number"));
-        assert!(parse("trim=1").unwrap_err().contains("`trim` is no pattern"));
+        assert!(parse("trim=1").unwrap_err().contains("`trim` is not a pattern"));
     }
 
     #[test]

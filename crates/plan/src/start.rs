@@ -27,16 +27,16 @@ fn waitee(jobs: &[Reading], at: usize, name: &str) -> Result<usize, Diagnostic> 
         [one] => Ok(*one),
         [] if job.spec.name == name => Err(job
             .error("wait_for", "`wait_for` names the job itself")
-            .help("name a job that stands earlier")),
+            .help("To fix: name a job that stands earlier")),
         [] if !found.is_empty() => Err(job
             .error("wait_for", format!("`wait_for` names job `{name}`, which comes later"))
-            .help(format!("move job `{name}` before `{}`", job.spec.name))),
+            .help(format!("To fix: move job `{name}` before `{}`", job.spec.name))),
         [] => Err(job
             .error("wait_for", format!("`wait_for` names job `{name}`, which does not exist"))
             .help(earlier_names(jobs, at))),
         _ => Err(job
             .error("wait_for", format!("`wait_for` names job `{name}`, and there are several"))
-            .help("give the job to wait for a name of its own")),
+            .help("To fix: give the job to wait for a name of its own")),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
         for name in ["steadystate", "steadystate_ramp_time", "steadystate_check_interval"] {
             if job.is_set(name) {
                 let what = format!("{name} has no effect: steadystate_duration is not set");
-                let help = "add the length of the window, `ss_dur=300`";
+                let help = "To fix: add the length of the window, `ss_dur=300`";
                 messages.push(job.no_effect(name, what).help(help));
                 return None;
             }
@@ -35,8 +35,11 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
     let interval = interval(job, pts, duration, messages)?;
     if measure == SteadyMeasure::Latency && (job.flag("disable_clat") || job.flag("gtod_reduce")) {
         messages.push(
-            job.error("steadystate", "completion latencies are judged, and none are measured")
-                .help("leave out `disable_clat` and `gtod_reduce`, or judge `iops` or `bw`"),
+            job.error(
+                "steadystate",
+                "steadystate judges completion latency, but the job does not measure it",
+            )
+            .help("To fix: leave out `disable_clat` and `gtod_reduce`, or judge `iops` or `bw`"),
         );
     }
     let samples = if pts { ROUNDS } else { duration / interval };
@@ -63,8 +66,8 @@ fn criterion(
             Some("bw") => SteadyMeasure::Bandwidth,
             Some("lat") => SteadyMeasure::Latency,
             Some(other) => {
-                let what = format!("`{other}` is not what steadystate=pts can judge");
-                let help = "write `pts:iops`, `pts:bw` or `pts:lat`";
+                let what = format!("steadystate=pts cannot judge `{other}`");
+                let help = "To fix: write `pts:iops`, `pts:bw` or `pts:lat`";
                 messages.push(job.error("steadystate", what).help(help));
                 return None;
             }
@@ -79,7 +82,7 @@ fn criterion(
     };
     let Some(text) = suffix.filter(|s| !s.is_empty()) else {
         let what = format!("steadystate={word} needs a limit");
-        let help = format!("write it after a colon: `{word}:2%`");
+        let help = format!("To fix: write it after a colon: `{word}:2%`");
         messages.push(job.error("steadystate", what).help(help));
         return None;
     };
@@ -87,8 +90,8 @@ fn criterion(
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let limit = number.parse::<f64>().ok().filter(|l| l.is_finite() && *l >= 0.0);
     let Some(limit) = limit else {
-        let what = format!("`{text}` is no limit of steadystate={word}");
-        let help = format!("write a number or a percentage of 0 or more: `{word}:2%`");
+        let what = format!("`{text}` is not a valid limit of steadystate={word}");
+        let help = format!("To fix: write a number or a percentage of 0 or more: `{word}:2%`");
         messages.push(job.error("steadystate", what).help(help));
         return None;
     };
@@ -111,32 +114,33 @@ fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> 
         if duration != interval.saturating_mul(ROUNDS) {
             let what = "the window of steadystate=pts is five rounds, \
                         and steadystate_duration is not five times steadystate_check_interval";
-            let help = "set one of them: the length of a round, `ss_interval=60`";
+            let help = "To fix: set one of them: the length of a round, `ss_interval=60`";
             messages.push(job.error("steadystate_duration", what).help(help));
             return None;
         }
     }
     if interval < SHORTEST {
         messages.push(
-            job.error(name, "a sample needs 10 ms or more").help("write `ss_interval=1`, a second"),
+            job.error(name, "the check interval must be at least 10 ms")
+                .help("To fix: write `ss_interval=1`, which is one second"),
         );
         return None;
     }
     let samples = if pts { ROUNDS } else { duration / interval };
     if !pts && (samples < 2 || !duration.is_multiple_of(interval)) {
         let what = format!(
-            "steadystate_duration ({} ms) is no multiple of steadystate_check_interval ({} ms), \
-             twice or more",
+            "steadystate_duration ({} ms) is not a multiple of steadystate_check_interval ({} ms), \
+             or not at least twice as long",
             duration / 1_000_000,
             interval / 1_000_000
         );
-        let help = "for example `ss_dur=60` with `ss_interval=2`";
+        let help = "To fix: write, for example, `ss_dur=60` with `ss_interval=2`";
         messages.push(job.error("steadystate_duration", what).help(help));
         return None;
     }
     if samples > MOST {
-        let what = format!("a window of {samples} samples is too long");
-        let help = "use a longer `ss_interval`";
+        let what = format!("a window of {samples} samples is too long: the limit is {MOST}");
+        let help = "To fix: use a longer `ss_interval`";
         messages.push(job.error("steadystate_duration", what).help(help));
         return None;
     }

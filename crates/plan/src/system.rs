@@ -33,7 +33,7 @@ fn takes_commands(block: file::Device) -> Result<(), String> {
             "it is built on {}, and commands go to the whole disk beneath",
             below.join(", ")
         )),
-        Addressee::Other => Err("it is no SCSI disk".into()),
+        Addressee::Other => Err("it is not a SCSI disk".into()),
     }
 }
 
@@ -124,7 +124,7 @@ impl Facts for Machine {
             (_, Some(node)) if scsi::generic::name(node).is_some() => {
                 scsi::generic::block_sibling(node).map(|(_, block)| block)
             }
-            _ => return Err("it is no SCSI device".into()),
+            _ => return Err("it is not a SCSI device".into()),
         };
         if let (Kind::Block, Some(block)) = (found.kind, block) {
             takes_commands(block)?;

@@ -38,11 +38,8 @@ fn service(job: Reading, messages: &mut Messages) -> FileService {
         Some(Ok(n)) if n > 0 => n,
         Some(_) => {
             messages.push(
-                job.error(
-                    "file_service_type",
-                    "the number of I/Os to each file is not a number from 1",
-                )
-                .help(format!("write `file_service_type={word}:8`")),
+                job.error("file_service_type", "the number of I/Os to each file must be 1 or more")
+                    .help(format!("To fix: write `file_service_type={word}:8`")),
             );
             1
         }

@@ -45,7 +45,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
         for name in ONLY_WITH_ZONES.into_iter().filter(|name| job.is_set(name)) {
             messages.push(
                 job.no_effect(name, format!("`{name}` has no effect without `zonemode=zbd`"))
-                    .help("add `zonemode=zbd`, or leave it out"),
+                    .help("To fix: add `zonemode=zbd`, or leave it out"),
             );
         }
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
     if job.is_set("zonerange") && job.count("zonerange") != job.count("zonesize") {
         messages.push(
             job.no_effect("zonerange", "`zonerange` has no effect with `zonemode=zbd`")
-                .help("the size of a zone is `zonesize`"),
+                .help("To fix: set the size of a zone with `zonesize`"),
         );
     }
     let recover = job.flag("recover_zbd_write_error");
@@ -64,7 +64,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
                 "recover_zbd_write_error",
                 "recover_zbd_write_error works only when continue_on_error is set",
             )
-            .help("add `continue_on_error=write`"),
+            .help("To fix: add `continue_on_error=write`"),
         );
     }
     let limit = |name| job.set_count32(name).filter(|n| *n > 0);
@@ -74,7 +74,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
                 "job_max_open_zones",
                 "'job_max_open_zones' is valid only for write jobs: this one opens no zone",
             )
-            .help("leave it out"),
+            .help("To fix: leave it out"),
         );
     }
     Some(Zoned {
@@ -111,7 +111,7 @@ pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
                              with the threshold by itself"
                         ),
                     )
-                    .help("give the jobs that share zones the same `offset` and `size`"),
+                    .help("To fix: give the jobs that share zones the same `offset` and `size`"),
             );
         }
     }
@@ -132,7 +132,7 @@ fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
             };
             messages.push(
                 job.no_effect(name, format!("`{name}` resets no zone without {other}"))
-                    .help(format!("add {other}, or leave it out")),
+                    .help(format!("To fix: add {other}, or leave it out")),
             );
             None
         }
@@ -153,38 +153,39 @@ pub(crate) fn combinations(
         messages.push(job.error(name, what).help(help));
     };
     if job.flag("experimental_verify") {
-        let what = "zonemode=zbd does not support experimental verify: it would read what it wrote \
-                    at other places";
-        refuse("experimental_verify", what, "leave out `experimental_verify`");
+        let what = "zonemode=zbd does not support experimental verify: it would read at other \
+                    offsets than it wrote";
+        refuse("experimental_verify", what, "To fix: leave out `experimental_verify`");
     }
     if job.plain_word("io_submit_mode") == "offload" {
-        let what = "writes made on threads of their own cannot be kept in the order of a zone";
-        refuse("io_submit_mode", what, "leave out `io_submit_mode=offload`");
+        let what = "writes from separate threads cannot be kept in the order of a zone";
+        refuse("io_submit_mode", what, "To fix: leave out `io_submit_mode=offload`");
     }
     if !matches!(job.plain_word("lockfile"), "" | "none") {
-        let what = "`lockfile` cannot be kept with `zonemode=zbd`, whose jobs wait for zones";
-        refuse("lockfile", what, "leave out `lockfile`: zones are shared safely without");
+        let what = "`lockfile` does not work with `zonemode=zbd`, whose jobs wait for zones";
+        refuse("lockfile", what, "To fix: leave out `lockfile`: zones are shared safely without");
     }
     if job.flag("file_append") {
         let what = "`file_append` and `zonemode=zbd` both say where writes go";
-        refuse("file_append", what, "leave out `file_append`");
+        refuse("file_append", what, "To fix: leave out `file_append`");
     }
     if matches!(load.step, Step::Skip(_)) {
-        let what = "a zone has no gaps: the number after the colon cannot be kept in zones";
-        refuse("rw", what, "leave out the number");
+        let what = "a zone has no gaps: `zonemode=zbd` does not support the number after the colon";
+        refuse("rw", what, "To fix: leave out the number");
     }
     if matches!(engine, EnginePlan::Mmap { .. }) && load.mix.has(Dir::Write) {
-        let what = "a mapping writes its pages back in no order that zones could follow";
-        refuse("ioengine", what, "use `ioengine=psync`");
+        let what =
+            "a mapping writes its pages back in any order, but zones must be written in order";
+        refuse("ioengine", what, "To fix: use `ioengine=psync`");
     }
     if load.mix.has(Dir::Write)
         && let Some((name, word)) = moves_no_pointer(job, load, engine)
     {
         let what = format!(
-            "`{name}={word}` does not write at the pointer of a zone and move it on: after it nobody \
-             would know where the pointer is"
+            "`{name}={word}` does not write at the write pointer of a zone and advance it: fiord \
+             would lose track of the pointer"
         );
-        refuse(name, &what, "leave it out, or leave out `zonemode=zbd`");
+        refuse(name, &what, "To fix: leave it out, or leave out `zonemode=zbd`");
     }
 }
 

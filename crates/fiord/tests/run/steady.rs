@@ -118,15 +118,15 @@ fn wrong_criteria_are_refused() {
     for (line, why) in [
         ("--ss=iops --ss_dur=2", "needs a limit"),
         ("--ss=iops", "needs a limit"),
-        ("--ss=bw:x", "is no limit"),
-        ("--ss=iops:-3 --ss_dur=2", "`-3` is no limit"),
-        ("--ss=bw:x% --ss_dur=2", "`x%` is no limit"),
-        ("--ss=iops:5% --ss_dur=3 --ss_interval=2", "no multiple of steadystate_check_interval"),
-        ("--ss=iops:5% --ss_dur=1", "no multiple of steadystate_check_interval"),
-        ("--ss=iops:5% --ss_dur=1 --ss_interval=1ms", "10 ms or more"),
-        ("--ss=pts:x", "`x` is not what steadystate=pts can judge"),
+        ("--ss=bw:x", "is not a valid limit"),
+        ("--ss=iops:-3 --ss_dur=2", "`-3` is not a valid limit"),
+        ("--ss=bw:x% --ss_dur=2", "`x%` is not a valid limit"),
+        ("--ss=iops:5% --ss_dur=3 --ss_interval=2", "not a multiple of steadystate_check_interval"),
+        ("--ss=iops:5% --ss_dur=1", "not a multiple of steadystate_check_interval"),
+        ("--ss=iops:5% --ss_dur=1 --ss_interval=1ms", "at least 10 ms"),
+        ("--ss=pts:x", "steadystate=pts cannot judge `x`"),
         ("--ss=pts --ss_dur=7 --ss_interval=1", "five rounds"),
-        ("--ss=lat:5% --ss_dur=5 --disable_clat=1", "none are measured"),
+        ("--ss=lat:5% --ss_dur=5 --disable_clat=1", "does not measure it"),
         ("--ss=speed:5%", "no value of steadystate"),
     ] {
         let ran = place.run(&format!("{SIM} {line}"));

@@ -23,25 +23,25 @@ pub(super) const RULES: &[Rule] = &[
         options: &["rwmixread", "rwmixwrite"],
         bears: |job| matches!(job.load.mix, Mix::ReadWrite { .. }),
         why: "on a job that does not both read and write",
-        help: "use `rw=rw` or `rw=randrw` for a mix",
+        help: "To fix: use `rw=rw` or `rw=randrw` for a mix",
     },
     Rule {
         options: &["latency_slice", "latency_test"],
         bears: |job| job.record.slices.is_some(),
         why: "without `latency_limits`",
-        help: "add `latency_limits=1ms:5,8ms:1`: the shares of I/Os that may take longer",
+        help: "To fix: add `latency_limits=1ms:5,8ms:1`: the shares of I/Os that may take longer",
     },
     Rule {
         options: &["hugepage-size"],
         bears: |job| matches!(job.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }),
-        why: "on a job whose buffers are in no huge pages",
-        help: "use `mem=mmaphuge` or `mem=shmhuge`",
+        why: "on a job whose buffers are not in huge pages",
+        help: "To fix: use `mem=mmaphuge` or `mem=shmhuge`",
     },
     Rule {
         options: &["percentage_random", "random_distribution", "norandommap", "random_generator"],
         bears: |job| job.load.random,
         why: "on a job whose offsets are not random",
-        help: "use a random kind of load, such as `rw=randread`",
+        help: "To fix: use a random workload, such as `rw=randread`",
     },
     Rule {
         options: &[
@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         bears: |job| job.load.mix.changes_data(),
         why: "on a job that writes nothing",
-        help: "leave it out, or use a kind of load that writes",
+        help: "To fix: leave it out, or use a workload that writes",
     },
     Rule {
         options: &[
@@ -71,31 +71,31 @@ pub(super) const RULES: &[Rule] = &[
         ],
         bears: makes_data,
         why: "on a job that writes nothing and lays out no file",
-        help: "leave it out, or use a kind of load that writes",
+        help: "To fix: leave it out, or use a workload that writes",
     },
     Rule {
         options: &["iodepth_batch", "iodepth_batch_complete_max", "iodepth_low"],
         bears: |job| job.depth.depth > 1,
         why: "with `iodepth=1`: there is one I/O at a time",
-        help: "raise `iodepth`",
+        help: "To fix: raise `iodepth`",
     },
     Rule {
         options: &["cgroup_weight", "cgroup_nodelete"],
         bears: |job| job.process.cgroup.is_some(),
         why: "without `cgroup`",
-        help: "add `cgroup=NAME`",
+        help: "To fix: add `cgroup=NAME`",
     },
     Rule {
         options: &["uncached"],
         bears: |job| !matches!(job.engine, EnginePlan::IoUringCmd(_)),
-        why: "on commands, which have no page cache to leave nothing behind in",
-        help: "leave it out",
+        why: "with an engine that sends commands, which bypass the page cache",
+        help: "To fix: leave it out",
     },
     Rule {
         options: &["rate_process"],
         bears: |job| job.pace.rate != [None; 3],
         why: "on a job that has no rate",
-        help: "add `rate_iops=<I/Os a second>` or `rate=<bytes a second>`",
+        help: "To fix: add `rate_iops=<I/Os a second>` or `rate=<bytes a second>`",
     },
 ];
 

@@ -49,27 +49,30 @@ impl Limits<'_> {
         }
         let namespace = &target.device.namespace;
         if namespace.write_protected && self.load.mix.changes_data() {
-            messages.push(
-                self.error("filename", "is write protected")
-                    .help("lift its write protection (`nvme set-feature -f 0x84`), or only read"),
-            );
+            messages.push(self.error("filename", "is write protected").help(
+                "To fix: lift its write protection (`nvme set-feature -f 0x84`), or only read",
+            ));
         }
         if self.deallocate && !namespace.zeroes_may_deallocate {
             messages.push(
                 self.job.no_effect(
                     "deac",
-                    format!("`{}` says that its Write Zeroes does not deallocate (DLFEAT): `deac` has no effect", self.shown()),
+                    format!("`{}` reports that its Write Zeroes does not deallocate (DLFEAT): `deac` has no effect", self.shown()),
                 )
-                .help("use `rw=trim` to deallocate"),
+                .help("To fix: use `rw=trim` to deallocate"),
             );
         }
         if polled && target.device.driver.is_some_and(|driver| !driver.polls) {
             messages.push(
-                self.job.no_effect(
-                    "hipri",
-                    format!("`{}` has no queues that are polled: completions come by interrupt all the same", self.shown()),
-                )
-                .help("load the driver with some: `nvme.poll_queues=2`"),
+                self.job
+                    .no_effect(
+                        "hipri",
+                        format!(
+                            "`{}` has no polled queues: completions still arrive by interrupt",
+                            self.shown()
+                        ),
+                    )
+                    .help("To fix: load the driver with polled queues: `nvme.poll_queues=2`"),
             );
         }
     }
@@ -84,7 +87,8 @@ impl Limits<'_> {
 
     /// A warning about a deallocation that the controller may refuse or carry out in part.
     fn doubt(&self, option: &str, what: impl Display) -> Diagnostic {
-        let may = "it may refuse such a command (Command Size Limit Exceeded) or do a part of it";
+        let may =
+            "it may refuse such a command (Command Size Limit Exceeded) or execute only part of it";
         self.job.warning(option, format!("`{}` {what}: {may}", self.shown()))
     }
 
@@ -128,13 +132,13 @@ impl Limits<'_> {
                     option,
                     format!("has blocks of {made_of}, and {odd} bytes are not a multiple of that"),
                 )
-                .help(format!("write a block size of {near} bytes")),
+                .help(format!("To fix: write a block size of {near} bytes")),
             );
         }
         if self.load.unaligned {
             messages.push(
                 self.error("bs_unaligned", format!("takes whole blocks of {block} bytes only"))
-                    .help("leave out `bs_unaligned`"),
+                    .help("To fix: leave out `bs_unaligned`"),
             );
         }
     }
@@ -146,7 +150,7 @@ impl Limits<'_> {
             let what =
                 format!("has blocks of {block} bytes, and {value} is not a multiple of that");
             let near = value.next_multiple_of(block);
-            self.error(option, what).help(format!("write `{option}={near}`"))
+            self.error(option, what).help(format!("To fix: write `{option}={near}`"))
         };
         if !self.file.offset.is_multiple_of(block) {
             let option = if self.job.is_set("offset") { "offset" } else { "offset_increment" };
@@ -164,7 +168,7 @@ impl Limits<'_> {
             let what = format!(
                 "has blocks of {block} bytes, and the step of {skip} is not a multiple of that"
             );
-            messages.push(self.error("rw", what).help("write a step of whole blocks"));
+            messages.push(self.error("rw", what).help("To fix: write a step of whole blocks"));
         }
     }
 
@@ -185,19 +189,20 @@ impl Limits<'_> {
                 WriteForm::Data | WriteForm::Append => continue,
             };
             if !there {
-                let help = format!("leave `{}` out of `write_mode`", forms::word(*form));
+                let help = format!("To fix: leave `{}` out of `write_mode`", forms::word(*form));
                 messages.push(lacks("write_mode", name, bit, &help));
             }
         }
         if self.load.mix.has(Dir::Trim) && !has(0x09, identified.dataset_management) {
-            let help = "leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
+            let help =
+                "To fix: leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
             messages.push(lacks("rw", "Dataset Management", 2, help));
         }
         let appends = self.load.forms.iter().any(|(form, _)| *form == WriteForm::Append);
         if appends && target.device.command_set != CommandSet::Zoned {
             messages.push(
-                self.error("write_mode", "has no zones that could be appended to")
-                    .help("name a zoned namespace, or leave out `zone_append`"),
+                self.error("write_mode", "has no zones to append to")
+                    .help("To fix: name a zoned namespace, or leave out `zone_append`"),
             );
         }
         let protection = target.metadata.as_ref().and_then(|metadata| metadata.protection.as_ref());
@@ -207,10 +212,10 @@ impl Limits<'_> {
             messages.push(
                 self.error(
                     "write_mode",
-                    "has protection information with reference tags: they name the block, and \
-                     where a Zone Append writes is known when it is done",
+                    "has protection information with reference tags, which contain the block \
+                     address: a Zone Append reports its address only when it completes",
                 )
-                .help("leave out `pi_act=0`, so that the controller makes them, or use `write_mode=write`"),
+                .help("To fix: leave out `pi_act=0`, so that the controller generates them, or use `write_mode=write`"),
             );
         }
         if appends && self.job.plain_word("zonemode") != "zbd" {
@@ -220,7 +225,7 @@ impl Limits<'_> {
                         "write_mode",
                         "io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
                     )
-                    .help("add `zonemode=zbd`"),
+                    .help("To fix: add `zonemode=zbd`"),
             );
         }
     }
@@ -241,7 +246,7 @@ impl Limits<'_> {
                         Dir::Read | Dir::Write => self.error(option, what),
                     };
                     messages.push(message.help(format!(
-                        "write a block size of {} bytes or less{}",
+                        "To fix: write a block size of {} bytes or less{}",
                         most.bytes, most.help
                     )));
                     break;
@@ -264,7 +269,7 @@ impl Limits<'_> {
                     "num_range",
                     format!("takes at most {most} ranges in a Dataset Management command (DMRL)"),
                 )
-                .help(format!("write `num_range={most}` or less")),
+                .help(format!("To fix: write `num_range={most}` or less")),
             );
         } else if let Some(most) = most.filter(|most| *most < bytes) {
             messages.push(
@@ -272,7 +277,7 @@ impl Limits<'_> {
                     "num_range",
                     format!("deallocates at most {most} bytes in one command (DMSL); the job has {bytes}"),
                 )
-                .help("write fewer ranges or a smaller `bs`"),
+                .help("To fix: write fewer ranges or a smaller `bs`"),
             );
         }
     }
@@ -340,7 +345,7 @@ impl Limits<'_> {
         }));
         if let Some(bytes) = self.scattered(target) {
             let pages = ", or use huge pages (`iomem=mmaphuge`)";
-            all.extend(most(Some(bytes), "in pages that are not neighbours (max_segments)", pages));
+            all.extend(most(Some(bytes), "in pages that are not contiguous (max_segments)", pages));
         }
         all.extend(most(Some(whole), "in one command (65536 blocks)", split));
     }

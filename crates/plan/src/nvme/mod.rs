@@ -47,8 +47,10 @@ pub(crate) fn without_effect(
         for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name) && !sg(name)) {
             if !is_default(job, name) {
                 messages.push(
-                    job.error(name, format!("`{name}` is for commands that are passed through"))
-                        .help(format!("use `ioengine=io_uring_cmd`, or leave out `{name}`")),
+                    job.error(name, format!("`{name}` works only with pass-through commands"))
+                        .help(format!(
+                            "To fix: use `ioengine=io_uring_cmd`, or leave out `{name}`"
+                        )),
                 );
             }
         }
@@ -58,25 +60,27 @@ pub(crate) fn without_effect(
     protection::values(job, messages);
     if plan.ring.nowait {
         messages.push(
-            job.error("nowait", "commands have no flag by which they fail rather than wait")
-                .help("leave out `nowait`"),
+            job.error("nowait", "NVMe commands have no flag to fail instead of waiting")
+                .help("To fix: leave out `nowait`"),
         );
     }
     if load.sync_file_range.is_some() {
         messages.push(
             job.error(
                 "sync_file_range",
-                "a namespace has no page cache of which a range is written back",
+                "NVMe commands have no page cache that `sync_file_range` could write back",
             )
-            .help("use `fsync=N`, which sends a Flush command"),
+            .help("To fix: use `fsync=N`, which sends a Flush command"),
         );
     }
     for (name, help) in [
-        ("sync", "use `writefua=1`, which is Force Unit Access, or `fsync=1`"),
-        ("write_hint", "use `dataplacement` to say where data belong"),
+        ("sync", "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`"),
+        ("write_hint", "To fix: use `dataplacement` to say where data belong"),
     ] {
         if job.is_set(name) && !matches!(job.plain_word(name), "none" | "0") {
-            let what = format!("commands are no writes to a file: `{name}` has no effect on them");
+            let what = format!(
+                "`{name}` has no effect: the engine sends commands and does not write to a file"
+            );
             messages.push(job.no_effect(name, what).help(help));
         }
     }
@@ -85,7 +89,7 @@ pub(crate) fn without_effect(
     if nvme.deallocate && !zeroes {
         messages.push(
             job.no_effect("deac", "`deac` has no effect without Write Zeroes commands")
-                .help("add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
+                .help("To fix: add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
         );
     }
 }
@@ -115,9 +119,10 @@ pub(crate) fn suits(
         (true, Some(Passthrough::Nvme)) | (false, None) => Some(()),
         (true, None | Some(Passthrough::Scsi)) => {
             let sibling = survey.facts.generic_sibling(path);
-            let hint = sibling.map_or("name one (`ls /dev/ng*`)".into(), |generic| {
-                format!("use `filename={}`", generic.display())
-            });
+            let hint = sibling
+                .map_or("To fix: name such a device (`ls /dev/ng*`)".into(), |generic| {
+                    format!("To fix: use `filename={}`", generic.display())
+                });
             messages.push(
                 job.error(
                     "filename",
@@ -127,7 +132,7 @@ pub(crate) fn suits(
                         found.kind.in_words()
                     ),
                 )
-                .help(format!("{hint}, or take another engine, such as `ioengine=io_uring`")),
+                .help(format!("{hint}, or use another engine, such as `ioengine=io_uring`")),
             );
             None
         }
@@ -139,7 +144,7 @@ pub(crate) fn suits(
                         "`{shown}` is a SCSI generic device: it takes commands, not reads and writes"
                     ),
                 )
-                .help("use `ioengine=sg`, or name the disk's block device"),
+                .help("To fix: use `ioengine=sg`, or name the disk's block device"),
             );
             None
         }
@@ -156,7 +161,7 @@ pub(crate) fn suits(
                          commands, not reads and writes"
                     ),
                 )
-                .help(format!("use `ioengine=io_uring_cmd`{other}")),
+                .help(format!("To fix: use `ioengine=io_uring_cmd`{other}")),
             );
             None
         }
@@ -176,7 +181,7 @@ pub(crate) fn device(
         Err(why) => {
             messages.push(
                 job.error("filename", format!("`{shown}` cannot be identified: {why}"))
-                    .help("run as root (CAP_SYS_ADMIN); is the controller alive (`dmesg`)?"),
+                    .help("To fix: run as root (CAP_SYS_ADMIN), and check that the controller is alive (`dmesg`)"),
             );
             return None;
         }
@@ -190,7 +195,7 @@ pub(crate) fn device(
                     device.command_set
                 ),
             )
-            .help("name a namespace of the NVM or the Zoned Namespace command set"),
+            .help("To fix: name a namespace of the NVM or the Zoned Namespace command set"),
         );
         return None;
     }
@@ -199,9 +204,9 @@ pub(crate) fn device(
         messages.push(
             job.error(
                 "filename",
-                format!("`{shown}` says that it has LBA format {index}, which is none"),
+                format!("`{shown}` reports LBA format {index}, which has no block size"),
             )
-            .help("format it (`nvme format`), and look at `nvme id-ns`"),
+            .help("To fix: format it (`nvme format`), and look at `nvme id-ns`"),
         );
         return None;
     }

@@ -22,11 +22,11 @@ pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
             job.error(
                 name,
                 format!(
-                    "`{name}` is for commands that are passed through: reads and writes of a block \
-                     device carry no metadata yet"
+                    "`{name}` works only with pass-through commands: fiord does not support \
+                     metadata on reads and writes of a block device yet"
                 ),
             )
-            .help(format!("use `ioengine=io_uring_cmd`, or leave out `{name}`")),
+            .help(format!("To fix: use `ioengine=io_uring_cmd`, or leave out `{name}`")),
         );
     }
 }
@@ -86,15 +86,16 @@ fn tag(job: Reading, name: &str) -> Option<u16> {
 pub(super) fn values(job: Reading, messages: &mut Messages) {
     if let Err(word) = checks(job) {
         messages.push(
-            job.error("pi_chk", format!("`{word}` is no part of the protection information"))
-                .help("write some of `GUARD,REFTAG,APPTAG`"),
+            job.error("pi_chk", format!("`{word}` is not a part of the protection information"))
+                .help("To fix: write some of `GUARD,REFTAG,APPTAG`"),
         );
     }
     for name in ["apptag", "apptag_mask"] {
         if job.is_set(name) && tag(job, name).is_none() {
             messages.push(
-                job.error(name, format!("`{name}` has 16 bits"))
-                    .help(format!("write a value from 0 to 0xffff, such as `{name}=0x1234`")),
+                job.error(name, format!("`{name}` has 16 bits")).help(format!(
+                    "To fix: write a value from 0 to 0xffff, such as `{name}=0x1234`"
+                )),
             );
         }
     }
@@ -115,12 +116,12 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
             job.error(
                 "md_per_io_size",
                 format!(
-                    "I/Os of {largest} bytes have {needed} bytes of metadata beside their data, {} a \
+                    "I/Os of {largest} bytes have {needed} bytes of separate metadata, {} per \
                      block: the buffer of {size} bytes is too small",
                     metadata.metadata_bytes
                 ),
             )
-            .help(format!("write `md_per_io_size={needed}`, or leave it out")),
+            .help(format!("To fix: write `md_per_io_size={needed}`, or leave it out")),
         );
     }
 }
@@ -133,7 +134,7 @@ pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut M
     {
         messages.push(job.no_effect(
             "md_per_io_size",
-            "`md_per_io_size` has no effect: the namespace has its metadata behind the data of each block",
+            "`md_per_io_size` has no effect: the namespace transfers its metadata after the data of each block",
         ));
     }
     let Some(protection) = target.metadata.as_ref().and_then(|m| m.protection.as_ref()) else {
@@ -154,13 +155,13 @@ pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut M
     if protection.check.reference && protection.kind == ProtectionType::Three {
         messages.push(job.no_effect(
             "pi_chk",
-            "reference tags are not checked: those of protection type 3 have no meaning",
+            "reference tags are not checked: with protection type 3 they have no meaning",
         ));
     }
     if protection.application_tag == UNCHECKED && protection.check != Checks::default() {
         messages.push(
             job.warning("apptag", "blocks with the application tag 0xffff are not checked at all")
-                .help("write another `apptag`"),
+                .help("To fix: write another `apptag`"),
         );
     }
 }

@@ -331,7 +331,7 @@ fn warnings() {
             "--size=1m --ioengine=libaio --iodepth=8 --iodepth_batch_complete=0",
             "keeps one I/O in flight",
         ),
-        ("--size=1m --iomem_align=3000", "is no power of two: 4096 is used"),
+        ("--size=1m --iomem_align=3000", "is not a power of two: fiord uses 4096"),
         ("--size=1m --time_based", "time_based requires a runtime/timeout setting"),
         ("--size=1m --ba=512 --rw=randread", "turns off randommap"),
         ("--size=1m --ioengine=mmap --direct=1", "`direct` has no effect"),
@@ -354,14 +354,14 @@ fn warnings() {
 fn single_values_that_are_wrong() {
     let table = [
         ("--size=1m --rw=randread:0", "out of range"),
-        ("--size=1m --file_service_type=random:x --nrfiles=2", "not a number from 1"),
+        ("--size=1m --file_service_type=random:x --nrfiles=2", "must be 1 or more"),
         ("--size=1m --atomic=1", "does not support atomic writes"),
         ("--size=1m --create_on_open=1", "still empty when the job reads it"),
         ("--size=1m --rw=write --bs=4 --buffer_crc=1", "has no room for its CRC"),
-        ("--size=1m --nrfiles=0", "no usable number of files"),
+        ("--size=1m --nrfiles=0", "not a valid number of files"),
         ("--size=1m --filename=-", "is a pipe or socket"),
         ("--size=8z", "given in zones"),
-        ("--size=1m --cgroup=../../x", "no name of a control group"),
+        ("--size=1m --cgroup=../../x", "not a valid name of a control group"),
     ];
     for (line, part) in table {
         let what = error(&Fake::empty(), &format!("--name=a {line}"));
@@ -532,7 +532,7 @@ fn wrong_priorities_of_single_ios() {
         ("--cmdprio_bssplit=4k/10/4/0", "the class is not from 1 to 3"),
         ("--cmdprio_bssplit=4k/10/1", "a class needs a level"),
         ("--cmdprio_bssplit=4k/10/1/2/3/4", "too many slashes"),
-        ("--cmdprio_bssplit=0/10", "no block size"),
+        ("--cmdprio_bssplit=0/10", "not a block size"),
         ("--cmdprio_bssplit=4k/x", "4k/x"),
     ] {
         let found = of(&format!("--ioengine=io_uring {line}"));

@@ -140,7 +140,7 @@ impl Facts for Fake {
                 Ok(ScsiDisk { blocks: 1 << 20, block: 512, max_transfer: Some(1 << 19) })
             }
             Some("/dev/sda1") => Err("it is a partition".into()),
-            _ => Err("it is no SCSI device".into()),
+            _ => Err("it is not a SCSI device".into()),
         }
     }
     fn user(&self, device: &Path, _: &Users) -> Result<Option<String>, String> {

@@ -71,5 +71,5 @@ fn as_fio_names_them() {
 fn directories_that_cannot_be_opened() {
     let machine = Fake::empty().dir("none");
     assert!(error(&machine, "--name=a --opendir=gone").contains("cannot list `gone`"));
-    assert!(error(&machine, "--name=a --opendir=none").contains("no file below `none`"));
+    assert!(error(&machine, "--name=a --opendir=none").contains("no files below `none`"));
 }

@@ -186,17 +186,17 @@ fn protection_information_is_the_controllers_unless_told_otherwise() {
 #[test]
 fn protection_that_makes_no_sense() {
     for (line, why) in [
-        ("--pi_chk=GUARD,CRC", "`CRC` is no part"),
+        ("--pi_chk=GUARD,CRC", "`CRC` is not a part"),
         ("--apptag=0x12345", "`apptag` has 16 bits"),
-        ("--pi_act=0 --md_per_io_size=63", "have 64 bytes of metadata beside their data"),
-        ("--pi_act=0 --md_per_io_size=64 --bsrange=4k-8k", "have 128 bytes of metadata"),
+        ("--pi_act=0 --md_per_io_size=63", "have 64 bytes of separate metadata"),
+        ("--pi_act=0 --md_per_io_size=64 --bsrange=4k-8k", "have 128 bytes of separate metadata"),
     ] {
         let message = refused(protected(1), &format!("--bs=4k {line}"));
         assert!(message.contains(why), "{line}: {message}");
     }
     let block = Fake::empty().disk("/dev/nvme0n1", 1 << 30);
     let line = "--name=a --ioengine=io_uring --filename=/dev/nvme0n1 --bs=4k --pi_act=0";
-    assert!(error(&block, line).contains("`pi_act` is for commands"));
+    assert!(error(&block, line).contains("`pi_act` works only with pass-through commands"));
 }
 
 /// What a line comes to on a plain namespace, in a part of the message.
@@ -221,10 +221,10 @@ fn what_a_namespace_cannot_do() {
         ("--rw=write --write_mode=zone_append --zonemode=none", "has no zones"),
         ("--rw=write --write_mode=write/60:zeroes/30", "add up to 90 %"),
         ("--rw=write --sync_file_range=write:8", "no page cache"),
-        ("--nowait=1", "no flag by which they fail"),
+        ("--nowait=1", "no flag to fail"),
         ("--readonly --rw=write --write_mode=zeroes", "--readonly is set"),
         ("--readonly --rw=trim", "--readonly is set"),
-        ("--offset=1g", "lies at or behind the end"),
+        ("--offset=1g", "is at or past the end"),
     ] {
         let message = refused(device(512, 0), line);
         assert!(message.contains(why), "{line}: {message}");
@@ -262,7 +262,7 @@ fn limits_of_controllers_and_drivers() {
     let message = refused(unlimited(), "--bs=2m");
     assert!(message.contains("1048576 bytes in one command (the driver's max_hw"), "{message}");
     let message = refused(unlimited(), "--bs=1m");
-    assert!(message.contains("520192 bytes in pages that are not neighbours"), "{message}");
+    assert!(message.contains("520192 bytes in pages that are not contiguous"), "{message}");
     plan(unlimited(), "--bs=1m --iomem=mmaphuge");
     plan(unlimited(), "--bs=512k --bs=508k");
 }
@@ -345,7 +345,7 @@ fn zones_of_a_namespace_without_block_device_are_never_made_believe() {
     assert!(message.contains("more than the 9 zones"), "{message}");
     let silent = Device { zoned: None, ..zoned() };
     let message = error(&machine(silent), &format!("{line} --zonesize=2m"));
-    assert!(message.contains("cannot be told"), "{message}");
+    assert!(message.contains("cannot determine"), "{message}");
     // One of the NVM command set has none, so emulating them hides nothing.
     let zones = job(device(512, 0), &format!("{line} --zonesize=2m")).target.files[0].zones;
     assert_eq!(zones, Some(Zones { size: 2 << 20, emulated: Some(2 << 20) }));
@@ -413,12 +413,14 @@ fn what_has_nothing_to_work_on_is_said() {
     });
     let line = format!("{LINE} --bs=520 --md_per_io_size=64");
     let resolved = run(&machine(extended), &line).unwrap();
-    let said = resolved.warnings.iter().any(|w| w.what.contains("behind the data of each block"));
+    let said = resolved.warnings.iter().any(|w| w.what.contains("after the data of each block"));
     assert!(said, "{:?}", resolved.warnings);
     let resolved = run(&machine(device(512, 0)), &format!("{LINE} --uncached=1")).unwrap();
     let said: Vec<&str> = resolved.warnings.iter().map(|w| w.what.as_str()).collect();
     assert!(
-        said.iter().any(|what| what.contains("`uncached` has no effect on commands")),
+        said.iter().any(
+            |what| what.contains("`uncached` has no effect with an engine that sends commands")
+        ),
         "{said:?}"
     );
     for (words, option) in [
@@ -436,7 +438,7 @@ fn what_has_nothing_to_work_on_is_said() {
 fn what_cannot_be_told_is_not_taken_for_free() {
     let machine = Fake::empty().secret_namespace("/dev/ng0n1", device(512, 0));
     let message = error(&machine, &format!("{LINE} --rw=write"));
-    assert!(message.contains("cannot be told whether `/dev/ng0n1` is in use: open: EACCES"));
+    assert!(message.contains("cannot determine whether `/dev/ng0n1` is in use: open: EACCES"));
     job(&machine, LINE);
     job(&machine, &format!("{LINE} --rw=write --allow_mounted_write=1"));
 }
@@ -449,7 +451,7 @@ fn a_namespace_that_says_nothing() {
     let keys = with(|device| device.command_set = CommandSet::KeyValue);
     assert!(refused(keys, "").contains("it has no blocks"));
     let odd = with(|device| device.namespace.format.data = 0);
-    assert!(refused(odd, "").contains("LBA format 0, which is none"));
+    assert!(refused(odd, "").contains("LBA format 0, which has no block size"));
     let guarded = || with(|device| device.namespace.write_protected = true);
     assert!(refused(guarded(), "--rw=write").contains("is write protected"));
     plan(guarded(), "");
@@ -460,7 +462,7 @@ fn options_of_commands_need_an_engine_that_sends_them() {
     for option in ["write_mode=zeroes", "readfua=1", "writefua=1", "deac=1"] {
         let line = format!("--name=a --size=1m --rw=write --ioengine=io_uring --{option}");
         let message = error(&Fake::empty(), &line);
-        assert!(message.contains("for commands that are passed through"), "{option}: {message}");
+        assert!(message.contains("only with pass-through commands"), "{option}: {message}");
     }
     job(&Fake::empty(), "--name=a --size=1m --rw=write --ioengine=io_uring --write_mode=write");
 }

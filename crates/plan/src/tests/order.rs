@@ -96,8 +96,12 @@ fn readonly_runs() {
 fn readonly_runs_make_no_file() {
     let machine = Fake::empty().file("f", 10_000);
     let line = |rest: &str| format!("--readonly --name=a --rw=read {rest}");
-    assert!(error(&machine, &line("--filename=g --size=8k")).contains("--readonly makes none"));
-    assert!(error(&machine, &line("--filename=f --size=64k")).contains("has 10000 bytes of 65536"));
+    assert!(
+        error(&machine, &line("--filename=g --size=8k")).contains("--readonly does not create it")
+    );
+    assert!(
+        error(&machine, &line("--filename=f --size=64k")).contains("has 10000 of the 65536 bytes")
+    );
     assert_eq!(job(&machine, &line("--filename=f --size=8k")).target.files[0].len, 8192);
     assert_eq!(job(&machine, &line("--filename=f")).target.files[0].len, 10_000);
 }
@@ -138,7 +142,7 @@ fn cpus() {
     let expected: Vec<_> = [0, 1, 0, 1].map(|c| Some(vec![c])).to_vec();
     assert_eq!(cpus(split), expected);
     for (line, part) in [
-        ("--cpus_allowed=99", "no CPU 99"),
+        ("--cpus_allowed=99", "CPU 99 is not online"),
         ("--cpumask=0", "no CPU is left"),
         ("--cpus_allowed=1 --gtod_cpu=1", "no CPU is left"),
         ("--numa_cpu_nodes=7", "no NUMA node 7"),

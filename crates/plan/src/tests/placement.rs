@@ -72,18 +72,18 @@ fn what_cannot_be_placed_is_refused() {
         ("--plids=5", "has no write stream 5"),
         ("--plids=0", "has no write stream 0"),
         ("--plids=3-1", "ends before it begins"),
-        ("--plids=1 --direct=0", "for direct I/O"),
+        ("--plids=1 --direct=0", "need direct I/O"),
         ("--plids=1 --filename=/dev/none", "`/dev/none` has no write streams"),
-        ("--plids=1 --filename=/dev/old", "knows no write streams"),
-        ("--plids=1 --filename=new --size=1m", "no block device"),
+        ("--plids=1 --filename=/dev/old", "does not support write streams"),
+        ("--plids=1 --filename=new --size=1m", "is not a block device"),
         ("--plids=1 --fdp=1", "contradict"),
         ("--dataplacement=none --fdp=1", "contradict"),
         ("--dataplacement=none --fdp=1 --rw=read", "contradict"),
         ("--plid_select=scheme", "needs a scheme"),
         ("--plid_select=scheme --dp_scheme=bad", "line 2 of `bad`"),
         ("--plid_select=scheme --dp_scheme=missing", "cannot read `missing`"),
-        ("--dataplacement=fdp", "cannot write by placement handles"),
-        ("--plids=1 --ioengine=psync", "cannot write by streams"),
+        ("--dataplacement=fdp", "does not support placement handles"),
+        ("--plids=1 --ioengine=psync", "does not support streams"),
     ] {
         let found = error(&disk(), &line(rest));
         assert!(found.contains(what), "{rest}: {found}");

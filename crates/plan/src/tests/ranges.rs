@@ -22,7 +22,7 @@ fn ranges_are_for_trims_by_command() {
         ("--num_range=8 --rw=write", "only trims have ranges"),
         ("--num_range=8 --rw=trimwrite", "only trims have ranges"),
         ("--num_range=8 --serialize_overlap=1", "serialize_overlap"),
-        ("--num_range=256 --bs=16m", "more than one I/O has"),
+        ("--num_range=256 --bs=16m", "more than one I/O can have"),
         ("--num_range=8 --ioengine=io_uring --filename=x --size=1m", "one range at a time"),
     ] {
         let errors = of(rest).unwrap_err();

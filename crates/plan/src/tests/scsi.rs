@@ -69,12 +69,12 @@ fn kinds_of_writes() {
 fn what_cannot_take_the_commands_is_refused() {
     for (rest, what) in [
         ("--filename=/dev/sda1", "it is a partition"),
-        ("--filename=/dev/vda", "it is no SCSI device"),
+        ("--filename=/dev/vda", "it is not a SCSI device"),
         ("--filename=plain", "sends SCSI commands to a disk"),
         ("--bs=1000", "whole blocks, which have 512 bytes"),
         ("--bs=1m", "at most 524288 bytes"),
         ("--ioengine=psync", "it takes commands, not reads and writes"),
-        ("--stream_id=70000 --sg_write_mode=write_stream", "no stream"),
+        ("--stream_id=70000 --sg_write_mode=write_stream", "not a stream number"),
         ("--sync_file_range=write:8", "no page cache"),
     ] {
         let found = error(&machine(), &line(rest));
@@ -97,7 +97,7 @@ fn zones_of_disks_are_never_made_believe() {
     let line = |rest: &str| line(&format!("--rw=write --zonemode=zbd --zonesize=1m {rest}"));
     // Nothing says whether the disk of sg0 has zones.
     let message = error(&machine(), &line(""));
-    assert!(message.contains("the zones of `/dev/sg0` cannot be told"), "{message}");
+    assert!(message.contains("cannot determine the zones of `/dev/sg0`"), "{message}");
     let zones = job(&machine(), &line("--filename=/dev/sda")).target.files[0].zones;
     assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: Some(1 << 20) }));
     for word in ["verify_bytchk_00", "verify_bytchk_11", "write_same", "write_stream"] {

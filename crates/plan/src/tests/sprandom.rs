@@ -64,10 +64,10 @@ fn what_contradicts_it() {
         ("--bsrange=4k-16k", "of one size"),
         ("--bssplit=4k/50:8k/50", "of one size"),
         ("--rw=randrw --bs=4k,8k", "of one size"),
-        ("--ba=8k", "side by side"),
+        ("--ba=8k", "adjacent blocks"),
         ("--random_distribution=zipf", "spreads its writes by itself"),
         ("--percentage_random=50", "no sequential part"),
-        ("--rw=randwrite:8", "draws every offset anew"),
+        ("--rw=randwrite:8", "draws a new offset"),
         ("--zonemode=strided --zonesize=1m", "the whole drive"),
         ("--fill_device=1", "before it begins"),
         ("--spr_cs=1m", "larger than a region of /f, which has 771727"),
@@ -77,7 +77,7 @@ fn what_contradicts_it() {
         assert!(said.contains(what), "{more}: {said}");
     }
     let resolved = run(&machine(), &format!("{JOB} --spr_cs=1m")).unwrap_err();
-    assert_eq!(resolved[0].help, ["use `spr_num_regions=73` or fewer"]);
+    assert_eq!(resolved[0].help, ["To fix: use `spr_num_regions=73` or fewer"]);
     assert!(run(&machine(), &format!("{JOB} --spr_cs=1m --spr_num_regions=73")).is_ok());
 }
 

@@ -54,7 +54,7 @@ fn ranges_are_whole_zones() {
     let small = error(&machine(), &format!("{ON_FILE} --rw=write --size=800k"));
     assert!(small.contains("io_size must be at least one zone"), "{small}");
     let past = error(&machine(), &format!("{ON_DEVICE} --rw=write --offset=60z --size=8z"));
-    assert!(past.contains("reaches past the end"), "{past}");
+    assert!(past.contains("extends past the end"), "{past}");
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn what_cannot_be() {
         (&format!("{ON_DEVICE} --rw=write --max_open_zones=15"), "more than the 14 zones"),
         (&format!("{ON_FILE} --recover_zbd_write_error=1"), "only when continue_on_error is set"),
         (&format!("{ON_FILE} --rw=write:4k"), "a zone has no gaps"),
-        (&format!("{ON_FILE} --rw=write --lockfile=exclusive"), "`lockfile` cannot be kept"),
-        (&format!("{ON_FILE} --io_submit_mode=offload"), "on threads of their own"),
+        (&format!("{ON_FILE} --rw=write --lockfile=exclusive"), "`lockfile` does not work"),
+        (&format!("{ON_FILE} --io_submit_mode=offload"), "writes from separate threads"),
         (&format!("{ON_FILE} --rw=write --ioengine=mmap"), "writes its pages back"),
         (&format!("{ON_FILE} --rw=write --file_append=1"), "both say where writes go"),
         ("--name=a --filename=/f --size=8z", "given in zones, but the job has none"),

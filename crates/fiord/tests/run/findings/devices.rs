@@ -216,11 +216,11 @@ fn results_beside_a_specification() {
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
     assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
     let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
-    assert!(other.out.contains("is one of write, randwrite: nothing is measured"), "{}", other.out);
+    assert!(other.out.contains("numbers for write, randwrite, but no job"), "{}", other.out);
     assert!(near.err.is_empty(), "a data sheet may state more: {}", near.err);
     let wrong = place.run(&format!("{job} --spec=randread=fast"));
     assert_eq!(wrong.status, Some(1));
-    assert!(wrong.err.contains("`fast` is no rate"), "{}", wrong.err);
+    assert!(wrong.err.contains("`fast` is not a rate"), "{}", wrong.err);
 }
 
 #[test]
