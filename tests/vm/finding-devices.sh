@@ -22,7 +22,7 @@ same "not written in full" "$(found fresh not-preconditioned)" 1
 check "written twice" fiord precondition --yes --passes=2 --state=state.json $disk
 fiord_json used $job
 same "written in full" "$(found used not-preconditioned)" 0
-refused "without an answer" "there is no terminal to ask on" precondition --state=state.json $disk
+refused "without an answer" "is not a terminal. To fix: pass --yes" precondition --state=state.json $disk
 
 mkswap $disk >/dev/null
 check "swap" swapon $disk

@@ -29,7 +29,7 @@ refused "no zones" 'has no zones' suite zbd/write /dev/fiord/brd
 refused "read only" 'permits no suite' suite zbd/write $zns --readonly --yes
 dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
 if fiord suite zbd/seqwrite $zns --set jobs=1 --set bs=4k $short </dev/null >out 2>err; then failed "not asked"; else passed; fi
-has "what would be lost" err '512 sequential zones is lost: now 192 KiB in 1 zone'
+has "what would be lost" err '512 sequential zones will be lost: 192 KiB in 1 zone'
 has "and what to say" err '\-\-yes'
 same "nothing was done" "$(zone_pointers $zns 0 1)" 384
 

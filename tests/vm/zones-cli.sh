@@ -31,7 +31,7 @@ same "which have no pointer" "$(fiord zones /dev/fiord/nullzoned --format=json |
 
 # Changes.
 if fiord zones $zns --reset </dev/null 2>err; then failed "a reset without a terminal"; else passed; fi
-has "what would be lost" err '1 zone will be reset; 192 KiB written in them are lost'
+has "what would be lost" err '1 zone will be reset; 192 KiB of data will be lost'
 has "and what to say" err '\-\-yes'
 same "nothing was reset" "$(zones_in $zns em)" 511
 check "zones are opened" fiord zones $zns --open 4-5
@@ -53,7 +53,7 @@ check "conventional zones are left alone" fiord zones /dev/fiord/nullzoned --res
 check "the block layer knows of it" dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct
 refused "read only" 'readonly permits no change' zones $zns --reset --yes --readonly
 refused "behind the end" 'its zones are 0 to 511' zones $zns --reset 500+20 --yes
-refused "between zones" 'no zone begins or ends at byte 1048576' zones $zns --reset 1m-4m --yes
+refused "between zones" 'no zone starts or ends at byte 1048576' zones $zns --reset 1m-4m --yes
 refused "conventional only" 'no zone in this range has a write pointer' zones /dev/fiord/nullzoned --reset 0-7 --yes
 refused "no zones" 'has no zones' zones /dev/fiord/brd
 refused "no device" 'is no device' zones table

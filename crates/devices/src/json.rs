@@ -1,5 +1,4 @@
-//! The survey for programs: numbers in bytes and SI units, nothing rounded, `null` for what is not
-//! known.
+//! The survey as JSON: bytes and SI units, unrounded, and `null` for unknown values.
 
 use fiord_sys::survey::pcie::{Function, Speed};
 use fiord_sys::survey::{Disk, SharedLink, Smart};
@@ -7,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Shown, words};
 
-/// Grows when a key changes its meaning.
+/// Version of the document; increases when a key changes its meaning.
 const SCHEMA: u32 = 1;
 
 pub(crate) fn text(shown: &Shown) -> String {
@@ -139,7 +138,7 @@ fn shared(link: &SharedLink) -> Value {
 }
 
 fn smart(smart: &Smart) -> Value {
-    // JSON numbers of 128 bits are not read everywhere: 2^64 bytes written is far.
+    // Not all JSON parsers read 128-bit numbers, and no drive writes 2^64 bytes.
     let wide = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
     json!({
         "critical_warning": smart.critical_warning,

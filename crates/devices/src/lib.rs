@@ -1,14 +1,14 @@
-//! `fiord devices`: what disks there are, what they are, how they are attached, who uses them.
+//! `fiord devices`: shows disks, their properties, their PCIe links, and their users.
 //!
 //! | question | module |
 //! |---|---|
-//! | one line a disk, as wide as the terminal | `table.rs` |
-//! | everything about one disk | `sheet.rs` |
-//! | the way to the root complex | `tree.rs` |
-//! | the same for programs | `json.rs` |
-//! | sizes, links and users in words | [`words`] |
+//! | how is the table with one line for each disk formatted | `table.rs` |
+//! | how are all facts about a disk formatted | `sheet.rs` |
+//! | how is the PCIe tree formatted | `tree.rs` |
+//! | how is the JSON built | `json.rs` |
+//! | how are sizes, links and users formatted | [`words`] |
 //!
-//! All four are pure functions of a survey ([`fiord_sys::survey`]).
+//! All output formats are pure functions of a survey ([`fiord_sys::survey`]).
 
 mod json;
 mod sheet;
@@ -22,45 +22,45 @@ use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, SharedLink, Survey, sharing};
 use fiord_sys::{file, terminal};
 
-/// What was asked for.
+/// Command line of `fiord devices`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Devices: names (nvme0n1), nodes (/dev/disk/by-id/…) or files on them. Without any, all that
-    /// hold data, in a table.
+    /// Devices: names (nvme0n1), nodes (/dev/disk/by-id/…) or files on them. Default: a table of
+    /// all disks that have a capacity.
     device: Vec<String>,
-    /// Show the way of each to the root complex, and who shares it.
+    /// Show the PCIe tree from the root complex to the disks, with shared links.
     #[arg(long, conflicts_with = "long")]
     tree: bool,
-    /// Everything that is known of each, also where none is named.
+    /// Show all facts about each disk, even without named devices.
     #[arg(long)]
     long: bool,
-    /// Empty loop devices, RAM disks and drives without a medium too.
+    /// Include empty loop devices, RAM disks and drives without a medium.
     #[arg(long)]
     all: bool,
-    /// How it is shown.
+    /// Output format.
     #[arg(long, default_value = "normal", value_parser = ["normal", "json"])]
     format: String,
-    /// Read the machine from a copy of its /sys, /proc, /dev and /run below this directory.
+    /// Read a copy of another machine's /sys, /proc, /dev and /run below this directory.
     #[arg(long, value_name = "DIRECTORY", default_value = "/")]
     root: String,
 }
 
-/// The disks of one answer, with what they share.
+/// The disks to show, with their shared links.
 struct Shown {
-    /// Those asked for.
+    /// The requested disks.
     disks: Vec<Disk>,
-    /// Links above them, with *all* disks of the machine that share each.
+    /// Links above these disks, with *all* disks of the machine that share each link.
     links: Vec<SharedLink>,
-    /// Why mounts and swap could not be told of any disk.
+    /// Reason why mounts and swap space could not be read.
     unchecked: Option<String>,
 }
 
-/// The answer, or what is wrong.
+/// Returns the formatted disks, or an error message.
 pub fn show(args: &Args) -> Result<String, String> {
     let root = if args.root == "/" { Root::machine() } else { Root::at(&args.root) };
     if !root.path("/sys/block").is_dir() {
         return Err(format!(
-            "fiord: there is no {}\n  help: /sys must be mounted, or --root={} hold a copy of one\n",
+            "fiord: {} does not exist\n  To fix: mount /sys, or put a copy of it below --root={}\n",
             root.path("/sys/block").display(),
             args.root
         ));
@@ -83,7 +83,7 @@ pub fn show(args: &Args) -> Result<String, String> {
     Ok(text + &words::unchecked_line(&shown))
 }
 
-/// Columns to fill: the terminal's; of what is none, `COLUMNS`, else any number.
+/// Width of the table: that of the terminal, else `COLUMNS`, else unlimited.
 fn width() -> usize {
     let told = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal::width(std::io::stdout()).or_else(told).unwrap_or(usize::MAX)
@@ -111,7 +111,7 @@ fn choose(all: &[Disk], wanted: &[Vec<String>], empty_too: bool) -> Shown {
     Shown { links: links.into_iter().filter(above).collect(), disks, unchecked: None }
 }
 
-/// The kernel's names of the disks that a name, a node or a file stands for.
+/// Resolves a name, a node or a file to kernel names of disks.
 fn resolve(text: &str, root: &Root) -> Result<Vec<String>, String> {
     let known = |name: &str| {
         root.path("/sys/block").join(name).exists()
@@ -124,7 +124,7 @@ fn resolve(text: &str, root: &Root) -> Result<Vec<String>, String> {
     let path = Path::new(text);
     if !root.is_machine() || !path.exists() {
         return Err(format!(
-            "fiord: {text} is neither a disk nor a file\n  help: `fiord devices --all` lists all \
+            "fiord: {text} is neither a disk nor a file\n  To fix: `fiord devices --all` lists all \
              disks\n"
         ));
     }
@@ -138,7 +138,7 @@ fn resolve(text: &str, root: &Root) -> Result<Vec<String>, String> {
     }
     match fiord_sys::diskstats::disks_of(path) {
         Ok(disks) if !disks.is_empty() => Ok(disks.into_iter().map(|disk| disk.name).collect()),
-        Ok(_) => Err(format!("fiord: {text} is on no disk of this machine\n")),
+        Ok(_) => Err(format!("fiord: {text} is not on a disk of this machine\n")),
         Err(error) => Err(format!("fiord: {error}\n")),
     }
 }

@@ -1,10 +1,10 @@
-//! Everything about each disk, one fact a line.
+//! Formats all facts about each disk, one fact for each line.
 
 use fiord_sys::survey::{Disk, Smart, pcie};
 
 use crate::{Shown, words};
 
-/// Columns of the names of facts.
+/// Width of the column with the names of facts.
 const NAMES: usize = 12;
 
 pub(crate) fn text(shown: &Shown) -> String {
@@ -12,7 +12,7 @@ pub(crate) fn text(shown: &Shown) -> String {
     sheets.join("\n")
 }
 
-/// Collects facts; those that are not known are left out.
+/// Collects facts and omits unknown ones.
 struct Facts(String);
 
 impl Facts {
@@ -79,7 +79,7 @@ fn capacity(disk: &Disk) -> String {
     format!("{} ({} bytes)", words::decimal(disk.capacity.into()), disk.capacity)
 }
 
-/// What an NVMe namespace holds, where that is less than it could: many report all of it at all times.
+/// Allocated share of an NVMe namespace, if below 100 %: many drives always report 100 %.
 fn allocated(disk: &Disk) -> Option<String> {
     let allocation = disk.allocation?;
     let share = allocation.short_of_full()?;
@@ -124,10 +124,10 @@ fn queue(disk: &Disk) -> Option<String> {
 
 fn largest(disk: &Disk) -> Option<String> {
     let (set, hardware) = disk.queue.max_io?;
-    // The kernel's word for no limit is 2 TiB.
+    // The kernel reports 2 TiB for no limit.
     let hardware = match hardware {
-        bytes if bytes >= 1 << 40 => "no limit of the hardware's".into(),
-        bytes => format!("the hardware's limit is {}", words::binary(bytes)),
+        bytes if bytes >= 1 << 40 => "no hardware limit".into(),
+        bytes => format!("hardware limit {}", words::binary(bytes)),
     };
     let segments = disk.queue.max_segments.map(|n| format!(", {n} segments")).unwrap_or_default();
     Some(format!("{} ({hardware}{segments})", words::binary(set)))
@@ -138,7 +138,7 @@ fn cache(disk: &Disk) -> Option<String> {
     Some(match (word.as_str(), disk.queue.fua) {
         ("write back", Some(true)) => "volatile (write back), with FUA".into(),
         ("write back", _) => "volatile (write back)".into(),
-        ("write through", _) => "none that is volatile (write through)".into(),
+        ("write through", _) => "not volatile (write through)".into(),
         _ => word,
     })
 }
@@ -156,7 +156,7 @@ fn zones(disk: &Disk) -> Option<String> {
     ))
 }
 
-/// The links from the root complex down, and who shares each.
+/// Formats the links from the root complex to the disk, with the disks that share each.
 fn links(disk: &Disk, shown: &Shown) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(function) = disk.pcie.last() {

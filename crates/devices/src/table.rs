@@ -1,10 +1,10 @@
-//! One line a disk, in as many columns as the terminal has room for.
+//! Formats one line for each disk, with as many columns as fit the terminal.
 
 use fiord_sys::survey::Disk;
 
 use crate::{Shown, words};
 
-/// One column: its head, how much it matters (0 most), and its cells.
+/// A column: header, rank (0 is the most important), and cells.
 struct Column {
     head: &'static str,
     rank: u32,
@@ -22,13 +22,13 @@ impl Column {
     }
 }
 
-/// The narrowest that a column of text is cut to.
+/// Minimum width of a shortened text column.
 const NARROW: usize = 8;
 
-/// The table, at most `width` columns wide.
+/// Formats the table, at most `width` characters wide.
 pub(crate) fn text(shown: &Shown, width: usize) -> String {
     if shown.disks.is_empty() {
-        return "no disk holds data; `fiord devices --all` lists all\n".into();
+        return "no disk with a capacity; `fiord devices --all` lists all disks\n".into();
     }
     let mut columns = columns(shown);
     columns.retain(|column| !column.is_empty());
@@ -70,14 +70,14 @@ fn columns(shown: &Shown) -> Vec<Column> {
     ]
 }
 
-/// Leaves out columns, those that matter least first, and then shortens the widest texts.
+/// Omits columns, the least important first, and then shortens the widest texts.
 fn fit(columns: &mut Vec<Column>, width: usize) {
     let total = |columns: &[Column]| {
         columns.iter().map(Column::width).sum::<usize>() + 2 * columns.len().saturating_sub(1)
     };
     while total(columns) > width {
         let least = columns.iter().enumerate().max_by_key(|(_, column)| column.rank);
-        // Texts are shortened before the most important go.
+        // Shorten texts before omitting the most important columns.
         let Some((at, _)) = least.filter(|(_, column)| column.rank > 2) else { break };
         columns.remove(at);
     }
@@ -93,7 +93,7 @@ fn fit(columns: &mut Vec<Column>, width: usize) {
     }
 }
 
-/// The text with its end left out, at most `width` characters.
+/// Truncates the text to `width` characters.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -5,7 +5,7 @@ use super::*;
 const GEN3: &str = "8.0";
 const GEN4: &str = "16.0";
 
-/// Two drives behind a switch of two lanes, one of them on half its lanes, and a mounted disk.
+/// Two drives behind a switch with two lanes, one of them on half of its lanes, and a mounted disk.
 fn machine() -> Machine {
     let machine = Machine::new();
     let root = machine.port(None, "0000:00:01.0", (GEN4, 2), (GEN4, 16));
@@ -64,7 +64,7 @@ fn the_sheet_names_every_link() {
         "0000:03:00.0 Gen4 x2 of x4, 3.94 GB/s",
         "/dev/nvme0n1, /dev/ng0n1, 259:0, namespace 1",
         "1.00 TB (1000204886016 bytes)",
-        "none that is volatile",
+        "not volatile",
         "41.9 °C",
     ] {
         assert!(text.contains(part), "{part} in {text}");
@@ -108,7 +108,7 @@ fn json_has_the_numbers() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn an_unknown_disk_is_an_error() {
     assert!(shown(&machine(), &["nvme7n1"]).unwrap_err().contains("nvme7n1"));
 }
 

@@ -1,11 +1,11 @@
-//! The way of each disk to the root complex, as a tree.
+//! Formats the PCIe tree from the root complex to the disks.
 
 use fiord_sys::survey::pcie::Function;
 use fiord_sys::survey::{Disk, SharedLink};
 
 use crate::{Shown, words};
 
-/// A function, what is below it, and the disks that hang on it.
+/// A PCI function, the functions below it, and its disks.
 struct Node<'a> {
     function: &'a Function,
     below: Vec<Node<'a>>,
@@ -75,7 +75,7 @@ fn name(disk: &Disk) -> String {
     format!("{}  {}{model}", disk.name, words::decimal(disk.capacity.into()))
 }
 
-/// Address, what it is, its link and how much too narrow that is.
+/// Formats the address, the kind, the link and its oversubscription.
 fn label(node: &Node<'_>, above: Option<&Function>, links: &[SharedLink]) -> String {
     let function = node.function;
     let what = match (function.is_bridge(), above) {
@@ -84,7 +84,7 @@ fn label(node: &Node<'_>, above: Option<&Function>, links: &[SharedLink]) -> Str
         (false, _) => function.driver.as_deref().unwrap_or("adapter"),
     };
     let mut text = format!("{}  {what}", function.address);
-    // A root port's own numbers are those of the link below it.
+    // A root port reports the link below it.
     let is_root_port = function.is_bridge() && above.is_none();
     if let (false, Some(words), Some(now)) = (is_root_port, words::link(function), function.now) {
         text.push_str(&format!("  {words}  {}/s", words::decimal(now.bytes().into())));

@@ -1,4 +1,4 @@
-//! Sizes, links, caches and users in words.
+//! Formats sizes, links, caches and users.
 
 use fiord_stat::units::{self, Scaled};
 use fiord_sys::survey::pcie::{self, Function, Speed};
@@ -7,12 +7,12 @@ use fiord_sys::thread;
 
 use crate::Shown;
 
-/// Bytes with a decimal unit and three digits, as makers of drives count: `1.92 TB`.
+/// Formats bytes with a decimal unit and three digits, as in data sheets: `1.92 TB`.
 pub fn decimal(bytes: u128) -> String {
     three_digits(units::DECIMAL.of_rounded(bytes as f64))
 }
 
-/// Bytes with a binary unit: `128 KiB`.
+/// Formats bytes with a binary unit: `128 KiB`.
 pub fn binary(bytes: u64) -> String {
     three_digits(units::BINARY.of_rounded(bytes as f64))
 }
@@ -25,13 +25,13 @@ fn three_digits(scaled: Scaled) -> String {
     })
 }
 
-/// `4096`, or with a larger physical block `512/4096`.
+/// Formats the block size: `4096`, or `512/4096` if the physical block is larger.
 pub fn blocks(disk: &Disk) -> String {
     let (logical, physical) = (disk.queue.logical, disk.queue.physical);
     if logical == physical { logical.to_string() } else { format!("{logical}/{physical}") }
 }
 
-/// `Gen4 x4`.
+/// Formats a link speed: `Gen4 x4`.
 pub fn speed(speed: Speed) -> String {
     match speed.generation() {
         Some(generation) => format!("Gen{generation} x{}", speed.width),
@@ -39,7 +39,7 @@ pub fn speed(speed: Speed) -> String {
     }
 }
 
-/// A link as it is, and its best where that is more: `Gen4 x2 of x4`, `Gen3 x4 of Gen4 x4`.
+/// Formats a link with its maximum if that is higher: `Gen4 x2 of x4`, `Gen3 x4 of Gen4 x4`.
 pub fn link(function: &Function) -> Option<String> {
     let now = function.now?;
     Some(match function.own_best {
@@ -49,23 +49,23 @@ pub fn link(function: &Function) -> Option<String> {
     })
 }
 
-/// The link of the disk's own controller.
+/// Formats the link of the disk's controller.
 pub fn own_link(disk: &Disk) -> Option<String> {
     pcie::links(&disk.pcie).last().and_then(link)
 }
 
-/// `3.0:1`.
+/// Formats an oversubscription ratio: `3.0:1`.
 pub fn ratio(link: &SharedLink) -> String {
     format!("{:.1}:1", link.ratio())
 }
 
-/// The most oversubscribed link above a disk.
+/// Returns the most oversubscribed link above a disk.
 pub fn narrowest<'a>(disk: &Disk, links: &'a [SharedLink]) -> Option<&'a SharedLink> {
     let above = links.iter().filter(|link| link.disks.contains(&disk.name));
     above.max_by(|a, b| a.ratio().total_cmp(&b.ratio()))
 }
 
-/// Whether writes may wait in a volatile cache, in a word or two.
+/// Short name of the write cache mode.
 pub fn cache(disk: &Disk) -> Option<&'static str> {
     Some(match disk.queue.write_cache.as_deref()? {
         "write back" => "back",
@@ -74,7 +74,7 @@ pub fn cache(disk: &Disk) -> Option<&'static str> {
     })
 }
 
-/// Commands it takes: of each hardware queue, and how many of those.
+/// Formats the queue depth, with the number of hardware queues if there are several.
 pub fn depth(disk: &Disk) -> Option<String> {
     let depth = disk.device_depth.or(disk.queue.nr_requests)?;
     Some(match disk.queue.hardware_queues {
@@ -83,12 +83,12 @@ pub fn depth(disk: &Disk) -> Option<String> {
     })
 }
 
-/// The zone model in a word; `None` for what has no zones.
+/// Short name of the zone model; `None` for a device without zones.
 pub fn zones(disk: &Disk) -> Option<&'static str> {
     Some(disk.queue.zones.as_ref()?.model.word())
 }
 
-/// Who uses it, shortly: mount points and holders.
+/// Formats the users of a disk: mount points and holders.
 pub fn used(disk: &Disk) -> Option<String> {
     use fiord_sys::in_use::Use;
     let mut words: Vec<String> = Vec::new();
@@ -116,7 +116,7 @@ pub fn used(disk: &Disk) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// What root would see of these disks and others do not.
+/// Returns the facts that only root can read about these disks.
 pub fn missing(disks: &[Disk]) -> Vec<&'static str> {
     let mut all: Vec<&'static str> = Vec::new();
     for what in disks.iter().flat_map(|disk| &disk.missing) {
@@ -127,21 +127,21 @@ pub fn missing(disks: &[Disk]) -> Vec<&'static str> {
     all
 }
 
-/// A line that says so, or nothing.
+/// Formats a line about facts that could not be read; empty if there are none.
 pub fn missing_line(disks: &[Disk]) -> String {
     match missing(disks).as_slice() {
         [] => String::new(),
         all if thread::user() == 0 => {
             format!(
-                "\nnot even root may read here (a container, or this kernel): {}\n",
+                "\ncould not read, although running as root (container or kernel restriction): {}\n",
                 all.join(", ")
             )
         }
-        all => format!("\nroot would add: {}\n", all.join(", ")),
+        all => format!("\nrun as root to also see: {}\n", all.join(", ")),
     }
 }
 
-/// A line that says that what is mounted or swap is not known, or nothing.
+/// Formats a warning if mounts and swap space are unknown; empty otherwise.
 pub(crate) fn unchecked_line(shown: &Shown) -> String {
     let line =
         |why| format!("\nmounts and swap could not be checked, any disk may be in use: {why}\n");

@@ -1,5 +1,4 @@
-//! `fiord check`: what can be told of jobs without running them. Nothing is read from or written to
-//! a target, nothing is made.
+//! `fiord check`: checks jobs without running them. It does no I/O on targets and creates no files.
 
 use std::fmt::Write;
 
@@ -20,16 +19,16 @@ use crate::sink::{self, complain};
 const HELP: &str = "\
 fiord check [--format=json] JOBFILE... | OPTIONS...
 
-Says what is wrong with jobs and what would make their results not worth believing, with no I/O to
-what they are about. Takes what a run takes: job files, or options as on the command line.
+Checks jobs for mistakes and for causes of misleading results, without I/O on their targets.
+Accepts the arguments of a run: job files, or options as on the command line.
 
-  --format=json   one document for programs
+  --format=json   print one JSON document
 
-The status is 0 when nothing is wrong (notes aside), 1 when the jobs would not run, 252 when a result
-would be suspect, 253 when it would be invalid.
+The exit status is 0 if nothing is wrong (except for notes), 1 if the jobs would not run, 252 if a
+result would be suspect, and 253 if it would be invalid.
 ";
 
-/// What was found.
+/// Results of the check.
 #[derive(Default)]
 struct Checked {
     errors: Vec<Diagnostic>,
@@ -58,7 +57,9 @@ pub fn run(args: &[String]) -> Exit {
             "json" => true,
             "normal" => false,
             _ => {
-                complain("fiord check: the formats are --format=normal and --format=json\n");
+                complain(
+                    "fiord check: invalid format. To fix: use --format=normal or --format=json\n",
+                );
                 return Exit::Failure;
             }
         };
@@ -69,7 +70,7 @@ pub fn run(args: &[String]) -> Exit {
         false => told(&checked),
     };
     match (printed, verdict(&checked)) {
-        // A reader that goes away does not make jobs sound.
+        // A closed pipe does not change the verdict.
         (Exit::Success, verdict) => verdict,
         (Exit::ReaderGone, verdict) if verdict != Exit::Success => verdict,
         (failed, _) => failed,
@@ -110,7 +111,7 @@ fn verdict(checked: &Checked) -> Exit {
     }
 }
 
-/// For people: what is wrong to standard error, what was found to standard output.
+/// Prints for people: errors to standard error, findings to standard output.
 fn told(checked: &Checked) -> Exit {
     let color = |stream: bool| stream && std::env::var_os("NO_COLOR").is_none();
     if !checked.errors.is_empty() {
@@ -132,7 +133,7 @@ fn told(checked: &Checked) -> Exit {
     sink::print(&text)
 }
 
-/// For programs.
+/// Formats the results as JSON.
 fn document(checked: &Checked) -> String {
     let messages = |all: &[Diagnostic]| -> Vec<Value> { all.iter().map(message).collect() };
     let findings = checked.findings.findings().map(|known| Value::Object(finding(known)));

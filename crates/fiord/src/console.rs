@@ -1,8 +1,8 @@
-//! What is printed while jobs run.
+//! Prints output while jobs run.
 //!
-//! Results and the lines around them go to the sink, the live line to standard output, errors to
-//! standard error. Notes are in the report; only a terminal shows them earlier. In the formats that
-//! programs read nothing but the document is written.
+//! Results and the lines around them go to the sink, the live line to standard output, and errors
+//! to standard error. Notes are in the report; a terminal also shows them before the run. In
+//! formats for programs, only the document is written.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::sink::{self, Sink, complain};
 
-/// The formats that the command line asks for.
+/// Returns the requested output formats.
 pub fn formats(general: &GeneralOptions) -> Formats {
     let has = |format| general.formats.contains(&format);
     Formats {
@@ -35,7 +35,7 @@ pub fn formats(general: &GeneralOptions) -> Formats {
     }
 }
 
-/// Whether a live line is to be shown: never beside formats that programs read alone.
+/// Whether to show a live line. Never if all requested formats are for programs.
 pub fn wants_live_line(general: &GeneralOptions) -> bool {
     let shown = match general.eta {
         Eta::Always => true,
@@ -45,7 +45,7 @@ pub fn wants_live_line(general: &GeneralOptions) -> bool {
     shown && general.formats.contains(&Format::Normal)
 }
 
-/// Prints what happens.
+/// Prints the events of a run.
 pub struct Console {
     sink: Sink,
     formats: Formats,
@@ -53,13 +53,13 @@ pub struct Console {
     /// Seconds between new lines of the live line.
     newline_s: Option<u64>,
     last_newline_s: u64,
-    /// Length of the live line that is on the terminal.
+    /// Length of the live line on the terminal.
     shown: usize,
     live_line_used: bool,
 }
 
 impl Console {
-    /// For this invocation.
+    /// Creates a console for an invocation.
     pub fn new(sink: Sink, general: &GeneralOptions, debug: Option<Debug>) -> Self {
         Console {
             sink,
@@ -72,19 +72,19 @@ impl Console {
         }
     }
 
-    /// Lines that only people read.
+    /// Prints lines for people; omitted in formats for programs.
     pub fn header(&mut self, text: &str) {
         if self.formats.wants_header() {
             self.sink.put(text.as_bytes());
         }
     }
 
-    /// Shows a note at a terminal. The report has it too.
+    /// Shows a note on a terminal. The report also contains it.
     pub fn notice(&self, text: &str) {
         sink::notice(text, self.formats.wants_header() || self.sink.is_file());
     }
 
-    /// Writes the results. The exit status is `exit`, unless they could not be written.
+    /// Writes the results. Returns `exit`, or another status if the results could not be written.
     pub fn finish(mut self, report: &Report, exit: Exit) -> Exit {
         if self.live_line_used && self.sink.is_file() {
             to_terminal("\n");
@@ -150,8 +150,8 @@ impl Observer for Console {
     }
 }
 
-/// A job's failure: the first line has the parts that scripts look for (`err=28/`, `func=`,
-/// `error=`), the second says where and what to do.
+/// Formats the failure of a job. The first line has the parts that scripts search for (`err=28/`,
+/// `func=`, `error=`); the second line says where it failed and what to do.
 fn failure(job: &str, pid: u32, error: &JobError) -> String {
     let errno = error.reported_errno();
     let meaning = error.meaning();
@@ -162,7 +162,7 @@ fn failure(job: &str, pid: u32, error: &JobError) -> String {
     )
 }
 
-/// The live line is decoration: that it cannot be shown is no error.
+/// Writes the live line and ignores errors, because it is only decoration.
 fn to_terminal(text: &str) {
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

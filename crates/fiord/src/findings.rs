@@ -1,7 +1,7 @@
-//! The findings of a run: the machine is looked at when everything is laid out and when everything
-//! has ended, never in between.
+//! Collects the findings of a run. The machine is surveyed after the layout and after the run,
+//! never in between.
 //!
-//! A look runs on a thread of its own: a file system that hangs can keep it, and a signal must end it.
+//! A survey runs on its own thread, so that a signal can end the run even if a file system hangs.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -15,13 +15,13 @@ use fiord_stat::finding::{Finding, Unchecked};
 use fiord_stat::report::Report;
 use fiord_sys::signal;
 
-/// How often is looked for a signal.
+/// Interval between checks for a signal.
 const POLL: Duration = Duration::from_millis(20);
-/// How long a look may go on after a signal.
+/// How long a survey may continue after a signal.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Passes events on, and looks at the machine when the jobs are about to begin: what they are about to
-/// destroy is told at that moment, while it is there.
+/// Passes events on and surveys the machine right before the jobs begin, so that findings about
+/// data that the jobs will destroy are reported in time.
 pub struct Surveyor<'a> {
     plan: &'a Arc<Plan>,
     observer: &'a mut dyn Observer,
@@ -31,7 +31,8 @@ pub struct Surveyor<'a> {
 }
 
 impl<'a> Surveyor<'a> {
-    /// Nothing is looked at unless findings are `wanted`, nor when `stopped` says that the run is to end.
+    /// Creates a surveyor. It surveys nothing unless findings are `wanted`, and stops if `stopped`
+    /// returns true.
     pub fn new(
         plan: &'a Arc<Plan>,
         observer: &'a mut dyn Observer,
@@ -41,7 +42,7 @@ impl<'a> Surveyor<'a> {
         Surveyor { plan, observer, stopped, wanted, before: None }
     }
 
-    /// The machine as it was before the run.
+    /// Returns the survey from before the run.
     pub fn before(self) -> Option<Machine> {
         self.before
     }
@@ -66,7 +67,8 @@ impl Observer for Surveyor<'_> {
     }
 }
 
-/// Puts everything that was found into the report; only a gap where a signal kept it from being looked for.
+/// Adds all findings to the report. If a signal interrupted the survey, adds only an entry that
+/// says so.
 pub fn put(
     plan: &Arc<Plan>,
     typed: Typed<'_>,
@@ -76,7 +78,7 @@ pub fn put(
 ) {
     let after = before.and_then(|_| look(plan, Machine::survey_after, stopped));
     let (Some(before), Some(after)) = (before, after) else {
-        let why = "a signal ended the run while the machine was looked at".into();
+        let why = "a signal ended the run during the survey of the machine".into();
         report.extras.unchecked = vec![Unchecked { id: "all findings".into(), why }];
         return;
     };
@@ -85,7 +87,7 @@ pub fn put(
     report.extras.unchecked = findings.unchecked().to_vec();
 }
 
-/// Findings for people, each with the text that it is about underlined.
+/// Formats findings for people, with the relevant text of the job underlined.
 pub fn rendered(findings: &Findings, color: bool) -> String {
     findings.told().iter().map(|told| diagnostic(told).render(color)).collect()
 }
@@ -94,7 +96,7 @@ fn diagnostic(told: &FindingBuilder) -> Diagnostic {
     let Finding { id, severity, what, evidence, .. } = &told.finding;
     let mut diagnostic = Diagnostic::error(format!("{id}: {what}"), told.place.clone());
     diagnostic.level = Level::Found(severity.word());
-    // The evidence of a note is the text that is underlined.
+    // The evidence of a note is the underlined text.
     let underlined = told.noted && told.place.is_some();
     if !(underlined || evidence.is_empty()) {
         diagnostic = diagnostic.help(evidence);
@@ -105,7 +107,7 @@ fn diagnostic(told: &FindingBuilder) -> Diagnostic {
     diagnostic
 }
 
-/// Looks at the machine. `None` where that does not end within a moment after a signal.
+/// Surveys the machine. Returns `None` if the survey does not end soon after a signal.
 fn look(
     plan: &Arc<Plan>,
     how: fn(&Plan) -> Machine,
@@ -114,7 +116,8 @@ fn look(
     let (sender, receiver) = channel();
     let thread_plan = Arc::clone(plan);
     let body = move || {
-        // Signals go to the thread that looks for them; without that they are seen a moment later.
+        // The thread that checks for signals should receive them. If blocking fails, it notices
+        // them a moment later.
         let _ = signal::block_in_this_thread();
         let _ = sender.send(how(&thread_plan));
     };

@@ -1,4 +1,4 @@
-//! What the lines before a run say of each job.
+//! Formats the lines that introduce the jobs before a run.
 
 use fiord_job::spec::JobSpec;
 use fiord_plan::{BlockSize, Dir, JobPlan, Mix, Plan};
@@ -6,7 +6,7 @@ use fiord_report::header;
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
 
-/// The introductions of all jobs, the version, and how many start.
+/// Formats the introductions of all jobs, the version, and the number of jobs.
 pub fn text(plan: &Plan, specs: &[JobSpec], version: &str) -> String {
     let mut text = String::new();
     for job in plan.jobs.iter().filter(|job| job.identity.instance == 0) {
@@ -47,7 +47,7 @@ fn introduction(job: &JobPlan) -> JobHeader {
     }
 }
 
-/// The word of `rw` for what a job does.
+/// Returns the value of `rw` that describes a job.
 fn rw(job: &JobPlan) -> &'static str {
     match (job.load.mix, job.load.random) {
         (Mix::Read, false) => "read",

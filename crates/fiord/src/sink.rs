@@ -1,4 +1,4 @@
-//! Where results go: standard output, or the file of `--output`.
+//! Writes results to standard output or to the file of `--output`.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -9,8 +9,8 @@ use fiord_sys::{standard_output, terminal};
 
 use crate::exit::Exit;
 
-/// Takes results. It remembers the first error and reports it once, at the end, so that results
-/// which cannot be written do not stop a run.
+/// Destination of results. It saves the first error and reports it once at the end, so that a write
+/// error does not stop a run.
 #[derive(Debug)]
 pub struct Sink {
     to: To,
@@ -23,27 +23,27 @@ enum To {
     File(File, PathBuf),
 }
 
-/// Why results were lost.
+/// Cause of lost results.
 #[derive(Debug)]
 enum Failed {
-    /// There was no standard output from the start.
+    /// Standard output was closed at the start.
     Closed,
-    /// The reader of a pipe closed it.
+    /// The reader closed the pipe.
     ReaderGone,
     /// Another error.
     Write(io::Error),
 }
 
 impl Sink {
-    /// Standard output.
+    /// Writes to standard output.
     pub fn standard() -> Self {
         Sink { to: To::Standard(io::stdout()), failed: None }
     }
 
-    /// This file, emptied; else standard output.
+    /// Truncates and opens the file, or uses standard output for `None`.
     pub fn open(path: Option<&str>) -> Result<Self, String> {
         let Some(path) = path else { return Ok(Sink::standard()) };
-        // Typed by the user, so that it may lie anywhere.
+        // The user typed the path, so it may point anywhere.
         let opened = Guard::typed().allow_system(true).replace(path.as_ref());
         match opened.map_err(io::Error::from) {
             Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None }),
@@ -58,7 +58,7 @@ impl Sink {
         }
     }
 
-    /// Another sink that writes to the same place, behind what this one has written.
+    /// Returns another sink that appends to the same destination.
     pub fn twin(&self) -> io::Result<Self> {
         let to = match &self.to {
             To::Standard(_) => To::Standard(io::stdout()),
@@ -67,12 +67,12 @@ impl Sink {
         Ok(Sink { to, failed: None })
     }
 
-    /// Whether it is a file.
+    /// Whether results go to a file.
     pub fn is_file(&self) -> bool {
         matches!(self.to, To::File(..))
     }
 
-    /// Writes bytes and makes them visible at once.
+    /// Writes and flushes bytes.
     pub fn put(&mut self, bytes: &[u8]) {
         if self.failed.is_some() || bytes.is_empty() {
             return;
@@ -91,8 +91,8 @@ impl Sink {
         };
     }
 
-    /// The exit status: `exit`, unless results were lost, which is then reported on standard error. A
-    /// pipe without a reader changes only the status of success, and needs no message.
+    /// Returns the exit status: `exit`, unless results were lost. Reports lost results on standard
+    /// error. A pipe without a reader needs no message and changes only the status of success.
     pub fn end(self, exit: Exit) -> Exit {
         let name = match &self.to {
             To::Standard(_) => "standard output".to_owned(),
@@ -108,12 +108,12 @@ impl Sink {
             }
             Some(Failed::Write(error)) => error.to_string(),
         };
-        complain(&format!("fio: the results could not be written to {name}: {why}\n"));
+        complain(&format!("fio: cannot write the results to {name}: {why}\n"));
         Exit::Failure
     }
 }
 
-/// For subcommands, which write as they go: the errors come at the end ([`Sink::end`]).
+/// Subcommands write incrementally; [`Sink::end`] reports errors.
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.put(bytes);
@@ -124,28 +124,28 @@ impl Write for Sink {
     }
 }
 
-/// Prints a text to standard output and ends.
+/// Prints a text to standard output and returns the exit status.
 pub fn print(text: &str) -> Exit {
     let mut sink = Sink::standard();
     sink.put(text.as_bytes());
     sink.end(Exit::Success)
 }
 
-/// Shows a note to the person at the terminal, if there is one. A program that reads standard error
-/// takes any output there for a failure, so a note never goes to a pipe or a file.
+/// Shows a note on a terminal. A program that reads standard error takes any output there for a
+/// failure, so a note never goes to a pipe or a file.
 ///
-/// `beside_results` says that standard output may take it where only that is a terminal.
+/// With `beside_results`, the note goes to standard output if only that is a terminal.
 pub fn notice(text: &str, beside_results: bool) {
     if terminal::is_terminal(io::stderr()) {
         complain(text);
     } else if beside_results && terminal::is_terminal(io::stdout()) {
         let mut out = io::stdout();
-        // The note is in the report as well.
+        // The report also contains the note.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
-/// Reports an error on standard error: the run is refused or has failed.
+/// Reports an error on standard error.
 pub fn complain(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

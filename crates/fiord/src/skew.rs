@@ -1,4 +1,4 @@
-//! `fiord skew`: what share of the I/O goes to what share of the data.
+//! `fiord skew`: shows how a random distribution spreads the I/O over the data.
 
 use std::fmt::Write as _;
 
@@ -10,36 +10,36 @@ use serde_json::{Value, json};
 
 use fiord_job::diagnostic::{Diagnostic, render};
 
-/// Shares of the data that the table shows, in per cent.
+/// Percentages of the data for which the table shows the share of the I/O.
 const DATA: [f64; 12] = [0.01, 0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0, 100.0];
-/// Shares of the I/O of which the table says how much data gets them, in per cent.
+/// Percentages of the I/O for which the table shows the share of the data.
 const IO: [f64; 4] = [50.0, 80.0, 90.0, 99.0];
-/// Columns and rows of the plot.
+/// Width and height of the plot in characters.
 const WIDTH: usize = 60;
 const HEIGHT: usize = 15;
 
-/// What was asked for.
+/// Command line of `fiord skew`.
 #[derive(Debug, clap::Args)]
 pub struct Asked {
-    /// A job file; without one, --distribution says what is meant.
+    /// Job file with random jobs; alternatively, give --distribution.
     #[arg(required_unless_present = "distribution", conflicts_with = "distribution")]
     file: Option<String>,
-    /// As after random_distribution= in a job file.
+    /// Distribution in the syntax of random_distribution.
     #[arg(long)]
     distribution: Option<String>,
-    /// Bytes of the data.
+    /// Size of the data.
     #[arg(long, default_value = "1t", conflicts_with = "file")]
     size: String,
-    /// Bytes of a block.
+    /// Block size.
     #[arg(long, default_value = "4k", conflicts_with = "file")]
     bs: String,
-    /// How it is shown.
+    /// Output format.
     #[arg(long, default_value = "normal", value_parser = ["normal", "json"])]
     format: String,
 }
 
 impl Asked {
-    /// The report, or what is wrong.
+    /// Returns the report, or an error message.
     pub fn report(&self) -> Result<String, String> {
         let jobs = self.jobs().map_err(|errors| render(&errors, false))?;
         let mut all = Vec::new();
@@ -48,7 +48,7 @@ impl Asked {
             all.extend(dirs.filter_map(|dir| Shown::new(job, dir)));
         }
         if all.is_empty() {
-            return Err("fiord: no job in it is random, so all data gets the same I/O\n".into());
+            return Err("fiord: the file has no random job, so all data gets the same I/O\n".into());
         }
         if self.format == "json" {
             let list: Vec<Value> = all.iter().map(Shown::json).collect();
@@ -57,7 +57,7 @@ impl Asked {
         Ok(all.iter().map(Shown::text).collect::<Vec<_>>().join("\n"))
     }
 
-    /// The jobs of the file, or the one that the options describe.
+    /// Returns the jobs of the file, or the job that the options describe.
     fn jobs(&self) -> Result<Vec<JobPlan>, Vec<Diagnostic>> {
         let args = match (&self.file, &self.distribution) {
             (Some(file), _) => vec![file.clone()],
@@ -77,7 +77,7 @@ impl Asked {
     }
 }
 
-/// One job in one direction.
+/// The distribution of one job in one direction.
 struct Shown {
     job: String,
     dir: Dir,
@@ -155,7 +155,7 @@ impl Shown {
         text
     }
 
-    /// The share of the I/O over the share of the data.
+    /// Plots the share of the I/O over the share of the data.
     fn plot(&self) -> String {
         let mut text = String::from("\n  I/O\n");
         let heights: Vec<f64> = (1..=WIDTH)
@@ -183,7 +183,7 @@ impl Shown {
     }
 }
 
-/// Bytes with a binary unit.
+/// Formats bytes with a binary unit.
 fn size(bytes: f64) -> String {
     let scaled = units::BINARY.of(bytes);
     scaled.text(if scaled.index == 0 || scaled.is_whole() { 0 } else { 2 })

@@ -1,9 +1,9 @@
-//! What fiord has beside fio's command line: `fiord check`, `fiord options`, `fiord sweep`,
+//! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
 //! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`,
 //! `fiord precondition`.
 //!
-//! A first argument is a subcommand only when it is exactly the name of one and no file has that
-//! name: `fiord options` runs the job file `options` where there is one.
+//! The first argument is a subcommand only if it is exactly the name of one and no file has that
+//! name: `fiord options` runs the job file `options` if it exists.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,38 +33,38 @@ struct Line {
 enum Command {
     /// List the options of job files.
     Options {
-        /// Only those, and the value words and engines, that are known and not supported yet.
+        /// List only options, values and engines that are not supported yet.
         #[arg(long)]
         unsupported: bool,
     },
-    /// Run a job at many settings: a table, and the knee.
+    /// Run a job at many settings, print a table and find the knee.
     Sweep(fiord_sweep::Args),
-    /// Show what share of the I/O goes to what share of the data.
+    /// Show how a random distribution spreads the I/O over the data.
     Skew(skew::Asked),
-    /// Show a device's zones; reset, finish, open or close them.
+    /// Show, reset, finish, open or close the zones of a device.
     Zones(fiord_zones::Args),
-    /// Run a suite: a set of runs on a device that answers one question.
+    /// Run a benchmark suite on a device, or list the suites.
     Suite(fiord_suite::Args),
-    /// Show disks: what they are, how they are attached, how they fare, who uses them.
+    /// Show disks: properties, PCIe links, health and users.
     Devices(fiord_devices::Args),
-    /// Write devices in full, so that what is measured is a device in use.
+    /// Fill devices with data before a measurement.
     Precondition(fiord_precondition::Args),
 }
 
-/// The subcommand that a first argument may have been meant as, where it is neither one nor a file.
+/// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
 pub fn meant(first: &str) -> Option<&'static str> {
     let other = first.starts_with('-') || Path::new(first).exists();
     suggest::nearest(first, NAMES.into_iter()).filter(|_| !other)
 }
 
-/// Runs a subcommand; `None` when the arguments are none.
+/// Runs a subcommand. Returns `None` if the arguments do not name one.
 pub fn run(args: &[String]) -> Option<Exit> {
     let first = args.first()?;
     if !NAMES.contains(&first.as_str()) || Path::new(first).exists() {
         return None;
     }
     if first == "check" {
-        // Its arguments are those of a run, which clap does not know.
+        // `check` takes the arguments of a run, which clap does not parse.
         return Some(check::run(&args[1..]));
     }
     let line = std::iter::once("fiord").chain(args.iter().map(String::as_str));
@@ -92,12 +92,12 @@ pub fn run(args: &[String]) -> Option<Exit> {
     Some(sink::print(&text))
 }
 
-/// `fiord precondition`: Ctrl-C stops it where it can be picked up.
+/// Runs `fiord precondition`. Ctrl-C stops it such that a later call can resume it.
 fn precondition(args: &fiord_precondition::Args) -> Exit {
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
-            sink::complain(&format!("fiord: no signal handlers: {error}\n"));
+            sink::complain(&format!("fiord: cannot install signal handlers: {error}\n"));
             return Exit::Failure;
         }
     };
@@ -117,7 +117,7 @@ fn precondition(args: &fiord_precondition::Args) -> Exit {
     sink.end(exit)
 }
 
-/// Prints what was found out, or complains of what is wrong.
+/// Prints the result to standard output, or the error to standard error.
 fn answer(found: Result<String, String>) -> Exit {
     match found {
         Ok(text) => sink::print(&text),
@@ -128,8 +128,8 @@ fn answer(found: Result<String, String>) -> Exit {
     }
 }
 
-/// Where progress goes. Only a person wants it: programs take any output on standard error for a
-/// failure.
+/// Selects where progress goes. By default only a terminal shows it, because programs take any
+/// output on standard error for a failure.
 fn progress(eta: Eta) -> Box<dyn Write> {
     let shown = match eta {
         Eta::Always => true,
@@ -139,7 +139,7 @@ fn progress(eta: Eta) -> Box<dyn Write> {
     if shown { Box::new(std::io::stderr()) } else { Box::new(std::io::sink()) }
 }
 
-/// `fiord sweep`: this very program runs the points.
+/// Runs `fiord sweep`, which starts this executable for each point.
 fn sweep(args: &fiord_sweep::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let version = fiord_job::version();
@@ -154,7 +154,7 @@ fn sweep(args: &fiord_sweep::Args) -> Exit {
     sink.end(exit)
 }
 
-/// `fiord suite`: this very program runs the steps.
+/// Runs `fiord suite`, which starts this executable for each step.
 fn suite(args: &fiord_suite::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let mut sink = Sink::standard();
@@ -175,7 +175,7 @@ fn suite(args: &fiord_suite::Args) -> Exit {
 fn this_program() -> Option<PathBuf> {
     std::env::current_exe()
         .inspect_err(|error| {
-            let what = format!("fiord: where this program is cannot be told: {error}\n");
+            let what = format!("fiord: cannot determine the path of this executable: {error}\n");
             sink::complain(&what);
         })
         .ok()
@@ -189,7 +189,7 @@ fn ended(end: fiord_sweep::End) -> Exit {
     }
 }
 
-/// `fiord zones`.
+/// Runs `fiord zones`.
 fn zones(args: &fiord_zones::Args) -> Exit {
     let colours =
         terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();

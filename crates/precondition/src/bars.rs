@@ -1,19 +1,18 @@
-//! A bar for each device: how much of it is written, at what rate, how long it still takes. Where
-//! nobody looks there are none.
+//! A progress bar for each device: share written, rate and remaining time. Drawn only on terminals.
 
 use fiord_stat::progress::Progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::target::bytes;
 
-/// All bars.
+/// The bars of all devices.
 #[derive(Debug)]
 pub(crate) struct Bars {
     all: MultiProgress,
 }
 
 impl Bars {
-    /// Drawn on standard error, if that is a terminal.
+    /// Draws on standard error if `terminal` is set, else draws nothing.
     pub fn new(terminal: bool) -> Self {
         let target = match terminal {
             true => ProgressDrawTarget::stderr(),
@@ -22,11 +21,11 @@ impl Bars {
         Bars { all: MultiProgress::with_draw_target(target) }
     }
 
-    /// One more.
+    /// Adds a bar. `size` and `position` are in bytes.
     pub fn add(&self, name: &str, size: u64, position: u64) -> Bar {
         let bar = self.all.add(ProgressBar::new(size));
         let style = ProgressStyle::with_template("{prefix:14} [{bar:30}] {percent:>3} % {msg}");
-        // The template is a constant: the default is never taken.
+        // The template is a valid constant, so the default style is never used.
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("=> "));
         bar.set_prefix(name.to_owned());
@@ -35,7 +34,7 @@ impl Bars {
     }
 }
 
-/// One of them.
+/// The bar of one device.
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
     bar: ProgressBar,
@@ -43,12 +42,12 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// So much is written for certain.
+    /// Sets the position in bytes up to which all data is written.
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
     }
 
-    /// What a run tells of itself: so much more since the last time, and at this rate.
+    /// Updates the bar from the progress of a sequential run.
     pub fn filling(&self, progress: &Progress, seconds: f64, most: u64) {
         let rate = progress.bw[1];
         let more = (rate as f64 * seconds) as u64;
@@ -59,20 +58,20 @@ impl Bar {
         self.bar.set_message(format!("{}/s{left}", bytes(rate)));
     }
 
-    /// The same of random writes, of which nobody knows how long they take.
+    /// Updates the bar from the progress of random writes, whose remaining time is unknown.
     pub fn settling(&self, progress: &Progress) {
         let minutes = progress.elapsed_s / 60;
         let iops = progress.iops[1];
-        self.bar.set_message(format!("random writes, {iops} IOPS, {minutes} min: until steady"));
+        self.bar.set_message(format!("random writes until steady, {iops} IOPS, {minutes} min"));
     }
 
-    /// It is over.
+    /// Ends the bar with a last message.
     pub fn done(&self, what: &str) {
         self.bar.finish_with_message(what.to_owned());
     }
 }
 
-/// Seconds as hours, minutes and seconds.
+/// Formats seconds as hours, minutes and seconds.
 fn time(seconds: u64) -> String {
     let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (h, m) {

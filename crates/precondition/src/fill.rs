@@ -1,5 +1,5 @@
-//! One device, written by jobs of fiord's own: a stretch at a time, so that it is known how far it
-//! came whatever happens.
+//! Writes one device with jobs, one extent at a time, so that the progress is known after any
+//! interruption.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use crate::bars::Bar;
 use crate::state::{Place, Store};
 use crate::target::{Target, bytes};
 
-/// Bytes of a sequential write.
+/// Block size of sequential writes in bytes.
 const BLOCK: u64 = 1 << 20;
-/// A stretch is a share of the device within these bounds: long enough that its beginning and end
+/// Bounds of the size of an extent in bytes: large enough that its start and end
 /// cost nothing, short enough that a power failure does not lose hours.
-const STRETCH: (u64, u64) = (256 << 20, 16 << 30);
-const STRETCHES: u64 = 64;
-/// Time between two updates of a bar, ns.
+const EXTENT_BYTES: (u64, u64) = (256 << 20, 16 << 30);
+const EXTENTS: u64 = 64;
+/// Interval between two updates of a bar in nanoseconds.
 const UPDATE: u64 = 250_000_000;
 const SIGINT: i32 = 2;
 
-/// How a device ended.
+/// Outcome for one device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Ended {
-    /// It is written in full.
+    /// The device is fully written.
     Written {
-        /// Bytes that this call wrote.
+        /// Bytes written by this call.
         bytes: u64,
-        /// In this time.
+        /// Time that these writes took.
         seconds: f64,
-        /// The IOPS of random writes, and whether they became steady.
+        /// IOPS of the random writes, and whether they became steady.
         random: Option<(u64, bool)>,
     },
-    /// It was stopped here.
+    /// A signal stopped the writes at this position.
     Stopped(Place),
 }
 
@@ -49,30 +49,30 @@ impl Ended {
             Ended::Written { bytes: written, seconds, random } => {
                 let rate = *written as f64 / seconds.max(1e-9);
                 let mut text = match written {
-                    0 => "was written in full already".to_owned(),
+                    0 => "was already fully written".to_owned(),
                     _ => {
-                        format!("written in full: {} at {}/s", bytes(*written), bytes(rate as u64))
+                        format!("fully written: {} at {}/s", bytes(*written), bytes(rate as u64))
                     }
                 };
                 match random {
                     Some((iops, true)) => {
-                        text.push_str(&format!("; random writes are steady at {iops} IOPS"));
+                        text.push_str(&format!("; random writes reached a steady state at {iops} IOPS"));
                     }
                     Some((iops, false)) => text.push_str(&format!(
-                        "; random writes are not steady yet, at {iops} IOPS: --limit ended them"
+                        "; random writes did not reach a steady state within --limit, at {iops} IOPS"
                     )),
                     None => {}
                 }
                 text
             }
             Ended::Stopped(place) => {
-                format!("stopped at {}; the same command goes on from there", place.words(size))
+                format!("stopped at {}; run the same command to resume", place.words(size))
             }
         }
     }
 }
 
-/// Writes one target.
+/// Fills one target.
 pub(crate) struct Filler<'a> {
     pub args: &'a Args,
     pub target: &'a Target,
@@ -82,13 +82,13 @@ pub(crate) struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// From this place to the end.
+    /// Writes from `place` to the end.
     pub fn run(&self, mut place: Place) -> Result<Ended, String> {
         let begun = Instant::now();
         let mut written = 0;
         while place.passes < self.args.passes {
             while place.position < self.target.size {
-                let done = self.stretch(place.position)?;
+                let done = self.write_extent(place.position)?;
                 written += done;
                 place.position += done;
                 self.store.put(&self.target.key, place)?;
@@ -122,36 +122,37 @@ impl Filler<'_> {
         Ended::Stopped(place)
     }
 
-    /// Writes the stretch that begins at `position`, or what of it is done when it is stopped; gives
-    /// the bytes.
-    fn stretch(&self, position: u64) -> Result<u64, String> {
-        let share = (self.target.size / STRETCHES).clamp(STRETCH.0, STRETCH.1) / BLOCK * BLOCK;
+    /// Writes the extent that starts at byte `position`. Returns the number of bytes written, which
+    /// is smaller than the extent after an interrupt.
+    fn write_extent(&self, position: u64) -> Result<u64, String> {
+        let share =
+            (self.target.size / EXTENTS).clamp(EXTENT_BYTES.0, EXTENT_BYTES.1) / BLOCK * BLOCK;
         let left = self.target.size - position;
-        // The end of the device may be no whole block: it goes in smaller ones.
+        // The device may end within a block: write the end with smaller blocks.
         let (len, block) = match left.min(share) {
             len if len >= BLOCK => (len / BLOCK * BLOCK, BLOCK),
             len => (len, self.granule(len)),
         };
         let mut line = self.line("fill", "write", block);
         line.extend([format!("--offset={position}"), format!("--size={len}")]);
-        // What is in the device's cache is not written.
+        // Data in a volatile write cache does not count as written.
         line.push("--end_fsync=1".into());
         let result = self.job(&line, Some(position + len))?;
         let job = result.report.jobs.first();
         let done: u64 = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
         if done == 0 && !self.stopped() {
-            return Err(format!("nothing could be written at byte {position}"));
+            return Err(format!("no data could be written at byte {position}"));
         }
-        // Every I/O that was issued is complete, so what is done is one piece.
+        // Every issued I/O is complete, so the written bytes are contiguous.
         Ok(done.min(len))
     }
 
-    /// The largest block that the last bytes of a device are whole of.
+    /// The largest block size that divides the remaining bytes of the device.
     fn granule(&self, len: u64) -> u64 {
         1 << len.trailing_zeros().min(BLOCK.trailing_zeros())
     }
 
-    /// Random writes until they are steady: their IOPS, and whether they are.
+    /// Writes randomly until the IOPS are steady. Returns the IOPS and whether they became steady.
     fn settle(&self) -> Result<(u64, bool), String> {
         let mut line = self.line("random", "randwrite", 4096.min(self.target.size));
         line.extend([
@@ -172,12 +173,11 @@ impl Filler<'_> {
         Ok((iops, attained))
     }
 
-    /// What the jobs have in common.
+    /// Options that all jobs share.
     fn line(&self, name: &str, rw: &str, block: u64) -> Vec<String> {
-        // A file may end within a block of its file system's device, which only the page cache can
-        // write.
+        // A file may end within a block of its device. Only buffered I/O can write such an end.
         let direct = self.target.disk.is_some() || block.is_multiple_of(4096);
-        // A colon separates file names; a backslash means itself unless one follows.
+        // A colon separates file names; a backslash is literal unless a colon follows.
         let path = self.target.path.display().to_string().replace(':', "\\:");
         let depth = if rw == "write" { 16 } else { 32 };
         vec![
@@ -188,8 +188,8 @@ impl Filler<'_> {
             format!("--direct={}", u8::from(direct)),
             "--ioengine=libaio".into(),
             format!("--iodepth={depth}"),
-            // Storage with records larger than a block must find nothing to compress either, and
-            // nothing that a stretch, a pass or a device has in common with another.
+            // Storage must not compress the data, even in records larger than a block, and must not
+            // find duplicates between extents, passes or devices.
             "--refill_buffers".into(),
             "--randrepeat=0".into(),
             "--disk_util=0".into(),
@@ -213,7 +213,7 @@ impl Filler<'_> {
         let result = fiord_run::run(Arc::new(plan), &options, &mut watcher, &mut interrupts);
         match result.errors.first() {
             Some((_, error)) => Err(error.to_string()),
-            None if !result.stuck.is_empty() => Err("the device does not answer".into()),
+            None if !result.stuck.is_empty() => Err("the device does not respond".into()),
             None => Ok(result),
         }
     }
@@ -229,10 +229,10 @@ fn plan(line: &[String]) -> Result<Plan, String> {
     Ok(resolved.map_err(shown)?.plan)
 }
 
-/// Moves a bar by what a run tells.
+/// Updates a bar from the events of a run.
 struct Watcher<'a> {
     bar: &'a Bar,
-    /// Where the stretch ends; `None` for random writes.
+    /// End of the extent in bytes; `None` for random writes.
     most: Option<u64>,
     last: Instant,
 }
@@ -249,7 +249,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// Ctrl-C, for one of several runs.
+/// Passes an interrupt on to one of several runs.
 struct Flag<'a> {
     stop: &'a AtomicBool,
     told: bool,

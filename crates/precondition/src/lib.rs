@@ -1,14 +1,15 @@
-//! `fiord precondition`: writes devices in full, so that what is measured afterwards is a device in
-//! use and not erased flash.
+//! `fiord precondition`: fills devices with data, so that a later measurement sees a device in use
+//! and not erased flash.
 //!
 //! | question | module |
 //! |---|---|
-//! | what is to be written, and what refuses it | [`target`] |
-//! | how is a device written: the jobs, one stretch after another | `fill.rs` |
-//! | where did it stop, so that it can be picked up | [`state`] |
-//! | the bars | `bars.rs` |
+//! | which targets are written, and which are refused | [`target`] |
+//! | how is a device written, one extent after another | `fill.rs` |
+//! | how far is each device written, so that a later call can resume | [`state`] |
+//! | how are progress bars drawn | `bars.rs` |
 //!
-//! There is no I/O loop here: every stretch is a job that [`fiord_run`] runs, one device a thread.
+//! This crate has no I/O loop: [`fiord_run`] runs a job for every extent, with one thread for each
+//! device.
 
 mod bars;
 mod fill;
@@ -28,62 +29,62 @@ use fill::{Ended, Filler};
 use state::Store;
 use target::Target;
 
-/// What was asked for.
+/// Command line of `fiord precondition`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Block devices, or files that are there, to be written in full.
+    /// Block devices or existing files to fill.
     #[arg(required = true)]
     device: Vec<PathBuf>,
-    /// Then write at random, 4 KiB at a time, until the rate is steady: five rounds whose range is
-    /// within 20 % and whose slope is within 10 % of their mean.
+    /// Then write randomly in blocks of 4 KiB until the rate is steady: over five rounds, the range
+    /// of the IOPS is within 20 % and their slope within 10 % of their mean.
     #[arg(long)]
     random: bool,
-    /// Length of a round of --random, seconds.
+    /// Duration of a round of --random in seconds.
     #[arg(long, default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     round: u64,
-    /// The longest that --random goes on, minutes.
+    /// Maximum duration of --random in minutes.
     #[arg(long, default_value = "720", value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
-    /// Times that everything is written before --random begins.
+    /// Number of sequential passes over the device before --random begins.
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     passes: u32,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
-    /// Begin anew where an earlier call was stopped.
+    /// Start over instead of resuming an interrupted run.
     #[arg(long)]
     restart: bool,
-    /// Where it is kept how far it came; else below $XDG_STATE_HOME, or ~/.local/state.
+    /// File that records the progress [default: below $XDG_STATE_HOME or ~/.local/state].
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 }
 
-/// Where things are said, who answers, and what can stop it.
+/// Output streams, the source of answers, and interrupts.
 pub struct Session<'a> {
-    /// Results.
+    /// Stream for results.
     pub out: &'a mut dyn Write,
-    /// What is about to happen, and errors.
+    /// Stream for questions and errors.
     pub err: &'a mut dyn Write,
-    /// Who is asked.
+    /// Source of answers.
     pub ask: &'a mut dyn Ask,
-    /// Ctrl-C.
+    /// Interrupts such as Ctrl-C.
     pub interrupts: &'a mut dyn Interrupts,
     /// Whether standard error is a terminal.
     pub terminal: bool,
 }
 
-/// How it went.
+/// Outcome of `fiord precondition`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Everything is written.
+    /// All targets are written.
     Done,
-    /// Stopped; the same command picks it up.
+    /// A signal stopped the run; the same command resumes it.
     Stopped,
-    /// Something was refused or failed.
+    /// A target was refused or failed.
     Failed,
 }
 
-/// Does what the command line says.
+/// Runs `fiord precondition` with `args`.
 pub fn run(args: &Args, session: &mut Session<'_>) -> End {
     everything(args, session).unwrap_or_else(|what| {
         let _ = writeln!(session.err, "fiord: {}", what.trim_end());
@@ -99,24 +100,25 @@ fn everything(args: &Args, session: &mut Session<'_>) -> Result<End, String> {
         false => store.place(&target.key, target.size),
     };
     let places: Vec<state::Place> = targets.iter().map(place).collect();
-    // It belongs to the question and to the bars; without them it is a part of the result.
+    // With a question or bars the description goes to standard error; without them it is part of
+    // the result.
     let to = if args.yes && !session.terminal { &mut session.out } else { &mut session.err };
     for (target, place) in targets.iter().zip(&places) {
         warn(to, &target.describe())?;
         if place.position > 0 || place.passes > 0 {
-            warn(to, &format!("  goes on at    {}\n", place.words(target.size)))?;
+            warn(to, &format!("  resumes at    {}\n", place.words(target.size)))?;
         }
     }
     let what = if targets.len() == 1 { "it" } else { "them" };
-    warn(to, &format!("Everything on {what} will be lost.\n"))?;
-    // What cannot be remembered is told before it is too late.
+    warn(to, &format!("All data on {what} will be lost.\n"))?;
+    // Check that progress can be saved before any data is lost.
     store.check()?;
     consent::obtain(args.yes, session.ask)?;
     let ends = write_all(args, session, &targets, &places, &store)?;
     summary(session, &targets, &ends)
 }
 
-/// Writes all targets side by side; gives how each ended.
+/// Writes all targets in parallel. Returns the outcome of each.
 fn write_all(
     args: &Args,
     session: &mut Session<'_>,
@@ -149,7 +151,7 @@ fn write_all(
     Ok(ends)
 }
 
-/// A line for each target, and how it went altogether.
+/// Prints a line for each target. Returns the overall outcome.
 fn summary(
     session: &mut Session<'_>,
     targets: &[Target],
@@ -161,11 +163,10 @@ fn summary(
             Ok(ended) => {
                 let words = ended.words(target.size);
                 match say(session.out, &format!("{}: {words}\n", target.name)) {
-                    // A reader that goes away changes nothing.
+                    // A closed pipe does not change the outcome.
                     Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-                    other => other.map_err(|e| {
-                        format!("standard output: the result cannot be written: {e}")
-                    })?,
+                    other => other
+                        .map_err(|e| format!("cannot write the result to standard output: {e}"))?,
                 }
                 if matches!(ended, Ended::Stopped { .. }) && end == End::Done {
                     end = End::Stopped;
@@ -184,9 +185,12 @@ fn say(to: &mut dyn Write, text: &str) -> std::io::Result<()> {
     to.write_all(text.as_bytes()).and_then(|()| to.flush())
 }
 
-/// The same of what must be read before anything is lost.
+/// Prints a warning that the user must be able to read before data is lost.
+///
+/// # Errors
+/// The warning cannot be written.
 fn warn(to: &mut dyn Write, text: &str) -> Result<(), String> {
-    say(to, text).map_err(|e| format!("what will be lost cannot be shown: {e}"))
+    say(to, text).map_err(|e| format!("cannot show which data will be lost: {e}"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How far each device came, kept in a file, so that a stopped call can be picked up.
+//! Saves the progress of each device in a file, so that a later call can resume.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file::Guard;
 use serde::{Deserialize, Serialize};
 
-/// How far one device is.
+/// Progress of one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Passes that are over.
+    /// Number of completed passes.
     pub passes: u32,
-    /// The first byte of the present pass that is not written.
+    /// First byte that the current pass has not written.
     pub position: u64,
 }
 
 impl Place {
-    /// In words.
+    /// Formats the progress on a device of `size` bytes.
     pub fn words(&self, size: u64) -> String {
         let percent = self.position as f64 * 100.0 / size.max(1) as f64;
         let passes = |n: u32| format!("{n} full pass{}", if n == 1 { "" } else { "es" });
@@ -29,25 +29,25 @@ impl Place {
     }
 }
 
-/// By [`crate::target::Target::key`].
+/// Progress by [`crate::target::Target::key`].
 type Places = BTreeMap<String, Place>;
 
-/// The file, and what it holds.
+/// The state file and its contents.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     guard: Guard,
-    /// As they were when it was opened.
+    /// Contents when the file was opened.
     places: Places,
 }
 
 impl Store {
-    /// Opens the file, which need not be there.
+    /// Opens the file, which may be missing.
     ///
     /// # Errors
-    /// A file that is there and cannot be read, or holds something else.
+    /// The file exists but cannot be read or has other contents.
     pub fn open(path: Option<&Path>) -> Result<Store, String> {
-        // What the user typed may lie anywhere.
+        // A path that the user typed may point anywhere.
         let guard = Guard::generated().allow_system(path.is_some());
         let path = match path {
             Some(path) => path.to_path_buf(),
@@ -57,56 +57,61 @@ impl Store {
         Ok(Store { path, guard, places })
     }
 
-    /// Where a device stopped; a place behind its end is none.
+    /// The saved progress of a device. A position beyond its end is ignored.
     pub fn place(&self, key: &str, size: u64) -> Place {
         self.places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
     }
 
-    /// Whether the file could be written.
+    /// Checks that the file can be written.
     ///
     /// # Errors
-    /// When it could not.
+    /// The file cannot be written.
     pub fn check(&self) -> Result<(), String> {
         self.change(|_| ())
     }
 
-    /// Remembers how far a device is.
+    /// Saves the progress of a device.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn put(&self, key: &str, place: Place) -> Result<(), String> {
         self.change(|places| {
             places.insert(key.to_owned(), place);
         })
     }
 
-    /// Forgets a device: it is done.
+    /// Removes the entry of a completed device.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// The file cannot be written.
     pub fn forget(&self, key: &str) -> Result<(), String> {
         self.change(|places| {
             places.remove(key);
         })
     }
 
-    /// Changes what is in the file, where other calls that write other devices have theirs as well.
+    /// Updates the file, which other calls for other devices may share.
     fn change(&self, change: impl FnOnce(&mut Places)) -> Result<(), String> {
         let failed = |error: std::io::Error| {
-            format!("{}: {error}\n  help: --state=FILE names another", self.path.display())
+            format!(
+                "{}: {error}\n  To fix: name another file with --state=FILE",
+                self.path.display()
+            )
         };
         let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
-        let guarded =
-            |error: fiord_sys::Error| format!("{error}\n  help: --state=FILE names another");
+        let guarded = |error: fiord_sys::Error| {
+            format!("{error}\n  To fix: name another file with --state=FILE")
+        };
         self.guard.make_directories(directory).map_err(guarded)?;
-        // Of the directory, as the file is replaced. The lock goes with the descriptor.
+        // Lock the directory, because the file is replaced. Closing the descriptor releases the
+        // lock.
         let lock = std::fs::File::open(directory).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut places = read(&self.path)?;
         change(&mut places);
         let text = serde_json::to_string_pretty(&places).map_err(|error| error.to_string())?;
-        // Whole or not at all: a power failure must not leave half a file.
+        // Replace the file atomically: a power failure must not leave a partial file.
         let new = self.path.with_extension("new");
         let mut file = self.guard.replace(&new).map_err(guarded)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
@@ -118,10 +123,11 @@ impl Store {
     }
 }
 
-/// What is in the file; nothing where there is none.
+/// Reads the file; a missing file is empty.
 fn read(path: &Path) -> Result<Places, String> {
-    let failed =
-        |what: String| format!("{}: {what}\n  help: --state=FILE names another", path.display());
+    let failed = |what: String| {
+        format!("{}: {what}\n  To fix: name another file with --state=FILE", path.display())
+    };
     match std::fs::read_to_string(path) {
         Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Places::new()),
@@ -129,14 +135,13 @@ fn read(path: &Path) -> Result<Places, String> {
     }
 }
 
-/// `$XDG_STATE_HOME/fiord/precondition.json`, by the XDG Base Directory Specification.
+/// The default file, `$XDG_STATE_HOME/fiord/precondition.json` (XDG Base Directory Specification).
 fn usual() -> Result<PathBuf, String> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = set("XDG_STATE_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/state")));
     base.map(|base| base.join("fiord/precondition.json")).ok_or_else(|| {
-        "there is no home directory to keep in how far it came\n  help: --state=FILE names a file"
-            .into()
+        "no home directory to save the progress in\n  To fix: name a file with --state=FILE".into()
     })
 }

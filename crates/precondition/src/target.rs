@@ -1,4 +1,4 @@
-//! What is to be written, what is on it, and what refuses it.
+//! Targets: their properties, the data on them, and the checks that refuse them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,31 +9,31 @@ use fiord_sys::root::Root;
 use fiord_sys::survey::{Bus, Depth, Disk, Partition, Survey, signature};
 use fiord_sys::zone::Model;
 
-/// One device or file.
+/// A device or file to fill.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// As it was named.
+    /// Path as typed.
     pub path: PathBuf,
-    /// In a word: `nvme0n1`, or the file's name.
+    /// Short name: `nvme0n1`, or the name of the file.
     pub name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What the same device is known by when it is met again.
+    /// Identity of the device, by which a later call recognises it.
     pub key: String,
-    /// What is known of it; `None` for a file.
+    /// Facts about the disk; `None` for a file.
     pub disk: Option<Disk>,
-    /// What lies on it.
+    /// File systems and other signatures on the target.
     pub marks: Vec<String>,
-    /// Of a whole disk: its partitions, and what lies on each.
+    /// Partitions of a whole disk, with the signatures on each.
     pub parts: Vec<(Partition, Vec<&'static str>)>,
-    /// Of a loop device: the key of its file.
+    /// Key of the backing file of a loop device.
     backing: Option<String>,
 }
 
-/// Every target, each once; or why one of them is refused.
+/// Examines and checks all targets.
 ///
 /// # Errors
-/// A path that is no block device and no file, that is in use, or that cannot be looked at.
+/// A path is neither a block device nor a file, is in use, cannot be examined, or overlaps another.
 pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
@@ -41,8 +41,8 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
         if let Some(known) = targets.iter().find(|known| known.overlaps(&target)) {
             let (path, known) = (path.display(), known.path.display());
             return Err(format!(
-                "{known} and {path} have bytes in common: one would be written twice at a time\n  \
-                 help: name the disk or its partitions, and each once"
+                "{known} and {path} overlap: the same bytes would be written twice in parallel\n  \
+                 To fix: name either the disk or its partitions, and each only once"
             ));
         }
         targets.push(target);
@@ -52,7 +52,7 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
 
 fn one(path: &Path) -> Result<Target, String> {
     let facts = file::facts(path).map_err(|error| match path.starts_with("/dev") {
-        true => format!("{error}\n  help: `fiord devices` lists what there is"),
+        true => format!("{error}\n  To fix: `fiord devices` lists the available devices"),
         false => error.to_string(),
     })?;
     if matches!(facts.kind, Kind::Block | Kind::Regular) {
@@ -61,7 +61,7 @@ fn one(path: &Path) -> Result<Target, String> {
     match facts.kind {
         Kind::Block => device(path),
         Kind::Regular if facts.size == 0 => Err(format!(
-            "{} is empty\n  help: a file must have its size: `truncate -s 10G {0}`",
+            "{} is empty\n  To fix: give the file its size first: `truncate -s 10G {0}`",
             path.display()
         )),
         Kind::Regular => Ok(Target {
@@ -81,7 +81,7 @@ fn one(path: &Path) -> Result<Target, String> {
 fn device(path: &Path) -> Result<Target, String> {
     let failed = |error: fiord_sys::Error| error.to_string();
     let number = file::facts(path).map_err(failed)?.node;
-    let number = number.ok_or_else(|| format!("{} has no number", path.display()))?;
+    let number = number.ok_or_else(|| format!("{} has no device number", path.display()))?;
     let name = fiord_sys::block::name(number)
         .ok_or_else(|| format!("the kernel has no disk {} ({number})", path.display()))?;
     let whole = fiord_sys::block::whole_disk_path(number);
@@ -92,7 +92,7 @@ fn device(path: &Path) -> Result<Target, String> {
         let managed = |zones: &fiord_sys::survey::Zones| zones.model == Model::HostManaged;
         if disk.queue.zones.as_ref().is_some_and(managed) {
             return Err(format!(
-                "{name} has zones, which take writes only in order\n  help: this job writes all of \
+                "{name} has zones, which accept only sequential writes\n  To fix: this job fills all of \
                  them, and destroys what they hold: fiord --name=fill --filename={} --direct=1 \
                  --zonemode=zbd --rw=write --bs=128k --write_zone_remainder=1",
                 path.display()
@@ -100,13 +100,13 @@ fn device(path: &Path) -> Result<Target, String> {
         }
         if disk.read_only {
             return Err(format!(
-                "{name} is read-only\n  help: `blockdev --setrw` changes that where the medium lets it"
+                "{name} is read-only\n  To fix: run `blockdev --setrw`, if the medium permits writes"
             ));
         }
     }
     let size = fiord_sys::block::sysfs_size(number).unwrap_or(0);
     if size == 0 {
-        return Err(format!("{name} has no capacity: no medium, or not set up"));
+        return Err(format!("{name} has no capacity: it has no medium or is not set up"));
     }
     let logical = disk.as_ref().map_or(512, |disk| disk.queue.logical);
     let marks = signature::on_device(path, logical as usize).map_err(failed)?;
@@ -131,13 +131,13 @@ fn file_key(facts: &file::Facts) -> String {
     format!("file {}:{} {}", facts.device, facts.inode, facts.size)
 }
 
-/// The file of a loop device.
+/// The key of the backing file of a loop device.
 fn backing(disk: &Disk) -> Option<String> {
     let path = disk.identity.model.as_ref().filter(|_| disk.bus == Bus::Loop)?;
     file::facts(Path::new(path)).ok().map(|facts| file_key(&facts))
 }
 
-/// Refuses what is mounted, swap, or held by something, and what cannot be told.
+/// Refuses a target that is mounted, swap space or held, or whose use cannot be determined.
 fn unused(path: &Path) -> Result<(), String> {
     match in_use::user(path) {
         Ok(None) => Ok(()),
@@ -145,23 +145,23 @@ fn unused(path: &Path) -> Result<(), String> {
             let what = match &user {
                 User::Listed(Use::Mounted { .. }) => "unmount it first",
                 User::Listed(Use::Swap { .. }) => "`swapoff` it first",
-                User::Held { .. } => "take it away first",
+                User::Held { .. } => "remove its holder first",
             };
             let shown = path.display();
             let list = if path.is_file() { "losetup -j" } else { "lsblk" };
             Err(format!(
-                "{shown} is in use: {user}\n  help: nothing overrides this; {what}; `{list} {shown}` \
-                 and `fuser -v {shown}` say what else there is"
+                "{shown} is in use: {user}\n  To fix: {what}; `{list} {shown}` and `fuser -v {shown}` \
+                 show all users. No option overrides this check"
             ))
         }
-        Err(why) => Err(format!("it cannot be told whether {} is in use: {why}", path.display())),
+        Err(why) => Err(format!("cannot determine whether {} is in use: {why}", path.display())),
     }
 }
 
-/// By what it is, not by its name, which may be another's after the next start. What says nothing of
-/// itself (a loop device, many a virtual disk) is known for as long as it is there: the kernel numbers
-/// disks as they come (`diskseq`, Linux 5.14), anew after each start, which has an identifier.
-/// Without that it is never met again.
+/// Identifies a target by its properties and not only by its name, which another disk may get after
+/// a reboot. A disk without an identity (a loop device, many virtual disks) is identified by its
+/// sequence number since boot (`diskseq`, Linux 5.14) and the boot id. If the kernel has no
+/// sequence numbers, the key is unique, so that no later call resumes.
 fn key(name: &str, disk: Option<&Disk>, size: u64, sequence: Option<&str>) -> String {
     let id = disk.map(|disk| &disk.identity);
     let known = id.and_then(|id| id.wwid.clone().or_else(|| id.serial.clone()));
@@ -172,21 +172,21 @@ fn key(name: &str, disk: Option<&Disk>, size: u64, sequence: Option<&str>) -> St
     }
 }
 
-/// Which of all disks since the machine's start one is, in one word with the start.
+/// Returns the boot id and the sequence number of a disk since boot.
 fn sequence(root: &Root, disk: &str) -> Option<String> {
     let start = root.text("/proc/sys/kernel/random/boot_id")?;
     let number = root.number(format!("/sys/class/block/{disk}/diskseq"))?;
     Some(format!("{start}/{number}"))
 }
 
-/// A word that no other call says.
+/// Returns a word that no other call returns.
 fn once() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("once/{}/{}", std::process::id(), now.map_or(0, |since| since.as_nanos()))
 }
 
 impl Target {
-    /// Whether a byte of one is a byte of the other.
+    /// Whether both targets share bytes.
     fn overlaps(&self, other: &Target) -> bool {
         let whole = |target: &Target| target.disk.as_ref().is_some_and(|d| d.name == target.name);
         let disk = |target: &Target| target.disk.as_ref().map(|disk| disk.name.clone());
@@ -199,7 +199,7 @@ impl Target {
             || below(other, self)
     }
 
-    /// What will be lost, in lines.
+    /// Describes the target and the data that will be lost, one line for each property.
     pub fn describe(&self) -> String {
         let mut text = format!("{}\n", self.path.display());
         let mut add = |name: &str, what: Option<String>| {
@@ -221,15 +221,15 @@ impl Target {
             add(name, Some(format!("{} ({})", part.name, what.join(", "))));
         }
         match (self.marks.as_slice(), self.disk.is_some()) {
-            ([], true) => add("on it", Some("nothing that is known".into())),
-            ([], false) => add("on it", Some("whatever the file holds".into())),
+            ([], true) => add("on it", Some("no known file system or partition table".into())),
+            ([], false) => add("on it", Some("the contents of the file".into())),
             (marks, _) => add("on it", Some(marks.join(", "))),
         }
         text
     }
 }
 
-/// Bytes with a decimal unit.
+/// Formats bytes with a decimal unit.
 pub(crate) fn bytes(bytes: u64) -> String {
     let scaled = units::DECIMAL.of_rounded(bytes as f64);
     scaled.text(usize::from(scaled.index > 0 && scaled.value < 99.95))
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_without_an_identity_is_known_while_it_is_there() {
+    fn a_disk_without_an_identity_is_recognised_until_it_is_removed() {
         let place = std::env::temp_dir().join(format!("fiord-diskseq-{}", std::process::id()));
         let write = |path: &str, text: &str| {
             let path = place.join(path);
@@ -255,13 +255,13 @@ mod tests {
         let first = now().unwrap();
         assert_eq!(first, "b-1/9 vda 4096");
         assert_eq!(now().unwrap(), first);
-        // Another disk that got the same name, and the same number after another start.
+        // Another disk with the same name, and the same number after a reboot.
         write("sys/class/block/vda/diskseq", "10\n");
         assert_ne!(now().unwrap(), first);
         write("sys/class/block/vda/diskseq", "9\n");
         write("proc/sys/kernel/random/boot_id", "b-2\n");
         assert_ne!(now().unwrap(), first);
-        // Where the kernel does not number them nothing is picked up.
+        // Without sequence numbers no call resumes.
         assert_ne!(key("vda", None, 4096, None), key("vda", None, 4096, None));
         std::fs::remove_dir_all(place).unwrap();
     }

@@ -13,7 +13,7 @@ impl Ask for Always {
     }
 }
 
-/// Stops at once.
+/// An interrupt at the first check.
 struct Stop;
 
 impl Interrupts for Stop {
@@ -66,10 +66,10 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
     // Not a whole number of blocks: 3 MiB and a half page.
     let size = (3 << 20) + 2048;
     fs::write(place.join("f"), vec![0u8; size]).unwrap();
-    let (end, out, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
     assert_eq!(end, End::Done, "{out}{err}");
-    assert!(out.contains("written in full: 3.1 MB"), "{out}");
-    assert!(out.contains("Everything on it will be lost") && err.is_empty(), "{out}{err}");
+    assert!(out.contains("fully written: 3.1 MB"), "{out}");
+    assert!(out.contains("All data on it will be lost") && err.is_empty(), "{out}{err}");
     let data = fs::read(place.join("f")).unwrap();
     assert_eq!(data.len(), size);
     let mut sectors: Vec<&[u8]> = data.chunks(512).collect();
@@ -84,7 +84,7 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
 fn without_a_yes_nothing_is_touched() {
     let place = place("no");
     fs::write(place.join("f"), vec![7u8; 1 << 20]).unwrap();
-    for answer in [Answer::No, Answer::Nobody] {
+    for answer in [Answer::No, Answer::NoTerminal] {
         let (end, _, err) = run_on(&place, &[], answer, &mut Undisturbed);
         assert_eq!(end, End::Failed);
         assert!(err.contains("nothing was changed"), "{err}");
@@ -100,9 +100,9 @@ fn stopped_and_picked_up() {
     let key = target::all(&[place.join("f")]).unwrap().remove(0).key;
     let store = Store::open(Some(&place.join("state.json"))).unwrap();
     store.put(&key, state::Place { passes: 0, position: 6 << 20 }).unwrap();
-    let (end, out, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
     assert_eq!(end, End::Done, "{out}{err}");
-    assert!(out.contains("goes on at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
+    assert!(out.contains("resumes at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
     assert_eq!(err, "");
     let data = fs::read(place.join("f")).unwrap();
     assert!(data[..6 << 20].iter().all(|byte| *byte == 0), "what was done is left alone");
@@ -114,10 +114,11 @@ fn stopped_and_picked_up() {
 fn a_stop_is_remembered() {
     let place = place("remember");
     fs::write(place.join("f"), vec![0u8; 64 << 20]).unwrap();
-    let (end, out, err) = run_on(&place, &["--yes", "--passes=2"], Answer::Nobody, &mut Stop);
+    let (end, out, err) = run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut Stop);
     assert_eq!(end, End::Stopped, "{out}{err}");
-    assert!(out.contains("the same command goes on from there"), "{out}");
-    let (end, out, _) = run_on(&place, &["--yes", "--passes=2"], Answer::Nobody, &mut Undisturbed);
+    assert!(out.contains("run the same command to resume"), "{out}");
+    let (end, out, _) =
+        run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut Undisturbed);
     assert_eq!(end, End::Done, "{out}");
     fs::remove_dir_all(place).unwrap();
 }
@@ -126,7 +127,7 @@ fn a_stop_is_remembered() {
 fn what_cannot_be_written_is_refused() {
     let place = place("refused");
     fs::write(place.join("f"), "").unwrap();
-    let (end, _, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+    let (end, _, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
     assert!(end == End::Failed && err.contains("is empty"), "{err}");
     assert!(target::all(&["/dev/null".into()]).unwrap_err().contains("neither"));
     let twice = [place.clone().join("f"), place.join("f")];
@@ -135,13 +136,13 @@ fn what_cannot_be_written_is_refused() {
     fs::remove_dir_all(place).unwrap();
 }
 
-/// A device of many stretches, or written in several passes, would repeat itself otherwise.
+/// Extents and passes must not repeat data.
 #[test]
 fn no_two_jobs_write_the_same_data() {
     let place = place("differ");
     fs::write(place.join("f"), vec![0u8; 1 << 20]).unwrap();
     let data = || {
-        let (end, out, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
         assert_eq!(end, End::Done, "{out}{err}");
         fs::read(place.join("f")).unwrap()
     };
@@ -152,13 +153,13 @@ fn no_two_jobs_write_the_same_data() {
     fs::remove_dir_all(place).unwrap();
 }
 
-/// Files end anywhere, and direct I/O does not.
+/// Files can end within a block; direct I/O cannot.
 #[test]
 fn files_of_any_size() {
     let place = place("odd");
     for size in [1usize, 511, 1_000_001, (1 << 20) + 1] {
         fs::write(place.join("f"), vec![0u8; size]).unwrap();
-        let (end, out, err) = run_on(&place, &["--yes"], Answer::Nobody, &mut Undisturbed);
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
         assert_eq!(end, End::Done, "{size}: {out}{err}");
         let data = fs::read(place.join("f")).unwrap();
         assert_eq!(data.len(), size);
@@ -168,7 +169,7 @@ fn files_of_any_size() {
     fs::remove_dir_all(place).unwrap();
 }
 
-/// Two calls side by side, each with devices of its own.
+/// Two concurrent calls, each with its own devices.
 #[test]
 fn calls_share_the_file_of_places() {
     let place = place("share");
@@ -186,14 +187,14 @@ fn calls_share_the_file_of_places() {
     fs::remove_dir_all(place).unwrap();
 }
 
-/// It is said before anything is written, not after the first stretch.
+/// The error comes before any data is written, not after the first extent.
 #[test]
 fn a_place_that_cannot_be_kept() {
     let place = place("nowhere");
     fs::write(place.join("f"), vec![7u8; 4096]).unwrap();
     let state = format!("--state={}", place.join("f/state.json").display());
     let args = ["--yes", &state];
-    let (end, _, err) = run_on(&place, &args, Answer::Nobody, &mut Undisturbed);
+    let (end, _, err) = run_on(&place, &args, Answer::NoTerminal, &mut Undisturbed);
     assert!(end == End::Failed && err.contains("--state=FILE"), "{err}");
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();

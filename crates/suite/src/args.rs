@@ -8,41 +8,41 @@ use fiord_zones::args::Format;
 /// Runs a suite: a set of runs on a device that answers one question. Without a name, lists them.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Which suite.
+    /// Name of the suite.
     #[arg(value_name = "SUITE", requires = "device")]
     pub suite: Option<String>,
-    /// The device. What is on it is lost.
+    /// The device. The suite destroys all data on it.
     #[arg(value_name = "DEVICE")]
     pub device: Option<PathBuf>,
-    /// Other values of an axis of the suite: `--set bs=4k,64k`. The list of suites names the axes.
+    /// Replace the values of an axis: `--set bs=4k,64k`. `fiord suite` lists the axes.
     #[arg(long, value_name = "AXIS=V1,V2,…")]
     pub set: Vec<String>,
-    /// How long each measured run takes, instead of what the suite says (`10s`, `500ms`, `1m`).
+    /// Duration of each measured run (`10s`, `500ms`, `1m`). Default: set by the suite.
     #[arg(long, value_name = "TIME")]
     pub runtime: Option<String>,
-    /// How long each one runs before it is measured.
+    /// Duration before the measurement of each run begins. Default: set by the suite.
     #[arg(long, value_name = "TIME")]
     pub ramp_time: Option<String>,
-    /// Print the job files in their order and do nothing.
+    /// Print the job files in the order in which they would run; run nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on without asking: what is on the device may be lost.
+    /// Do not ask for confirmation: destroy the data on the device.
     #[arg(long)]
     pub yes: bool,
-    /// Refuse everything that changes a device; then only `--dry-run` is left.
+    /// Refuse to change the device; permits only `--dry-run`.
     #[arg(long)]
     pub readonly: bool,
-    /// Where job files, the runs' JSON and the list of what is done are kept. Without it: the
-    /// suite's name and the device's.
+    /// Directory for job files, the JSON of each run and the list of finished runs. Default: named
+    /// after the suite and the device.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Forget what is done and run everything again.
+    /// Start over instead of resuming an interrupted suite.
     #[arg(long)]
     pub restart: bool,
-    /// How the results are printed.
+    /// Output format.
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Show progress on standard error: `auto` does so on a terminal only.
+    /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub eta: Eta,
 }

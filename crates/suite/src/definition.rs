@@ -1,98 +1,100 @@
-//! What a suite is made of.
+//! Types that define a suite.
 
 use fiord_sweep::axis::{Axis, Settings};
 
 use crate::device::Zoned;
 
-/// A suite.
+/// Definition of a suite.
 #[derive(Debug, Clone, Copy)]
 pub struct Definition {
-    /// As it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The question that it answers, one sentence.
+    /// The question that the suite answers, in one sentence.
     pub about: &'static str,
-    /// Its axes with their values by commas; `--set` gives others.
+    /// Axes with their default values, separated by commas; `--set` replaces them.
     pub axes: &'static [(&'static str, &'static str)],
-    /// How long a measured run takes, seconds: before it is measured, and measured. 0 and 0: until
-    /// it has written what it is to write.
+    /// Ramp time and run time of a measured run in seconds. 0 and 0: the run ends when it has
+    /// written all its data.
     pub times: (u32, u32),
-    /// The steps on a device.
+    /// Builds the steps for a device.
     pub steps: fn(&Request) -> Result<Steps, String>,
 }
 
-/// What the steps are made from.
+/// Input for building the steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The device.
     pub device: &'a Zoned,
-    /// The axes with the values asked for.
+    /// The axes with their requested values.
     pub axes: &'a [Axis],
-    /// `ramp_time` and `runtime` of measured runs, as job files have them.
+    /// `ramp_time` of measured runs, in job file syntax.
     pub ramp_time: &'a str,
-    /// As above.
+    /// `runtime` of measured runs, in job file syntax.
     pub runtime: &'a str,
 }
 
 impl Request<'_> {
-    /// The values of an axis.
+    /// Returns the values of an axis.
     pub fn values(&self, name: &str) -> &[String] {
         self.axes.iter().find(|axis| axis.name == name).map_or(&[], |axis| &axis.values)
     }
 }
 
-/// What is done, in its order.
+/// The steps of a suite in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Steps {
     /// The runs.
     pub steps: Vec<Step>,
-    /// Points of the axes that this device cannot have, and why; said before the first run.
+    /// Points that this device does not support, with the reason; reported before the first run.
     pub left_out: Vec<String>,
 }
 
-/// One run.
+/// One run of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Its place on the axes. Preparation has none: what it fills is listed under `prepare`.
+    /// Values on the axes. A preparing step has only `prepare`, which names what it fills.
     pub settings: Settings,
-    /// What kind of step it is.
+    /// Kind of step.
     pub kind: Kind,
-    /// Every zone is reset before it.
+    /// Whether to reset all zones before the step.
     pub reset: bool,
-    /// It means something only where the steps before it, from the last reset on, left zones written.
+    /// Zones that earlier steps since the last reset must have written; without them the result is
+    /// meaningless. `None` if the step does not depend on them.
     pub finds: Option<Filled>,
-    /// Bytes a second that its writers are to reach together; missing them voids the latencies.
+    /// Rate in bytes per second that all writers together must reach; otherwise the latencies are
+    /// void.
     pub target: Option<u64>,
-    /// The job file.
+    /// Text of the job file.
     pub job: String,
 }
 
-/// Zones that are written.
+/// Zones that must be written before a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filled {
-    /// So many, from the first that the suite uses on.
+    /// Number of zones, counted from the first zone that the suite uses.
     pub zones: u32,
-    /// At least so many bytes in each.
+    /// Minimum number of bytes written in each zone.
     pub bytes: u64,
 }
 
-/// What kind of step it is.
+/// Kind of step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It fills the device for those after it, and is no row of the table.
+    /// Fills the device for later steps; not a row of the table.
     Prepare,
-    /// It is a row: all that it does.
+    /// A row of the table with all I/O of the step.
     Measure,
-    /// It is a row: its reads, its writes are only the load beside them.
+    /// A row of the table with the reads of the step; its writes are only background load.
     MeasureReads,
 }
 
 impl Step {
-    /// A measured step.
+    /// Creates a measured step.
     pub fn measure(settings: Settings, job: String) -> Self {
         Step { settings, kind: Kind::Measure, reset: false, finds: None, target: None, job }
     }
 
-    /// A preparing step, on a device whose zones are all reset.
+    /// Creates a preparing step that resets all zones first.
     pub fn prepare(job: String) -> Self {
         let settings = vec![("prepare".into(), "device".into())];
         Step { settings, kind: Kind::Prepare, reset: true, finds: None, target: None, job }

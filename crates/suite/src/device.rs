@@ -6,57 +6,57 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file;
 use fiord_sys::zone::{Facts, State, Zone, ZonedDevice};
 
-/// A zoned device, as far as suites need to know it.
+/// The properties of a zoned device that suites need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zoned {
-    /// As it was named.
+    /// Path as typed.
     pub path: PathBuf,
-    /// What it is.
+    /// Facts about the device.
     pub facts: Facts,
-    /// The zones that suites use, by number: the longest run of sequential zones that can be
-    /// written.
+    /// Range of zones that suites use: the longest range of writable sequential zones.
     pub region: Range<usize>,
-    /// Bytes that can be written in each of them; of the smallest one where they differ.
+    /// Smallest capacity of these zones in bytes.
     pub capacity: u64,
-    /// An NVMe generic character device: it takes `io_uring_cmd` only.
+    /// Whether this is an NVMe generic character device, which requires `io_uring_cmd`.
     pub generic: bool,
 }
 
-/// Nobody runs more writers at a time than this, however many zones a device lets be open.
+/// Maximum number of concurrent writers, even if the device permits more open zones.
 const MOST_WRITERS: u32 = 128;
 
 impl Zoned {
-    /// Looks at a device.
+    /// Examines a device.
     ///
     /// # Errors
-    /// It cannot be read, or has no zone that a suite can use.
+    /// The device cannot be read, or has no zone that a suite can use.
     pub fn new(path: &Path, device: &dyn ZonedDevice) -> Result<Self, String> {
         let facts = device.facts().map_err(|e| e.to_string())?;
         let zones = device.zones().map_err(|e| e.to_string())?;
         let region = region(&zones);
         let capacity = zones[region.clone()].iter().map(|zone| zone.capacity).min();
         let capacity = capacity.filter(|bytes| *bytes > 0).ok_or_else(|| {
-            format!("{}: no sequential zone of it can be written", path.display())
+            format!("{}: the device has no writable sequential zone", path.display())
         })?;
         let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
         Ok(Zoned { path: path.to_owned(), facts, region, capacity, generic })
     }
 
-    /// How many zones suites use.
+    /// Returns the number of zones that suites use.
     pub fn zones(&self) -> u32 {
         u32::try_from(self.region.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many zones can be written at a time: what the device lets be open and active.
+    /// Returns the number of zones that can be written concurrently, from the limits on open and
+    /// active zones.
     pub fn writers(&self) -> u32 {
         let limits = [self.facts.max_open, self.facts.max_active];
         let least = limits.into_iter().flatten().min().unwrap_or(MOST_WRITERS);
         least.min(MOST_WRITERS).min(self.zones()).max(1)
     }
 
-    /// What every job file of a suite begins with: the device and its zones.
+    /// Returns the start of every job file of a suite: the device and its zones.
     pub fn head(&self) -> String {
-        // A colon separates file names, and names below /dev/disk/by-path have colons.
+        // A colon separates file names, and names below /dev/disk/by-path contain colons.
         let path = self.path.display().to_string().replace(':', "\\:");
         let mut text = format!("[global]\nfilename={path}\ndirect=1\nzonemode=zbd\n");
         if self.region.start > 0 {
@@ -68,17 +68,17 @@ impl Zoned {
         text
     }
 
-    /// The engine of jobs that do one I/O after the other.
+    /// Returns the engine options of jobs with a queue depth of 1.
     pub fn one_by_one(&self) -> &'static str {
         if self.generic { "ioengine=io_uring_cmd\ncmd_type=nvme\n" } else { "ioengine=psync\n" }
     }
 
-    /// The engine of jobs that do several at a time.
+    /// Returns the engine options of jobs with larger queue depths.
     pub fn queued(&self) -> &'static str {
         if self.generic { "ioengine=io_uring_cmd\ncmd_type=nvme\n" } else { "ioengine=io_uring\n" }
     }
 
-    /// Whether blocks of so many bytes can be written and fit into a zone.
+    /// Whether blocks of `bytes` can be written and fit into a zone.
     pub fn takes_blocks_of(&self, bytes: u64) -> bool {
         bytes > 0
             && bytes.is_multiple_of(u64::from(self.facts.write_granularity))
@@ -86,7 +86,7 @@ impl Zoned {
     }
 }
 
-/// The longest run of sequential zones that can be written.
+/// Returns the longest range of writable sequential zones.
 fn region(zones: &[Zone]) -> Range<usize> {
     let usable = |zone: &Zone| {
         zone.is_sequential() && !matches!(zone.state, State::ReadOnly | State::Offline)

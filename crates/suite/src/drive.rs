@@ -1,4 +1,4 @@
-//! In what order things are done, and what is asked before.
+//! Runs the steps of a suite in order, after the user's confirmation.
 
 use std::fs;
 use std::io::Write;
@@ -28,25 +28,25 @@ use crate::device::Zoned;
 use crate::row::{self, Row};
 use crate::table::{self, Results};
 
-/// Where things are said, who answers, and what runs a job.
+/// Output streams, the source of answers, and the program that runs jobs.
 pub struct Session<'a> {
-    /// Results.
+    /// Stream for results.
     pub out: &'a mut dyn Write,
-    /// What is being run.
+    /// Stream for progress.
     pub progress: &'a mut dyn Write,
-    /// Errors, and what belongs to a question.
+    /// Stream for errors and questions.
     pub err: &'a mut dyn Write,
-    /// Who is asked.
+    /// Source of answers.
     pub ask: &'a mut dyn Ask,
-    /// Where job files come from.
+    /// Loader of job files.
     pub loader: &'a mut dyn Loader,
-    /// The program that runs a job file.
+    /// Executable that runs a job file.
     pub program: PathBuf,
-    /// Its version.
+    /// Version of the executable.
     pub version: &'a str,
 }
 
-/// Does what the command line says.
+/// Runs a suite, or lists the suites.
 pub fn run(args: &Args, session: &mut Session) -> End {
     everything(args, session).unwrap_or_else(|what| {
         let _ = writeln!(session.err, "fiord: {}", what.trim_end());
@@ -69,7 +69,7 @@ fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
         return Ok(End::Done);
     }
     if args.readonly {
-        return Err(format!("--readonly permits no suite: {name} writes to {}", path.display()));
+        return Err(format!("--readonly forbids suites: {name} writes to {}", path.display()));
     }
     let dir = args.dir.clone().unwrap_or_else(|| directory(&suite, path));
     let job: Vec<String> = identity(&suite, &zoned, args);
@@ -80,7 +80,7 @@ fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
         dir: &dir,
         store,
         program: session.program.clone(),
-        signals: signal::install().map_err(|e| format!("no signal handlers: {e}"))?,
+        signals: signal::install().map_err(|e| format!("cannot install signal handlers: {e}"))?,
     };
     suite_run.write_jobs(session.loader)?;
     let end = suite_run.run(args, &device, session)?;
@@ -98,7 +98,7 @@ fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
     Ok(end)
 }
 
-/// The suites with their axes.
+/// Lists the suites with their axes.
 fn list() -> String {
     let mut text = String::new();
     for suite in catalogue::all() {
@@ -113,11 +113,11 @@ fn list() -> String {
 fn find(name: &str) -> Result<Definition, String> {
     catalogue::all().into_iter().find(|suite| suite.name == name).ok_or_else(|| {
         let names = catalogue::all().map(|suite| suite.name).join(", ");
-        format!("no suite is called `{name}`; there are {names}")
+        format!("unknown suite `{name}`; available: {names}")
     })
 }
 
-/// The suite's axes, with the values of `--set` where they are given.
+/// Returns the axes of the suite, with the values of `--set`.
 fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, String> {
     let asked = axis::read_all(set)?;
     let known = |name: &str| suite.axes.iter().any(|(own, _)| *own == name);
@@ -139,7 +139,7 @@ fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Resul
     let (ramp, run) = suite.times;
     if run == 0 && (args.runtime.is_some() || args.ramp_time.is_some()) {
         return Err(format!(
-            "{} runs until everything is written: it has no runtime and no ramp_time",
+            "{} runs until all data is written, so that --runtime and --ramp-time do not apply",
             suite.name
         ));
     }
@@ -154,7 +154,7 @@ fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Resul
     (suite.steps)(&request)
 }
 
-/// The job files as they are going to be run.
+/// Formats the job files in the order in which they would run.
 fn dry(steps: &Steps) -> String {
     let mut text = String::new();
     for (i, step) in steps.steps.iter().enumerate() {
@@ -171,13 +171,13 @@ fn dry(steps: &Steps) -> String {
     text
 }
 
-/// `zbd-randread-nvme0n1.suite`.
+/// Returns the default directory, such as `zbd-randread-nvme0n1.suite`.
 fn directory(suite: &Definition, device: &Path) -> PathBuf {
     let device = device.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     PathBuf::from(format!("{}-{device}.suite", suite.name.replace('/', "-")))
 }
 
-/// What runs must have in common to stand in one table.
+/// Returns the properties that runs must share to appear in one table.
 fn identity(suite: &Definition, zoned: &Zoned, args: &Args) -> Vec<String> {
     let mut all = vec![
         suite.name.to_owned(),
@@ -190,7 +190,7 @@ fn identity(suite: &Definition, zoned: &Zoned, args: &Args) -> Vec<String> {
     all
 }
 
-/// `003-jobs=4,bs=64k.fio`.
+/// Returns the name of a job file, such as `003-jobs=4,bs=64k.fio`.
 fn file_name(index: usize, step: &Step) -> String {
     let words = axis::words(&step.settings).replace(' ', ",");
     format!("{index:03}-{words}.fio")
@@ -198,15 +198,15 @@ fn file_name(index: usize, step: &Step) -> String {
 
 fn put(out: &mut dyn Write, text: &str) -> Result<(), String> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader that goes away changes nothing.
+        // A closed pipe does not change the outcome.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("the results cannot be written: {e}"))
+            Err(format!("cannot write the results: {e}"))
         }
         _ => Ok(()),
     }
 }
 
-/// A suite that is being run.
+/// A running suite.
 struct Run<'a> {
     zoned: &'a Zoned,
     steps: &'a Steps,
@@ -221,7 +221,7 @@ impl Run<'_> {
         self.dir.join(file_name(index, &self.steps.steps[index]))
     }
 
-    /// Writes the job files, and has each checked: what is wrong is said before anything is lost.
+    /// Writes and checks all job files, so that errors are reported before any data is lost.
     fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), String> {
         for (i, step) in self.steps.steps.iter().enumerate() {
             let path = self.path(i);
@@ -235,7 +235,7 @@ impl Run<'_> {
         self.store.find(&step.settings).is_some()
     }
 
-    /// The steps that are left.
+    /// Returns the indices of the remaining steps.
     fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, String> {
         let zones = device.zones().map_err(|e| e.to_string())?;
         let region = &zones[self.zoned.region.clone()];
@@ -269,18 +269,21 @@ impl Run<'_> {
         Ok(End::Done)
     }
 
-    /// Says what is lost and asks.
+    /// Says which data will be lost and asks for confirmation.
     fn agree(&self, args: &Args, device: &Device, session: &mut Session) -> Result<(), String> {
         let path = &self.zoned.path;
         if let Some(who) = in_use::by_whom(path)? {
-            return Err(format!("{} is in use: {who}; no suite is run on it", path.display()));
+            return Err(format!(
+                "{} is in use: {who}; suites do not run on devices in use",
+                path.display()
+            ));
         }
         let zones = device.zones().map_err(|e| e.to_string())?;
         let change = Change::new(Action::Reset, &zones, 0..zones.len());
         let to = if args.yes { &mut session.progress } else { &mut session.err };
         let _ = writeln!(
             to,
-            "{}: everything in its {} sequential zones is lost: now {} in {}",
+            "{}: all data in its {} sequential zones will be lost: {} in {}",
             path.display(),
             zones.iter().filter(|zone| zone.is_sequential()).count(),
             size::rounded(change.lost),
@@ -289,7 +292,7 @@ impl Run<'_> {
         consent::obtain(args.yes, session.ask)
     }
 
-    /// Runs a step. False: the user wants no more.
+    /// Runs a step. Returns false if the user interrupted it.
     fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, String> {
         let step = &self.steps.steps[index];
         let words = axis::words(&step.settings);
@@ -313,7 +316,7 @@ impl Run<'_> {
             }
         };
         let failed = |why: String| {
-            format!("the run at {words} failed: {why}\nits job: {}", self.path(index).display())
+            format!("the run at {words} failed: {why}\njob file: {}", self.path(index).display())
         };
         if !status.success() {
             let _ = writeln!(progress, "failed");
@@ -328,7 +331,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Forgets what was measured on the zones that are about to be reset: what follows finds others.
+    /// Discards the results of later steps that depend on the zones which are about to be reset.
     fn forget_after(&mut self, index: usize) -> Result<(), String> {
         let after = self.steps.steps[index + 1..].iter().take_while(|step| !step.reset);
         for step in after.filter(|step| step.finds.is_some()) {
@@ -337,17 +340,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Resets every sequential zone that holds something.
+    /// Resets every sequential zone that contains data.
     fn reset(&self) -> Result<(), String> {
         let path = &self.zoned.path;
         let device = Device::open(path, true).map_err(|e| e.to_string())?;
         let zones = device.zones().map_err(|e| e.to_string())?;
         let change = Change::new(Action::Reset, &zones, self.zoned.region.clone());
-        // Hours have passed since it was asked for: somebody may use it now.
+        // Hours may have passed since the confirmation, and another program may use the device now.
         change.carry_out(&device, &zones, &|| in_use::nobody(path))
     }
 
-    /// What is known of the measured steps.
+    /// Returns the rows of the finished measured steps.
     fn rows(&self) -> Result<Vec<Row>, String> {
         let mut rows = Vec::new();
         for step in self.steps.steps.iter().filter(|step| step.kind != Kind::Prepare) {
@@ -361,9 +364,9 @@ impl Run<'_> {
     }
 }
 
-/// The steps that are left: what is not done, the preparation where something after it is left and
-/// the device does not hold it any more, and steps that lead to what one that is left must find. For
-/// passes that were broken off in the middle that is the whole series, from its reset on.
+/// Returns the indices of the steps to run: unfinished steps, the preparation if a later step needs
+/// it and the device no longer contains its data, and the earlier steps on which an unfinished step
+/// depends. For interrupted passes this is the whole series since its reset.
 pub(crate) fn left(steps: &[Step], zones: &[Zone], is_done: impl Fn(&Step) -> bool) -> Vec<usize> {
     let measured = |step: &Step| step.kind != Kind::Prepare && !is_done(step);
     if !steps.iter().any(measured) {
@@ -380,7 +383,7 @@ pub(crate) fn left(steps: &[Step], zones: &[Zone], is_done: impl Fn(&Step) -> bo
     for series in steps.chunk_by(|_, next| !next.reset) {
         let own: Vec<usize> = (at..at + series.len()).filter(|i| is_left(&steps[*i])).collect();
         let finds = own.first().and_then(|first| steps[*first].finds);
-        // Whatever runs before it leaves something else behind.
+        // A step that runs in between would leave other data on the device.
         if finds.is_some_and(|filled| !all.is_empty() || !is_filled(zones, filled)) {
             all.extend(at..at + series.len());
         } else {
@@ -396,11 +399,11 @@ fn is_filled(zones: &[Zone], filled: Filled) -> bool {
     zones.len() >= count && zones[..count].iter().all(|zone| zone.written() >= filled.bytes)
 }
 
-/// Whether a job file can be run on this machine: that it can be read, that everything in it is
-/// supported, and that the device takes it (block sizes, limits of a command, being in use).
+/// Checks that a job file can run on this machine: it can be parsed, all its options are supported,
+/// and the device permits it (block sizes, command limits, not in use).
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A message for the user.
 pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), String> {
     let render = |errors: Vec<diagnostic::Diagnostic>| diagnostic::render(&errors, false);
     let read = fiord_job::invocation(&[file.to_owned()], loader).map_err(render)?;
@@ -411,11 +414,11 @@ pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), String> {
     fiord_plan::resolve(&read.jobs, Terms::of(&read), &Machine).map_err(render).map(drop)
 }
 
-/// A run in a few words.
+/// Summarises a run in one line.
 fn in_words(row: &Row, ns: u64) -> String {
     let bw = size::rounded(row.outcome.bw_bytes);
     let latency = match (row.is_void(), row.outcome.mean_ns) {
-        (true, _) => "the rate was missed".into(),
+        (true, _) => "rate not reached".into(),
         (false, Some(ns)) => format!("{} mean", fiord_sweep::table::time(ns)),
         (false, None) => "no latency".into(),
     };

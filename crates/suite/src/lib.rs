@@ -2,20 +2,21 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which suites are there | [`catalogue`] |
-//! | what is a suite made of | [`definition`] |
-//! | the suites of zoned devices | [`zbd`] |
-//! | what may be said on the command line | [`args`] |
-//! | what is the device that a suite is scaled to | [`device`] |
-//! | in what order are things done, and what is asked | [`drive`] |
-//! | what does a run's JSON say | [`row`] |
-//! | how are the results shown | [`table`] |
+//! | which suites exist | [`catalogue`] |
+//! | which types define a suite | [`definition`] |
+//! | which suites exist for zoned devices | [`zbd`] |
+//! | what does the command line accept | [`args`] |
+//! | which properties of the device do suites use | [`device`] |
+//! | in what order do steps run, and what must the user confirm | [`drive`] |
+//! | which results does the JSON of a run contain | [`row`] |
+//! | how are results formatted | [`table`] |
 //!
 //! # Adding a suite
 //!
-//! [`zbd::randread`] is a small one to copy: a [`Definition`](definition::Definition) with a name, a
-//! sentence, its axes, and a function that makes the steps for a device, each a job file; then a line
-//! in [`catalogue::all`]. Runs, resumption, questions, tables and JSON come from here.
+//! [`zbd::randread`] is a small suite to copy: a [`Definition`](definition::Definition) with a
+//! name, a description, axes, and a function that builds the steps for a device, each with a job
+//! file. List the suite in [`catalogue::all`]. This crate provides runs, resumption, questions,
+//! tables and JSON.
 
 pub mod args;
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! What a run's JSON says of a step.
+//! Reads the JSON of a step's run.
 
 use fiord_sweep::axis::Settings;
 use fiord_sweep::outcome::{self, Outcome};
@@ -6,49 +6,49 @@ use serde_json::Value;
 
 use crate::definition::{Kind, Step};
 
-/// A rate counts as reached from this share of it on, in per cent.
+/// A rate counts as reached if the writers achieve this percentage of it.
 pub const REACHED: u64 = 99;
 
 /// A row of the results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Its place on the axes.
+    /// Values on the axes.
     pub settings: Settings,
-    /// What was measured.
+    /// Results of the run.
     pub outcome: Outcome,
-    /// Bytes a second that were to be written and were, where there is a rate.
+    /// Requested and achieved write rate, if the step has a rate.
     pub rate: Option<Rate>,
-    /// The run's JSON, in the directory of the results.
+    /// File name of the run's JSON in the directory of the results.
     pub file: String,
 }
 
-/// A rate that writers were to reach.
+/// Requested and achieved rate of the writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Bytes a second.
+    /// Requested rate in bytes per second.
     pub target: u64,
-    /// What there was.
+    /// Achieved rate in bytes per second.
     pub written: u64,
 }
 
 impl Rate {
-    /// Whether it was reached; if not, latencies beside it are void.
+    /// Whether the writers reached the rate. If not, the latencies are void.
     pub fn is_reached(&self) -> bool {
         u128::from(self.written) * 100 >= u128::from(self.target) * u128::from(REACHED)
     }
 }
 
 impl Row {
-    /// Whether the latencies mean what the row says.
+    /// Whether the latencies are void because the writers missed their rate.
     pub fn is_void(&self) -> bool {
         self.rate.is_some_and(|rate| !rate.is_reached())
     }
 }
 
-/// Reads a run's JSON.
+/// Parses the JSON of a run.
 ///
 /// # Errors
-/// What is missing.
+/// A message that says what is missing, or which job failed.
 pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, String> {
     let mut document = outcome::final_document(text)?;
     let written = |document: &Value| -> u64 {
@@ -56,11 +56,11 @@ pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, String> {
         jobs.filter_map(|job| job["write"]["bw_bytes"].as_u64()).sum()
     };
     let rate = step.target.map(|target| Rate { target, written: written(&document) });
-    // Checks that no job failed.
+    // This also checks that no job failed.
     let whole = outcome::read_document(&document)?;
     let outcome = match step.kind {
         Kind::MeasureReads => {
-            let jobs = document["jobs"].as_array_mut().ok_or("no jobs in it")?;
+            let jobs = document["jobs"].as_array_mut().ok_or("the report has no jobs")?;
             jobs.retain(|job| job["read"]["total_ios"].as_u64().unwrap_or(0) > 0);
             outcome::read_document(&document)?
         }

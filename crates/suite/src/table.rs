@@ -1,4 +1,4 @@
-//! The results for people and for programs.
+//! Formats results as a table or JSON.
 
 use std::fmt::Write;
 
@@ -13,22 +13,22 @@ use crate::definition::Definition;
 use crate::device::Zoned;
 use crate::row::{REACHED, Row};
 
-/// Everything that is known at the end.
+/// Results of a suite.
 #[derive(Debug)]
 pub struct Results<'a> {
     /// The suite.
     pub suite: &'a Definition,
     /// The device.
     pub device: &'a Zoned,
-    /// What was measured.
+    /// One row for each measured step.
     pub rows: Vec<Row>,
-    /// Points that this device cannot have, and why.
+    /// Points that this device does not support, with the reason.
     pub left_out: &'a [String],
-    /// Nothing is left to do.
+    /// Whether all steps are finished.
     pub complete: bool,
 }
 
-/// For people.
+/// Formats a table for people.
 pub fn text(results: &Results) -> String {
     let device = results.device;
     let mut out = format!(
@@ -57,7 +57,7 @@ pub fn text(results: &Results) -> String {
         let mut cells = numbers(&row.outcome);
         if row.is_void() {
             void += 1;
-            // Mean and percentiles: what stands between the throughput and the CPU.
+            // Columns of the mean and the percentiles, between throughput and CPU.
             let end = cells.len() - 1;
             cells[2..end].fill("void".into());
         }
@@ -68,8 +68,8 @@ pub fn text(results: &Results) -> String {
     if void > 0 {
         let _ = writeln!(
             out,
-            "\nvoid: the writes reached less than {REACHED} % of their rate, so that the latency is \
-             not the one beside that rate"
+            "\nvoid: the writes reached less than {REACHED} % of their rate, so that the latency \
+             does not apply to that rate"
         );
     }
     let rows = results.rows.iter();
@@ -80,7 +80,7 @@ pub fn text(results: &Results) -> String {
         let _ = writeln!(out, "left out: {left}");
     }
     if !results.complete {
-        let _ = writeln!(out, "\nnot all runs are done: the same command goes on from here");
+        let _ = writeln!(out, "\nnot all runs are done. To fix: run the same command to resume");
     }
     out
 }
@@ -90,7 +90,7 @@ fn value(row: &Row, axis: &str) -> String {
     found.map_or_else(String::new, |(_, value)| value.clone())
 }
 
-/// For programs.
+/// Formats results as JSON.
 pub fn json(results: &Results) -> String {
     let device = results.device;
     let rows: Vec<Value> = results.rows.iter().map(row).collect();
@@ -113,7 +113,7 @@ pub fn json(results: &Results) -> String {
     format!("{document:#}\n")
 }
 
-/// A void latency is left out: nobody can take it for a number.
+/// Formats a row as JSON. A void latency is `null`, so that no program uses it.
 fn row(row: &Row) -> Value {
     let settings: Map<String, Value> =
         row.settings.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();

@@ -4,63 +4,65 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Runs a job at many settings and finds where more load stops to pay.
+/// Runs a job at many settings and finds the knee, beyond which more load adds latency but no
+/// throughput.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// A job file; or, after `--`, the options of a job: `-- --name=a --rw=randread --size=1g`.
+    /// A job file, or the options of a job after `--`: `-- --name=a --rw=randread --size=1g`.
     #[arg(required = true, value_name = "JOB")]
     pub job: Vec<String>,
-    /// An option and its values by commas (by semicolons where a value has commas). Given more than
-    /// once, every combination is run.
+    /// An option and its values, separated by commas (or by semicolons if a value contains commas).
+    /// If given more than once, the sweep runs every combination.
     #[arg(long, value_name = "OPTION=V1,V2,…")]
     pub set: Vec<String>,
-    /// Climb one axis, and stop when throughput has grown by less than 5 % and latency by more.
+    /// Increase the load along one axis. Stop when a step gains less than 5 % throughput and
+    /// latency grows by more.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub until: Option<Until>,
-    /// Then measure latency against load: at these shares of the highest rate found, from the moment
-    /// at which each I/O was due. A step other than 10 % comes after a colon.
+    /// Afterwards, measure latency at these percentages of the highest rate found, from the
+    /// intended start time of each I/O. The default step is 10 %.
     #[arg(long, value_name = "LOW%..HIGH%[:STEP%]")]
     pub rate: Option<String>,
-    /// Where the runs' JSON and the list of what is done are kept. Without it: the job's name with
-    /// `.sweep`.
+    /// Directory for the JSON of each run and the list of finished runs. Default: the job's name
+    /// with `.sweep`.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Forget what is done and run everything again.
+    /// Start over instead of resuming an interrupted sweep.
     #[arg(long)]
     pub restart: bool,
-    /// How the results are printed.
+    /// Output format.
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Show progress on standard error: `auto` does so on a terminal only.
+    /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub eta: Eta,
 }
 
-/// Whether progress is shown on standard error.
+/// When to show progress on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Eta {
-    /// If standard error is a terminal.
+    /// Only if standard error is a terminal.
     Auto,
-    /// Yes.
+    /// Always.
     Always,
-    /// No.
+    /// Never.
     Never,
 }
 
-/// When a climb is over.
+/// When to stop increasing the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Until {
-    /// More load brings latency and no throughput.
+    /// More load adds latency but no throughput.
     Saturated,
 }
 
-/// How the results are printed.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// A table for people.
     Table,
     /// One JSON document.
     Json,
-    /// A line a point, with a heading.
+    /// One line for each point, with a header.
     Csv,
 }

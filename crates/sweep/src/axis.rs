@@ -1,29 +1,29 @@
-//! The axes of a sweep, and the points that they make.
+//! The axes of a sweep, and the points that they span.
 
-/// One `--set`.
+/// An axis of the sweep, from one `--set`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
-    /// The job option.
+    /// Name of the job option.
     pub name: String,
-    /// Its values, in the order in which they are run.
+    /// Values of the option, in the order in which they are run.
     pub values: Vec<String>,
 }
 
-/// A combination of values: option and value, an entry an axis.
+/// A point of the sweep: option and value for each axis.
 pub type Settings = Vec<(String, String)>;
 
-/// Reads `OPTION=V1,V2,…`. Values with commas in them (`bs=4k,8k` is one for reads and one for
-/// writes) are set apart by semicolons.
+/// Parses `OPTION=V1,V2,…`. Semicolons separate values that contain commas (`bs=4k,8k` has one
+/// value for reads and one for writes).
 ///
 /// # Errors
-/// What is wrong and what would be right, in words.
+/// A message that says what is wrong and how to fix it.
 pub fn read(text: &str) -> Result<Axis, String> {
     let Some((name, list)) = text.split_once('=') else {
-        return Err(format!("--set {text}: no values; write --set {text}=V1,V2"));
+        return Err(format!("--set {text}: no values. To fix: write --set {text}=V1,V2"));
     };
     let name = name.trim().trim_start_matches('-');
     if name.is_empty() {
-        return Err(format!("--set {text}: no option; write --set iodepth=1,2,4"));
+        return Err(format!("--set {text}: no option. To fix: write --set iodepth=1,2,4"));
     }
     let separator = if list.contains(';') { ';' } else { ',' };
     let values: Vec<String> = list.split(separator).map(|v| v.trim().to_owned()).collect();
@@ -33,34 +33,34 @@ pub fn read(text: &str) -> Result<Axis, String> {
         } else {
             format!("value {} is empty", at + 1)
         };
-        return Err(format!("--set {text}: {which}; write --set {name}=V1,V2"));
+        return Err(format!("--set {text}: {which}. To fix: write --set {name}=V1,V2"));
     }
     for (i, value) in values.iter().enumerate() {
         if values[..i].contains(value) {
-            return Err(format!("--set {text}: {value} stands there twice"));
+            return Err(format!("--set {text}: duplicate value {value}"));
         }
     }
     Ok(Axis { name: name.to_owned(), values })
 }
 
-/// Reads all of them.
+/// Parses the arguments of all `--set` options.
 ///
 /// # Errors
-/// As [`read`], and an option that has two axes.
+/// The errors of [`read`], or an option with two axes.
 pub fn read_all(texts: &[String]) -> Result<Vec<Axis>, String> {
     let mut axes: Vec<Axis> = Vec::new();
     for text in texts {
         let axis = read(text)?;
         if axes.iter().any(|a| a.name == axis.name) {
             let name = axis.name;
-            return Err(format!("two axes for {name}; write all its values in one --set"));
+            return Err(format!("two axes for {name}. To fix: write all its values in one --set"));
         }
         axes.push(axis);
     }
     Ok(axes)
 }
 
-/// Every combination; the last axis changes fastest.
+/// Returns every combination of values; the last axis varies fastest.
 pub fn product(axes: &[Axis]) -> Vec<Settings> {
     axes.iter().fold(vec![Settings::new()], |points, axis| {
         let with = |point: &Settings, value: &String| {
@@ -72,14 +72,14 @@ pub fn product(axes: &[Axis]) -> Vec<Settings> {
     })
 }
 
-/// The settings in a line: `iodepth=4 bs=64k`.
+/// Formats settings on one line: `iodepth=4 bs=64k`.
 pub fn words(settings: &Settings) -> String {
     settings.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the values are numbers (with `k`, `m`, `g`, `t` after them) that grow: along such an axis
-/// there can be a knee.
-pub fn climbs(axis: &Axis) -> bool {
+/// Whether the values are increasing numbers (with the suffix `k`, `m`, `g` or `t`). Only such an
+/// axis can have a knee.
+pub fn is_increasing(axis: &Axis) -> bool {
     let numbers: Option<Vec<f64>> = axis.values.iter().map(|v| number(v)).collect();
     numbers.is_some_and(|n| n.len() > 1 && n.windows(2).all(|w| w[0] < w[1]))
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_growing_numbers_climb() {
+    fn only_lists_of_increasing_numbers_are_increasing() {
         for (text, does) in [
             ("iodepth=1,2,4", true),
             ("bs=512,4k,1m", true),
@@ -134,7 +134,7 @@ mod tests {
             ("ioengine=psync,io_uring", false),
             ("iodepth=4", false),
         ] {
-            assert_eq!(climbs(&read(text).unwrap()), does, "{text}");
+            assert_eq!(is_increasing(&read(text).unwrap()), does, "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One run, in a process of its own.
+//! Runs one point in a child process.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 use fiord_sys::signal::Signals;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How a run ended.
+/// Outcome of a child process.
 #[derive(Debug)]
 pub enum Ended {
-    /// By itself.
+    /// The process exited.
     Alone {
-        /// How.
+        /// Exit status.
         status: ExitStatus,
-        /// What it printed on standard error; empty if nothing failed.
+        /// Text on standard error; empty if the run succeeded.
         errors: String,
     },
-    /// The user wants no more.
+    /// The user interrupted the run.
     Stopped,
 }
 
-/// How long a run may take to hear of Ctrl-C by itself: a terminal tells all processes.
+/// Time to wait before passing Ctrl-C on: a terminal signals all processes of the group itself.
 const HEARS: Duration = Duration::from_millis(500);
 
-/// Runs the program; its JSON goes to `output`. What it prints on standard error is kept: with a pipe
-/// there instead of a terminal, it shows no notes, which the JSON has.
+/// Runs the program and writes its JSON to `output`. Captures standard error through a pipe.
+/// Because that is not a terminal, the program prints no notes there; the JSON contains them.
 ///
 /// # Errors
 /// The program cannot be started or waited for.
@@ -59,7 +59,7 @@ pub fn run(
             if !told && since.elapsed() > HEARS {
                 told = true;
                 if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                    // It may have ended in this moment: then there is nothing to tell.
+                    // The process may just have exited; then the signal has no target.
                     let _ = kill_process(pid, Signal::INT);
                 }
             }
@@ -71,10 +71,10 @@ pub fn run(
     }
 }
 
-/// Everything that comes through a pipe, until its other end is closed.
+/// Reads a pipe until its other end is closed.
 fn read_all(mut pipe: impl Read) -> String {
     let mut bytes = Vec::new();
-    // What was read before an error is better than nothing.
+    // Keep the text that was read before an error.
     let _ = pipe.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The sweep itself: which points, in which order, and when it is enough.
+//! Runs the points of a sweep in order and decides when it ends.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,28 +18,28 @@ use crate::outcome::{self, Outcome};
 use crate::results::{Knee, Load, Results};
 use crate::table;
 
-/// How a sweep ended.
+/// Outcome of a sweep or suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// All points are done, or as many as were needed.
+    /// All required points are measured.
     Done,
-    /// Something was wrong; it was said.
+    /// An error occurred and was reported.
     Failed,
-    /// The user wanted no more. What is done is kept.
+    /// The user interrupted the sweep. Finished runs are kept.
     Stopped,
 }
 
-/// Where a sweep writes.
+/// Output streams of a sweep.
 pub struct Streams<'a> {
-    /// Results.
+    /// Stream for results.
     pub out: &'a mut dyn Write,
-    /// What is being run.
+    /// Stream for progress.
     pub progress: &'a mut dyn Write,
-    /// Errors.
+    /// Stream for errors.
     pub err: &'a mut dyn Write,
 }
 
-/// Runs a sweep. `program` is what runs a job.
+/// Runs a sweep. `program` is the executable that runs each point.
 pub fn run(
     args: &Args,
     loader: &mut dyn Loader,
@@ -65,16 +65,16 @@ pub fn run(
         Format::Csv => table::csv(&results),
     };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader that goes away changes nothing.
+        // A closed pipe does not change the outcome.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(err, "fiord: the results cannot be written: {e}");
+            let _ = writeln!(err, "fiord: cannot write the results: {e}");
             End::Failed
         }
         _ => end,
     }
 }
 
-/// What a job file's error says, without the name of the program that jobs put before it.
+/// Removes the prefix `fio: ` from an error of the job parser.
 fn own(what: &str) -> &str {
     what.strip_prefix("fio: ").unwrap_or(what)
 }
@@ -89,10 +89,12 @@ fn prepare(
     let axes = axis::read_all(&args.set).map_err(|e| e + "\n")?;
     let loads = args.rate.as_deref().map(load::read).transpose().map_err(|e| e + "\n")?;
     if axes.is_empty() && loads.is_none() {
-        return Err("nothing to sweep; name an option and its values: --set iodepth=1,2,4\n".into());
+        return Err(
+            "nothing to sweep. To fix: name an option and its values: --set iodepth=1,2,4\n".into(),
+        );
     }
     if args.until.is_some() {
-        one_climb(&axes)?;
+        check_until_axes(&axes)?;
     }
     let job = job::read(&args.job, loader)?;
     let points = axis::product(&axes);
@@ -106,7 +108,8 @@ fn prepare(
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: Settings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
     let store = Store::open(&dir, version, &job.arguments(&bare), args.restart)?;
-    let signals = signal::install().map_err(|e| format!("no signal handlers: {e}\n"))?;
+    let signals =
+        signal::install().map_err(|e| format!("cannot install signal handlers: {e}\n"))?;
     let until = args.until;
     let at_rates = Vec::new();
     let sweep =
@@ -115,18 +118,18 @@ fn prepare(
     Ok(sweep)
 }
 
-/// `--until` climbs one axis: the others have one value each.
-fn one_climb(axes: &[Axis]) -> Result<(), String> {
+/// Checks that exactly one axis has several values, as `--until` requires.
+fn check_until_axes(axes: &[Axis]) -> Result<(), String> {
     let several: Vec<&Axis> = axes.iter().filter(|a| a.values.len() > 1).collect();
     match several.as_slice() {
-        [axis] if axis::climbs(axis) => Ok(()),
+        [axis] if axis::is_increasing(axis) => Ok(()),
         [axis] => Err(format!(
-            "--until climbs, and the values of {} are no numbers that grow\n",
+            "--until needs an axis of increasing numbers, and the values of {} are not\n",
             axis.name
         )),
-        [] => Err("--until needs an axis with more than one value to climb\n".into()),
+        [] => Err("--until needs an axis with more than one value\n".into()),
         [first, second, ..] => Err(format!(
-            "--until climbs one axis, and both {} and {} have more than one value\n",
+            "--until needs exactly one axis with several values, and both {} and {} have several\n",
             first.name, second.name
         )),
     }
@@ -136,19 +139,20 @@ struct Sweep {
     job: Job,
     axes: Vec<Axis>,
     points: Vec<Settings>,
-    /// How long each point takes at most, ns; 0: unknown.
+    /// Maximum duration of each point in nanoseconds; 0 if unknown.
     longest: Vec<u64>,
     store: Store,
     program: PathBuf,
     signals: &'static Signals,
     until: Option<Until>,
     loads: Option<Loads>,
-    /// The points of `--rate`, once the highest rate is known: share, rate and settings.
+    /// The points of `--rate`, known after the highest rate is measured: percentage, rate and
+    /// settings.
     at_rates: Vec<(u32, String, Settings)>,
 }
 
 impl Sweep {
-    /// The combinations, then the loads.
+    /// Runs all combinations, then the points of `--rate`.
     fn everything(
         &mut self,
         loader: &mut dyn Loader,
@@ -163,12 +167,12 @@ impl Sweep {
             Some((i, outcome))
         });
         let highest = known.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
-        let (i, highest) = highest.ok_or("no run to take the highest rate from\n")?;
+        let (i, highest) = highest.ok_or("no finished run to take the highest rate from\n")?;
         let at = self.points[i].clone();
         let instances = self.job.instances(&at, loader)?;
         for percent in percents {
             let rate = load::rate(&highest, instances, percent).ok_or(
-                "--rate needs I/Os, and directions apart: unified_rw_reporting=mixed hides them\n",
+                "--rate needs I/Os, reported by direction: unified_rw_reporting=mixed hides directions\n",
             )?;
             self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
         }
@@ -195,7 +199,7 @@ impl Sweep {
         Ok(End::Done)
     }
 
-    /// Says what is to come, and how long it takes.
+    /// Announces the number of points and their duration.
     fn announce(&self, dir: &std::path::Path, progress: &mut dyn Write) {
         let left: Vec<usize> = (0..self.points.len())
             .filter(|i| self.store.find(&self.points[*i]).is_none())
@@ -205,7 +209,7 @@ impl Sweep {
         let unknown = left.iter().filter(|i| self.longest[**i] == 0).count();
         let _ = write!(progress, "{}: {} points", self.job.name, self.points.len());
         if done > 0 {
-            let _ = write!(progress, ", {done} done before");
+            let _ = write!(progress, ", {done} already done");
         }
         let _ = match (left.len(), unknown, known) {
             (0, ..) => write!(progress, ", nothing left to run"),
@@ -216,7 +220,7 @@ impl Sweep {
         let _ = writeln!(progress, "; runs are kept in {}", dir.display());
     }
 
-    /// Runs what is not done yet.
+    /// Runs the points that are not done yet.
     fn run(&mut self, progress: &mut dyn Write) -> Result<End, String> {
         let mut before: Option<Reading> = None;
         let (points, longest) = (self.points.clone(), self.longest.clone());
@@ -242,7 +246,7 @@ impl Sweep {
         Ok(End::Done)
     }
 
-    /// Runs one point. `None`: the user wants no more.
+    /// Runs one point. Returns `None` if the user interrupted it.
     fn point(
         &mut self,
         (points, longest): (&[Settings], &[u64]),
@@ -271,7 +275,7 @@ impl Sweep {
         };
         let failed = |why: String| {
             format!(
-                "the run at {words} failed: {why}\nits command: {} {}\n",
+                "the run at {words} failed: {why}\ncommand: {} {}\n",
                 self.program.display(),
                 arguments.join(" ")
             )
@@ -314,7 +318,7 @@ impl Sweep {
     }
 }
 
-/// What an earlier sweep without `--until` ran beyond it is not shown.
+/// Drops points beyond saturation, which an earlier sweep without `--until` may have run.
 fn cut_at_saturation(points: &mut Vec<(Settings, Outcome)>) {
     let line: Vec<Reading> = points.iter().map(|(_, outcome)| reading(outcome)).collect();
     if let Some(at) = knee::knee(&line) {
@@ -322,7 +326,8 @@ fn cut_at_saturation(points: &mut Vec<(Settings, Outcome)>) {
     }
 }
 
-/// What a step is judged by: bytes where there are any.
+/// The throughput and latency by which the knee is found: bytes per second, or IOPS if no bytes
+/// moved.
 fn reading(outcome: &Outcome) -> Reading {
     let throughput = match outcome.bw_bytes {
         0 => outcome.iops,
@@ -331,7 +336,7 @@ fn reading(outcome: &Outcome) -> Reading {
     Reading { throughput, latency: outcome.mean_ns }
 }
 
-/// By the latencies from the intended start.
+/// Finds the knee of the loads by the latencies from the intended start.
 fn load_knee(loads: &[Load]) -> Option<u32> {
     let one = |load: &Load| Reading {
         latency: load.outcome.due.as_ref().map(|due| due.mean_ns),
@@ -341,10 +346,10 @@ fn load_knee(loads: &[Load]) -> Option<u32> {
     knee::knee(&line).map(|i| loads[i].percent)
 }
 
-/// Along the first axis that climbs, for each combination of the others.
+/// Finds a knee along the first increasing axis for each combination of the other axes.
 fn knees(axes: &[Axis], points: &[(Settings, Outcome)]) -> Vec<Knee> {
-    let Some(climbed) = axes.iter().find(|a| axis::climbs(a)) else { return Vec::new() };
-    let others: Vec<Axis> = axes.iter().filter(|a| a.name != climbed.name).cloned().collect();
+    let Some(increasing) = axes.iter().find(|a| axis::is_increasing(a)) else { return Vec::new() };
+    let others: Vec<Axis> = axes.iter().filter(|a| a.name != increasing.name).cloned().collect();
     let mut out = Vec::new();
     for with in axis::product(&others) {
         let line: Vec<&(Settings, Outcome)> =
@@ -355,11 +360,12 @@ fn knees(axes: &[Axis], points: &[(Settings, Outcome)]) -> Vec<Knee> {
         let readings: Vec<Reading> = line.iter().map(|(_, outcome)| reading(outcome)).collect();
         let at = knee::knee(&readings).map(|i| {
             let (settings, outcome) = line[i];
-            let value = settings.iter().find(|(n, _)| *n == climbed.name).map(|(_, v)| v.clone());
+            let value =
+                settings.iter().find(|(n, _)| *n == increasing.name).map(|(_, v)| v.clone());
             (value.unwrap_or_default(), outcome.clone())
         });
         let with = with.into_iter().filter(|(n, _)| several(axes, n)).collect();
-        out.push(Knee { along: climbed.name.clone(), with, at });
+        out.push(Knee { along: increasing.name.clone(), with, at });
     }
     out
 }
@@ -368,7 +374,7 @@ fn several(axes: &[Axis], name: &str) -> bool {
     axes.iter().any(|a| a.name == name && a.values.len() > 1)
 }
 
-/// A duration for people.
+/// Formats a duration in nanoseconds for people.
 pub fn clock(ns: u64) -> String {
     let s = ns.div_ceil(1_000_000_000);
     match s {

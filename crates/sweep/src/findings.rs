@@ -1,24 +1,24 @@
-//! The findings of several runs, those with the same id and job as one.
+//! Merges the findings of several runs: findings with the same id and job become one.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// The findings in a run's report, as the report has them.
+/// Returns the findings of a run's JSON report.
 pub fn read(document: &Value) -> Vec<Value> {
     document["fiord"]["findings"].as_array().cloned().unwrap_or_default()
 }
 
 /// A finding and the runs that have it.
 struct Shared<'a> {
-    /// As the first of them says it.
+    /// The finding as the first of these runs reports it.
     finding: &'a Value,
     runs: Vec<&'a str>,
 }
 
-/// Lines for people: each finding once, with the runs that have it. Empty where there is none.
+/// Formats each finding once, with the runs that have it. Empty if there are no findings.
 ///
-/// `runs` are the findings of all runs, each with what tells the run from the others.
+/// `runs` holds a label and the findings of each run.
 pub fn lines(runs: &[(String, &[Value])]) -> String {
     let mut all: Vec<Shared<'_>> = Vec::new();
     for (run, findings) in runs {
@@ -27,7 +27,7 @@ pub fn lines(runs: &[(String, &[Value])]) -> String {
                 (&s.finding["id"], &s.finding["job"]) == (&finding["id"], &finding["job"])
             };
             match all.iter_mut().find(same) {
-                // A run has several findings of a kind about several targets.
+                // One run can have several findings with the same id, about different targets.
                 Some(shared) if shared.runs.last() == Some(&run.as_str()) => {}
                 Some(shared) => shared.runs.push(run),
                 None => all.push(Shared { finding, runs: vec![run] }),

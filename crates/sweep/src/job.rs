@@ -1,4 +1,4 @@
-//! The job that is swept: what was typed, and its command line at given settings.
+//! The swept job as typed, and its command line at given settings.
 
 use fiord_job::Invocation;
 use fiord_job::command::{Action, GeneralOptions};
@@ -9,19 +9,19 @@ use fiord_job::spec::JobSpec;
 
 use crate::axis::Settings;
 
-/// A job, or several that run together.
+/// A job, or several jobs that run together.
 #[derive(Debug)]
 pub struct Job {
     jobs: Vec<JobSpec>,
     general: GeneralOptions,
-    /// What it is called.
+    /// Name of the job.
     pub name: String,
 }
 
-/// Reads a job file's name, or the options of a job.
+/// Parses the name of a job file, or the options of a job.
 ///
 /// # Errors
-/// What is wrong, as the program itself says it.
+/// The rendered messages of the job parser.
 pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, String> {
     let invocation = fiord_job::invocation(args, loader).map_err(|e| render(&e))?;
     let Invocation { action, general, jobs, .. } = invocation;
@@ -34,14 +34,15 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, String> {
     };
     if action != Action::Run || general != allowed {
         return Err(
-            "a sweep takes a job: of the program's own options only --readonly, --section, \
-                    --max-jobs and --warnings-fatal go with it\n"
+            "a sweep takes a job; of the general options it accepts only --readonly, --section, \
+                    --max-jobs and --warnings-fatal\n"
                 .into(),
         );
     }
     if let Some(job) = jobs.iter().skip(1).find(|j| j.flag("stonewall") || j.new_group) {
         return Err(format!(
-            "job {} runs after others: a sweep adds up what runs together; choose with --section\n",
+            "job {} runs after others, but a sweep sums up jobs that run together. To fix: select \
+             one with --section\n",
             job.name
         ));
     }
@@ -59,14 +60,15 @@ fn render(errors: &[Diagnostic]) -> String {
 }
 
 impl Job {
-    /// The arguments of a run at these settings. They come last in each job, so they count.
+    /// Returns the arguments of a run at these settings. The settings come last in each job, so
+    /// they override earlier values.
     pub fn arguments(&self, settings: &Settings) -> Vec<String> {
         let mut out = Vec::new();
         for job in &self.jobs {
             out.push(format!("--name={}", job.name));
             for setting in job.settings.iter().filter(|s| s.def.name != "name") {
                 let swept = |(name, _): &(String, String)| is_called(setting.def.name, name);
-                // An option that is swept has no value of its own.
+                // Skip the job's own value of a swept option.
                 if !settings.iter().any(swept) {
                     out.push(match &setting.text {
                         Some(text) => format!("--{}={text}", setting.def.name),
@@ -86,30 +88,33 @@ impl Job {
         out
     }
 
-    /// How many instances run at these settings, for `--rate`.
+    /// Returns the number of instances (`numjobs`) at these settings, for `--rate`.
     ///
     /// # Errors
-    /// It has more than one section, or a rate of its own.
+    /// The job has more than one section, or sets a rate itself.
     pub fn instances(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
         let at =
             fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
         let [job] = at.jobs.as_slice() else {
-            return Err("--rate needs a job of one section: how several share a rate is open; \
-                        choose with --section\n"
-                .into());
+            return Err(
+                "--rate needs a job with one section, because it cannot split a rate among \
+                        several. To fix: select one with --section\n"
+                    .into(),
+            );
         };
         for name in ["rate", "rate_iops"] {
             if job.is_set(name) {
-                return Err(format!("--rate finds its own rates, and {name} is set already\n"));
+                return Err(format!("--rate sets the rates, but the job sets {name} itself\n"));
             }
         }
         Ok(job.int("numjobs").and_then(|n| u64::try_from(n).ok()).unwrap_or(1))
     }
 
-    /// Reads the job again at these settings: their names and values may be wrong.
+    /// Parses the job at these settings, to check their names and values. Returns the maximum
+    /// duration in nanoseconds.
     ///
     /// # Errors
-    /// What is wrong, as the program itself says it.
+    /// The rendered messages of the job parser.
     pub fn check(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
         let at =
             fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
@@ -128,7 +133,7 @@ fn is_called(name: &str, typed: &str) -> bool {
     name == typed || all.into_iter().any(|o| o.name == name && o.aliases.contains(&typed))
 }
 
-/// How long a job takes at most, ns; 0: nobody knows.
+/// Maximum duration of a job in nanoseconds; 0 if unknown.
 fn duration(job: &JobSpec) -> u64 {
     match job.time("runtime") {
         None | Some(0) => 0,

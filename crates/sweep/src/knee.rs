@@ -1,19 +1,19 @@
-//! Where more load stops to pay.
+//! Finds the knee: the load beyond which throughput stops growing and latency rises.
 
-/// Throughput that grows by less than this share has stopped to grow.
+/// A step that increases throughput by less than this share does not pay off.
 pub const GAIN: f64 = 0.05;
 
-/// What a step is judged by.
+/// Throughput and latency of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// Throughput, in any unit.
     pub throughput: f64,
-    /// Mean latency, in any unit; `None` where it was not measured.
+    /// Mean latency, in any unit; `None` if not measured.
     pub latency: Option<f64>,
 }
 
-/// Whether a step up from `before` to `after` did not pay: throughput grew by less than 5 %, and
-/// latency by more than throughput. Without latencies throughput alone decides.
+/// Whether the step from `before` to `after` does not pay off: throughput grows by less than 5 %,
+/// and latency grows by more than throughput. Without latencies, only throughput decides.
 pub fn saturated(before: &Reading, after: &Reading) -> bool {
     let growth = |from: f64, to: f64| if from > 0.0 { to / from - 1.0 } else { f64::INFINITY };
     let gain = growth(before.throughput, after.throughput);
@@ -24,7 +24,7 @@ pub fn saturated(before: &Reading, after: &Reading) -> bool {
     gain < GAIN && price > gain
 }
 
-/// The first point from which the next step did not pay. `None`: each did.
+/// Returns the first point whose next step does not pay off, or `None` if every step does.
 pub fn knee(line: &[Reading]) -> Option<usize> {
     line.windows(2).position(|step| saturated(&step[0], &step[1]))
 }
@@ -37,7 +37,7 @@ mod tests {
         Reading { throughput, latency: Some(latency) }
     }
 
-    /// A device with 8 channels and 100 µs: by Little's law.
+    /// A device with 8 channels and a service time of 100 µs, by Little's law.
     #[test]
     fn the_knee_is_where_the_channels_are_all_busy() {
         let depth = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
@@ -54,7 +54,7 @@ mod tests {
         assert!(saturated(&at(100.0, 10.0), &at(104.0, 11.0)));
         assert!(!saturated(&at(100.0, 10.0), &at(106.0, 20.0)));
         assert!(!saturated(&at(100.0, 10.0), &at(104.0, 10.0)));
-        // It got worse.
+        // Throughput decreases.
         assert!(saturated(&at(100.0, 10.0), &at(80.0, 10.0)));
         let unknown = |throughput| Reading { throughput, latency: None };
         assert!(saturated(&unknown(100.0), &unknown(101.0)));

@@ -2,21 +2,21 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what may be said on the command line | [`args`] |
+//! | what does the command line accept | [`args`] |
 //! | what are the values of `--set`, and which points do they make | [`axis`] |
-//! | what is the job, and how long does it take | [`job`] |
-//! | what does a run's JSON say of a point | [`outcome`] |
-//! | which points are done already | [`manifest`] |
-//! | how is one run carried out | [`child`] |
-//! | in what order are points run, and when is it enough | [`drive`] |
+//! | which job is swept, and how long does it run | [`job`] |
+//! | which results does the JSON of a run contain | [`outcome`] |
+//! | which points are already measured | [`manifest`] |
+//! | how is a run started and stopped | [`child`] |
+//! | in what order are points run, and when does the sweep end | [`drive`] |
 //! | where is the knee | [`knee`] |
 //! | what does `--rate` mean | [`load`] |
-//! | what has a sweep found | [`results`] |
-//! | what did the runs find, beside their numbers | [`findings`] |
+//! | what does a sweep return | [`results`] |
+//! | which findings do the runs report | [`findings`] |
 //! | how are the results shown | [`table`] |
 //!
-//! Each point is a run of the program itself in a process of its own: runs cannot disturb each
-//! other, and a point's JSON is the one that its command (kept in the manifest) gives by hand.
+//! Each point is measured by its own fiord process, so runs cannot affect each other. The manifest
+//! records the command of each point, which gives the same result when run by hand.
 
 pub mod args;
 pub mod axis;

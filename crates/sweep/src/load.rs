@@ -1,21 +1,22 @@
-//! `--rate`: latency against load, in shares of the highest rate found.
+//! `--rate`: measures latency at percentages of the highest rate found.
 
 use crate::axis::Settings;
 use crate::outcome::Outcome;
 
-/// Shares of the highest rate, in per cent.
+/// Percentages of the highest rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loads(pub Vec<u32>);
 
-/// Reads `10%..110%`, with a step after a colon where that is not 10 %.
+/// Parses `10%..110%` or `10%..110%:5%`. The default step is 10 %.
 ///
 /// # Errors
-/// What is wrong and what would be right, in words.
+/// A message that says what is wrong and how to fix it.
 pub fn read(text: &str) -> Result<Loads, String> {
-    let wrong = |why: &str| format!("--rate {text}: {why}; write --rate 10%..110% or 10%..110%:5%");
+    let wrong =
+        |why: &str| format!("--rate {text}: {why}. To fix: write 10%..110% or 10%..110%:5%");
     let percent = |part: &str| {
         let number = part.trim().strip_suffix('%').unwrap_or(part.trim());
-        number.parse::<u32>().map_err(|_| wrong(&format!("`{part}` is no percentage")))
+        number.parse::<u32>().map_err(|_| wrong(&format!("`{part}` is not a percentage")))
     };
     let (range, step) = match text.split_once(':') {
         Some((range, step)) => (range, percent(step)?),
@@ -24,13 +25,13 @@ pub fn read(text: &str) -> Result<Loads, String> {
     let (low, high) = range.split_once("..").ok_or_else(|| wrong("no range"))?;
     let (low, high) = (percent(low)?, percent(high)?);
     if low == 0 || step == 0 || low > high || high > 1000 {
-        return Err(wrong("a range goes up, in steps, from 1 % to 1000 % at most"));
+        return Err(wrong("a range must increase in steps between 1 % and 1000 %"));
     }
     Ok(Loads((low..=high).step_by(step as usize).collect()))
 }
 
-/// `rate_iops` of each of `instances` jobs for a share of what they reached together; `None` where
-/// the directions are not known apart, or nothing was done.
+/// Returns `rate_iops` of each of `instances` jobs for a percentage of their total IOPS; `None` if
+/// the directions are unknown or no I/O was done.
 pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
     let apart = highest.dirs?;
     let one = |iops: f64| {
@@ -41,7 +42,7 @@ pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
     match used.as_slice() {
         [] => None,
         [only] => Some(one(*only).to_string()),
-        // A direction that is not used has no I/O to hold back.
+        // A direction without I/O needs no rate.
         _ => {
             let last = apart.iter().rposition(|iops| *iops > 0.0).unwrap_or(0);
             let rates: Vec<String> = apart[..=last].iter().map(|i| one(*i).to_string()).collect();
@@ -50,7 +51,7 @@ pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
     }
 }
 
-/// The settings of a run at a rate.
+/// Returns `settings` with `rate_iops` set to `rate`.
 pub fn settings(at: &Settings, rate: String) -> Settings {
     let mut settings = at.clone();
     settings.push(("rate_iops".into(), rate));

@@ -1,4 +1,4 @@
-//! What is done already: a list beside the runs' JSON.
+//! The manifest: a list of finished runs, stored next to their JSON.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,50 +10,50 @@ use serde::{Deserialize, Serialize};
 use crate::axis::Settings;
 use crate::outcome::{self, Outcome};
 
-/// The list's name in its directory.
+/// File name of the list.
 const NAME: &str = "sweep.json";
-/// The version of its layout.
+/// Version of the list's format.
 const VERSION: u32 = 1;
 
-/// One point that is done.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// At which settings.
+    /// Settings of the run.
     pub settings: Settings,
-    /// The run's JSON, in the same directory.
+    /// File name of the run's JSON in the directory.
     pub file: String,
-    /// The arguments that made it.
+    /// Arguments of the run.
     pub arguments: Vec<String>,
-    /// How long it took, ms.
+    /// Duration of the run in milliseconds.
     pub wall_ms: u64,
 }
 
-/// The list.
+/// The contents of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
-    /// Who measured.
+    /// Version of the program that measured.
     pub program: String,
-    /// The job without its settings.
+    /// Arguments of the job without the swept settings.
     pub job: Vec<String>,
-    /// What is done, in the order in which it was.
+    /// Finished runs in the order in which they ran.
     pub points: Vec<Done>,
 }
 
-/// A directory of runs with its list.
+/// A directory with the JSON of runs and their list.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// What it says.
+    /// Contents of the list.
     pub manifest: Manifest,
 }
 
 impl Store {
-    /// Opens a directory, or makes it. `job` is what is to be swept now; `restart` forgets what is
-    /// there.
+    /// Opens or creates a directory. `job` is the job to sweep; `restart` discards the runs in the
+    /// directory.
     ///
     /// # Errors
-    /// It holds the points of another job, or cannot be read or made.
+    /// The directory holds runs of another job, or cannot be read or created.
     pub fn open(dir: &Path, program: &str, job: &[String], restart: bool) -> Result<Self, String> {
         let fresh = || Manifest {
             version: VERSION,
@@ -69,7 +69,7 @@ impl Store {
             Ok(text) => {
                 let found: Manifest = serde_json::from_str(&text).map_err(|e| {
                     let path = path.display();
-                    format!("{path} is no list of a sweep: {e}\nuse another --dir, or --restart\n")
+                    format!("{path} is not the list of a sweep: {e}\nTo fix: use another --dir, or --restart\n")
                 })?;
                 differs(&found, dir, program, job)?;
                 found
@@ -81,38 +81,38 @@ impl Store {
         Ok(store)
     }
 
-    /// What is known of a point, where it was run to its end.
+    /// Returns the entry of a point if its run finished.
     pub fn find(&self, settings: &Settings) -> Option<(&Done, Outcome)> {
         let done = self.manifest.points.iter().find(|p| same(&p.settings, settings))?;
         let text = fs::read_to_string(self.dir.join(&done.file)).ok()?;
         Some((done, outcome::read(&text).ok()?))
     }
 
-    /// Where the JSON of a run goes while it is not known whether it will come to its end.
+    /// Path of the JSON of an unfinished run.
     fn draft(&self) -> PathBuf {
         self.dir.join("unfinished.json")
     }
 
-    /// Creates the file for the JSON of the next run, or empties the one that an interrupted run left.
+    /// Creates the file for the JSON of the next run, or truncates the file of an interrupted run.
     ///
     /// # Errors
-    /// It cannot be created, or is not ours.
+    /// The file cannot be created, or belongs to another program.
     pub fn start_draft(&self) -> Result<PathBuf, String> {
         let path = self.draft();
         put(&path, "").map_err(|e| e + "\n")?;
         Ok(path)
     }
 
-    /// Removes it: the run did not come to its end.
+    /// Removes the JSON of an interrupted run.
     pub fn drop_draft(&self) {
-        // It is replaced by the next run if it stays.
+        // If the file cannot be removed, the next run replaces it.
         let _ = Guard::generated().remove(&self.draft());
     }
 
-    /// Keeps a point: the draft becomes its JSON.
+    /// Records a finished point: renames the draft to its final name.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The list cannot be written.
     pub fn keep(
         &mut self,
         settings: &Settings,
@@ -127,17 +127,17 @@ impl Store {
         self.write()
     }
 
-    /// Forgets a point: it is to be run again.
+    /// Removes a point from the list, so that it runs again.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The list cannot be written.
     pub fn forget(&mut self, settings: &Settings) -> Result<(), String> {
         let before = self.manifest.points.len();
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         if self.manifest.points.len() < before { self.write() } else { Ok(()) }
     }
 
-    /// Writes the list: wholly or not at all.
+    /// Writes the list atomically.
     fn write(&self) -> Result<(), String> {
         let path = self.dir.join(NAME);
         let new = self.dir.join("sweep.json.new");
@@ -147,10 +147,11 @@ impl Store {
     }
 }
 
-/// Writes a file whose name fiord made up.
+/// Writes a file whose name fiord generates.
 ///
 /// # Errors
-/// It cannot be created or written, or another file is in its place; the path is in the text.
+/// The file cannot be created or written, or another file has its name. The message contains the
+/// path.
 pub fn put(path: &Path, text: &str) -> Result<(), String> {
     let mut file = Guard::generated().replace(path).map_err(|e| e.to_string())?;
     file.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", path.display()))
@@ -158,9 +159,12 @@ pub fn put(path: &Path, text: &str) -> Result<(), String> {
 
 fn differs(found: &Manifest, dir: &Path, program: &str, job: &[String]) -> Result<(), String> {
     let dir = dir.display();
-    let help = "use another --dir for it, or --restart to forget what is done\n";
+    let help = "To fix: use another --dir, or --restart to start over\n";
     if found.version != VERSION {
-        return Err(format!("{dir} is of another version of sweep ({})\n{help}", found.version));
+        return Err(format!(
+            "{dir} has the format of another version of sweep ({})\n{help}",
+            found.version
+        ));
     }
     if found.program != program {
         let other = &found.program;
@@ -174,19 +178,19 @@ fn differs(found: &Manifest, dir: &Path, program: &str, job: &[String]) -> Resul
         if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
     };
     Err(format!(
-        "the points in {dir} are of another job: there {}, now {}\n{help}",
+        "the points in {dir} belong to another job: there {}, now {}\n{help}",
         only(&found.job, job),
         only(job, &found.job)
     ))
 }
 
-/// The same options with the same values, in any order.
+/// Whether `a` and `b` set the same options to the same values, in any order.
 fn same(a: &Settings, b: &Settings) -> bool {
     a.len() == b.len() && a.iter().all(|x| b.contains(x))
 }
 
-/// A file's name for a point: its settings, and a number that tells those apart that only differ in
-/// what no file name can hold.
+/// Returns the file name of a point: its settings, plus a hash if a setting contains characters
+/// that a file name cannot hold.
 fn file_name(settings: &Settings) -> String {
     if settings.is_empty() {
         return "as-it-is.json".into();
@@ -202,7 +206,7 @@ fn file_name(settings: &Settings) -> String {
     if exact {
         return format!("{name}.json");
     }
-    // FNV-1a, 32 bits.
+    // FNV-1a hash with 32 bits.
     let hash =
         words.bytes().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
     format!("{name}-{hash:08x}.json")

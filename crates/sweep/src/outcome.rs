@@ -1,4 +1,4 @@
-//! What a run's JSON says of a point: the numbers of all its jobs as one.
+//! Reads the JSON of a run and sums up the numbers of all its jobs.
 
 use std::collections::BTreeMap;
 
@@ -7,67 +7,68 @@ use serde_json::Value;
 
 use crate::findings;
 
-/// The percentiles of the table.
+/// Percentiles in the table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// A point's numbers.
+/// Results of a point.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// I/Os a second, all jobs and directions.
+    /// IOPS of all jobs and directions.
     pub iops: f64,
-    /// Bytes a second.
+    /// Bandwidth in bytes per second.
     pub bw_bytes: u64,
-    /// Mean completion latency, ns; `None` where it was not measured.
+    /// Mean completion latency in nanoseconds; `None` if not measured.
     pub mean_ns: Option<f64>,
-    /// The latencies at [`PERCENTILES`], ns: exact, from the histograms of all jobs together; empty
-    /// where there are none.
+    /// Latencies at [`PERCENTILES`] in nanoseconds, from the merged histograms of all jobs; empty
+    /// without histograms.
     pub percentiles_ns: Vec<u64>,
-    /// The same from the moment at which each I/O was due, where a rate is set.
+    /// Latencies from the intended start of each I/O; `None` without a rate.
     pub due: Option<Due>,
-    /// I/Os a second by direction; `None` where the report mixes them.
+    /// IOPS by direction; `None` if the report mixes directions.
     pub dirs: Option<[f64; 3]>,
-    /// CPU time in per cent of one CPU.
+    /// CPU time as a percentage of one CPU.
     pub cpu_percent: f64,
-    /// How long it ran, ms.
+    /// Run time in milliseconds.
     pub runtime_ms: u64,
-    /// What the run found beside its numbers, as its report has it.
+    /// Findings of the run, as in its JSON.
     pub findings: Vec<Value>,
 }
 
-/// Latencies from the intended start.
+/// Latencies from the intended start of each I/O.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Due {
-    /// Their mean, ns.
+    /// Mean in nanoseconds.
     pub mean_ns: f64,
-    /// At [`PERCENTILES`], ns.
+    /// Latencies at [`PERCENTILES`] in nanoseconds.
     pub percentiles_ns: Vec<u64>,
 }
 
-/// The report at the end of a run. A run that is sent `SIGUSR1` writes a document for each signal
-/// before it.
+/// Returns the final report of a run. A run that receives `SIGUSR1` writes an interim document for
+/// each signal before it.
 ///
 /// # Errors
 /// The text is not a sequence of JSON documents, or is empty.
 pub fn final_document(text: &str) -> Result<Value, String> {
     let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let last = documents.last().ok_or("no JSON: the output is empty")?;
-    last.map_err(|e| format!("no JSON: {e}"))
+    let last = documents.last().ok_or("invalid JSON: the output is empty")?;
+    last.map_err(|e| format!("invalid JSON: {e}"))
 }
 
-/// Reads a run's `json+`.
+/// Parses the `json+` output of a run.
 ///
 /// # Errors
-/// What is missing.
+/// A message that says what is missing, or which job failed.
 pub fn read(text: &str) -> Result<Outcome, String> {
     read_document(&final_document(text)?)
 }
 
-/// Reads a run's report.
+/// Reads the report of a run.
 ///
 /// # Errors
-/// What is missing.
+/// A message that says what is missing, or which job failed.
 pub fn read_document(document: &Value) -> Result<Outcome, String> {
-    let jobs = document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or("no jobs in it")?;
+    let jobs =
+        document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or("the report has no jobs")?;
     if let Some(failed) = jobs.iter().find(|j| has_failed(j)) {
         return Err(format!("job {} failed with error {}", failed["jobname"], failed["error"]));
     }
@@ -76,14 +77,14 @@ pub fn read_document(document: &Value) -> Result<Outcome, String> {
     Ok(Outcome { findings: findings::read(document), ..sums.outcome() })
 }
 
-/// Whether a job of a run with exit status 0 failed. With `continue_on_error`, `error` is the first
-/// error that the job survived.
+/// Whether a job failed although the exit status of its run is 0. With `continue_on_error`, `error`
+/// can also be the first error that the job survived.
 fn has_failed(job: &Value) -> bool {
     let survived = job["total_err"].as_u64().is_some_and(|total| total > 0);
     job["error"].as_i64() != Some(0) && !survived
 }
 
-/// Latencies of one kind, of all jobs.
+/// Sum of the latencies of one kind over all jobs.
 #[derive(Default)]
 struct Latencies {
     sum: f64,
@@ -126,7 +127,7 @@ fn whole(v: &Value) -> u64 {
 
 impl Sums {
     fn add(&mut self, job: &Value) {
-        // With unified_rw_reporting=both the mixed one stands beside what it sums up.
+        // With unified_rw_reporting=both, `mixed` is the sum of the other directions.
         let apart = ["read", "write", "trim"];
         self.mixed |= job.get("read").is_none();
         let names: &[&str] = if job.get("read").is_some() { &apart } else { &["mixed"] };
@@ -141,7 +142,7 @@ impl Sums {
                 0 => self.clat.add(&dir["lat_ns"]),
                 _ => {
                     self.clat.add(&dir["clat_ns"]);
-                    // lat_percentiles: the histogram is that of the total latency.
+                    // With lat_percentiles, only the total latency has a histogram.
                     if dir["clat_ns"].get("bins").is_none() {
                         self.clat.add_bins(&dir["lat_ns"]);
                     }
@@ -150,7 +151,7 @@ impl Sums {
             self.due.add(&job["fiord"]["intended_lat_ns"][*name]);
         }
         let cpu = job["usr_cpu"].as_f64().unwrap_or(0.0) + job["sys_cpu"].as_f64().unwrap_or(0.0);
-        // The time of the jobs of a group is summed, so this is what they used together.
+        // job_runtime is the sum over the jobs of a group, so this is their total CPU time.
         self.cpu_ms += cpu / 100.0 * whole(&job["job_runtime"]) as f64;
     }
 
@@ -175,7 +176,8 @@ impl Sums {
     }
 }
 
-/// As the report's own: the first bucket at which the running count reaches the share of all.
+/// Computes percentiles as the report does: the first bucket at which the cumulative count reaches
+/// the share of the total.
 fn percentiles(bins: &BTreeMap<u64, u64>) -> Vec<u64> {
     let total: u64 = bins.values().sum();
     if total == 0 {
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_and_directions_are_one() {
+    fn jobs_and_directions_are_summed_up() {
         let dir = |iops: u32, mean: u32, bins: &str| {
             format!(
                 "{{\"iops\":{iops}.5,\"bw_bytes\":{},\"runtime\":2000,\"clat_ns\":{{\"N\":{iops},\
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_documents_and_survived_errors_are_no_failure() {
+    fn interim_documents_and_survived_errors_are_not_failures() {
         let job = |iops: u32, rest: &str| {
             format!("{{\"jobs\":[{{\"jobname\":\"a\",{rest},\"read\":{{\"iops\":{iops}.5}}}}]}}\n")
         };

@@ -1,45 +1,45 @@
-//! What a sweep has found.
+//! Results of a sweep.
 
 use crate::axis::{Axis, Settings};
 use crate::outcome::Outcome;
 
-/// Everything that is known at the end.
+/// Results of a sweep.
 #[derive(Debug)]
 pub struct Results {
-    /// The job's name.
+    /// Name of the job.
     pub job: String,
-    /// Its axes.
+    /// Axes of the sweep.
     pub axes: Vec<Axis>,
-    /// The points that are done, in the order of the axes.
+    /// Finished points in the order of the axes.
     pub points: Vec<(Settings, Outcome)>,
-    /// Where more stops to pay, a line of points each.
+    /// Knees, one for each line of points.
     pub knees: Vec<Knee>,
-    /// Latency against load, where `--rate` is given.
+    /// Runs of `--rate`.
     pub loads: Vec<Load>,
-    /// The share of the highest rate above which more stops to pay, in per cent.
+    /// Percentage of the highest rate at the knee.
     pub load_knee: Option<u32>,
-    /// Nothing is left to do.
+    /// Whether all points are finished.
     pub complete: bool,
 }
 
-/// A run at a share of the highest rate.
+/// A run at a percentage of the highest rate.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Per cent of it.
+    /// Percentage of the highest rate.
     pub percent: u32,
     /// `rate_iops` of each instance.
     pub rate: String,
-    /// What was measured.
+    /// Results of the run.
     pub outcome: Outcome,
 }
 
-/// The knee of a line of points that differ in one option only.
+/// The knee of a line of points that differ only in one option.
 #[derive(Debug, Clone)]
 pub struct Knee {
-    /// That option.
+    /// The option that varies.
     pub along: String,
-    /// The others.
+    /// Values of the other options.
     pub with: Settings,
-    /// Its value at the knee, and what was measured there; `None`: every step still paid.
+    /// Value of the option at the knee and the results there; `None` if every step pays off.
     pub at: Option<(String, Outcome)>,
 }

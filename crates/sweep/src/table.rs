@@ -1,4 +1,4 @@
-//! The results as a table, JSON or CSV.
+//! Formats results as a table, JSON or CSV.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::results::{Knee, Load, Results};
 /// The columns of [`numbers`].
 pub const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
 
-/// For people: a line a point, the knees after them.
+/// Formats a table for people: one line for each point, followed by the knees.
 pub fn table(results: &Results) -> String {
     let names = results.axes.iter().map(|a| a.name.clone());
     let mut rows: Vec<Vec<String>> =
@@ -31,12 +31,12 @@ pub fn table(results: &Results) -> String {
     }
     out += &crate::findings::lines(&found(results));
     if !results.complete {
-        let _ = writeln!(out, "\nnot all points are done: the same command goes on from here");
+        let _ = writeln!(out, "\nnot all points are done. To fix: run the same command to resume");
     }
     out
 }
 
-/// The findings of all runs.
+/// Returns the findings of all runs with a label for each run.
 fn found(results: &Results) -> Vec<(String, &[Value])> {
     let points = results.points.iter();
     let points = points.map(|(settings, outcome)| (crate::axis::words(settings), outcome));
@@ -45,7 +45,7 @@ fn found(results: &Results) -> Vec<(String, &[Value])> {
     points.chain(loads).map(|(run, outcome)| (run, outcome.findings.as_slice())).collect()
 }
 
-/// Latency against load.
+/// Formats the table of latency against load.
 fn loads(results: &Results) -> String {
     let mut rows: Vec<Vec<String>> =
         vec![["load", "rate_iops"].iter().chain(&NUMBERS).map(|n| n.to_string()).collect()];
@@ -55,13 +55,15 @@ fn loads(results: &Results) -> String {
         rows.push(row);
     }
     let knee = match results.load_knee {
-        Some(percent) => format!("knee at {percent}% load: above it latency grows, not throughput"),
-        None => "no knee: latency and throughput grow together over all these loads".into(),
+        Some(percent) => {
+            format!("knee at {percent}% load: above it, latency grows but throughput does not")
+        }
+        None => "no knee: throughput grows with latency over all these loads".into(),
     };
-    format!("\nlatency from the moment at which each I/O was due:\n{}\n{knee}\n", aligned(&rows))
+    format!("\nlatency from the intended start of each I/O:\n{}\n{knee}\n", aligned(&rows))
 }
 
-/// The outcome with the latencies from the intended start in the place of the others.
+/// Returns the outcome with its latencies replaced by those from the intended start.
 fn from_due(outcome: &Outcome) -> Outcome {
     let due = outcome.due.clone();
     Outcome {
@@ -76,7 +78,7 @@ fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
     axes.iter().map(|a| of(a).unwrap_or_default()).collect()
 }
 
-/// What was measured, a cell a column of [`NUMBERS`].
+/// Formats results, one cell for each column of [`NUMBERS`].
 pub fn numbers(outcome: &Outcome) -> Vec<String> {
     let mut row = vec![
         scaled(outcome.iops, units::COUNT),
@@ -90,7 +92,7 @@ pub fn numbers(outcome: &Outcome) -> Vec<String> {
     row
 }
 
-/// Four figures with a unit.
+/// Formats a value with four digits and a unit.
 pub fn scaled(value: f64, units: Units) -> String {
     let scaled = units.of(value);
     scaled.joined(match scaled.value {
@@ -100,12 +102,12 @@ pub fn scaled(value: f64, units: Units) -> String {
     })
 }
 
-/// A time in four figures.
+/// Formats a time in nanoseconds with four digits and a unit.
 pub fn time(ns: f64) -> String {
     scaled(ns, units::TIME)
 }
 
-/// Rows of as many cells each as lines, the cells at the right of their columns.
+/// Formats rows of equal length as lines with right-aligned columns.
 pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
@@ -119,7 +121,7 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// The knee in words.
+/// Describes a knee in one sentence.
 fn sentence(knee: &Knee) -> String {
     let with = match knee.with.is_empty() {
         true => String::new(),
@@ -135,11 +137,11 @@ fn sentence(knee: &Knee) -> String {
                 .mean_ns
                 .map_or("latency not measured".into(), |ns| format!("{} mean", time(ns))),
         ),
-        None => format!("{with}no knee along {}: every step still paid", knee.along),
+        None => format!("{with}no knee along {}: every step pays off", knee.along),
     }
 }
 
-/// One JSON document.
+/// Formats results as one JSON document.
 pub fn json(results: &Results) -> String {
     let object = |settings: &Settings| -> Value {
         settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()
@@ -202,7 +204,7 @@ pub fn json(results: &Results) -> String {
     format!("{document:#}\n")
 }
 
-/// A line a point: settings, then numbers in base units.
+/// Formats results as CSV: one line for each point with its settings and numbers in base units.
 pub fn csv(results: &Results) -> String {
     if !results.loads.is_empty() {
         return loads_csv(results);
@@ -219,7 +221,7 @@ pub fn csv(results: &Results) -> String {
     out
 }
 
-/// Latency against load, with the latencies from the intended start.
+/// Formats the runs of `--rate` as CSV, with the latencies from the intended start.
 fn loads_csv(results: &Results) -> String {
     let mut out = String::from(
         "load_percent,rate_iops,iops,bw_bytes,due_mean_ns,due_p50_ns,due_p99_ns,due_p99.9_ns,\
@@ -243,7 +245,7 @@ fn fields(outcome: &Outcome) -> Vec<String> {
     row
 }
 
-/// A field of CSV (RFC 4180).
+/// Quotes a CSV field if necessary (RFC 4180).
 fn quoted(text: &str) -> String {
     match text.contains([',', '"', '\n']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

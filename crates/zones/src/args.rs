@@ -5,46 +5,46 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use fiord_sys::zone::Action;
 
-/// The whole device, where an action is given without a range.
+/// The range of an action that is given without one: the whole device.
 const ALL: &str = "all";
 
-/// Shows a device's zones, or changes their state.
+/// Shows the zones of a device, or changes their state.
 ///
-/// RANGE is in zones, counted from 0: `3`, `0-15` (both included), `8+4` (four from 8 on), `all`; or
-/// in bytes with a unit: `1g` (the zone that begins there), `0-1g`, `1g+512m`.
+/// RANGE is in zones, counted from 0: `3`, `0-15` (inclusive), `8+4` (four zones from zone 8),
+/// `all`; or in bytes with a unit: `1g` (the zone that starts at 1 GiB), `0-1g`, `1g+512m`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// A zoned block device, or an NVMe generic character device (`/dev/ng0n1`).
     #[arg(value_name = "DEVICE")]
     pub device: PathBuf,
-    /// Show these zones only.
+    /// Show only these zones.
     #[arg(long, value_name = "RANGE", conflicts_with = "action")]
     pub range: Option<String>,
-    /// Show a line for each zone; neighbours that are alike share one otherwise.
+    /// Show one line for each zone, instead of one line for adjacent zones with the same state.
     #[arg(long, conflicts_with = "action")]
     pub each: bool,
-    /// How the zones are printed.
+    /// Output format.
     #[arg(long, value_enum, default_value = "table", conflicts_with = "action")]
     pub format: Format,
-    /// What is to be done to zones.
+    /// Action on zones.
     #[command(flatten)]
     pub action: ActionArgs,
-    /// Do it without asking.
+    /// Do not ask for confirmation.
     #[arg(long, requires = "action")]
     pub yes: bool,
-    /// Refuse everything that changes the device.
+    /// Refuse every action that changes the device.
     #[arg(long)]
     pub readonly: bool,
 }
 
-/// What is to be done to zones; without a range to all of them.
+/// Action on zones. Without a range, it applies to all zones.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(id = "action", multiple = false)]
 pub struct ActionArgs {
-    /// Reset zones: what they hold is lost, and they can be written from their start.
+    /// Reset zones: their data is lost, and they can be written again from the start.
     #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = ALL)]
     pub reset: Option<String>,
-    /// Finish zones: they become full, and what is not written yet cannot be until they are reset.
+    /// Finish zones: they become full and cannot be written until they are reset.
     #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = ALL)]
     pub finish: Option<String>,
     /// Open zones explicitly.
@@ -56,7 +56,7 @@ pub struct ActionArgs {
 }
 
 impl ActionArgs {
-    /// The action and its range as typed.
+    /// The requested action and its range as typed.
     pub fn asked(&self) -> Option<(Action, &str)> {
         let all = [
             (Action::Reset, &self.reset),
@@ -68,10 +68,10 @@ impl ActionArgs {
     }
 }
 
-/// How what is found is printed; of suites of zoned devices as well.
+/// Output format of `fiord zones` and `fiord suite`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// A table for people.
     Table,
     /// One JSON document.
     Json,

@@ -1,4 +1,4 @@
-//! Which zones a change touches, and what is lost by it.
+//! Determines which zones an action changes and which data it destroys.
 
 use std::ops::Range;
 
@@ -6,23 +6,23 @@ use fiord_sys::zone::{Action, State, Zone, ZonedDevice};
 
 use crate::size;
 
-/// What is going to be done.
+/// A planned change of zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// Runs of zones that it is done to, by number.
+    /// Ranges of adjacent zones to which the action is applied, by zone number.
     pub runs: Vec<Range<usize>>,
-    /// How many of these change by it.
+    /// Number of zones whose state changes.
     pub zones: u64,
-    /// Bytes that are lost (reset), or that cannot be written any more (finish).
+    /// Bytes that a reset destroys, or that cannot be written after a finish.
     pub lost: u64,
-    /// Zones in the range that have no state to change: conventional, read-only, offline.
+    /// Number of zones in the range without a write pointer: conventional, read-only, offline.
     pub left_alone: u64,
 }
 
 impl Change {
-    /// What an action does to the zones of a range.
+    /// Plans `action` on the zones of `range`.
     pub fn new(action: Action, zones: &[Zone], range: Range<usize>) -> Change {
         let mut change = Change { action, runs: Vec::new(), zones: 0, lost: 0, left_alone: 0 };
         for (index, zone) in zones.iter().enumerate().take(range.end).skip(range.start) {
@@ -31,9 +31,9 @@ impl Change {
                 continue;
             }
             let effect = has_effect(action, zone.state);
-            // An empty zone is reset with the others: where the block layer keeps write pointers of
-            // its own (Linux 6.10), a command passed through to the device has left them behind, and
-            // a reset is what mends that.
+            // Empty zones are reset, too: since Linux 6.10 the block layer keeps its own write
+            // pointers. They are out of date after a passthrough command, and a reset
+            // corrects them.
             if !effect && action != Action::Reset {
                 continue;
             }
@@ -51,29 +51,29 @@ impl Change {
         change
     }
 
-    /// Whether the user has to agree: what is written is lost, or room is.
+    /// Whether the user must confirm: the change destroys data or makes free space unusable.
     pub fn is_destructive(&self) -> bool {
         matches!(self.action, Action::Reset | Action::Finish) && self.zones > 0
     }
 
-    /// What is going to happen, a sentence.
+    /// Describes the planned change in one sentence.
     pub fn sentence(&self, device: &str) -> String {
         let zones = zones(self.zones);
         let bytes = size::rounded(self.lost);
         match self.action {
             Action::Reset => {
-                format!("{device}: {zones} will be reset; {bytes} written in them are lost")
+                format!("{device}: {zones} will be reset; {bytes} of data will be lost")
             }
             Action::Finish => format!(
-                "{device}: {zones} will be finished; {bytes} not yet written in them cannot be \
-                 until they are reset"
+                "{device}: {zones} will be finished; {bytes} of free space cannot be \
+                 written until a reset"
             ),
             Action::Open => format!("{device}: {zones} will be opened"),
             Action::Close => format!("{device}: {zones} will be closed"),
         }
     }
 
-    /// What has happened.
+    /// Describes the completed change in one sentence.
     pub fn done(&self, device: &str) -> String {
         let past = match self.action {
             Action::Reset => "reset",
@@ -82,21 +82,23 @@ impl Change {
             Action::Close => "closed",
         };
         let mut text = match (self.zones, self.action) {
-            (0, Action::Reset) => format!("{device}: reset; all these zones were empty"),
-            (0, _) => format!("{device}: nothing to do, no zone has to be {past}"),
+            (0, Action::Reset) => format!("{device}: reset; all these zones were already empty"),
+            (0, _) => format!("{device}: nothing to do, all zones are already {past}"),
             (n, _) => format!("{device}: {} {past}", zones(n)),
         };
         match self.left_alone {
             0 => {}
-            n => text += &format!("; {} without a write pointer left alone", zones(n)),
+            n => text += &format!("; skipped {} without a write pointer", zones(n)),
         }
         text
     }
 
-    /// Does it, run by run; `free` says before each of them whether the device may still be changed.
+    /// Applies the action to each range. Calls `free` before each range to check that the device is
+    /// not in use.
     ///
     /// # Errors
-    /// The zones at which it failed, and why; those before are done. What `free` says.
+    /// The failed range of zones and the cause; earlier ranges are already changed. Also the error
+    /// of `free`.
     pub fn carry_out(
         &self,
         device: &dyn ZonedDevice,
@@ -119,18 +121,18 @@ impl Change {
     }
 }
 
-/// Whether an action changes a sequential zone of this state.
+/// Whether `action` changes the state of a sequential zone in state `state`.
 fn has_effect(action: Action, state: State) -> bool {
     match action {
         Action::Reset => state != State::Empty,
         Action::Finish => state != State::Full,
-        // A full zone cannot be opened: the device says so.
+        // A full zone cannot be opened: let the device report the error.
         Action::Open => state != State::ExplicitlyOpen,
         Action::Close => state.is_open(),
     }
 }
 
-/// `1 zone`, `2 zones`.
+/// Formats a number of zones: `1 zone`, `2 zones`.
 pub fn zones(n: u64) -> String {
     if n == 1 { "1 zone".into() } else { format!("{n} zones") }
 }

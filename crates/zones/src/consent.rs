@@ -1,27 +1,27 @@
-//! How the user is asked before data is lost.
+//! Asks the user for confirmation before data is lost.
 
 use std::io::{BufRead, Write};
 
 use fiord_sys::terminal;
 
-/// What was said to a question.
+/// The answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Do it.
+    /// The user agrees.
     Yes,
-    /// Leave it.
+    /// The user refuses.
     No,
-    /// There is nobody to ask: standard input or standard error is no terminal.
-    Nobody,
+    /// Nobody can answer: standard input or standard error is not a terminal.
+    NoTerminal,
 }
 
-/// Who answers.
+/// Source of answers.
 pub trait Ask {
-    /// Puts a question that is answered by yes or no.
+    /// Asks a yes-or-no question.
     fn ask(&mut self, question: &str) -> Answer;
 }
 
-/// The terminal.
+/// Asks on the terminal: writes to standard error, reads from standard input.
 #[derive(Debug)]
 pub struct Terminal;
 
@@ -29,7 +29,7 @@ impl Ask for Terminal {
     fn ask(&mut self, question: &str) -> Answer {
         let mut err = std::io::stderr();
         if !(terminal::is_terminal(std::io::stdin()) && terminal::is_terminal(&err)) {
-            return Answer::Nobody;
+            return Answer::NoTerminal;
         }
         let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
         let mut line = String::new();
@@ -40,15 +40,15 @@ impl Ask for Terminal {
     }
 }
 
-/// Anything else is no.
+/// Whether a line is `y` or `yes`, in any case. Everything else counts as no.
 fn is_yes(line: &str) -> bool {
     matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// Asks, unless the answer was given beforehand.
+/// Asks for confirmation, unless `yes` gives it in advance.
 ///
 /// # Errors
-/// The answer is no, or there is none.
+/// The user refuses, or no terminal is available.
 pub fn obtain(yes: bool, ask: &mut dyn Ask) -> Result<(), String> {
     if yes {
         return Ok(());
@@ -56,8 +56,9 @@ pub fn obtain(yes: bool, ask: &mut dyn Ask) -> Result<(), String> {
     match ask.ask("Go on?") {
         Answer::Yes => Ok(()),
         Answer::No => Err("nothing was changed".into()),
-        Answer::Nobody => {
-            Err("nothing was changed: there is no terminal to ask on; --yes says that it is meant"
+        Answer::NoTerminal => {
+            Err("nothing was changed: standard input or standard error is not a terminal. To fix: pass \
+                 --yes to confirm"
                 .into())
         }
     }

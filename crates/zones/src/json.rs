@@ -1,4 +1,4 @@
-//! Zones for programs: one document, all numbers in bytes, every zone by itself.
+//! Zones as one JSON document for programs: sizes in bytes, one entry for each zone.
 
 use fiord_sys::zone::{Kind, State, Zone};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::summary::Summary;
 use crate::table::View;
 
-/// The document.
+/// Builds the JSON document.
 pub fn document(view: &View) -> String {
     let facts = view.facts;
     let sums = Summary::of(view.zones);

@@ -1,15 +1,15 @@
-//! `fiord zones`: what zones a device has, and resets, finishes, opens and closes of them.
+//! `fiord zones`: shows, resets, finishes, opens and closes the zones of a device.
 //!
 //! | question | module |
 //! |---|---|
-//! | what may be said on the command line | [`args`] |
+//! | what does the command line accept | [`args`] |
 //! | which zones does a RANGE name | [`range`] |
-//! | how many zones are in which state, and what do they hold | [`summary`] |
+//! | how many zones are in each state, and how much data do they hold | [`summary`] |
 //! | how are zones shown | [`table`], [`json`] |
-//! | which zones does a change touch, and what is lost by it | [`change`] |
-//! | why must a device be left alone | [`in_use`] |
-//! | how is the user asked | [`consent`] |
-//! | how is a number of bytes written | [`size`] |
+//! | which zones does an action change, and which data does it destroy | [`change`] |
+//! | is a device in use | [`in_use`] |
+//! | how does the user confirm | [`consent`] |
+//! | how is a number of bytes formatted | [`size`] |
 
 pub mod args;
 pub mod change;

@@ -1,4 +1,4 @@
-//! Which zones a RANGE names.
+//! Parses a RANGE of zones.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use fiord_sys::zone::{Facts, Zone};
 
 use crate::size;
 
-/// The zones of a device, by number, that a text names.
+/// Parses `text` into a range of zone numbers.
 ///
 /// # Errors
-/// What is wrong with it, one sentence.
+/// One sentence that says what is wrong with `text`.
 pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, String> {
     let text = text.trim();
     if text == "all" {
@@ -22,8 +22,9 @@ pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, S
     let in_bytes = [first, second.unwrap_or("")].iter().any(|part| has_unit(part));
     let number = |part: &str| -> Result<u64, String> {
         let value = number::integer(part, Unit::Bytes, &Bases::default())
-            .map_err(|e| format!("`{text}` is no range of zones: {}", e.what))?;
-        u64::try_from(value).map_err(|_| format!("`{text}` is no range of zones: {value} is none"))
+            .map_err(|e| format!("invalid range of zones `{text}`: {}", e.what))?;
+        u64::try_from(value)
+            .map_err(|_| format!("invalid range of zones `{text}`: {value} is out of range"))
     };
     let start = number(first)?;
     let range = match (in_bytes, second.map(number).transpose()?) {
@@ -41,18 +42,18 @@ pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, S
     };
     let count = zones.len() as u64;
     if range.is_empty() {
-        return Err(format!("the range `{text}` holds no zone"));
+        return Err(format!("the range `{text}` contains no zone"));
     }
     if range.end > count {
         return Err(format!(
-            "the range `{text}` ends behind the device: its zones are 0 to {}",
+            "the range `{text}` ends beyond the device, which has zones 0 to {}",
             count.saturating_sub(1)
         ));
     }
     Ok(range.start as usize..range.end as usize)
 }
 
-/// `A`, `A-B` or `A+N`.
+/// Splits `A`, `A-B` or `A+N`.
 fn parts(text: &str) -> (&str, char, Option<&str>) {
     match text.char_indices().skip(1).find(|(_, c)| matches!(c, '-' | '+')) {
         Some((at, sign)) => (text[..at].trim_end(), sign, Some(text[at + 1..].trim_start())),
@@ -60,18 +61,19 @@ fn parts(text: &str) -> (&str, char, Option<&str>) {
     }
 }
 
-/// Whether a number says that it counts bytes: `1g`, `4096b`.
+/// Whether a number has a unit of bytes: `1g`, `4096b`.
 fn has_unit(part: &str) -> bool {
     !part.starts_with("0x") && part.ends_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// The one zone that begins at a byte.
+/// Finds the zone that starts at byte `start`.
 fn one(start: u64, zones: &[Zone]) -> Result<Range<usize>, String> {
     let at = zones.iter().position(|zone| zone.start == start);
-    at.map(|at| at..at + 1).ok_or_else(|| format!("no zone begins at byte {start}"))
+    at.map(|at| at..at + 1).ok_or_else(|| format!("no zone starts at byte {start}"))
 }
 
-/// The number of the zone that begins at a byte; the number of zones for the device's end.
+/// Returns the number of the zone that starts at byte `at`, or the number of zones if `at` is the
+/// end of the device.
 fn border(at: u64, facts: &Facts, zones: &[Zone]) -> Result<u64, String> {
     if zones.last().is_none_or(|last| at == last.end()) {
         return Ok(zones.len() as u64);
@@ -80,12 +82,15 @@ fn border(at: u64, facts: &Facts, zones: &[Zone]) -> Result<u64, String> {
         return Ok(index as u64);
     }
     if at >= facts.size {
-        return Err(format!("byte {at} lies behind the device, which has {}", facts.size));
+        return Err(format!(
+            "byte {at} is beyond the end of the device, which has {} bytes",
+            facts.size
+        ));
     }
     let inside = zones.iter().find(|zone| (zone.start..zone.end()).contains(&at));
     let near = inside.map_or(String::new(), |zone| {
-        format!(": the zone around it is {} to {}", zone.start, zone.end())
+        format!(": the zone that contains it is {} to {}", zone.start, zone.end())
     });
     let size = size::exact(facts.zone_size);
-    Err(format!("no zone begins or ends at byte {at}{near} (zones are {size})"))
+    Err(format!("no zone starts or ends at byte {at}{near} (zone size: {size})"))
 }

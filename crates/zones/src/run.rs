@@ -1,4 +1,4 @@
-//! From the arguments to what is printed.
+//! Runs `fiord zones`, from the arguments to the output.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,22 +12,22 @@ use crate::consent::{self, Ask};
 use crate::table::View;
 use crate::{in_use, json, range, table};
 
-/// Where things are said, and who answers.
+/// Output streams and the source of answers.
 pub struct Session<'a> {
-    /// Results.
+    /// Stream for results.
     pub out: &'a mut dyn Write,
-    /// What is going to happen and has happened.
+    /// Stream for questions.
     pub err: &'a mut dyn Write,
-    /// Whether results are shown in colours.
+    /// Whether to print results in colour.
     pub colours: bool,
-    /// Who is asked.
+    /// Source of answers.
     pub ask: &'a mut dyn Ask,
 }
 
-/// Does what the command line says.
+/// Shows or changes zones according to the command line.
 ///
 /// # Errors
-/// Why not, as it is to be printed.
+/// A message for the user.
 pub fn run(args: &Args, session: &mut Session) -> Result<(), String> {
     let action = args.action.asked();
     if action.is_some() {
@@ -45,9 +45,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<(), String> {
     }
 }
 
-/// What was passed through to a namespace is done again through its block device, where it changes
-/// nothing but what the block layer knows: since Linux 6.10 that keeps write pointers of its own and
-/// fails writes which do not follow them.
+/// Repeats a reset or finish that was sent through the character device on the block device of the
+/// namespace. Since Linux 6.10 the block layer keeps its own write pointers and fails writes that
+/// do not follow them; the repetition updates them.
 fn renew(path: &Path, change: &Change) -> Result<(), String> {
     let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
     if !generic || !matches!(change.action, Action::Reset | Action::Finish) {
@@ -64,35 +64,37 @@ fn renew(path: &Path, change: &Change) -> Result<(), String> {
     again().map_err(|e| {
         let block = block.display();
         format!(
-            "{} is done, but writes through {block} may fail until its zones are reset: {e}",
+            "the zones of {} are changed, but writes through {block} may fail until its zones are reset: {e}",
             path.display()
         )
     })
 }
 
-/// Whether a device may be changed at all, before it is opened for writing.
+/// Checks that the device may be changed, before it is opened for writing.
 fn may_change(args: &Args) -> Result<(), String> {
     let device = args.device.display();
     if args.readonly {
-        return Err(format!("{device}: --readonly permits no change of zones"));
+        return Err(format!("{device}: --readonly forbids changes of zones"));
     }
     in_use::nobody(&args.device)
 }
 
-/// What an error of opening a zoned device means, in words.
+/// Explains an error from opening a zoned device.
 pub fn explain(path: &Path, error: Error) -> String {
     const EOPNOTSUPP: i32 = 95;
     const ENOTTY: i32 = 25;
     let device = path.display();
     match error.errno {
         EOPNOTSUPP => format!(
-            "{device} has no zones: it is no zoned block device (queue/zoned in sysfs) and no \
+            "{device} has no zones: it is neither a zoned block device (queue/zoned in sysfs) nor a \
              namespace of the Zoned Namespace command set"
         ),
         ENOTTY => match file::facts(path).map(|facts| facts.kind) {
-            Ok(file::Kind::Char) => format!("{device} is no NVMe generic device: {error}"),
+            Ok(file::Kind::Char) => format!("{device} is not an NVMe generic device: {error}"),
             _ => {
-                format!("{device} is no device; zones are those of a device, such as /dev/nvme0n1")
+                format!(
+                    "{device} is not a device. To fix: name a zoned device, such as /dev/nvme0n1"
+                )
             }
         },
         _ => error.to_string(),
@@ -123,7 +125,7 @@ pub(crate) fn show(
     };
     match session.out.write_all(text.as_bytes()).and_then(|()| session.out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("the zones cannot be written: {e}"))
+            Err(format!("cannot write the list of zones: {e}"))
         }
         _ => Ok(()),
     }
@@ -144,7 +146,8 @@ pub(crate) fn change(
         return Err(format!("{name}: no zone in this range has a write pointer"));
     }
     if change.is_destructive() {
-        // It belongs to the question; without one it is a part of the result.
+        // With a question the sentence goes to standard error; without one it is part of the
+        // result.
         let to = if args.yes { &mut session.out } else { &mut session.err };
         let _ = writeln!(to, "{}", change.sentence(&name));
         consent::obtain(args.yes, session.ask)?;
@@ -158,7 +161,7 @@ fn read(device: &dyn ZonedDevice) -> Result<(fiord_sys::zone::Facts, Vec<Zone>),
     let facts = device.facts().map_err(|e| e.to_string())?;
     let zones = device.zones().map_err(|e| e.to_string())?;
     match zones.is_empty() {
-        true => Err("the device reports no zones".into()),
+        true => Err("the device reported no zones".into()),
         false => Ok((facts, zones)),
     }
 }

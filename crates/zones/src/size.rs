@@ -1,14 +1,15 @@
-//! Bytes with a binary unit.
+//! Formats numbers of bytes with binary units.
 
 use fiord_stat::units::BINARY;
 
-/// In the largest unit in which it is a whole number: for sizes that somebody chose.
+/// Formats `bytes` as a whole number in the largest possible unit: for configured sizes.
 pub fn exact(bytes: u64) -> String {
     let unit = if bytes == 0 { 0 } else { (bytes.trailing_zeros() / 10) as usize };
     format!("{} {}", bytes >> (10 * unit), BINARY.name(unit))
 }
 
-/// In the largest unit in which it is at least 1, with two decimals: for sums.
+/// Formats `bytes` with two decimals in the largest unit in which the value is at least 1: for
+/// sums.
 pub fn rounded(bytes: u64) -> String {
     let scaled = BINARY.of(bytes as f64);
     scaled.text(if bytes.is_multiple_of(1 << (10 * scaled.index)) { 0 } else { 2 })

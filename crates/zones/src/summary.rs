@@ -1,8 +1,8 @@
-//! How many zones are in which state, and what they hold.
+//! Counts zones by state and sums up their capacity and data.
 
 use fiord_sys::zone::{State, Zone};
 
-/// In the order in which states are counted and shown.
+/// All states, in the order in which they are shown.
 pub const STATES: [State; 8] = [
     State::NoWritePointer,
     State::Empty,
@@ -14,19 +14,19 @@ pub const STATES: [State; 8] = [
     State::Offline,
 ];
 
-/// Sums over zones.
+/// Counts and sums over a list of zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Zones of each of [`STATES`].
+    /// Number of zones in each of [`STATES`].
     pub states: [u64; 8],
-    /// Bytes that can be written in all of them together.
+    /// Total capacity in bytes.
     pub capacity: u64,
-    /// Bytes before the write pointers. A finished zone counts whole.
+    /// Total bytes before the write pointers. A full zone counts with its capacity.
     pub written: u64,
 }
 
 impl Summary {
-    /// Of these zones.
+    /// Sums up `zones`.
     pub fn of(zones: &[Zone]) -> Self {
         let mut sums = Summary::default();
         for zone in zones {
@@ -39,12 +39,12 @@ impl Summary {
         sums
     }
 
-    /// How many are in a state that takes an open resource.
+    /// Number of zones that count towards the limit on open zones.
     pub fn open(&self) -> u64 {
         self.count(State::is_open)
     }
 
-    /// How many take an active resource.
+    /// Number of zones that count towards the limit on active zones.
     pub fn active(&self) -> u64 {
         self.count(State::is_active)
     }
@@ -53,7 +53,7 @@ impl Summary {
         STATES.iter().zip(self.states).filter(|(state, _)| is(**state)).map(|(_, n)| n).sum()
     }
 
-    /// The states that there are, with their counts.
+    /// The states that occur, with their counts.
     pub fn present(&self) -> impl Iterator<Item = (State, u64)> {
         STATES.into_iter().zip(self.states).filter(|(_, n)| *n > 0)
     }

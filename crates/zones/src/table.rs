@@ -1,4 +1,4 @@
-//! Zones for people.
+//! Zones as a table for people.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,24 +8,24 @@ use fiord_sys::zone::{Facts, Kind, State, Zone};
 use crate::size;
 use crate::summary::Summary;
 
-/// What is to be shown, and how.
+/// What to show, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
-    /// The device as it was named.
+    /// Path of the device as typed.
     pub device: &'a Path,
-    /// What it is.
+    /// Facts about the device.
     pub facts: &'a Facts,
-    /// All its zones.
+    /// All zones of the device.
     pub zones: &'a [Zone],
-    /// The numbers of the first zone shown and of the first not shown any more.
+    /// Range of zone numbers to show: first, and one past the last.
     pub shown: (usize, usize),
-    /// A line a zone.
+    /// Print one line for each zone.
     pub each: bool,
-    /// With colours.
+    /// Print in colour.
     pub colours: bool,
 }
 
-/// The device, its sums, its zones.
+/// Formats the device, its sums and its zones.
 pub fn text(view: &View) -> String {
     heading(view) + "\n" + &lines(view)
 }
@@ -68,12 +68,12 @@ fn heading(view: &View) -> String {
     out
 }
 
-/// A limit that may not be there.
+/// Formats an optional limit.
 fn limit(most: Option<u32>) -> String {
     most.map_or("any number".into(), |n| n.to_string())
 }
 
-/// Whether two neighbours can share a line: only their place tells them apart.
+/// Whether two adjacent zones can share a line: they differ only in their position.
 fn alike(a: &Zone, b: &Zone) -> bool {
     let what = |zone: &Zone| (zone.kind, zone.state, zone.len, zone.capacity, zone.written());
     what(a) == what(b)
@@ -95,15 +95,15 @@ fn lines(view: &View) -> String {
     aligned(&rows, view.colours)
 }
 
-/// A line: its cells, of which the state's has a colour.
+/// One line of the table. The cell of the state is coloured.
 struct Row {
     cells: [String; 8],
     state: Option<State>,
 }
 
-/// The column of the state.
+/// Index of the column with the state.
 const STATE: usize = 2;
-/// Columns of words; the others are numbers and stand right.
+/// Columns with text, aligned left; the others are numbers, aligned right.
 const LEFT: [usize; 2] = [1, STATE];
 
 impl Row {
@@ -113,7 +113,7 @@ impl Row {
         Row { cells: names.map(String::from), state: None }
     }
 
-    /// Zones from number `index` on that are alike.
+    /// The line for equal adjacent zones, the first of which is number `index`.
     fn new(index: usize, zones: &[Zone]) -> Row {
         let zone = zones[0];
         let name = match zones.len() {
@@ -138,7 +138,7 @@ impl Row {
     }
 }
 
-/// The short name of a zone's type.
+/// Short name of a zone type.
 pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Conventional => "cnv",
@@ -172,7 +172,7 @@ fn aligned(rows: &[Row], colours: bool) -> String {
     out
 }
 
-/// A state's name, in its colour where there are colours (ECMA-48, 8.3.117).
+/// The name of a state, in its colour if `colours` is set (ECMA-48, 8.3.117).
 fn paint(state: State, colours: bool) -> String {
     let code = match state {
         State::NoWritePointer | State::Empty => 0,

@@ -43,10 +43,10 @@ impl Ask for Says {
     }
 }
 
-/// What is printed as result and beside it.
+/// The output on standard output, or the error.
 fn shown(args: &Args, colours: bool) -> Result<String, String> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut ask = Says(Answer::Nobody, 0);
+    let mut ask = Says(Answer::NoTerminal, 0);
     let mut session = Session { out: &mut out, err: &mut err, colours, ask: &mut ask };
     show(args, &device(), &mut session)?;
     assert!(err.is_empty());
@@ -100,7 +100,7 @@ fn json_has_every_zone_in_bytes() {
     assert_eq!(document["zones"][3]["type"], "sequential-required");
 }
 
-/// Changes the device; what was said on both streams, how often was asked.
+/// Changes the device. Returns the result, the text of both streams, and the number of questions.
 fn changed(
     device: &Fake,
     (action, range): (Action, &str),
@@ -121,34 +121,35 @@ fn a_reset_says_what_is_lost_and_asks() {
     let device = device();
     let (result, said, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::No));
     assert_eq!((result.unwrap_err(), asked), ("nothing was changed".into(), 1));
-    assert_eq!(said, "/dev/z: 3 zones will be reset; 13 MiB written in them are lost\n");
-    let (result, _, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::Nobody));
+    assert_eq!(said, "/dev/z: 3 zones will be reset; 13 MiB of data will be lost\n");
+    let (result, _, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::NoTerminal));
     assert!(result.unwrap_err().contains("--yes"));
     assert_eq!((asked, device.resets()), (1, 0));
     let (result, said, _) = changed(&device, (Action::Reset, "all"), (false, Answer::Yes));
     assert_eq!(result, Ok(()));
-    assert!(said.ends_with("/dev/z: 3 zones reset; 2 zones without a write pointer left alone\n"));
-    assert_eq!(device.resets(), 6, "the empty ones as well");
-    // Nothing is lost any more, so nothing is asked.
-    let (result, said, asked) = changed(&device, (Action::Reset, "2-7"), (false, Answer::Nobody));
+    assert!(said.ends_with("/dev/z: 3 zones reset; skipped 2 zones without a write pointer\n"));
+    assert_eq!(device.resets(), 6, "empty zones are reset as well");
+    // No data is lost, so no question is asked.
+    let (result, said, asked) =
+        changed(&device, (Action::Reset, "2-7"), (false, Answer::NoTerminal));
     assert_eq!((result, asked), (Ok(()), 0));
-    assert_eq!(said, "/dev/z: reset; all these zones were empty\n");
+    assert_eq!(said, "/dev/z: reset; all these zones were already empty\n");
 }
 
 #[test]
 fn yes_answers_and_open_and_close_lose_nothing() {
     let device = device();
-    let (result, said, asked) = changed(&device, (Action::Reset, "3"), (true, Answer::Nobody));
+    let (result, said, asked) = changed(&device, (Action::Reset, "3"), (true, Answer::NoTerminal));
     assert_eq!((result, asked, device.resets()), (Ok(()), 0, 1));
-    assert!(said.contains("1 zone will be reset; 1 MiB written"));
-    let (result, _, asked) = changed(&device, (Action::Open, "6"), (false, Answer::Nobody));
+    assert!(said.contains("1 zone will be reset; 1 MiB of data"));
+    let (result, _, asked) = changed(&device, (Action::Open, "6"), (false, Answer::NoTerminal));
     assert_eq!((result, asked), (Ok(()), 0));
     assert_eq!(device.zone(96 * MIB).unwrap().state, State::ExplicitlyOpen);
-    changed(&device, (Action::Close, "all"), (false, Answer::Nobody)).0.unwrap();
+    changed(&device, (Action::Close, "all"), (false, Answer::NoTerminal)).0.unwrap();
     assert_eq!(summary::Summary::of(&device.zones().unwrap()).open(), 0);
     let (result, said, _) = changed(&device, (Action::Finish, "80m+16m"), (true, Answer::No));
     assert_eq!(result, Ok(()));
-    assert!(said.contains("1 zone will be finished; 12 MiB not yet written"), "{said}");
+    assert!(said.contains("1 zone will be finished; 12 MiB of free space"), "{said}");
     let (result, ..) = changed(&device, (Action::Reset, "0-1"), (true, Answer::No));
     assert!(result.unwrap_err().contains("no zone in this range has a write pointer"));
 }
@@ -162,7 +163,7 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
     let mounted = || Err("it is mounted".into());
     let result = change(&args(), (Action::Reset, "all"), (&device, &mounted), &mut session);
     assert_eq!((result.unwrap_err().as_str(), device.resets()), ("it is mounted", 0));
-    // Between two runs of zones as well.
+    // The check also runs between two ranges of zones.
     let asked = std::cell::Cell::new(0);
     let later = || match asked.replace(asked.get() + 1) {
         0 => Ok(()),

@@ -20,7 +20,7 @@ fn ran_points(err: &str) -> usize {
 }
 
 #[test]
-fn a_climb_stops_where_the_channels_are_all_busy() {
+fn until_saturated_stops_when_all_channels_are_busy() {
     let place = place();
     let line = "sweep --eta=always j.fio --set iodepth=1,2,4,8,16,32 --until saturated";
     let ran = place.run(line).ok_with_progress();
@@ -55,7 +55,7 @@ fn every_combination_is_run_once_and_kept() {
     // Again: nothing is run, the same is shown; with one more value only that is run.
     let again = place.run(line).ok_with_progress();
     assert_eq!((ran_points(&again.err), &again.out), (0, &first.out));
-    assert!(again.err.contains("6 done before, nothing left to run"), "{}", again.err);
+    assert!(again.err.contains("6 already done, nothing left to run"), "{}", again.err);
     let more = place
         .run("sweep --eta=always j.fio --set bs=4k,64k --set iodepth=4,8,16,32 --format=csv")
         .ok_with_progress();
@@ -105,7 +105,7 @@ fn a_run_that_did_not_finish_is_run_again() {
     place.write("j.sweep/iodepth=4.json", "{\"jobs\"");
     let ran = place.run(line).ok_with_progress();
     assert_eq!(ran_points(&ran.err), 2, "{}", ran.err);
-    assert!(ran.err.contains("3 points, 1 done before"), "{}", ran.err);
+    assert!(ran.err.contains("3 points, 1 already done"), "{}", ran.err);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn wrong_sweeps_run_nothing() {
         ("j.fio --set iodepth=1,x", "iodepth=x"),
         ("j.fio --set verify=crc32c,none", "not supported yet"),
         ("j.fio --set iodepth=1,2 --set bs=4k,8k --until saturated", "both iodepth and bs"),
-        ("j.fio --set iodepth=1 --until saturated", "more than one value to climb"),
+        ("j.fio --set iodepth=1 --until saturated", "more than one value"),
         ("j.fio --set ioengine=null,sim --until saturated", "no numbers that grow"),
         ("j.fio --set bs=4k --set bs=8k", "two axes for bs"),
         ("none.fio --set bs=4k", "none.fio"),

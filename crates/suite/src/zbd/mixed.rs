@@ -1,7 +1,7 @@
-//! `zbd/mixed`: the latency of random reads beside writes at a set rate.
+//! `zbd/mixed`: latency of random reads during writes at a given rate.
 //!
-//! A latency beside writes that did not reach their rate says nothing about reads beside that rate:
-//! it is void, and the table shows what rate there was instead.
+//! If the writes miss their rate, the latency does not apply to that rate: it is void, and the
+//! table shows the achieved rate.
 
 use crate::definition::{Definition, Kind, Request, Step, Steps};
 use crate::zbd::{WRITERS, bytes, fill, filled};
@@ -9,8 +9,8 @@ use crate::zbd::{WRITERS, bytes, fill, filled};
 /// The suite.
 pub const DEFINITION: Definition = Definition {
     name: "zbd/mixed",
-    about: "Latency of random 4 KiB reads beside random writes at a rate; a missed rate voids the \
-            latency.",
+    about: "Latency of random 4 KiB reads during random writes at a given rate; void if the writes \
+            miss the rate.",
     axes: &[(
         "rate",
         "0,25m,50m,75m,100m,125m,150m,175m,200m,300m,400m,500m,600m,700m,800m,900m,1000m",
@@ -24,8 +24,8 @@ fn steps(request: &Request) -> Result<Steps, String> {
     let (zones, open) = (filled(device), device.writers().min(WRITERS));
     let (writes, reads) = (65536.max(u64::from(device.facts.write_granularity)), 4096);
     let reads = reads.max(u64::from(device.facts.block));
-    // Twice the capacity in random order of zones, after the device is full: the state in which it
-    // has to work for room.
+    // Overwrite twice the capacity in random order of zones after the device is full: in this state
+    // it must reclaim space.
     let amount = 2 * u64::from(zones) * (device.capacity / writes * writes);
     let writer =
         format!("rw=randwrite\nnorandommap\nbs={writes}\nsize={zones}z\nmax_open_zones={open}\n");

@@ -1,6 +1,6 @@
-//! Suites for zoned devices, after the benchmarks of ZBDBench (Western Digital's benchmark suite for
-//! zoned block devices): what they measure, at which settings, and what voids a number. Each is
-//! scaled to the zones and limits of the device.
+//! Suites for zoned devices, modelled on ZBDBench (Western Digital's benchmark suite for zoned
+//! block devices): its workloads, settings, and criteria that void a number. Each suite is scaled
+//! to the zones and limits of the device.
 //!
 //! | ZBDBench | here |
 //! |---|---|
@@ -21,21 +21,21 @@ use fiord_job::option::value::Bases;
 use crate::definition::{Request, Step};
 use crate::device::Zoned;
 
-/// The block sizes of ZBDBench.
+/// Block sizes of ZBDBench.
 pub const BLOCKS: &str = "4k,8k,16k,32k,64k,128k";
-/// Its numbers of jobs and depths.
+/// Numbers of jobs and queue depths of ZBDBench.
 pub const PARALLEL: &str = "1,2,4,8,14,16,32,64,128";
-/// Writers of a preparation: as many as ZBDBench writes with, where the device lets them.
+/// Maximum number of writers in a preparing step, as in ZBDBench.
 const WRITERS: u32 = 14;
 
-/// Bytes of a value such as `64k`.
+/// Parses a value such as `64k` into bytes.
 fn bytes(text: &str) -> Result<u64, String> {
     let value = number::integer(text, Unit::Bytes, &Bases::default())
         .map_err(|e| format!("`{text}`: {}", e.what))?;
-    u64::try_from(value).map_err(|_| format!("`{text}` is no number of bytes"))
+    u64::try_from(value).map_err(|_| format!("`{text}` is not a number of bytes"))
 }
 
-/// The values of `bs` that the device takes; the others are named.
+/// Returns the values of `bs` that the device supports. Adds the others to `left_out`.
 fn blocks<'a>(request: &Request<'a>, left_out: &mut Vec<String>) -> Result<Vec<&'a str>, String> {
     let mut taken = Vec::new();
     for text in request.axes.iter().filter(|a| a.name == "bs").flat_map(|a| &a.values) {
@@ -45,17 +45,17 @@ fn blocks<'a>(request: &Request<'a>, left_out: &mut Vec<String>) -> Result<Vec<&
             let granularity = request.device.facts.write_granularity;
             let capacity = request.device.capacity;
             left_out.push(format!(
-                "bs={text}: writes are multiples of {granularity} bytes, zones hold {capacity}"
+                "bs={text}: writes must be multiples of {granularity} bytes and at most {capacity} bytes"
             ));
         }
     }
     match taken.is_empty() {
-        true => Err("the device takes none of the block sizes".into()),
+        true => Err("the device supports none of the block sizes".into()),
         false => Ok(taken),
     }
 }
 
-/// The values of an axis of counts, up to a limit; the others are named.
+/// Returns the values of a numeric axis up to a limit. Adds the others to `left_out`.
 fn counts(
     request: &Request,
     axis: &str,
@@ -68,26 +68,26 @@ fn counts(
             .parse()
             .ok()
             .filter(|n| *n > 0)
-            .ok_or_else(|| format!("{axis}={text} is no number from 1 on"))?;
+            .ok_or_else(|| format!("{axis}={text} is not a positive number"))?;
         match count <= most {
             true => taken.push(count),
             false => left_out.push(format!("{axis}={count}: {why}")),
         }
     }
     match taken.is_empty() {
-        true => Err(format!("no value of {axis} is left: {why}")),
+        true => Err(format!("no value of {axis} is possible: {why}")),
         false => Ok(taken),
     }
 }
 
-/// How many jobs share the zones, and how many zones each has. Zones that cannot be shared evenly are
-/// left out.
+/// Returns the number of jobs and the number of zones for each job. The remainder of the division
+/// stays unused.
 fn shares(device: &Zoned, most: u32) -> (u32, u32) {
     let jobs = device.writers().min(most);
     (jobs, device.zones() / jobs)
 }
 
-/// Fills the zones once, sequentially, each of the writers its own zones.
+/// Returns a step that fills the zones once; each writer fills its own zones sequentially.
 fn fill(device: &Zoned) -> Step {
     let (jobs, zones) = shares(device, WRITERS);
     Step::prepare(format!(
@@ -98,7 +98,7 @@ fn fill(device: &Zoned) -> Step {
     ))
 }
 
-/// The zones that [`fill`] fills.
+/// Number of zones that [`fill`] fills.
 fn filled(device: &Zoned) -> u32 {
     let (jobs, zones) = shares(device, WRITERS);
     jobs * zones

@@ -1,34 +1,33 @@
-//! `zbd/seqwrite` and `zbd/seqread`: throughput and latency of sequential I/O against the block size
-//! and the number of jobs, each in zones of its own, one I/O at a time.
+//! `zbd/seqwrite` and `zbd/seqread`: throughput and latency of sequential I/O by block size and
+//! number of jobs. Each job has its own zones and a queue depth of 1.
 
 use crate::definition::{Definition, Request, Step, Steps};
 use crate::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
 
-/// Sequential writes.
+/// The suite of sequential writes.
 pub const SEQWRITE: Definition = Definition {
     name: "zbd/seqwrite",
-    about: "Sequential writes: throughput and latency against block size and number of jobs.",
+    about: "Sequential writes: throughput and latency by block size and number of jobs.",
     axes: &[("jobs", PARALLEL), ("bs", BLOCKS)],
     times: (15, 30),
     steps: seqwrite,
 };
 
-/// Sequential reads.
+/// The suite of sequential reads.
 pub const SEQREAD: Definition = Definition {
     name: "zbd/seqread",
-    about: "Sequential reads of full zones: throughput and latency against block size and number of \
-            jobs.",
+    about: "Sequential reads of full zones: throughput and latency by block size and number of jobs.",
     axes: &[("jobs", PARALLEL), ("bs", BLOCKS)],
     times: (15, 30),
     steps: seqread,
 };
 
-/// The zones of a job, where there are enough.
+/// Number of zones for each job, if the device has enough.
 const ZONES: u32 = 9;
 
 fn seqwrite(request: &Request) -> Result<Steps, String> {
     let device = request.device;
-    let most = (device.writers(), "the device lets fewer zones be open, or has fewer");
+    let most = (device.writers(), "the device has fewer zones or a lower limit on open zones");
     points(request, "write", (most, device.zones()), Steps::default())
 }
 
@@ -39,7 +38,7 @@ fn seqread(request: &Request) -> Result<Steps, String> {
     points(request, "read", ((zones, "the device has fewer zones"), zones), prepared)
 }
 
-/// A step for each point; writes on reset zones.
+/// Returns a step for each point. Write steps start with reset zones.
 fn points(
     request: &Request,
     rw: &str,

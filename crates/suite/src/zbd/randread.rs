@@ -1,5 +1,5 @@
-//! `zbd/randread`: throughput and latency of random reads of full zones against the block size and
-//! the depth.
+//! `zbd/randread`: throughput and latency of random reads of full zones by block size and queue
+//! depth.
 
 use crate::definition::{Definition, Request, Step, Steps};
 use crate::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
@@ -7,7 +7,7 @@ use crate::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
 /// The suite.
 pub const DEFINITION: Definition = Definition {
     name: "zbd/randread",
-    about: "Random reads of full zones: throughput and latency against block size and depth.",
+    about: "Random reads of full zones: throughput and latency by block size and queue depth.",
     axes: &[("iodepth", PARALLEL), ("bs", BLOCKS)],
     times: (15, 15),
     steps,

@@ -1,4 +1,4 @@
-//! `zbd/write`: what a device writes when it is filled over and over.
+//! `zbd/write`: write throughput when a device is filled repeatedly.
 
 use crate::definition::{Definition, Filled, Request, Step, Steps};
 use crate::zbd::{WRITERS, blocks, bytes, counts, shares};
@@ -6,25 +6,28 @@ use crate::zbd::{WRITERS, blocks, bytes, counts, shares};
 /// The suite.
 pub const DEFINITION: Definition = Definition {
     name: "zbd/write",
-    about: "Writes the device full six times, up to 14 zones at a time: the throughput of each pass.",
+    about: "Fills the device six times, up to 14 zones at a time: throughput of each pass.",
     axes: &[("bs", "64k"), ("pass", "1,2,3,4,5,6")],
     times: (0, 0),
     steps,
 };
 
-/// Each pass writes every zone once. The first finds empty zones; the others reset each zone when
-/// they come to it, and that is a part of what is measured.
+/// Builds the passes. Each pass writes every zone once. The first pass writes empty zones; later
+/// passes reset each zone before they write it, and the measurement includes these resets.
 fn steps(request: &Request) -> Result<Steps, String> {
     let mut all = Steps::default();
     let device = request.device;
     let (jobs, zones) = shares(device, WRITERS);
     let passes = counts(request, "pass", (u32::MAX, ""), &mut all.left_out)?;
     if !passes.iter().copied().eq(1..=passes.len() as u32) {
-        return Err("a pass is what it is by those before it: `pass` is 1,2,3 and so on".into());
+        return Err(
+            "each pass depends on the earlier ones. To fix: give `pass` the values 1,2,3 and so on"
+                .into(),
+        );
     }
     for bs in blocks(request, &mut all.left_out)? {
         for pass in &passes {
-            // Each job writes whole blocks: what is left of a zone's capacity stays unwritten.
+            // Each job writes whole blocks, so the end of a zone may stay unwritten.
             let whole = device.capacity / bytes(bs)? * bytes(bs)?;
             let amount = whole * u64::from(zones);
             let job = format!(

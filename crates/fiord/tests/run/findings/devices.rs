@@ -149,8 +149,8 @@ fn a_program_that_reads_the_device_through_the_cache() {
          --rate_iops=100 --runtime=2 --time_based",
         device.path()
     );
-    // Where udev runs, it looks at a device that is new, or that a writer has closed: others than this
-    // test may be told of, and rightly.
+    // Where udev runs, it looks at a device that is new, or that a writer has closed: others than
+    // this test may be told of, and rightly.
     let settle = || drop(Command::new("udevadm").arg("settle").output());
     settle();
     let ran = json(&place, &job);
@@ -247,9 +247,9 @@ fn preconditioning_a_device() {
     let state = format!("--state={}", place.path("state").display());
     let asked = place.run(&format!("precondition {state} {}", device.path()));
     assert_eq!(asked.status, Some(1));
-    assert!(asked.err.contains("there is no terminal to ask on"), "{}", asked.err);
+    assert!(asked.err.contains("is not a terminal. To fix: pass --yes"), "{}", asked.err);
     let ran = place.run(&format!("precondition --yes {state} {}", device.path())).ok();
-    assert!(ran.out.contains("written in full: 16.8 MB"), "{}", ran.out);
+    assert!(ran.out.contains("fully written: 16.8 MB"), "{}", ran.out);
     let data = std::fs::read(device.path()).unwrap();
     assert_eq!(data.len(), (16 << 20) + 512);
     assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
