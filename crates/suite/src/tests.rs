@@ -50,7 +50,9 @@ fn a_suite_uses_the_sequential_zones() {
     let few = Fake::new(3, 0, 2 * MIB, MIB);
     assert_eq!(Zoned::new(Path::new("/dev/z"), &few).unwrap().writers(), 3);
     let none = Fake::new(3, 3, 2 * MIB, MIB);
-    assert!(Zoned::new(Path::new("/dev/z"), &none).unwrap_err().contains("no sequential zone"));
+    assert!(
+        Zoned::new(Path::new("/dev/z"), &none).unwrap_err().contains("no writable sequential zone")
+    );
 }
 
 #[test]
