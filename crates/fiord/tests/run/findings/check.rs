@@ -68,7 +68,7 @@ fn said_once_and_in_the_form_asked_for() {
     for wrong in ["check --format=yaml a.fio", "check --format"] {
         let ran = place.run(wrong);
         assert_eq!(ran.status, Some(1));
-        assert!(ran.err.contains("--format=normal and --format=json"), "{ran:?}");
+        assert!(ran.err.contains("--format=normal or --format=json"), "{ran:?}");
     }
     let missing = place.run("chek a.fio");
     assert_eq!(missing.status, Some(1));
