@@ -1,5 +1,6 @@
-//! What an engine itself costs: `engine_cost ENGINE DEPTH OPS [FILE]` queues and reaps 4096-byte
-//! reads at the file's start and prints nanoseconds an op. For `perf stat -e instructions:u`.
+//! Cost of an engine alone: `engine_cost ENGINE DEPTH OPS [FILE]` queues and reaps reads of 4096
+//! bytes at the start of the file, and prints nanoseconds per op. Meant for `perf stat -e
+//! instructions:u`.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;

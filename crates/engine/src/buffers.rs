@@ -1,14 +1,16 @@
-//! The job's data buffers: one a slot, all in one region.
+//! Data buffers of a job: one per slot, all in one memory region.
 
 use fiord_sys::host;
 use fiord_sys::memory::Region;
 
 use crate::{EngineConfig, EngineError, Slot};
 
-/// More I/Os at once than any kernel interface takes; a bound for what is kept for each.
+/// Upper limit of `iodepth`. It is more than any kernel interface accepts, and bounds the memory
+/// per slot.
 const MAX_SLOTS: u32 = 1 << 20;
 
-/// One buffer a slot, each aligned to a page or more. Pages are touched only when used.
+/// One buffer per slot, each aligned to at least a page. The kernel allocates a page when it is
+/// first touched.
 #[derive(Debug)]
 pub struct Buffers {
     base: *mut u8,
@@ -24,18 +26,25 @@ pub struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Makes them as the configuration says.
+    /// Allocates the buffers that the configuration describes.
+    ///
+    /// # Errors
+    ///
+    /// The number of slots is 0 or above the limit, or the memory cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         if config.slots == 0 || config.slots > MAX_SLOTS {
-            let what = format!("iodepth={} is not possible", config.slots);
-            return Err(EngineError::plain(what).help(format!("iodepth is 1 to {MAX_SLOTS}")));
+            let what = format!("iodepth={} is out of range", config.slots);
+            return Err(
+                EngineError::plain(what).help(format!("To fix: set iodepth to 1 to {MAX_SLOTS}"))
+            );
         }
         let page = host::page_size();
         let align = (config.memory_align as usize).max(page);
         let bytes = config.buffer_bytes as usize;
         let stride = bytes.next_multiple_of(align);
         let whole = stride.checked_mul(config.slots as usize);
-        let whole = whole.ok_or_else(|| EngineError::plain("the I/O buffers exceed memory"))?;
+        let whole =
+            whole.ok_or_else(|| EngineError::plain("the I/O buffers exceed the address space"))?;
         let region = Region::new(&config.memory, whole.max(page), align)
             .map_err(|error| EngineError::from_sys("I/O buffers", &error))?;
         Ok(Buffers {
@@ -49,23 +58,25 @@ impl Buffers {
         })
     }
 
-    /// A slot's buffer.
+    /// The buffer of a slot.
     ///
     /// # Panics
-    /// When there is no such slot, and in debug builds when an op on it is in flight.
+    ///
+    /// If there is no such slot. Debug builds also panic if the slot has an op in flight.
     #[inline]
     pub fn slice(&mut self, slot: Slot) -> &mut [u8] {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         #[cfg(debug_assertions)]
         assert!(!self.in_flight[slot as usize], "slot {slot}'s buffer is in flight");
-        // SAFETY: the slot exists, so that the range lies in the region; `&mut self` keeps out
-        // other users in this process, and the kernel uses no buffer that is not in flight.
+        // SAFETY: the slot exists, so the range lies in the region. `&mut self` excludes other
+        // users in this process, and the kernel uses only buffers that are in flight.
         unsafe {
             std::slice::from_raw_parts_mut(self.base.add(slot as usize * self.stride), self.bytes)
         }
     }
 
-    /// Where `len` bytes from `at` of a slot's buffer lie; `None` when they do not lie in it.
+    /// Address of the bytes `at .. at + len` of a slot's buffer; `None` if they do not lie in the
+    /// buffer.
     #[inline(always)]
     pub fn span(&self, slot: Slot, at: u32, len: u32) -> Option<*mut u8> {
         if slot < self.slots && u64::from(at) + u64::from(len) <= self.bytes as u64 {
@@ -75,17 +86,18 @@ impl Buffers {
         }
     }
 
-    /// Where the region begins and the distance between buffers, to be registered with the kernel.
+    /// Address of the region and distance between two buffers in bytes, for registration with the
+    /// kernel.
     pub(crate) fn region(&self) -> (*mut u8, usize) {
         (self.base, self.stride)
     }
 
-    /// Never gives the memory back: the kernel may still be using it.
+    /// Leaks the memory. For a kernel that may still use it.
     pub(crate) fn leak(&mut self) {
         std::mem::forget(self.region.take());
     }
 
-    /// Notes that a slot has an op in flight (debug builds; nothing otherwise).
+    /// Marks a slot as in flight. Only debug builds keep track.
     #[inline(always)]
     pub(crate) fn begin(&mut self, _slot: Slot) {
         #[cfg(debug_assertions)]
@@ -95,7 +107,7 @@ impl Buffers {
         );
     }
 
-    /// Notes that a slot's op has ended.
+    /// Marks a slot as no longer in flight. Only debug builds keep track.
     #[inline(always)]
     pub(crate) fn end(&mut self, _slot: Slot) {
         #[cfg(debug_assertions)]
@@ -158,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_can_be_is_an_error() {
+    fn impossible_sizes_are_errors() {
         for (slots, bytes) in [(0, 4096), (u32::MAX, 4096), (MAX_SLOTS, u32::MAX)] {
             Buffers::new(&config(slots, bytes)).unwrap_err();
         }

@@ -1,15 +1,15 @@
-//! The machine's time, for engines that do real I/O.
+//! The clock of the machine, for engines that do real I/O.
 
 use fiord_sys::clock::{self, Clock};
 
 use crate::Time;
 
-/// One of the machine's clocks, as a [`Time`].
+/// A clock of the machine as a [`Time`].
 #[derive(Debug, Clone, Copy)]
 pub struct MachineClock(pub Clock);
 
 impl MachineClock {
-    /// The best clock of this machine.
+    /// The best clock that this machine offers.
     pub fn best() -> Self {
         MachineClock(Clock::best())
     }
@@ -21,8 +21,8 @@ impl Time for MachineClock {
         self.0.now()
     }
 
-    /// `when` is on the time line of `CLOCK_MONOTONIC`, or of the wall clock for
-    /// `clocksource=gettimeofday`. A signal ends the sleep early.
+    /// `when` is a time of `CLOCK_MONOTONIC`, or of the wall clock with `clocksource=gettimeofday`.
+    /// A signal ends the sleep early.
     fn sleep_until(&self, when: u64) {
         if self.0.source() == clock::Source::GetTimeOfDay {
             let span = when.saturating_sub(self.now());

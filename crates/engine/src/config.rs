@@ -1,4 +1,4 @@
-//! What an engine needs to know before its first I/O.
+//! What an engine is built from.
 
 use fiord_plan::PlacementKind;
 use fiord_plan::model::{Advice, Dir, EnginePlan, JobPlan, Memory};
@@ -6,47 +6,50 @@ use fiord_sys::mapping::Pattern;
 
 use crate::{EngineError, MachineClock};
 
-/// Everything an engine is built from. Plain data: building the same engine twice gives the same.
+/// Everything that the construction of an engine depends on. Plain data: two engines with equal
+/// configurations behave alike.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
-    /// I/O units (`iodepth`), at least 1.
+    /// Number of slots (`iodepth`), at least 1.
     pub slots: u32,
-    /// Bytes of each slot's buffer: the job's largest block. May be 0 (trims only).
+    /// Length in bytes of each slot's buffer: the largest block of the job. 0 for a job that only
+    /// trims.
     pub buffer_bytes: u32,
-    /// Files that can be attached at a time.
+    /// Number of files that can be attached at a time.
     pub files: u32,
-    /// All files are attached before the first op and stay to the end: none is closed while the job
-    /// runs, so an engine may let the kernel hold them.
+    /// All files are attached before the first op, and none is closed while the job runs. The
+    /// engine may therefore register the files with the kernel.
     pub held: bool,
-    /// What the buffers are made of (`iomem`).
+    /// Memory that the buffers are allocated from (`iomem`).
     pub memory: Memory,
-    /// Alignment of every buffer in bytes, a power of two (`iomem_align`). Less than a page counts
-    /// as a page.
+    /// Alignment of every buffer in bytes, a power of two (`iomem_align`). Less than a page means a
+    /// page.
     pub memory_align: u64,
     /// Files are opened with `O_DIRECT`.
     pub direct: bool,
-    /// `RWF_ATOMIC` on every write.
+    /// Every write has the flag `RWF_ATOMIC`.
     pub atomic: bool,
-    /// How files will be accessed, where the kernel is to be told (`fadvise_hint`): only `mmap`
-    /// asks, files that are read are advised when they are opened.
+    /// Access pattern to advise the kernel of (`fadvise_hint`). Only `mmap` uses it; the other
+    /// engines' files are advised when they are opened.
     pub pattern: Option<Pattern>,
-    /// The priorities that [`crate::Tag::priority`] names, as the kernel takes them; the first is 0,
-    /// the job's own. Empty where no I/O has one of its own.
+    /// Values for [`crate::Tag::priority`], in the kernel's encoding; index 0 holds 0, the job's
+    /// own priority. Empty if no I/O has a priority of its own.
     pub priorities: Vec<u16>,
-    /// What [`crate::Tag::placement`] names, by file; empty where no write is placed.
+    /// Placement identifiers for [`crate::Tag::placement`], per file. Empty if the job places no
+    /// writes.
     pub placements: Vec<Vec<u16>>,
-    /// By which feature.
+    /// The feature that places writes.
     pub placed_by: Option<PlacementKind>,
-    /// Ranges that a trim may have (`num_range`), at least 1.
+    /// Largest number of ranges in one trim (`num_range`), at least 1.
     pub trim_ranges: u32,
-    /// The clock that real engines time by.
+    /// Clock for engines that do real I/O.
     pub clock: MachineClock,
-    /// Which engine, with its options.
+    /// The engine and its options.
     pub engine: EnginePlan,
 }
 
 impl EngineConfig {
-    /// For a job of the plan.
+    /// Configuration for a job of the plan.
     pub fn for_job(job: &JobPlan, clock: MachineClock) -> Self {
         let bytes = [Dir::Read, Dir::Write]
             .into_iter()
@@ -87,7 +90,7 @@ impl EngineConfig {
         }
     }
 
-    /// For tests and benchmarks: one file, ordinary memory, nothing special.
+    /// Configuration for tests and benchmarks: one file, ordinary memory, no options.
     pub fn plain(engine: EnginePlan, slots: u32, buffer_bytes: u32) -> Self {
         EngineConfig {
             slots,
@@ -108,12 +111,12 @@ impl EngineConfig {
         }
     }
 
-    /// For engines whose calls take no flags: `atomic=1` is then an error.
+    /// Fails if the job has `atomic=1`. For engines whose system calls take no flags.
     pub(crate) fn refuse_atomic(&self, engine: &str) -> Result<(), EngineError> {
         if !self.atomic {
             return Ok(());
         }
         Err(EngineError::plain(format!("ioengine={engine} cannot write atomically (RWF_ATOMIC)"))
-            .help("drop atomic=1, or use ioengine=pvsync2, libaio or io_uring"))
+            .help("To fix: drop atomic=1, or use ioengine=pvsync2, libaio or io_uring"))
     }
 }

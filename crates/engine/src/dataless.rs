@@ -1,4 +1,4 @@
-//! Ops that carry no data, done by the calling thread: trims and syncs.
+//! Trims and syncs, which transfer no data, as system calls of the calling thread.
 
 use std::os::fd::RawFd;
 
@@ -9,15 +9,15 @@ use crate::{FileKind, Op, OpKind, Outcome};
 /// `BLKDISCARD` (`linux/fs.h`: `_IO(0x12, 119)`).
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
-/// Carries out a trim or a sync. A read or write is `EINVAL`.
+/// Issues a trim or a sync. Returns `EINVAL` for a read or a write.
 pub fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
     let ret = match op.kind {
         OpKind::Trim => return trim(fd, kind, op.offset, u64::from(op.len)),
-        // SAFETY: these calls take no pointers.
+        // SAFETY: the call takes no pointers.
         OpKind::Fsync => unsafe { libc::fsync(fd) },
-        // SAFETY: as above.
+        // SAFETY: the call takes no pointers.
         OpKind::Fdatasync => unsafe { libc::fdatasync(fd) },
-        // SAFETY: as above.
+        // SAFETY: the call takes no pointers.
         OpKind::SyncFileRange(flags) => unsafe {
             libc::sync_file_range(fd, op.offset as i64, i64::from(op.len), flags)
         },
@@ -26,12 +26,13 @@ pub fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
     Outcome::from_raw(raw_result(i64::from(ret)))
 }
 
-/// The same on one of an engine's files.
+/// Issues a trim or a sync on an attached file.
 pub(crate) fn on(files: &Files, op: &Op) -> Outcome {
     carry_out(files.fd(op.file), files.kind(op.file), op)
 }
 
-/// Deallocates: `BLKDISCARD` on a block device, a hole in a regular file.
+/// Deallocates a range: `BLKDISCARD` on a block device, a hole in a regular file. Returns
+/// `EOPNOTSUPP` for other types of files.
 pub fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome {
     let ret = match kind {
         FileKind::Block => {
@@ -41,7 +42,7 @@ pub fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome {
         }
         FileKind::Regular => {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            // SAFETY: takes no pointers.
+            // SAFETY: the call takes no pointers.
             unsafe { libc::fallocate(fd, mode, offset as i64, len as i64) }
         }
         FileKind::Char | FileKind::Pipe | FileKind::Virtual => {

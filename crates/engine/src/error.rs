@@ -1,18 +1,19 @@
-//! How engine errors are worded.
+//! Construction of [`EngineError`], so that all engines word their errors in the same way.
 
 use fiord_sys::errno;
 
 use crate::EngineError;
 
 impl EngineError {
-    /// A system call failed: what it was for, its name, its errno.
+    /// A system call failed. `purpose` says what the engine used it for, usually the option, and
+    /// `call` is the name of the system call.
     pub(crate) fn call(purpose: &str, call: &str, errno: i32) -> Self {
         let (text, name) = (errno::text(errno), errno::name(errno));
         let help = errno::advice(call, errno).map(String::from);
         EngineError { what: format!("{purpose}: {call}: {text} ({name})"), help, errno }
     }
 
-    /// A wrapper of a system call failed.
+    /// A function of `fiord-sys` failed.
     pub(crate) fn from_sys(purpose: &str, error: &fiord_sys::Error) -> Self {
         if error.said.is_some() {
             let errno = error.errno;
@@ -21,26 +22,35 @@ impl EngineError {
         Self::call(purpose, error.op, error.errno)
     }
 
-    /// Something that is wrong without a system call having failed.
+    /// A failure without a failed system call. The errno is 0.
     pub(crate) fn plain(what: impl Into<String>) -> Self {
         EngineError { what: what.into(), help: None, errno: 0 }
     }
 
-    /// The same error with what to do about it.
+    /// Sets the text that says what the user can do.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 }
 
-/// The calling thread's errno.
+/// The help as it follows the sentence that says what failed: a remedy is a sentence of its own.
+pub(crate) fn after(help: Option<&str>) -> String {
+    match help {
+        None => String::new(),
+        Some(help) if help.starts_with("To fix:") => format!(". {help}"),
+        Some(help) => format!("; {help}"),
+    }
+}
+
+/// The errno of the calling thread.
 #[inline]
 pub(crate) fn last_errno() -> i32 {
     // SAFETY: the C library gives each thread a valid errno location.
     unsafe { *libc::__errno_location() }
 }
 
-/// A system call's return value (-1 and errno) as a count or a negative errno.
+/// Converts the return value of a C library function (-1 and errno) to a count or a negative errno.
 #[inline(always)]
 pub(crate) fn raw_result(ret: i64) -> i64 {
     if ret >= 0 { ret } else { -i64::from(last_errno()) }

@@ -1,16 +1,16 @@
-//! The files attached to an engine.
+//! The files that are attached to an engine.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use crate::{EngineError, FileKind, Target};
 
-/// One attached file.
+/// An attached file.
 #[derive(Debug, Clone)]
 pub(crate) struct Attached {
-    /// Its descriptor, -1 when nothing is attached: the kernel then answers `EBADF`.
+    /// The descriptor; -1 if no file is attached, so that the kernel answers `EBADF`.
     pub fd: RawFd,
-    /// What it is.
+    /// Type of the file.
     pub kind: FileKind,
     /// Keeps `fd` open.
     _keep: Option<Arc<OwnedFd>>,
@@ -18,7 +18,7 @@ pub(crate) struct Attached {
 
 const NOTHING: Attached = Attached { fd: -1, kind: FileKind::Virtual, _keep: None };
 
-/// All of them, by index.
+/// All attached files, by index.
 #[derive(Debug)]
 pub(crate) struct Files {
     table: Vec<Attached>,
@@ -33,7 +33,7 @@ impl Files {
         let count = self.table.len();
         let Some(entry) = self.table.get_mut(file as usize) else {
             return Err(EngineError::plain(format!(
-                "file {file} cannot be attached to an engine made for {count} files"
+                "cannot attach file {file}: the engine was created for {count} files"
             )));
         };
         let fd = target.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd());
@@ -47,13 +47,13 @@ impl Files {
         }
     }
 
-    /// The descriptor of a file, -1 if there is none.
+    /// The descriptor of a file; -1 if no file is attached.
     #[inline(always)]
     pub fn fd(&self, file: u32) -> RawFd {
         self.table.get(file as usize).map_or(-1, |entry| entry.fd)
     }
 
-    /// What a file is.
+    /// The type of a file.
     #[inline]
     pub fn kind(&self, file: u32) -> FileKind {
         self.table.get(file as usize).map_or(FileKind::Virtual, |entry| entry.kind)

@@ -1,20 +1,21 @@
-//! Flags of single I/Os (`RWF_*` of `linux/fs.h`), and whether a file takes them.
+//! Flags of single I/Os (`RWF_*` of `linux/fs.h`), and a check whether a file supports them.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use crate::error::last_errno;
 use crate::{EngineError, FileKind, Target};
 
-/// Poll for completion. Every kernel since 4.6 takes it, and ignores it where there is no polling.
+/// Polls for the completion. Kernels since 4.6 accept the flag and ignore it where the device has
+/// no polling queues.
 pub(crate) const RWF_HIPRI: i32 = 0x01;
-/// Fail with `EAGAIN` rather than wait.
+/// Fails with `EAGAIN` instead of blocking.
 pub(crate) const RWF_NOWAIT: i32 = 0x08;
-/// All or nothing, even over a power failure. Linux 6.11.
+/// The write is stored completely or not at all, even if power fails. Linux 6.11.
 pub(crate) const RWF_ATOMIC: i32 = 0x40;
-/// Through the page cache without leaving anything in it. Linux 6.14.
+/// Goes through the page cache and drops the pages afterwards. Linux 6.14.
 pub(crate) const RWF_DONTCACHE: i32 = 0x80;
 
-/// The flags of reads and of writes.
+/// Flags of all reads, and flags of all writes.
 pub(crate) fn of(uncached: bool, nowait: bool, atomic: bool) -> (i32, i32) {
     let mut flags = 0;
     if uncached {
@@ -26,10 +27,15 @@ pub(crate) fn of(uncached: bool, nowait: bool, atomic: bool) -> (i32, i32) {
     (flags, if atomic { flags | RWF_ATOMIC } else { flags })
 }
 
-/// Fails when the kernel or the file's file system does not take these flags.
+/// Checks that the kernel and the file system support these flags on this file.
 ///
-/// Atomic writes are asked for by `statx(2)`; for the others one page is read with them, the only
-/// way to know. Nothing is read for a job without such flags.
+/// `statx(2)` reports support for atomic writes. For the other flags the function reads one page
+/// with them, because there is no other way to find out. It reads nothing if the job uses
+/// none of these flags.
+///
+/// # Errors
+///
+/// A flag is not supported; the error names it and the option to drop.
 pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
     let Some(fd) = target.fd.as_ref() else { return Ok(()) };
     if flags & RWF_ATOMIC != 0 && !target.read_only {
@@ -55,15 +61,16 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
         .unwrap_or(names[0]);
     let (_, name, version, option) = bad;
     Err(EngineError {
-        what: format!("the kernel or the file system does not take {name} on this file"),
+        what: format!("the kernel or the file system does not support {name} on this file"),
         help: Some(format!(
-            "drop {option}=1; {name} needs Linux {version} or later and a file system that has it"
+            "To fix: drop {option}=1; {name} needs Linux {version} or later and a file system that \
+             supports it"
         )),
         errno: libc::EOPNOTSUPP,
     })
 }
 
-/// Reads a page with these flags and returns the errno, 0 if it worked.
+/// Reads a page with these flags. Returns the errno, or 0 on success.
 fn probe(fd: RawFd, offset: u64, flags: i32) -> i32 {
     #[repr(align(4096))]
     struct Page([u8; 4096]);
@@ -81,10 +88,10 @@ fn check_atomic(fd: &OwnedFd) -> Result<(), EngineError> {
         return Ok(());
     }
     Err(EngineError {
-        what: "this file does not take atomic writes (RWF_ATOMIC)".into(),
+        what: "this file does not support atomic writes (RWF_ATOMIC)".into(),
         help: Some(
-            "drop atomic=1; it needs Linux 6.11 or later, direct=1, and a device (and file system) \
-             that reports a nonzero atomic_write_unit_max_bytes"
+            "To fix: drop atomic=1; it needs Linux 6.11 or later, direct=1, and a device (and file \
+             system) that reports a nonzero atomic_write_unit_max_bytes"
                 .into(),
         ),
         errno: libc::EOPNOTSUPP,

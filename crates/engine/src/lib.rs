@@ -1,17 +1,46 @@
-//! I/O engines: they do what they are told, one module an engine. What to do and when is decided
-//! elsewhere.
+//! I/O engines: each engine issues the I/Os that it is given, and reports how they ended.
 //!
-//! The contract is [`Engine`]; [`Op`] is one I/O. Every op that an engine accepts completes exactly
-//! once, either at once ([`Queued::Done`]) or through [`Engine::reap`].
-
+//! An engine decides nothing. The load (`fiord-load`) chooses offsets, sizes and bytes, the worker
+//! (`fiord-run`) chooses the moment. The contract between the worker and an engine is the trait
+//! [`Engine`]; [`Op`] is one I/O. Every op that an engine accepts completes exactly once: at once
+//! ([`Queued::Done`]) or through [`Engine::reap`].
+//!
+//! # Example
+//!
+//! Two reads on the simulated device, which needs no file and runs on a virtual clock:
+//!
+//! ```
+//! use fiord_engine::{
+//!     Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Sim, Tag, Time, Want,
+//! };
+//! use fiord_plan::EnginePlan;
+//!
+//! let slots = 2;
+//! let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 4096);
+//! let mut engine = Sim::new(&config)?;
+//! let start = engine.clock().now();
+//!
+//! for slot in 0..slots {
+//!     let offset = u64::from(slot) * 4096;
+//!     let op = Op { kind: OpKind::Read, file: 0, offset, len: 4096, at: 0, tag: Tag::PLAIN };
+//!     assert_eq!(engine.queue(slot, &op), Queued::Pending);
+//! }
+//!
+//! let mut done = Completions::with_capacity(slots);
+//! engine.reap(Want { min: 2, max: 2, timeout: None }, &mut done)?;
+//! assert!(done.as_slice().iter().all(|(_, outcome)| *outcome == Outcome::ok(4096)));
+//! // The default latency of the simulated device is 100 us, and it serves both ops at a time.
+//! assert_eq!(engine.clock().now() - start, 100_000);
+//! # Ok::<(), fiord_engine::EngineError>(())
+//! ```
 //!
 //! | question | module |
 //! |---|---|
-//! | how does engine X issue an I/O | its own module: `null`, `sync::psync`, … |
-//! | what does an engine need to be built | `config` |
-//! | how do synchronous calls run on threads of their own | `offload` |
-//! | where do the buffers lie | `buffers` |
-//! | how is a trim or an fsync done | `dataless` |
+//! | how engine X issues an I/O | the module of that engine: `null`, `sync::psync`, … |
+//! | what an engine is built from | `config` |
+//! | how synchronous calls run on threads of their own | `offload` |
+//! | where the data buffers are | `buffers` |
+//! | how trims and syncs are issued | `dataless` |
 
 mod buffers;
 mod clock;
@@ -49,86 +78,99 @@ pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::{FileKind, Tag, TrimRange, WriteForm};
 
-/// Names one of the job's I/O units, `0 .. depth`. A slot has one buffer and at most one op in flight.
+/// Index of one I/O unit of a job, `0 .. iodepth`. A slot owns one data buffer and has at most one
+/// op in flight.
 pub type Slot = u32;
 
-/// What an op does.
+/// The operation that an [`Op`] performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpKind {
-    /// Into the slot's buffer.
+    /// Reads from the file into the slot's buffer.
     Read,
-    /// From the slot's buffer.
+    /// Writes the slot's buffer to the file.
     Write,
-    /// Deallocate. Carries no data.
+    /// Deallocates the range. Transfers no data.
     Trim,
-    /// `fsync(2)`. Carries no data, `offset` and `len` are 0.
+    /// `fsync(2)`. Transfers no data; `offset` and `len` are 0.
     Fsync,
-    /// `fdatasync(2)`. As `Fsync`.
+    /// `fdatasync(2)`. Transfers no data; `offset` and `len` are 0.
     Fdatasync,
-    /// `sync_file_range(2)` over `offset .. offset + len` with these flags. Carries no data.
+    /// `sync_file_range(2)` over `offset .. offset + len` with these flags. Transfers no data.
     SyncFileRange(u32),
 }
 
-/// One I/O. It has no pointer: data lives in the slot's buffer, and kinds that carry no data touch none.
+/// One I/O, as the worker hands it to an engine.
+///
+/// An op holds no pointer: the data are in the buffer of the slot that it is queued on. An engine
+/// must not touch that buffer for a kind that transfers no data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
-    /// What to do.
+    /// The operation.
     pub kind: OpKind,
-    /// Index of the attached file.
+    /// Index under which the file was attached ([`Engine::attach`]).
     pub file: u32,
-    /// Byte offset in the file.
+    /// First byte in the file.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub len: u32,
-    /// Where in the slot's buffer the data begins (not 0 only for the rest of a short transfer).
+    /// First byte of the data in the slot's buffer. It is 0 unless the op transfers the rest after
+    /// a short transfer.
     pub at: u32,
-    /// What it carries beside its place: engines that know nothing of a part pass over it, the plan
-    /// has seen to it that none is asked for there.
+    /// Priority, placement and kind of write command. An engine ignores the attributes that it does
+    /// not support: the plan refuses a job that needs them on such an engine.
     pub tag: Tag,
 }
 
-/// How an op ended: bytes transferred (0 for syncs and trims that worked), an errno, or what the
-/// device said.
+/// Result of an op: a number of bytes, an errno, or a status of the device.
 ///
-/// One number: counts are not negative; errnos are negative and small; a device's status is negative
-/// with its kind above bit 32.
+/// A sync or a trim that succeeds transfers 0 bytes. A short transfer is a success with fewer bytes
+/// than [`Op::len`]; the worker queues the rest. At the end of a file a read transfers 0 bytes.
+///
+/// Representation: a byte count is not negative, an errno is a small negative number, and a device
+/// status is negative with its type in the bits from 32 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Outcome(i64);
 
 impl Outcome {
-    /// It worked.
+    /// Success: `bytes` were transferred.
     #[inline]
     pub const fn ok(bytes: u32) -> Self {
         Outcome(bytes as i64)
     }
-    /// It failed with this (positive) errno.
+    /// Failure with this errno, a positive number.
     #[inline]
     pub const fn err(errno: i32) -> Self {
         Outcome(-(errno as i64))
     }
-    /// The device failed it with this NVMe status (the status field of the completion above its
-    /// phase tag).
+    /// The device failed the command with this NVMe status: the status field of the completion
+    /// queue entry without the phase tag.
     #[inline]
     pub const fn nvme(status: u16) -> Self {
         Outcome(-(Self::NVME << 32 | status as i64))
     }
-    /// The device failed it with these sense data: an `EIO`, as the kernel would make of it.
+    /// The device failed the command with this SCSI sense data. [`Outcome::get`] reports `EIO`, as
+    /// the kernel does for such a failure.
     #[inline]
     pub const fn scsi(sense: Sense) -> Self {
         Outcome(-((((sense.bits() as i64) << 8) | Self::SCSI) << 32 | libc::EIO as i64))
     }
-    /// From what the kernel returns: a count, or a negative errno.
+    /// Converts the return value of the kernel: a byte count, or a negative errno.
     #[inline]
     pub const fn from_raw(result: i64) -> Self {
         Outcome(result)
     }
-    /// Bytes, or a positive errno. A device's status stands for one, as fio has it in its reports.
+    /// Number of bytes transferred.
+    ///
+    /// # Errors
+    ///
+    /// The errno, a positive number. For an NVMe status it is the number of the status, because fio
+    /// reports that number.
     #[inline]
     pub const fn get(self) -> Result<u32, i32> {
         if self.0 >= 0 { Ok(self.0 as u32) } else { Err(-self.0 as i32) }
     }
-    /// What the device said, if that is why it failed.
+    /// The status that the device reported, if the device failed the op.
     pub const fn device_status(self) -> Option<DeviceStatus> {
         let above = self.0.wrapping_neg() >> 32;
         match above & 0xff {
@@ -137,37 +179,38 @@ impl Outcome {
             _ => None,
         }
     }
-    /// The kind of an NVMe status.
+    /// Type of an NVMe status.
     const NVME: i64 = 1;
-    /// The kind of sense data, which stand above it.
+    /// Type of SCSI sense data, which are stored above the type.
     const SCSI: i64 = 2;
 }
 
-/// What a device said of a command that it did not carry out.
+/// Status that a device reported for a command that it did not carry out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceStatus {
-    /// A status of NVMe.
+    /// NVMe status.
     Nvme(Status),
-    /// Sense data of SCSI.
+    /// SCSI sense data.
     Scsi(Sense),
 }
 
 impl DeviceStatus {
-    /// Whether it is about the blocks of this one command, so that others may work.
+    /// Whether the failure concerns only the blocks of this command, so that I/O to other blocks
+    /// may succeed.
     pub const fn is_about_these_blocks(self) -> bool {
         match self {
             DeviceStatus::Nvme(status) => status.is_about_these_blocks(),
             DeviceStatus::Scsi(sense) => sense.is_about_these_blocks(),
         }
     }
-    /// Whether the device had no room.
+    /// Whether the device has no space left.
     pub const fn is_full(self) -> bool {
         match self {
             DeviceStatus::Nvme(status) => status.is_full(),
             DeviceStatus::Scsi(sense) => sense.is_full(),
         }
     }
-    /// What may have been the cause, where that is well known; else empty.
+    /// A likely cause, if one is known for this status; otherwise an empty string.
     pub fn advice(self) -> &'static str {
         match self {
             DeviceStatus::Nvme(status) => status.advice(),
@@ -185,143 +228,219 @@ impl std::fmt::Display for DeviceStatus {
     }
 }
 
-/// What became of an op that was queued.
+/// Answer of [`Engine::queue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queued {
-    /// It has already ended; it will not be reaped.
+    /// The op has completed with this outcome. [`Engine::reap`] must not return it again.
     Done(Outcome),
-    /// It will be reaped.
+    /// The engine accepted the op. [`Engine::reap`] returns it exactly once.
     Pending,
-    /// No room: nothing was taken. Flush or reap, then queue it again. Not an error.
+    /// The engine did not accept the op and holds nothing of it; the slot stays free.
+    ///
+    /// This is not an error. The worker flushes or reaps and then queues the op again. An engine
+    /// must not answer `Full` when no op is pending, because the worker would wait for a completion
+    /// that never comes.
     Full,
 }
 
-/// How many completions a [`Engine::reap`] is to wait for.
+/// How many completions [`Engine::reap`] returns, and how long it waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Want {
-    /// Wait until there are this many (0: only look).
+    /// Wait for this many completions. 0: return what has completed and do not wait.
     pub min: u32,
-    /// Take no more than this.
+    /// Return at most this many completions.
     pub max: u32,
-    /// Wait no longer than this, in ns of the engine's clock. `None`: as long as it takes.
+    /// Wait at most this long, in nanoseconds of the engine's clock. `None`: no limit.
     pub timeout: Option<u64>,
 }
 
-/// Completions of one reap; holds as many as there are slots and never grows.
+/// Completions that [`Engine::reap`] returns. The list has room for one completion per slot and
+/// never allocates after construction.
 #[derive(Debug)]
 pub struct Completions {
     list: Vec<(Slot, Outcome)>,
 }
 
 impl Completions {
-    /// For this many slots.
+    /// An empty list with room for `depth` completions.
     pub fn with_capacity(depth: u32) -> Self {
         Completions { list: Vec::with_capacity(depth as usize) }
     }
-    /// Adds one. The caller never adds more than the capacity.
+    /// Appends a completion. The caller must not exceed the capacity.
     #[inline]
     pub fn push(&mut self, slot: Slot, outcome: Outcome) {
         debug_assert!(self.list.len() < self.list.capacity());
         self.list.push((slot, outcome));
     }
-    /// How many there are.
+    /// Number of completions.
     #[inline]
     pub fn len(&self) -> usize {
         self.list.len()
     }
-    /// Whether there is none.
+    /// Whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
-    /// Forgets them.
+    /// Removes all completions and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.list.clear();
     }
-    /// All of them, in the order in which they completed.
+    /// All completions, in the order in which the engine returned them.
     #[inline]
     pub fn as_slice(&self) -> &[(Slot, Outcome)] {
         &self.list
     }
 }
 
-/// An open file or device as an engine sees it.
+/// An open file or device, as an engine sees it.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// The descriptor; engines may keep a clone while the file is attached. `None` for engines that
-    /// touch no file.
+    /// The file descriptor. An engine may keep a clone while the file is attached. `None` for
+    /// engines that use no file.
     pub fd: Option<Arc<OwnedFd>>,
-    /// What it is.
+    /// Type of the file.
     pub kind: FileKind,
-    /// First byte in use.
+    /// First byte of the region that the job uses.
     pub offset: u64,
-    /// Bytes in use.
+    /// Length in bytes of the region that the job uses.
     pub len: u64,
-    /// Opened without write access.
+    /// The file is open without write access.
     pub read_only: bool,
 }
 
-/// Why an engine cannot go on: not an I/O error (those are [`Outcome`]s).
+/// Failure that ends the job. A single I/O that fails is no `EngineError` but an [`Outcome`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}{}", .help.as_ref().map_or(String::new(), |help| format!("; {help}")))]
+#[error("{what}{}", error::after(.help.as_deref()))]
 pub struct EngineError {
-    /// What failed and why, one sentence: the call, the errno's name and text.
+    /// One sentence that says what failed and why: the system call, the text of the errno and its
+    /// name.
     pub what: String,
-    /// What to do about it: the kernel version needed, the option to drop.
+    /// What the user can do. A remedy starts with "To fix:" and names the kernel version that is
+    /// needed or the option to drop.
     pub help: Option<String>,
-    /// The errno, 0 if there is none.
+    /// The errno; 0 if no system call failed.
     pub errno: i32,
 }
 
-/// The time an engine's I/Os happen in: the machine's for real engines, virtual for `sim`.
+/// Clock that times the I/Os of an engine: a clock of the machine for engines that do real I/O, a
+/// virtual clock for `sim`.
+///
+/// All times of a job (due times, latencies, timeouts) are nanoseconds of this one clock. A
+/// reading must be cheap, because the worker reads the clock on the path of every I/O.
 pub trait Time: Clone {
-    /// Nanoseconds since an arbitrary start; never goes back.
+    /// Nanoseconds since an arbitrary start. Must not go backwards: latencies are differences of
+    /// two readings.
     fn now(&self) -> u64;
-    /// Returns at or shortly after this time.
+    /// Sleeps until the time `when`, or returns immediately if `when` has passed. May return early
+    /// when a signal arrives. A virtual clock must advance to `when`, because it moves only when
+    /// something waits for it.
     fn sleep_until(&self, when: u64);
 }
 
-/// What carries out I/Os for one job on one thread.
+/// Issues the I/Os of one job.
 ///
-/// Buffers belong to the engine, one a slot, so that it can register them with the kernel.
+/// An engine serves one worker thread, which creates it, drives it and drops it. One call in the loop
+/// of the worker is one call of an engine, so implementations should not allocate memory, take locks
+/// or format text in [`queue`](Self::queue), [`flush`](Self::flush) and [`reap`](Self::reap).
+///
+/// The engine owns the data buffers, one per slot, so that it can register them with the kernel.
+///
+/// # What an implementation must guarantee
+///
+/// - Every op that it accepts completes exactly once: [`queue`](Self::queue) answers
+///   [`Queued::Done`], or answers [`Queued::Pending`] and [`reap`](Self::reap) returns the slot later.
+///   The statistics and the queue depth of a job rely on it. An op that cannot be submitted completes
+///   with an errno; it must not disappear.
+/// - An I/O that fails is an [`Outcome`], never an [`EngineError`]. The worker decides whether the job
+///   goes on (`continue_on_error`). An `EngineError` ends the job.
+/// - It does not retry, split, merge, reorder or skip an I/O, unless an option asks for it or the
+///   documentation of the engine says so: the user measures the I/Os that the job describes.
+/// - It does not touch the buffer of a slot without an op in flight. The worker fills the buffer of a
+///   write before it queues the op, and verifies the buffer of a read after it reaped the op.
+/// - When it is dropped, the kernel and the device are done with all buffers before their memory is
+///   freed. If the engine cannot make sure of that, it must leak the memory.
+/// - If the kernel lacks something that the job needs, the constructor or
+///   [`attach`](Self::attach) says so before the first I/O wherever the engine can find out. The
+///   `EngineError` names the system call, the kernel version that is needed and the option to drop.
+///
+/// `tests/every_engine.rs` runs one body of tests on every engine; `tests/exactly_once.rs` makes random
+/// calls and checks the first point.
 pub trait Engine {
-    /// Whether ops can be pending: false when `queue` always answers `Done`.
+    /// Whether an op can be pending. `false` means that [`queue`](Self::queue) always answers
+    /// [`Queued::Done`]; [`flush`](Self::flush) and [`reap`](Self::reap) then do nothing, and the
+    /// worker runs a shorter loop.
     const ASYNC: bool;
-    /// Whether [`completes_at_once`](Self::completes_at_once) may be true though `ASYNC` is too.
+    /// Whether [`completes_at_once`](Self::completes_at_once) can return `true` although `ASYNC` is
+    /// `true`: the engine decides at construction.
     const SOMETIMES_AT_ONCE: bool = false;
-    /// Whether its calls move the file's position: two such engines must not share an open file.
+    /// Whether the engine's system calls use and move the file position. Two such engines must not
+    /// share an open file, because each would move the position of the other.
     const POSITIONED: bool = false;
-    /// Its time.
+    /// Clock of the engine.
     type Clock: Time;
 
-    /// Whether this very engine, as it was made, completes every op in `queue`.
+    /// Whether this instance answers [`Queued::Done`] to every op.
     fn completes_at_once(&self) -> bool {
         !Self::ASYNC
     }
-    /// The clock that its I/Os are timed by.
+    /// The clock that times the I/Os of this engine.
     fn clock(&self) -> Self::Clock;
-    /// Makes a file known under an index below the number given at construction.
+    /// Makes a file known under the index `file`, which ops then use. The index is less than
+    /// [`EngineConfig::files`].
+    ///
+    /// # Errors
+    ///
+    /// The engine cannot do the job's I/O on this file.
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
-    /// Forgets it. No op on it may be in flight.
+    /// Removes a file. The caller makes sure that no op on it is in flight.
+    ///
+    /// # Errors
+    ///
+    /// The kernel or the device refused to release the file.
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
-    /// A slot's buffer. The slot must have no op in flight.
+    /// The data buffer of a slot, [`EngineConfig::buffer_bytes`] long. The caller makes sure that
+    /// the slot has no op in flight.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such slot. Debug builds also panic if the slot has an op in flight.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
-    /// What there is to say, beside its outcome, of the slot's op that has just failed, where it was the
-    /// engine and not the kernel or the device that found something wrong. To be asked before the slot has
-    /// another op.
+    /// Details of a failure that the engine itself detected, such as wrong protection information;
+    /// `None` if the kernel or the device reported the failure. The worker asks after an op of this
+    /// slot failed and before it queues the next one on the slot.
     fn explain(&mut self, _slot: Slot) -> Option<String> {
         None
     }
-    /// The ranges of the slot's next op, a trim that has several (`num_range`). The plan has seen to
-    /// it that only engines which know of ranges are told.
+    /// Sets the ranges of the next op on this slot, a trim of several ranges (`num_range`). The
+    /// plan refuses such a job on an engine that does not implement this.
     fn ranges(&mut self, _slot: Slot, _ranges: &[TrimRange]) {}
-    /// Takes an op, or carries it out.
+    /// Accepts an op, or carries it out.
+    ///
+    /// The caller makes sure that the slot has no op in flight and that the file is attached. An
+    /// engine whose `ASYNC` is `true` should collect reads and writes here and submit them in
+    /// [`flush`](Self::flush), so that one system call submits a batch. A data range outside the
+    /// slot's buffer is `EINVAL`.
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued;
-    /// Makes everything pending visible to the kernel, in one system call where it can. Returns how
-    /// many ops that were.
+    /// Submits all pending ops, with one system call where the interface allows it. Returns the
+    /// number of ops that it submitted.
+    ///
+    /// # Errors
+    ///
+    /// The job cannot go on. A single op that the kernel refuses is no error: it completes with an
+    /// errno.
     fn flush(&mut self) -> Result<u32, EngineError>;
-    /// Takes completions. Pending ops that were not flushed yet are, in the same system call as the
-    /// wait where the engine can. An interrupted wait returns early, which is no error.
+    /// Appends completions to `done`, which has room for all slots.
+    ///
+    /// The engine first submits the pending ops that were not flushed, in the same system call as
+    /// the wait if the interface allows it. It waits until `want.min` completions are there, or
+    /// `want.timeout` has passed, or a signal arrives; it must not wait for more ops than are in
+    /// flight. Returning early is not an error. It returns at most `want.max` completions, except
+    /// where one command carries several ops, which all end with it.
+    ///
+    /// # Errors
+    ///
+    /// The job cannot go on. A single I/O that fails is no error.
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
 }

@@ -1,10 +1,10 @@
-//! `libaio`: Linux native asynchronous I/O by the kernel's own calls (`io_setup(2)`,
-//! `io_submit(2)`, `io_getevents(2)`), no library.
+//! `libaio`: Linux native asynchronous I/O with the kernel's system calls (`io_setup(2)`,
+//! `io_submit(2)`, `io_getevents(2)`) and without the library.
 //!
-//! Queued ops are submitted by one `io_submit(2)`. Completions are taken from the ring that the
-//! kernel maps, and `io_getevents(2)` is called only to wait: what `userspace_reap=1` asks for is
-//! always so. Ops that carry no data are carried out by the calling thread when they are queued,
-//! once what was queued before them is submitted.
+//! One `io_submit(2)` submits all queued ops. The engine takes completions from the ring that the
+//! kernel maps into the process and calls `io_getevents(2)` only to wait, so it always does what
+//! `userspace_reap=1` asks for. The calling thread carries out ops without data when they are
+//! queued, after the ops queued before them were submitted.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,7 +19,7 @@ use crate::{
     Slot, Target, Want, dataless, syscall,
 };
 
-/// `struct iocb` (`linux/aio_abi.h`), little-endian field order.
+/// `struct iocb` (`linux/aio_abi.h`).
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 struct Iocb {
@@ -50,7 +50,7 @@ struct Event {
     res2: i64,
 }
 
-/// The head of the completion ring that `io_setup` maps (`struct aio_ring` of `fs/aio.c`).
+/// Head of the completion ring that `io_setup(2)` maps (`struct aio_ring` of `fs/aio.c`).
 #[derive(Debug)]
 #[repr(C)]
 struct RingHead {
@@ -69,10 +69,10 @@ const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
 const IOCB_CMD_PREADV: u16 = 7;
 const IOCB_CMD_PWRITEV: u16 = 8;
-/// `reqprio` is this I/O's priority. Linux 4.18.
+/// `reqprio` holds the priority of this I/O. Linux 4.18.
 const IOCB_FLAG_IOPRIO: u32 = 1 << 1;
 
-/// The engine.
+/// The `libaio` engine.
 #[derive(Debug)]
 pub struct Libaio {
     context: u64,
@@ -83,40 +83,48 @@ pub struct Libaio {
     write_op: u16,
     read_flags: i32,
     write_flags: i32,
-    /// One a slot.
+    /// One control block per slot.
     control: Box<[Iocb]>,
-    /// One a slot where the commands want vectors, else none.
+    /// One vector per slot if the commands use vectors; otherwise empty.
     vectors: Vec<libc::iovec>,
-    /// What [`crate::Tag::priority`] names; empty where no I/O has one.
+    /// Values for [`crate::Tag::priority`]; empty if no I/O has a priority of its own.
     priorities: Box<[u16]>,
-    /// Whether a control block needs more than its addresses: vectors, a priority.
-    adorned: bool,
-    /// Queued, not yet submitted: pointers to their blocks, in order, from `sent` on.
+    /// A control block needs more than the data's address: a vector or a priority.
+    has_optional_fields: bool,
+    /// Control blocks that are queued and not submitted, in order, from `sent` on.
     unsent: Vec<*mut Iocb>,
     sent: usize,
-    /// How many one `io_submit(2)` takes at most.
+    /// Most ops that one `io_submit(2)` submits.
     batch: usize,
-    /// Submitted, not yet reaped.
+    /// Number of ops that are submitted and not reaped.
     in_flight: u32,
-    /// What ended without having been in flight: refused by the kernel when it was submitted.
+    /// Ops that the kernel refused at submission. They were never in flight.
     refused: Vec<(Slot, Outcome)>,
     events: Box<[Event]>,
-    /// Completions are looked for in the ring in memory, and the kernel is only asked to wait.
+    /// The layout of the ring is known: the engine takes completions from memory, and calls the
+    /// kernel only to wait.
     ring_known: bool,
 }
 
-/// Buffered I/O is done inside `io_submit(2)`, one after another. With more than two in a call the
-/// kernel plugs its queue (`AIO_PLUG_THRESHOLD` in its `fs/aio.c`), and each read that misses the
-/// page cache then waits for a kernel thread to send it off: up to a timer tick instead of tens of
+/// Most buffered I/Os in one `io_submit(2)`.
+///
+/// The kernel carries out buffered I/Os one after another inside the call. With more than two of
+/// them it plugs its queue (`AIO_PLUG_THRESHOLD` of `fs/aio.c`). Each read that misses the page
+/// cache then waits until a kernel thread sends it off: up to a timer tick instead of tens of
 /// microseconds.
 const BUFFERED_BATCH: usize = 2;
 
-// SAFETY: the pointers are into boxes and buffers that the value owns, which do not move when it
-// does. An AIO context belongs to the address space, not to a thread.
+// SAFETY: the pointers are into boxes and buffers that the value owns, which do not move with it.
+// An AIO context belongs to the address space, not to a thread.
 unsafe impl Send for Libaio {}
 
 impl Libaio {
-    /// Makes one.
+    /// Creates the engine.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refused `io_setup(2)`, the ring has an unknown layout with `userspace_reap=1`, or
+    /// the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let (userspace_reap, nowait, vectored) = match config.engine {
             EnginePlan::Libaio { userspace_reap, nowait, vectored } => {
@@ -135,7 +143,7 @@ impl Libaio {
         if userspace_reap && !ring_known {
             destroy(context);
             return Err(EngineError::plain("this kernel's AIO ring has an unknown layout")
-                .help("drop userspace_reap=1"));
+                .help("To fix: drop userspace_reap=1"));
         }
         let (read_flags, write_flags) = flags::of(false, nowait, config.atomic);
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
@@ -151,7 +159,7 @@ impl Libaio {
             control: vec![Iocb::default(); slots].into_boxed_slice(),
             vectors: vec![empty; if vectored { slots } else { 0 }],
             priorities: config.priorities.clone().into(),
-            adorned: vectored || !config.priorities.is_empty(),
+            has_optional_fields: vectored || !config.priorities.is_empty(),
             unsent: Vec::with_capacity(slots),
             sent: 0,
             batch: if config.direct { slots.max(1) } else { BUFFERED_BATCH },
@@ -162,15 +170,15 @@ impl Libaio {
         })
     }
 
-    /// Submits what is queued until all is or the kernel takes no more.
+    /// Submits queued ops until none is left or the kernel accepts no more. Returns their number.
     fn submit(&mut self) -> Result<u32, EngineError> {
         let mut total = 0;
         while self.sent < self.unsent.len() {
             let rest = &self.unsent[self.sent..];
             let rest = &rest[..rest.len().min(self.batch)];
             let args = [self.context as usize, rest.len(), rest.as_ptr().expose_provenance(), 0];
-            // SAFETY: the list has `count` pointers to control blocks that live as long as the
-            // engine, whose buffers belong to slots in flight.
+            // SAFETY: the list has as many pointers as the call reads. They point to control
+            // blocks that live as long as the engine, whose buffers belong to slots in flight.
             let ret = unsafe { syscall::call4(libc::SYS_io_submit, args) };
             if ret > 0 {
                 self.sent += ret as usize;
@@ -180,9 +188,9 @@ impl Libaio {
             }
             match if ret == 0 { libc::EAGAIN } else { -ret as i32 } {
                 libc::EINTR => {}
-                // No room in the kernel until something completes.
+                // The kernel has no room until an op completes.
                 libc::EAGAIN if self.in_flight > 0 => break,
-                // The first of the list is refused: that op has ended.
+                // The kernel refused the first op of the list, which has thereby ended.
                 errno => {
                     let slot = self.slot_of(self.unsent[self.sent]);
                     self.sent += 1;
@@ -197,9 +205,9 @@ impl Libaio {
         Ok(total)
     }
 
-    /// What only some options need.
+    /// Sets the vector and the priority of a slot's control block.
     #[inline(never)]
-    fn adorn(&mut self, slot: Slot, op: &Op) {
+    fn set_optional_fields(&mut self, slot: Slot, op: &Op) {
         let block = &mut self.control[slot as usize];
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
             let data = std::ptr::with_exposed_provenance_mut(block.buf as usize);
@@ -227,7 +235,8 @@ impl Libaio {
         done.push(slot, Outcome::from_raw(event.res));
     }
 
-    /// `io_getevents(2)` for `min` to `max` completions. False when the wait ended early.
+    /// Waits for `min` to `max` completions with `io_getevents(2)` and returns their number, which
+    /// is less than `min` if the wait ended early.
     fn get_events(
         &mut self,
         min: u32,
@@ -268,17 +277,18 @@ impl Libaio {
         Ok(ret as u32)
     }
 
-    /// Takes completions from the ring in memory, without a system call.
+    /// Takes completions from the ring in memory, without a system call. Returns their number.
     fn take_from_ring(&mut self, max: u32, done: &mut Completions) -> u32 {
         let ring: *const RingHead = std::ptr::with_exposed_provenance(self.context as usize);
-        // SAFETY: a context handle is the address of the ring's head, mapped while it exists; the
-        // head's layout is checked by its magic number before.
+        // SAFETY: a context handle is the address of the ring's head, which is mapped while the
+        // context exists. `ring_is_known` has checked the layout.
         let head = unsafe { &*ring };
         let mut at = head.head.load(Ordering::Relaxed);
         let tail = head.tail.load(Ordering::Acquire);
         let mut count = 0;
         while at != tail && count < max {
-            // SAFETY: events follow the head, `nr` of them, and those before the tail are written.
+            // SAFETY: `nr` events follow the head, and the kernel has written those before the
+            // tail.
             let event = unsafe { *ring.add(1).cast::<Event>().add(at as usize) };
             at = if at + 1 >= head.nr { 0 } else { at + 1 };
             self.finish(event, done);
@@ -347,8 +357,8 @@ impl Engine for Libaio {
             ..Default::default()
         };
         self.unsent.push(block);
-        if self.adorned {
-            self.adorn(slot, op);
+        if self.has_optional_fields {
+            self.set_optional_fields(slot, op);
         }
         self.buffers.begin(slot);
         Queued::Pending
@@ -379,22 +389,24 @@ impl Engine for Libaio {
 }
 
 impl Drop for Libaio {
-    /// Waits for what is in flight: the kernel must be done with the buffers before they go.
+    /// Waits for the ops in flight, because the kernel must be done with the buffers before they
+    /// are freed.
     fn drop(&mut self) {
         destroy(self.context);
     }
 }
 
-/// `io_destroy(2)`; returns when everything in flight has ended.
+/// `io_destroy(2)`. Returns when everything in flight has ended.
 fn destroy(context: u64) {
     // SAFETY: the context is not used afterwards.
     unsafe { libc::syscall(libc::SYS_io_destroy, context) };
 }
 
-/// Whether the ring in memory is laid out as we know it.
+/// Whether the ring in memory has the layout of [`RingHead`].
 fn ring_is_known(context: u64) -> bool {
     let ring: *const RingHead = std::ptr::with_exposed_provenance(context as usize);
-    // SAFETY: a context handle is the address of the ring's head, mapped while it exists.
+    // SAFETY: a context handle is the address of the ring's head, which is mapped while the context
+    // exists.
     let head = unsafe { &*ring };
     head.magic == RING_MAGIC
         && head.incompat_features == 0
@@ -405,10 +417,12 @@ fn setup_error(errno: i32, slots: u32) -> EngineError {
     let error = EngineError::call("ioengine=libaio", "io_setup", errno);
     match errno {
         libc::EAGAIN => error.help(format!(
-            "iodepth={slots} is more than what is left of the system's limit: raise sysctl \
+            "iodepth={slots} exceeds what is left of the system's limit. To fix: raise sysctl \
              fs.aio-max-nr, or lower iodepth"
         )),
-        libc::ENOSYS => error.help("this kernel has no AIO (CONFIG_AIO): use ioengine=io_uring"),
-        _ => error.help("lower iodepth, or use ioengine=io_uring"),
+        libc::ENOSYS => {
+            error.help("this kernel has no AIO (CONFIG_AIO). To fix: use ioengine=io_uring")
+        }
+        _ => error.help("To fix: lower iodepth, or use ioengine=io_uring"),
     }
 }

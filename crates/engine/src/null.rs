@@ -1,4 +1,4 @@
-//! `null`: completes every op and does nothing. Measures the generator alone.
+//! `null`: completes every op without I/O, to measure the cost of the generator.
 
 use crate::buffers::Buffers;
 use crate::{
@@ -6,22 +6,27 @@ use crate::{
     Slot, Target, Want,
 };
 
-/// The engine. With one slot it is synchronous, with more every op is pending until it is reaped.
+/// The `null` engine. With one slot it is synchronous; with more, every op is pending until it is
+/// reaped.
 #[derive(Debug)]
 pub struct Null {
     buffers: Buffers,
     clock: MachineClock,
-    /// A ring of what is pending; its size is a power of two.
+    /// Ring buffer of the pending ops; its length is a power of two.
     ring: Box<[(Slot, u32)]>,
     head: u32,
     tail: u32,
-    /// How many of them were not flushed.
+    /// Number of pending ops that were not flushed.
     unflushed: u32,
     slots: u32,
 }
 
 impl Null {
-    /// Makes one.
+    /// Creates the engine.
+    ///
+    /// # Errors
+    ///
+    /// The buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         Ok(Null {
             buffers: Buffers::new(config)?,

@@ -1,9 +1,10 @@
-//! `io_submit_mode=offload`: synchronous calls on threads of their own, one a slot, so that the job
-//! can issue an I/O when it is due though others have not returned.
+//! `io_submit_mode=offload`: synchronous system calls on threads of their own, one per slot, so
+//! that the job can issue an I/O when it is due although earlier calls have not returned.
 //!
-//! Each slot has a whole engine with one buffer. It is either at home, where the job fills its
-//! buffer, or out on its thread, where its call is made: it is handed over with the op and comes
-//! back with the outcome, so nothing is shared.
+//! Each slot has an engine of its own with one buffer. The engine is either idle, and the job fills
+//! its buffer, or busy on the slot's thread, which issues the call. The job sends the engine to the
+//! thread together with the op, and the thread sends it back with the outcome, so the threads share
+//! no data.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -15,46 +16,47 @@ use crate::{
     Time, Want,
 };
 
-/// Stack of a thread that makes one call at a time.
+/// Stack size in bytes of a thread that issues one system call at a time.
 const STACK: usize = 128 << 10;
 
-/// An engine that is handed over with what it is to do.
+/// An engine, and the op that the thread is to carry out with it.
 type Task<E> = (Box<E>, Op);
-/// An engine that comes back with the outcome; `None`: it is lost with its thread.
+/// The slot, its engine and the outcome; `None` if the thread has ended and the engine is lost.
 type Return<E> = (Slot, Option<(Box<E>, Outcome)>);
 
-/// An engine whose calls are made on other threads.
+/// Engine that issues the calls of a synchronous engine on other threads.
 #[derive(Debug)]
 pub struct Offload<E: Engine> {
     clock: E::Clock,
     slots: Vec<Unit<E>>,
     returns: Receiver<Return<E>>,
-    /// Every file that was attached or detached, in order.
+    /// Every file that was attached or detached, in order, until all slots know of it.
     changes: Vec<(u32, Option<Target>)>,
     unsent: Vec<Slot>,
     in_flight: u32,
-    /// A thread has ended, and what it had will not come back.
+    /// A thread has ended in the middle of an op, which will never complete.
     gone: bool,
 }
 
 /// A slot and its thread, which ends when `thread` is dropped.
 #[derive(Debug)]
 struct Unit<E> {
-    /// `None`: it is out.
+    /// `None` while the thread has the engine.
     engine: Option<Box<E>>,
     thread: Sender<Task<E>>,
     op: Option<Op>,
-    /// How many of the changes it knows of.
+    /// Number of entries of `changes` that the engine has seen.
     known: usize,
-    /// Why its last change failed.
+    /// The errno of the last change that failed.
     broken: i32,
 }
 
 impl<E: Engine + Send + 'static> Offload<E> {
-    /// As many threads as there are slots; `make` makes each slot's engine.
+    /// Starts one thread per slot; `make` creates the engine of each slot.
     ///
     /// # Errors
-    /// When an engine cannot be made, or a thread.
+    ///
+    /// An engine cannot be created or a thread cannot be started.
     pub fn new(
         config: &EngineConfig,
         slots: u32,
@@ -76,7 +78,7 @@ impl<E: Engine + Send + 'static> Offload<E> {
             });
         }
         let Some(clock) = clock else {
-            return Err(EngineError::plain("iodepth=0 is not possible"));
+            return Err(EngineError::plain("iodepth=0 is out of range"));
         };
         Ok(Offload {
             clock,
@@ -89,8 +91,11 @@ impl<E: Engine + Send + 'static> Offload<E> {
         })
     }
 
-    /// Hands over what was queued. Fails for good once a thread has ended: there is nothing that
-    /// could be waited for.
+    /// Sends the queued ops to their threads, and returns their number.
+    ///
+    /// # Errors
+    ///
+    /// A thread has ended. All later calls fail too, because the op of that thread never completes.
     fn send(&mut self) -> Result<u32, EngineError> {
         let count = self.unsent.len() as u32;
         for slot in self.unsent.drain(..) {
@@ -104,12 +109,12 @@ impl<E: Engine + Send + 'static> Offload<E> {
         if self.gone { Err(gone()) } else { Ok(count) }
     }
 
-    /// The time until then.
+    /// Time from now until `end`.
     fn left(&self, end: u64) -> Duration {
         Duration::from_nanos(end.saturating_sub(self.clock.now()))
     }
 
-    /// Takes one back.
+    /// Takes an engine and the outcome of its op back from a thread.
     fn take(&mut self, (slot, back): Return<E>, done: &mut Completions) -> Result<(), EngineError> {
         let Some((engine, outcome)) = back else {
             self.gone = true;
@@ -122,7 +127,7 @@ impl<E: Engine + Send + 'static> Offload<E> {
     }
 }
 
-/// Says so when a thread ends in the middle of a call.
+/// Reports to the job if the thread panics.
 struct Thread<E> {
     slot: Slot,
     back: Sender<Return<E>>,
@@ -131,14 +136,14 @@ struct Thread<E> {
 impl<E> Drop for Thread<E> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // Nobody is there to hear it when the job is over.
+            // Sending fails only if the job has ended and no longer listens.
             let _ = self.back.send((self.slot, None));
         }
     }
 }
 
 impl<E: Engine> Unit<E> {
-    /// Tells the engine of files that came and went while it was out.
+    /// Attaches and detaches the files that changed while the thread had the engine.
     fn catch_up(&mut self, changes: &[(u32, Option<Target>)]) -> Result<(), EngineError> {
         let Some(engine) = &mut self.engine else { return Ok(()) };
         for (file, target) in &changes[self.known.min(changes.len())..] {
@@ -159,15 +164,20 @@ impl<E: Engine> Unit<E> {
     }
 }
 
-/// The same file, opened for one slot: the calls of several would move each other's position.
+/// Opens the same file again for one slot. The calls of several slots on one open file would move
+/// each other's position.
 fn with_own_position(target: &Target) -> Result<Target, EngineError> {
     let fd = match &target.fd {
         Some(fd) if matches!(target.kind, FileKind::Regular | FileKind::Block) => fd,
         _ => return Ok(target.clone()),
     };
     let own = fiord_sys::file::reopen(fd.as_fd()).map_err(|error| EngineError {
-        what: format!("io_submit_mode=offload opens the file for each I/O in flight: {error}"),
-        help: Some("use an engine without a file position: psync, pvsync, pvsync2".into()),
+        what: format!(
+            "io_submit_mode=offload cannot open the file once more for each I/O in flight: {error}"
+        ),
+        help: Some(
+            "To fix: use psync, pvsync or pvsync2, which do not use the file position".into(),
+        ),
         errno: error.errno,
     })?;
     Ok(Target { fd: Some(Arc::new(own)), ..target.clone() })
@@ -192,15 +202,17 @@ fn start<E: Engine + Send + 'static>(
         Ok(_) => Ok(thread),
         Err(error) => {
             let mut failed = EngineError::plain(format!(
-                "io_submit_mode=offload: no thread for I/O {slot}: {error}"
+                "io_submit_mode=offload: cannot start the thread of slot {slot}: {error}"
             ));
             failed.errno = error.raw_os_error().unwrap_or(0);
-            Err(failed.help("lower iodepth, or raise the limits (ulimit -u, pids.max)"))
+            Err(failed.help(
+                "To fix: lower iodepth, or raise the limits on threads (ulimit -u, pids.max)",
+            ))
         }
     }
 }
 
-/// One op, to its end.
+/// Carries out one op and waits for its completion.
 fn carry_out<E: Engine>(engine: &mut E, op: &Op) -> Outcome {
     match engine.queue(0, op) {
         Queued::Done(outcome) => return outcome,
@@ -239,7 +251,7 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
         self.changes.push((file, None));
         let result = self.slots.iter_mut().try_for_each(|unit| unit.catch_up(&self.changes));
         if self.slots.iter().all(|unit| unit.known == self.changes.len()) {
-            // Nobody has to hear of them any more, and files are not to be kept open.
+            // All engines have seen the changes. Keeping them would keep the files open.
             self.changes.clear();
             self.slots.iter_mut().for_each(|unit| unit.known = 0);
         }
@@ -294,8 +306,8 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
 }
 
 fn gone() -> EngineError {
-    EngineError::plain("a thread of io_submit_mode=offload has ended in the middle of its work")
-        .help("what went wrong in it is above; io_submit_mode=inline does without such threads")
+    EngineError::plain("a thread of io_submit_mode=offload ended in the middle of an I/O")
+        .help("see its message above. To fix: use io_submit_mode=inline, which needs no threads")
 }
 
 #[cfg(test)]
@@ -307,7 +319,7 @@ mod tests {
     use super::*;
     use crate::{MachineClock, OpKind};
 
-    /// Sleeps for as many milliseconds as the op's offset says, and ends with the thread at 0.
+    /// Sleeps for as many milliseconds as the op's offset says. Panics at offset 0.
     struct Staged(Vec<u8>);
 
     impl Engine for Staged {
@@ -351,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_is_an_error_and_not_waited_for() {
+    fn a_dead_thread_is_an_error_and_does_not_hang_the_job() {
         let mut engine = queued(&[1, 0, 60_000]);
         let mut done = Completions::with_capacity(3);
         let all = Want { min: 3, max: 3, timeout: None };
@@ -363,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_no_longer_for_what_completes_in_it() {
+    fn completions_during_a_wait_do_not_extend_its_timeout() {
         let mut engine = queued(&[200, 400, 600, 60_000]);
         let mut done = Completions::with_capacity(4);
         let began = Instant::now();

@@ -1,27 +1,29 @@
-//! System calls of the I/O path, without the C library between.
+//! System calls of the I/O path, issued without the C library.
 //!
-//! Its `syscall(2)` is a function with as many moves as arguments, and its wrappers of calls that
-//! block are points of cancellation, which costs two locked instructions an I/O in a program with
-//! several threads. Nobody cancels threads here. Where no instruction is known below, the C
-//! library's function does it.
+//! `syscall(2)` of the C library moves every argument to another register. Its wrappers of blocking
+//! calls are cancellation points, which cost two locked instructions per I/O in a program with
+//! several threads; fiord cancels no threads. On architectures without an instruction below, the C
+//! library issues the call.
 
 use libc::c_long;
 
-/// A call with so many arguments. Registers that it does not need are left to the loop around it: with
-/// six where four would do, reads took a hundredth longer.
+/// Defines a function for a system call with this number of arguments. A call with fewer arguments
+/// leaves more registers to the loop around it: with six registers where four suffice, reads took 1
+/// % longer.
 macro_rules! call {
     ($name:ident, $count:tt, $($register:tt $at:tt),*) => {
-        /// What the kernel returns: an errno is negative.
+        /// Issues the system call. Returns the result of the kernel: a negative number is an errno.
         ///
         /// # Safety
-        /// As the system call named by `number` demands.
+        ///
+        /// What the system call `number` demands of its arguments.
         #[inline(always)]
         pub(crate) unsafe fn $name(number: c_long, args: [usize; $count]) -> i64 {
             #[cfg(target_arch = "x86_64")]
             {
                 let ret: i64;
-                // SAFETY: the instruction changes rax, rcx, r11 and what the call is said to write,
-                // for which the caller vouches.
+                // SAFETY: the instruction changes rax, rcx, r11 and the memory that the system call
+                // writes, for which the caller vouches.
                 unsafe {
                     std::arch::asm!(
                         "syscall",
@@ -35,7 +37,7 @@ macro_rules! call {
                 ret
             }
             #[cfg(not(target_arch = "x86_64"))]
-            // SAFETY: the caller vouches for it.
+            // SAFETY: the caller vouches for the arguments.
             crate::error::raw_result(unsafe { libc::syscall(number, $(args[$at]),*) })
         }
     };
@@ -57,10 +59,10 @@ mod tests {
         // SAFETY: `data` has room for four bytes.
         assert_eq!(unsafe { call4(libc::SYS_pread64, [fd, at, 4, 0]) }, 4);
         assert_eq!(&data, b"\x7fELF");
-        // SAFETY: as above; -1 is no descriptor.
+        // SAFETY: `data` has room for four bytes, and -1 is no descriptor.
         let ret = unsafe { call4(libc::SYS_pread64, [-1isize as usize, at, 4, 0]) };
         assert_eq!(ret, -i64::from(libc::EBADF));
-        // SAFETY: maps memory at an address of the kernel's choice; then gives it back.
+        // SAFETY: maps memory at an address that the kernel chooses, then unmaps it.
         unsafe {
             let (access, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             let args = [0, 4096, access as usize, kind as usize, -1isize as usize, 0];

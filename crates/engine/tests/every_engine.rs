@@ -1,4 +1,4 @@
-//! One body over all engines: what the contract promises, on real files.
+//! One body of tests for all engines: the contract of [`Engine`] on real files.
 
 mod scratch;
 
@@ -15,7 +15,7 @@ fn op(kind: OpKind, block: u64) -> Op {
     Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
 }
 
-/// Queues, flushes and reaps one op to its end.
+/// Queues and flushes one op, and reaps until it has completed.
 fn one<E: Engine>(engine: &mut E, slot: Slot, op: &Op) -> Outcome {
     match engine.queue(slot, op) {
         Queued::Done(outcome) => outcome,
@@ -31,8 +31,8 @@ fn one<E: Engine>(engine: &mut E, slot: Slot, op: &Op) -> Outcome {
     }
 }
 
-/// Runs all these ops, as many at a time as there are slots, and returns their outcomes by index.
-/// Fails when one completes twice, never, or on a slot that has none.
+/// Runs all ops, as many at a time as there are slots, and returns their outcomes by index. Fails
+/// if an op completes twice or never, or if a slot without an op completes.
 fn all<E: Engine>(
     engine: &mut E,
     slots: u32,
@@ -88,7 +88,7 @@ fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
     EngineConfig::plain(engine, slots, 4 * BLOCK)
 }
 
-/// Writes every block, reads every block back.
+/// Writes every block, then reads every block.
 fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
     let scratch = Scratch::new("rw", BLOCKS * u64::from(BLOCK));
     attach(&mut engine, 0, &scratch.target(BLOCKS * u64::from(BLOCK), false));
@@ -120,8 +120,8 @@ fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
     engine.detach(0).unwrap();
 }
 
-/// The end of the file, the rest of a transfer, a file that is not there, a file that may not be
-/// written, a span outside the buffer.
+/// The end of the file, the rest of a short transfer, a file that is not attached, a read-only
+/// file, a span outside the buffer.
 fn edges<E: Engine>(mut engine: E) {
     let scratch = Scratch::new("edges", 2 * u64::from(BLOCK) + 100);
     attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), false));
@@ -141,7 +141,7 @@ fn edges<E: Engine>(mut engine: E) {
     assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 0)), Outcome::err(libc::EBADF), "read-only");
 }
 
-/// Direct I/O on a block device: data, trims, the device's end, alignment.
+/// Direct I/O on a block device: data, trims, the end of the device, alignment.
 fn on_a_device<E: Engine>(mut engine: E, slots: u32, maps: bool) {
     let Some(device) = LoopDevice::new(BLOCKS * u64::from(BLOCK)) else { return };
     attach(&mut engine, 0, &device.target());
@@ -175,7 +175,7 @@ fn on_a_device<E: Engine>(mut engine: E, slots: u32, maps: bool) {
     assert_eq!(one(&mut engine, 0, &odd), Outcome::err(libc::EINVAL));
 }
 
-/// Character devices: one that is always empty, one that is always full.
+/// Character devices: `/dev/zero`, and `/dev/full`, whose writes fail.
 fn on_character_devices<E: Engine>(mut engine: E) {
     attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
     engine.buffer(0).fill(0xff);
@@ -185,7 +185,7 @@ fn on_character_devices<E: Engine>(mut engine: E) {
     assert_eq!(one(&mut engine, 0, &op(OpKind::Trim, 7)), Outcome::err(libc::EOPNOTSUPP));
     engine.detach(0).unwrap();
     attach(&mut engine, 0, &scratch::device_target("/dev/full"));
-    // Its driver has no asynchronous write, for which libaio's answer is EINVAL.
+    // The driver has no asynchronous write, so libaio returns EINVAL.
     let full = one(&mut engine, 0, &op(OpKind::Write, 0)).get();
     assert!(matches!(full, Err(libc::ENOSPC | libc::EINVAL)), "{full:?}");
 }

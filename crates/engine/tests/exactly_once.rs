@@ -1,4 +1,4 @@
-//! Whatever is asked of an engine in whatever order, every op it accepts completes exactly once.
+//! Random sequences of calls: every op that an engine accepts completes exactly once.
 
 use fiord_engine::sim::SimOptions;
 use fiord_engine::sim::random::Distribution;
@@ -12,7 +12,7 @@ use fiord_plan::{EnginePlan, IoUringPlan};
 use proptest::prelude::*;
 use scratch::{Scratch, attach};
 
-/// What a user does with an engine.
+/// A call that the user of an engine makes.
 #[derive(Debug, Clone)]
 enum Step {
     Queue(Slot, u8, u32),
@@ -40,7 +40,7 @@ fn kind(number: u8) -> OpKind {
     }
 }
 
-/// Does the steps and follows what is in flight.
+/// Makes the calls, and keeps track of what is in flight.
 fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut in_flight: Vec<Option<u32>> = vec![None; slots as usize];
     let mut done = Completions::with_capacity(slots);
@@ -61,7 +61,7 @@ fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), T
                 match engine.queue(*slot, &op) {
                     Queued::Pending => in_flight[*slot as usize] = Some(*len),
                     Queued::Done(outcome) => prop_assert!(bounded(outcome, *len)),
-                    // A real engine may have to submit what it has before it takes this one.
+                    // A real engine may have to submit earlier ops before it accepts this one.
                     Queued::Full => prop_assert!(in_flight.iter().any(Option::is_some)),
                 }
             }
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// A real engine on a file.
+/// Makes random calls to a real engine on a file.
 fn on_a_file<E: Engine>(
     make: impl Fn(&EngineConfig) -> Result<E, fiord_engine::EngineError>,
     plan: EnginePlan,

@@ -1,4 +1,4 @@
-//! What is peculiar to single engines.
+//! Behaviour of single engines.
 
 mod scratch;
 
@@ -120,7 +120,7 @@ fn a_timed_wait_ends_and_takes_nothing_away() {
 }
 
 #[test]
-fn what_is_in_flight_ends_before_the_engine_does() {
+fn dropping_an_engine_waits_for_ops_in_flight() {
     let file = Scratch::new("dropped", 64 * B);
     let mut ring = IoUring::new(&config(uring(|p| p.force_async = 1), 64)).unwrap();
     let mut aio = Libaio::new(&config(LIBAIO, 64)).unwrap();
@@ -151,8 +151,8 @@ fn a_depth_beyond_the_kernels_is_full_in_between() {
     assert_eq!(done.as_slice(), [(SLOTS - 1, Outcome::ok(512))]);
 }
 
-/// A file that the kernel holds for a ring keeps its device busy, and a ring that is closed lets go
-/// of it at some later time.
+/// A file that is registered with a ring keeps its device busy, and the kernel releases the files
+/// of a closed ring only at some later time.
 #[test]
 fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
     for register_files in [false, true] {
@@ -167,8 +167,8 @@ fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
         // SAFETY: sets a flag of a descriptor that is open.
         let set = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         assert_eq!(set, 0);
-        // The byte that was in flight, then the end: while somebody still holds the pipe there is
-        // none (`EWOULDBLOCK`).
+        // The byte that was in flight, then the end of the pipe. While a writer still has the pipe
+        // open, the read returns `EWOULDBLOCK`.
         let mut bytes = [0; 8];
         assert_eq!(reader.read(&mut bytes).unwrap(), 1);
         assert_eq!(reader.read(&mut bytes).unwrap(), 0);
@@ -176,7 +176,7 @@ fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
 }
 
 #[test]
-fn several_files_are_told_apart() {
+fn every_op_goes_to_the_file_that_it_names() {
     for (register_files, held) in [(false, false), (true, false), (false, true)] {
         let mut config = config(uring(|p| p.register_files = register_files), 4);
         config.files = 3;
@@ -222,7 +222,7 @@ fn a_mapped_file_that_grows_is_read_further() {
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
     attach(&mut engine, 0, &file.target(4 * B, false));
     assert_eq!(engine.queue(0, &op(OpKind::Read, 0)), Queued::Done(Outcome::ok(BLOCK)));
-    // What the file has of a block, then nothing.
+    // The part of the block that is in the file, then the end.
     assert_eq!(engine.queue(0, &op(OpKind::Read, 1)), Queued::Done(Outcome::ok(100)));
     assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(0)));
     let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
@@ -252,9 +252,9 @@ fn a_window_moves_over_a_file_larger_than_it() {
     }
 }
 
-/// Whatever this machine has: an I/O either works or an error names the option to drop.
+/// Whatever this kernel supports: an I/O works, or an error names the option to drop.
 #[test]
-fn what_the_kernel_lacks_is_named_with_the_option() {
+fn an_unsupported_option_is_named_in_the_error() {
     let file = Scratch::new("lacks", 4 * B);
     let plans = [
         ("hipri", uring(|p| p.hipri = true)),
@@ -280,7 +280,7 @@ fn what_the_kernel_lacks_is_named_with_the_option() {
 }
 
 #[test]
-fn impossible_wishes_are_refused_with_a_remedy() {
+fn impossible_options_are_refused_with_a_remedy() {
     let nowhere = uring(|p| {
         p.sqpoll = true;
         p.sqpoll_cpu = Some(100_000);

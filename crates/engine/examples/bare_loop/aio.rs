@@ -1,4 +1,4 @@
-//! `io_submit(2)` of every free slot, completions from the ring in memory or by
+//! `libaio`: `io_submit(2)` for every free slot; completions from the ring in memory or by
 //! `io_getevents(2)`.
 
 use std::fs::File;
@@ -34,7 +34,7 @@ struct Event {
     res2: i64,
 }
 
-/// Runs.
+/// Runs the loop.
 pub fn run(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let depth = job.depth as usize;
@@ -67,7 +67,7 @@ pub fn run(job: &Job, file: &File) -> Measured {
         let mut sent = 0;
         while sent < list.len() {
             let (rest, count) = (list[sent..].as_ptr(), (list.len() - sent) as i64);
-            // SAFETY: as many pointers to control blocks, whose buffers are free.
+            // SAFETY: the list has `count` pointers to control blocks, whose buffers are free.
             let ret = unsafe { libc::syscall(libc::SYS_io_submit, context, count, rest) };
             if ret <= 0 {
                 die("io_submit");

@@ -1,11 +1,11 @@
-//! One I/O at a time: `pread(2)`, and `memcpy` from a mapping.
+//! `psync` and `mmap`, one I/O at a time: `pread(2)`, and `memcpy` from a mapping.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use super::{Job, Measured, Memory, die, drive};
 
-/// `pread(2)`.
+/// Reads with `pread(2)`.
 pub fn psync(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let (fd, data, block) = (file.as_raw_fd(), memory.at(0).cast(), job.block);
@@ -19,12 +19,12 @@ pub fn psync(job: &Job, file: &File) -> Measured {
     })
 }
 
-/// `memcpy` from a shared mapping.
+/// Copies from a shared mapping.
 pub fn mmap(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let (data, block) = (memory.at(0), job.block);
     let bytes = (job.blocks * block as u64) as usize;
-    // SAFETY: a mapping at an address of the kernel's choice touches nothing in use.
+    // SAFETY: a mapping at an address that the kernel chooses touches no memory in use.
     let map = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -41,10 +41,10 @@ pub fn mmap(job: &Job, file: &File) -> Measured {
     let map: *const u8 = map.cast_const().cast();
     drive(job, 256, |offsets| {
         let from = map.wrapping_add(offsets.draw() as usize);
-        // SAFETY: the block lies in the mapping of a file that nobody makes shorter, and `data`
+        // SAFETY: the block lies in the mapping of a file that does not become shorter, and `data`
         // has room for it.
         unsafe { std::ptr::copy_nonoverlapping(from, data, block) };
-        // The compiler may not leave out a copy that nobody reads.
+        // Keeps the compiler from removing a copy whose result is not used.
         std::hint::black_box(data);
         1
     })

@@ -1,12 +1,12 @@
-//! The bare loop: the system calls of a random read with a random offset each, and nothing else.
+//! The bare loop: the system calls of a random read, an offset for each, and nothing else.
 //!
-//! No statistics, no check of what came back but that it is whole, no choice made per I/O: what a
-//! generator that costs nothing would reach on this machine. `cargo xtask bench` runs it in turn
-//! with fiord and fio.
+//! It records no statistics, checks only that each transfer is complete, and makes no decision per
+//! I/O. So it shows what a generator without any cost would reach on this machine. `cargo xtask bench`
+//! runs it in turn with fiord and fio.
 //!
-//! `bare_loop ENGINE FILE KEY=VALUE…` with `bs`, `depth`, `batch` (I/Os per submission; all free
-//! ones by default), `fixed` (registered buffers and file), `direct`, `cpu`, `ms` (run time), `size`
-//! (bytes used of the file). Prints a document shaped as fio's JSON.
+//! `bare_loop ENGINE FILE KEY=VALUE…` with `bs`, `depth`, `batch` (I/Os per submission; by default all
+//! free slots), `fixed` (registered buffers and file), `direct`, `cpu`, `ms` (run time), `size` (bytes
+//! of the file that are used). Prints a document in the format of fio's JSON output.
 
 #[path = "../../src/io_uring/abi.rs"]
 #[allow(dead_code)]
@@ -20,22 +20,22 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
-/// What is asked for.
+/// Options of the command line.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Bytes of an I/O.
+    /// Bytes per I/O.
     pub block: usize,
     /// I/Os in flight.
     pub depth: u32,
     /// I/Os per submission.
     pub batch: u32,
-    /// Registered buffers and file.
+    /// Register buffers and file.
     pub fixed: bool,
-    /// `O_DIRECT`.
+    /// Open the file with `O_DIRECT`.
     pub direct: bool,
-    /// Where to run.
+    /// CPU to run on.
     pub cpu: Option<usize>,
-    /// How long.
+    /// Run time.
     pub time: Duration,
     /// Blocks in the used part of the file.
     pub blocks: u64,
@@ -83,9 +83,10 @@ impl Job {
     }
 }
 
-/// Random block offsets, every block once a pass as with fio's random map: which blocks are still in
-/// the CPU's caches depends on that. A full-period generator modulo a power of two, whose weak low
-/// bits are mixed with the high ones; numbers beyond the last block are skipped.
+/// Random block offsets that visit every block once per pass, as with fio's random map, because
+/// that decides which blocks are still in the CPU caches. A full-period generator modulo a power of
+/// two, whose weak low bits are mixed with the high ones; numbers beyond the last block are
+/// skipped.
 #[derive(Debug)]
 pub struct Offsets {
     state: u64,
@@ -102,7 +103,7 @@ impl Offsets {
         Offsets { state: 1, mask, shift, blocks: job.blocks, block: job.block as u64 }
     }
 
-    /// The next one.
+    /// The next offset in bytes.
     #[inline(always)]
     pub fn draw(&mut self) -> u64 {
         loop {
@@ -117,36 +118,36 @@ impl Offsets {
     }
 }
 
-/// Memory for the I/Os, each block at a page boundary.
+/// Memory for the I/Os. Each block begins at a page boundary.
 #[derive(Debug)]
 pub struct Memory {
     base: *mut u8,
     stride: usize,
-    /// All of it.
+    /// The whole memory.
     pub bytes: usize,
 }
 
 impl Memory {
-    /// For each slot of a job.
+    /// Allocates a block for each slot.
     pub fn new(job: &Job) -> Self {
         let stride = job.block.next_multiple_of(4096);
         let bytes = stride * job.depth as usize;
         let layout = std::alloc::Layout::from_size_align(bytes, 4096).expect("a sane size");
-        // SAFETY: the size is not 0. It is never given back: it lives as long as the process.
+        // SAFETY: the size is not 0. The memory is never freed, so it lives as long as the process.
         let base = unsafe { std::alloc::alloc_zeroed(layout) };
         assert!(!base.is_null(), "no memory");
         Memory { base, stride, bytes }
     }
 
-    /// The block of a slot.
+    /// Address of the slot's block.
     #[inline(always)]
     pub fn at(&self, slot: u32) -> *mut u8 {
         self.base.wrapping_add(slot as usize * self.stride)
     }
 }
 
-/// Takes turns until the time is over: `turn` does some I/Os and says how many. The clock is read
-/// once in `every` turns.
+/// Calls `turn`, which does some I/Os and returns their number, until the time is up. Reads the
+/// clock once in `every` turns.
 #[inline(always)]
 pub fn drive(job: &Job, every: u32, mut turn: impl FnMut(&mut Offsets) -> u64) -> Measured {
     let mut offsets = Offsets::new(job);
@@ -165,7 +166,7 @@ pub fn drive(job: &Job, every: u32, mut turn: impl FnMut(&mut Offsets) -> u64) -
     }
 }
 
-/// What was reached.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Measured {
     ios: u64,
@@ -174,7 +175,7 @@ pub struct Measured {
     system: Duration,
 }
 
-/// What this thread has used so far: user, system.
+/// CPU time that this thread has used: user, system.
 fn cpu_time() -> (Duration, Duration) {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -185,7 +186,7 @@ fn cpu_time() -> (Duration, Duration) {
     (duration(usage.ru_utime), duration(usage.ru_stime))
 }
 
-/// Ends with a message.
+/// Exits with a message.
 pub fn die(what: &str) -> ! {
     eprintln!("bare_loop: {what}: {}", io::Error::last_os_error());
     std::process::exit(1);
@@ -198,7 +199,7 @@ fn pin(cpu: usize) {
         libc::CPU_SET(cpu % (8 * size_of::<libc::cpu_set_t>()), &mut set);
         set
     };
-    // SAFETY: reads the set.
+    // SAFETY: the call reads the set.
     if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) } != 0 {
         die("sched_setaffinity");
     }

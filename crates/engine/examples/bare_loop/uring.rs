@@ -1,4 +1,4 @@
-//! `io_uring`: fill a batch, hand it over and wait in one call, take what is there.
+//! `io_uring`: fill a batch, submit it and wait in one system call, take the completions.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::abi::*;
 use super::{Job, Measured, Memory, die, drive};
 
-/// A ring with everything that makes it cheap, or with nothing on older kernels.
+/// A ring with all flags that make it cheap, or with none on older kernels.
 struct Ring {
     fd: i32,
     /// The descriptor, or its index once it is registered.
@@ -25,8 +25,8 @@ struct Ring {
 fn map(fd: i32, offset: i64, len: usize) -> *mut u8 {
     let (access, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
-    // SAFETY: a mapping at an address of the kernel's choice touches nothing in use. It stays for
-    // as long as the process.
+    // SAFETY: a mapping at an address that the kernel chooses touches no memory in use. It stays
+    // mapped until the process ends.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, fd, offset) };
     if base == libc::MAP_FAILED {
         die("mmap of a ring");
@@ -37,7 +37,8 @@ fn map(fd: i32, offset: i64, len: usize) -> *mut u8 {
 /// `io_uring_register(2)`.
 ///
 /// # Safety
-/// `arg` points to what `opcode` wants, `count` of them.
+///
+/// `arg` must point to `count` entries of the type that `opcode` demands.
 unsafe fn register(fd: i32, opcode: u32, arg: *const libc::c_void, count: u32) -> i64 {
     // SAFETY: the caller vouches for `arg`.
     unsafe { libc::syscall(libc::SYS_io_uring_register, fd, opcode, arg, count) }
@@ -65,7 +66,7 @@ impl Ring {
         let sqes = map(fd, OFF_SQES, params.sq_entries as usize * size_of::<Sqe>());
         let at = |base: *mut u8, offset: u32| base.wrapping_add(offset as usize);
         for i in 0..params.sq_entries {
-            // SAFETY: the index array has as many entries, which the mapping covers.
+            // SAFETY: the index array has `sq_entries` entries, which the mapping covers.
             unsafe { *at(sq, params.sq_off.array + 4 * i).cast::<u32>() = i };
         }
         let mut ring = Ring {
@@ -81,7 +82,7 @@ impl Ring {
             cq_tail: at(cq, params.cq_off.tail).cast(),
         };
         let mut update = RsrcUpdate { offset: u32::MAX, resv: 0, data: fd as u64 };
-        // SAFETY: one entry, read and written.
+        // SAFETY: `update` is the one entry that the call reads and writes.
         if unsafe { register(fd, REGISTER_RING_FDS, (&raw mut update).cast(), 1) } == 1 {
             ring.enter_fd = update.offset as i32;
             ring.enter_flags |= ENTER_REGISTERED_RING;
@@ -90,20 +91,20 @@ impl Ring {
     }
 }
 
-/// Registers the file and all of the memory as one buffer.
+/// Registers the file, and the whole memory as one buffer.
 fn register_all(fd: i32, file: i32, memory: &Memory) {
     let buffer = libc::iovec { iov_base: memory.at(0).cast(), iov_len: memory.bytes };
-    // SAFETY: one buffer, which is never given back.
+    // SAFETY: the call reads one buffer description, and the buffer is never freed.
     if unsafe { register(fd, REGISTER_BUFFERS, (&raw const buffer).cast(), 1) } != 0 {
         die("IORING_REGISTER_BUFFERS");
     }
-    // SAFETY: one descriptor.
+    // SAFETY: the call reads one descriptor.
     if unsafe { register(fd, REGISTER_FILES, (&raw const file).cast(), 1) } != 0 {
         die("IORING_REGISTER_FILES");
     }
 }
 
-/// Runs.
+/// Runs the loop.
 pub fn run(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let ring = Ring::new(job.depth);
@@ -128,7 +129,7 @@ pub fn run(job: &Job, file: &File) -> Measured {
                 user_data: u64::from(slot),
                 ..common
             };
-            // SAFETY: the masked index is in the array, and fewer ops than entries are under way.
+            // SAFETY: the masked index is in the array, and fewer ops than entries are in flight.
             unsafe { ring.sqes.add((tail & ring.sq_mask) as usize).write(sqe) };
             tail = tail.wrapping_add(1);
             batch += 1;
@@ -147,7 +148,8 @@ pub fn run(job: &Job, file: &File) -> Measured {
         let end = unsafe { &*ring.cq_tail }.load(Ordering::Acquire);
         let count = end.wrapping_sub(head);
         while head != end {
-            // SAFETY: the masked index is in the array, and the entry was written before the tail.
+            // SAFETY: the masked index is in the array, and the kernel wrote the entry before the
+            // tail.
             let cqe = unsafe { *ring.cqes.add((head & ring.cq_mask) as usize) };
             if cqe.res != job.block as i32 {
                 die("a read was not whole");

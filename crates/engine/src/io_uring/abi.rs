@@ -1,8 +1,8 @@
-//! The kernel's structures and numbers (`linux/io_uring.h`), as far as they are used here.
+//! Structures and constants of the kernel (`linux/io_uring.h`), as far as the engines use them.
 
 #![allow(missing_docs)]
 
-/// `struct io_uring_sqe`, as eight words: a ring entry is one cache line, written whole.
+/// `struct io_uring_sqe`: one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Sqe {
@@ -31,8 +31,9 @@ pub struct Cqe {
     pub flags: u32,
 }
 
-/// An entry of 128 bytes that carries a command of its file (`IORING_SETUP_SQE128`): the fields before
-/// `addr3` as in [`Sqe`], `off` holding the kind of command, then the command of 80 bytes.
+/// A submission entry of 128 bytes that carries a command for its file (`IORING_SETUP_SQE128`). The
+/// fields before `addr3` are those of [`Sqe`], with the kind of command in the place of `off`. A
+/// command of 80 bytes follows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Sqe128<K> {
@@ -59,7 +60,7 @@ pub struct Cqe32 {
     pub user_data: u64,
     pub res: i32,
     pub flags: u32,
-    /// What the command returns beside its status.
+    /// The result that the command returns in addition to its status.
     pub result: u64,
     pub extra: u64,
 }
@@ -145,7 +146,7 @@ pub struct ProbeOp {
     pub resv2: u32,
 }
 
-/// `struct io_uring_probe` with room for every operation.
+/// `struct io_uring_probe` with room for all operations.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Probe {
@@ -222,13 +223,13 @@ pub const FSYNC_DATASYNC: u32 = 1;
 /// `_IO(0x12, 0)` of `linux/blkdev.h`. Linux 6.12.
 pub const BLOCK_URING_CMD_DISCARD: u64 = 0x1200;
 
-/// The field `file_index` of a write with this write stream: `write_stream`, its first byte in
-/// memory. Linux 6.16.
+/// Value of the field `file_index` for a write with this write stream. The kernel reads the stream
+/// from `write_stream`, the first byte of the field in memory. Linux 6.16.
 pub const fn write_stream(stream: u16) -> u32 {
     u32::from_ne_bytes([stream as u8, 0, 0, 0])
 }
 
-/// In `uring_cmd_flags`: data are in a registered buffer. Linux 6.1.
+/// Flag of `uring_cmd_flags`: the data are in a registered buffer. Linux 6.1.
 pub const URING_CMD_FIXED: u32 = 1 << 0;
 
 const _: () = assert!(size_of::<Sqe128<[u64; 10]>>() == 128 && size_of::<Cqe32>() == 32);

@@ -1,16 +1,16 @@
-//! The kinds of entries that rings are made of.
+//! Types of ring entries.
 
 use super::abi::*;
 
 /// An entry of the submission queue.
 pub trait Submission: Copy {
-    /// What the ring has to be set up with for entries of this size.
+    /// Flags of `io_uring_setup(2)` that entries of this size need.
     const SETUP: u32;
 }
 
 /// An entry of the completion queue.
 pub trait Completion: Copy {
-    /// What the ring has to be set up with for entries of this size.
+    /// Flags of `io_uring_setup(2)` that entries of this size need.
     const SETUP: u32;
 }
 

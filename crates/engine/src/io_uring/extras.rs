@@ -1,5 +1,5 @@
-//! What only some options need of an entry: a vector, the index of its buffer, a turn at being
-//! asynchronous.
+//! Parts of a submission entry that only some options need: a vector, the index of a registered
+//! buffer, and the flag that forces asynchronous execution.
 
 use fiord_plan::IoUringPlan;
 
@@ -7,25 +7,26 @@ use super::abi::IOSQE_ASYNC;
 use super::registered::Registered;
 use crate::{EngineConfig, Slot};
 
-/// What is kept for them.
+/// State of these parts.
 #[derive(Debug)]
 pub struct Extras {
-    /// One a slot where data go by vectors, else none.
+    /// One vector per slot if the commands use vectors; otherwise empty.
     vectors: Vec<libc::iovec>,
-    /// Slots' buffers each have their own index where one registration cannot hold all of them.
+    /// Each slot's buffer is registered under an index of its own, because one registration cannot
+    /// hold all of them.
     buffer_per_slot: bool,
-    /// Every so-many-th I/O is forced to be asynchronous; 0: none.
+    /// Every n-th I/O is forced to be asynchronous (`force_async`); 0: none.
     force_async: u32,
-    /// I/Os until the next one that is.
+    /// Number of I/Os until the next forced one.
     until_async: u32,
 }
 
-// SAFETY: the pointers in `vectors` point into the buffers of the engine that owns this, which move
-// with it.
+// SAFETY: the pointers in `vectors` point into the buffers of the engine that owns this value,
+// which do not move with it.
 unsafe impl Send for Extras {}
 
 impl Extras {
-    /// Of a ring with these options; `vectored`: data go by vectors.
+    /// State for a ring with these options. `vectored`: the commands use vectors.
     pub fn new(
         config: &EngineConfig,
         options: &IoUringPlan,
@@ -41,12 +42,12 @@ impl Extras {
         }
     }
 
-    /// Whether an entry needs any.
+    /// Whether any entry needs one of these parts.
     pub fn any(&self) -> bool {
         !self.vectors.is_empty() || self.buffer_per_slot || self.force_async != 0
     }
 
-    /// Puts a slot's vector in the place of its data's address and length.
+    /// Stores address and length of the data in the slot's vector, and replaces them by the vector.
     #[inline]
     pub fn vector(&mut self, slot: Slot, addr: &mut u64, len: &mut u32) {
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
@@ -56,14 +57,14 @@ impl Extras {
         }
     }
 
-    /// The index of a slot's registered buffer.
+    /// Index of the slot's registered buffer.
     #[inline]
     pub fn buffer_index(&self, slot: Slot) -> u16 {
         if self.buffer_per_slot { slot as u16 } else { 0 }
     }
 
-    /// What an I/O's flags have to say beside others: every so-many-th goes to a worker thread of the
-    /// kernel at once.
+    /// Flags of the next entry: `IOSQE_ASYNC` for every n-th I/O, which a worker thread of the
+    /// kernel then carries out.
     #[inline]
     pub fn force_async(&mut self) -> u8 {
         if self.force_async == 0 {
@@ -77,7 +78,7 @@ impl Extras {
         IOSQE_ASYNC
     }
 
-    /// Never gives the vectors' memory back: the kernel may still be using it.
+    /// Leaks the vectors. For a kernel that may still read them.
     pub fn leak(&mut self) {
         std::mem::forget(std::mem::take(&mut self.vectors));
     }

@@ -1,15 +1,15 @@
-//! `io_uring`: ops and completions by rings shared with the kernel.
+//! `io_uring`: submissions and completions in rings shared with the kernel.
 //!
-//! Everything queued is submitted together with the wait, in one `io_uring_enter(2)`; completions
-//! are taken from the ring in memory. An engine is used by the thread that made it.
+//! One `io_uring_enter(2)` submits all queued ops and waits; the engine takes completions from the
+//! ring in memory. Only the thread that created an engine may use it.
 
 pub(crate) mod abi;
+pub(crate) mod driver;
 mod entry;
 pub(crate) mod extras;
 pub(crate) mod registered;
 pub(crate) mod ring;
 mod setup;
-pub(crate) mod turn;
 
 use fiord_plan::IoUringPlan;
 
@@ -20,48 +20,51 @@ use crate::{
     Target, Want, dataless,
 };
 use abi::*;
+use driver::{CompletionMode, RingDriver};
 use extras::Extras;
 use registered::RingFiles;
 use ring::Ring;
-use turn::{Turn, Turns};
 
-/// Set in a completion's `user_data` when a discard command may have to be done over by `ioctl`.
+/// Bit of `user_data` that marks a discard command, which the engine repeats with an `ioctl(2)` if
+/// the kernel does not support it.
 const DISCARD: u64 = 1 << 32;
 
-/// The engine.
+/// The `io_uring` engine.
 #[derive(Debug)]
 pub struct IoUring {
     ring: Ring,
-    how: Turn,
+    mode: CompletionMode,
     buffers: Buffers,
     files: RingFiles,
     options: IoUringPlan,
-    /// What all reads and all writes have in common.
+    /// Fields that all reads, and all writes, have in common.
     read: Sqe,
     write: Sqe,
     extras: Extras,
-    /// Whether an entry needs more than its addresses: any of those, a priority, a write stream.
-    adorned: bool,
-    /// What [`crate::Tag::priority`] names; empty where no I/O has one.
+    /// An entry needs more than the data's address: something in `extras`, a priority or a write
+    /// stream.
+    has_optional_fields: bool,
+    /// Values for [`crate::Tag::priority`]; empty if no I/O has a priority of its own.
     priorities: Box<[u16]>,
-    /// The write streams that [`crate::Tag::placement`] names, by file; empty where no write is
-    /// placed. Linux 6.16.
+    /// Write streams for [`crate::Tag::placement`], per file; empty if the job places no writes.
+    /// Linux 6.16.
     streams: Box<[Vec<u16>]>,
-    /// Queued and not yet reaped; never more than `limit`.
+    /// Number of ops that are queued and not reaped; at most `limit`.
     in_flight: u32,
     limit: u32,
-    /// Whether trims and syncs of regular files go through the ring.
+    /// Whether the kernel supports `sync_file_range(2)`, `fallocate(2)` and discards through the
+    /// ring.
     ring_syncs: bool,
     ring_fallocate: bool,
     ring_discard: bool,
-    /// What a slot's trim is, to do it over.
+    /// The last trim of each slot, to repeat it with an `ioctl(2)`.
     trims: Vec<Op>,
-    /// What the kernel turned out to lack; reported by the reap that saw it.
-    lacks: Option<EngineError>,
+    /// What the kernel turned out not to support. `reap` reports it.
+    unsupported: Option<EngineError>,
 }
 
 impl IoUring {
-    /// The entry for a read or write.
+    /// Submission entry of a read or write.
     #[inline(always)]
     fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
         let common = if op.kind == OpKind::Read { &self.read } else { &self.write };
@@ -73,16 +76,16 @@ impl IoUring {
             user_data: u64::from(slot),
             ..*common
         };
-        if self.adorned {
-            self.adorn(slot, op, &mut sqe);
+        if self.has_optional_fields {
+            self.set_optional_fields(slot, op, &mut sqe);
         }
         sqe
     }
 
-    /// What only some options need.
+    /// Sets the fields that only some options need.
     #[inline(never)]
-    fn adorn(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe) {
-        // 0, also for what is not in the list, stands for the thread's own.
+    fn set_optional_fields(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe) {
+        // 0, also for an index beyond the list, means the priority of the thread.
         sqe.ioprio = self.priorities.get(usize::from(op.tag.priority)).copied().unwrap_or(0);
         if op.tag.placement != 0
             && let Some(ids) = self.streams.get(op.file as usize)
@@ -95,11 +98,11 @@ impl IoUring {
         sqe.flags |= self.extras.force_async();
     }
 
-    /// The entry for an op without data; `None` when it has to be done by an ordinary call.
+    /// Submission entry of an op without data; `None` if the ring cannot carry it out.
     #[cold]
     #[inline(never)]
     fn without_data(&mut self, slot: Slot, op: &Op) -> Option<Sqe> {
-        // A polled ring takes reads and writes only.
+        // A ring with polled completions accepts only reads and writes.
         if self.options.hipri {
             return None;
         }
@@ -141,7 +144,7 @@ impl IoUring {
     }
 }
 
-impl Turns for IoUring {
+impl RingDriver for IoUring {
     type Sqe = Sqe;
     type Cqe = Cqe;
 
@@ -151,8 +154,8 @@ impl Turns for IoUring {
     }
 
     #[inline(always)]
-    fn how(&self) -> &Turn {
-        &self.how
+    fn mode(&self) -> &CompletionMode {
+        &self.mode
     }
 
     #[inline(always)]
@@ -180,7 +183,7 @@ impl Turns for IoUring {
         });
         self.in_flight -= count;
         if unsupported {
-            self.lacks = setup::explain_unsupported(&self.options);
+            self.unsupported = setup::explain_unsupported(&self.options);
         }
         count
     }
@@ -191,7 +194,7 @@ impl Engine for IoUring {
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {
-        self.how.clock
+        self.mode.clock
     }
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
@@ -238,8 +241,8 @@ impl Engine for IoUring {
 
     #[inline]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        self.turn(want, done).map_err(setup::enter_error)?;
-        match self.lacks.take() {
+        self.submit_and_reap(want, done).map_err(setup::enter_error)?;
+        match self.unsupported.take() {
             None => Ok(()),
             Some(error) => Err(error),
         }
@@ -247,7 +250,8 @@ impl Engine for IoUring {
 }
 
 impl Drop for IoUring {
-    /// The kernel must be done with the buffers before they go, and with the files when this returns.
+    /// Waits for the ops in flight: the kernel must be done with the buffers before they are freed.
+    /// Then releases the registered files.
     fn drop(&mut self) {
         if self.ring.drain(self.in_flight).is_err() {
             self.extras.leak();

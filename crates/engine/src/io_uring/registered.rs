@@ -1,4 +1,5 @@
-//! Files and buffers that the kernel knows of, so that it need not look them up for every op.
+//! Registration of files and buffers with the kernel, which then need not look them up for every
+//! op.
 
 use std::os::fd::RawFd;
 
@@ -9,24 +10,29 @@ use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::{EngineConfig, EngineError, FileKind, Target};
 
-/// The largest buffer that can be registered (1 GiB).
+/// Largest buffer that the kernel registers (1 GiB).
 const MAX_REGISTERED: usize = 1 << 30;
-/// The largest number of buffers that can be registered.
+/// Largest number of buffers that the kernel registers.
 const MAX_BUFFERS: u32 = 1 << 14;
 
-/// How buffers are registered.
+/// How the buffers are registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registered {
-    /// There are none.
+    /// They are not registered.
     Nothing,
-    /// All of them as one.
+    /// All buffers as one, under index 0.
     AsOne,
-    /// Each slot's has the slot's number: one registration cannot hold all of them.
+    /// Each buffer under the index of its slot, because one registration cannot hold all of them.
     Each,
 }
 
 impl<S: Submission, C: Completion> Ring<S, C> {
-    /// Registers the slots' buffers: as one where that can be, else each slot's own.
+    /// Registers the buffers of the slots: as one buffer if the kernel accepts that size, otherwise
+    /// each on its own.
+    ///
+    /// # Errors
+    ///
+    /// The buffers are too many, or the kernel refused them.
     pub fn register_buffers(
         &self,
         buffers: &Buffers,
@@ -44,9 +50,9 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             (Registered::AsOne, vec![vector(0, whole)])
         } else if slots > MAX_BUFFERS {
             return Err(EngineError::plain(format!(
-                "{slots} buffers of {stride} bytes are more than the kernel registers"
+                "the kernel does not register {slots} buffers of {stride} bytes"
             ))
-            .help("drop fixedbufs=1, or lower iodepth or bs"));
+            .help("To fix: drop fixedbufs=1, or lower iodepth or bs"));
         } else {
             let each = (0..slots as usize).map(|slot| vector(slot * stride, stride));
             (Registered::Each, each.collect())
@@ -59,15 +65,15 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
                 .help(match errno {
                     libc::ENOMEM | libc::EPERM => {
-                        "registered buffers count as locked memory: raise `ulimit -l`, or drop \
-                         fixedbufs=1"
+                        "registered buffers count as locked memory. To fix: raise `ulimit -l`, or \
+                         drop fixedbufs=1"
                     }
-                    _ => "drop fixedbufs=1, or use iomem=malloc",
+                    _ => "To fix: drop fixedbufs=1, or use iomem=malloc",
                 })
         })
     }
 
-    /// Registers as many empty places as there can be files.
+    /// Registers an empty table for `files` files.
     fn register_no_files(&self, files: u32) -> Result<(), EngineError> {
         let none = vec![-1i32; files as usize];
         // SAFETY: `none` has `files` entries.
@@ -75,7 +81,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES", errno))
     }
 
-    /// Registers a file in one of those places; -1 takes it out.
+    /// Registers a file under an index of the table; -1 removes it.
     fn register_file(&self, place: u32, fd: RawFd) -> Result<(), EngineError> {
         let update = RsrcUpdate { offset: place, resv: 0, data: (&raw const fd) as u64 };
         // SAFETY: `update` points to one descriptor, and both outlive the call.
@@ -84,37 +90,43 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     }
 
     fn unregister_files(&self) {
-        // SAFETY: the call takes no argument. It fails only where nothing is registered.
+        // SAFETY: the call takes no argument. It fails only if no files are registered.
         let _ = unsafe { self.register(UNREGISTER_FILES, std::ptr::null(), 0) };
     }
 }
 
-/// The attached files as entries name them: by their descriptors, or by their indexes when they are
-/// registered.
+/// The attached files as submission entries refer to them: by descriptor, or by index if the files
+/// are registered.
 #[derive(Debug)]
 pub struct RingFiles {
     files: Files,
-    /// What an entry's `fd` field is for each file.
+    /// Value of the entries' `fd` field for each file.
     names: Box<[i32]>,
     registered: bool,
 }
 
 impl RingFiles {
-    /// Of a ring whose files are registered where that is `asked` for, has to be, or can be.
+    /// Registers the files if the job asks for it (`asked`), if the ring needs it, or if no file is
+    /// closed while the job runs.
+    ///
+    /// # Errors
+    ///
+    /// The job asks for registered files or the ring needs them, and the kernel refused.
     pub fn new<S: Submission, C: Completion>(
         ring: &Ring<S, C>,
         config: &EngineConfig,
         asked: bool,
     ) -> Result<Self, EngineError> {
         let asked = asked || ring.needs_registered_files();
-        // A registered file spares the kernel its look-up with every op: a tenth of a small read
-        // from the page cache.
+        // With a registered file the kernel saves the look-up of the descriptor for every op: a
+        // tenth of a small read from the page cache.
         let mut registered = asked || config.held;
         if registered {
             match ring.register_no_files(config.files) {
                 Ok(()) => {}
                 Err(error) if asked => return Err(error),
-                // More files than may be registered, or a kernel that cannot: an optimisation less.
+                // The kernel does not register as many files, or none: the job runs without this
+                // optimisation.
                 Err(_) => registered = false,
             }
         }
@@ -125,23 +137,23 @@ impl RingFiles {
         })
     }
 
-    /// What every entry's flags have to say of its file (`IOSQE_*`).
+    /// Flags that every submission entry needs for its file (`IOSQE_*`).
     pub fn entry_flags(&self) -> u8 {
         if self.registered { IOSQE_FIXED_FILE } else { 0 }
     }
 
-    /// What an entry's `fd` field is for a file.
+    /// Value of an entry's `fd` field for a file.
     #[inline(always)]
     pub fn name(&self, file: u32) -> i32 {
         self.names.get(file as usize).copied().unwrap_or(-1)
     }
 
-    /// What a file is.
+    /// Type of a file.
     pub fn kind(&self, file: u32) -> FileKind {
         self.files.kind(file)
     }
 
-    /// The files themselves, for calls past the ring.
+    /// The attached files, for system calls without the ring.
     pub fn files(&self) -> &Files {
         &self.files
     }
@@ -167,7 +179,7 @@ impl RingFiles {
         self.update(ring, file)
     }
 
-    /// Makes what entries and the kernel know of a file what the table says.
+    /// Updates the entries' `fd` field and the registration of a file.
     fn update<S: Submission, C: Completion>(
         &mut self,
         ring: &Ring<S, C>,
@@ -183,8 +195,8 @@ impl RingFiles {
         ring.register_file(file, fd)
     }
 
-    /// Lets go of registered files before the ring is closed. A ring that is closed gives them up only
-    /// when the kernel comes round to it: until then a device cannot be detached, nor its file system
+    /// Unregisters the files before the ring is closed. The kernel releases the files of a closed
+    /// ring only at some later time; until then a device cannot be detached, nor its file system
     /// unmounted.
     pub fn release<S: Submission, C: Completion>(&self, ring: &Ring<S, C>) {
         if self.registered {
@@ -195,5 +207,5 @@ impl RingFiles {
 
 fn file_error(what: &str, errno: i32) -> EngineError {
     EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
-        .help("raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
+        .help("To fix: raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
 }

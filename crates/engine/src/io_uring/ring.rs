@@ -1,4 +1,4 @@
-//! A pair of rings shared with the kernel, and the system calls on it.
+//! Submission and completion rings shared with the kernel, and the system calls on them.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -8,20 +8,20 @@ use super::entry::{Completion, Submission};
 use crate::error::last_errno;
 use crate::syscall;
 
-/// What the ring is to be like.
+/// Options of a ring.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
-    /// Entries of both queues at least, but no more than the kernel's limit of 32768.
+pub struct RingOptions {
+    /// Least number of entries of both queues. The kernel's limit is 32768.
     pub entries: u32,
-    /// Polled completions.
+    /// The kernel polls for completions (`IORING_SETUP_IOPOLL`).
     pub iopoll: bool,
-    /// A kernel thread submits.
+    /// A kernel thread submits (`IORING_SETUP_SQPOLL`).
     pub sqpoll: bool,
-    /// On this CPU.
+    /// CPU of that kernel thread.
     pub sqpoll_cpu: Option<u32>,
 }
 
-/// A part of the address space that is mapped until this is dropped.
+/// Mapped memory, which is unmapped when this is dropped.
 #[derive(Debug)]
 struct Mapping {
     base: *mut u8,
@@ -30,7 +30,7 @@ struct Mapping {
 
 impl Mapping {
     fn new(fd: i32, offset: i64, len: usize) -> Result<Self, i32> {
-        // SAFETY: a mapping at an address of the kernel's choice touches nothing in use.
+        // SAFETY: a mapping at an address that the kernel chooses touches no memory in use.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -47,7 +47,7 @@ impl Mapping {
         Ok(Mapping { base: base.cast(), len })
     }
 
-    /// The address `offset` bytes from its start.
+    /// Address `offset` bytes from the start.
     fn at<T>(&self, offset: u32) -> *mut T {
         debug_assert!(offset as usize + size_of::<T>() <= self.len);
         self.base.wrapping_add(offset as usize).cast()
@@ -56,19 +56,19 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and nothing points into it once the ring is gone.
+        // SAFETY: mapped by `new`, and no pointer into it is used once the ring is gone.
         unsafe { libc::munmap(self.base.cast(), self.len) };
     }
 }
 
-/// The rings, with entries of these kinds. One thread uses them: the one that made them.
+/// Both rings, with these types of entries. Only the thread that created them may use them.
 #[derive(Debug)]
 pub struct Ring<S = Sqe, C = Cqe> {
     sqes: *mut S,
     sq_mask: u32,
-    /// Our tail: entries before it are filled in.
+    /// Tail of the submission queue: the entries before it are filled in.
     sq_tail: u32,
-    /// Entries before this one were handed to the kernel.
+    /// The entries before this one were submitted.
     sq_sent: u32,
     k_sq_tail: *const AtomicU32,
     k_sq_flags: *const AtomicU32,
@@ -87,19 +87,23 @@ pub struct Ring<S = Sqe, C = Cqe> {
     _maps: Vec<Mapping>,
 }
 
-// SAFETY: the pointers are into mappings that the value owns. (A ring that was made for a single
-// issuer answers `EEXIST` to calls by another thread, which is an error, not a hazard.)
+// SAFETY: the pointers are into mappings that the value owns. (A ring for a single issuer answers
+// `EEXIST` to calls of another thread, which is an error and not unsound.)
 unsafe impl<S, C> Send for Ring<S, C> {}
 
 impl<S: Submission, C: Completion> Ring<S, C> {
-    /// Sets up rings with everything that this kernel has to make them cheap.
-    pub fn new(wish: Wish) -> Result<Self, i32> {
-        Self::with_flags(wish, if wish.sqpoll { SQPOLL_STEPS } else { STEPS })
+    /// Sets up rings with the cheapest flags that this kernel supports.
+    ///
+    /// # Errors
+    ///
+    /// The errno of `io_uring_setup(2)` or of `mmap(2)`.
+    pub fn new(options: RingOptions) -> Result<Self, i32> {
+        Self::with_flags(options, if options.sqpoll { SQPOLL_STEPS } else { STEPS })
     }
 
-    /// Sets up rings with the first of these sets of flags that the kernel takes.
-    fn with_flags(wish: Wish, steps: &[u32]) -> Result<Self, i32> {
-        let (fd, params) = set_up(wish, S::SETUP | C::SETUP, steps)?;
+    /// Sets up rings with the first set of flags in `steps` that the kernel accepts.
+    fn with_flags(options: RingOptions, steps: &[u32]) -> Result<Self, i32> {
+        let (fd, params) = set_up(options, S::SETUP | C::SETUP, steps)?;
         let raw = fd.as_raw_fd();
         let sq_len = params.sq_off.array as usize + params.sq_entries as usize * 4;
         let cq_len = params.cq_off.cqes as usize + params.cq_entries as usize * size_of::<C>();
@@ -142,8 +146,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         Ok(ring)
     }
 
-    /// Registers the ring's own descriptor, which spares its look-up in every call (Linux 5.18;
-    /// without it nothing else changes).
+    /// Registers the ring's own descriptor, so that the kernel need not look it up in every call.
+    /// If the kernel does not support it (before Linux 5.18), the ring uses the descriptor.
     fn register_itself(&mut self) {
         let mut update = RsrcUpdate { offset: u32::MAX, resv: 0, data: self.enter_fd as u64 };
         let arg = (&raw mut update).cast();
@@ -157,7 +161,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// `io_uring_register(2)`.
     ///
     /// # Safety
-    /// `arg` points to what `opcode` wants, `count` of them.
+    ///
+    /// `arg` must point to `count` entries of the type that `opcode` demands.
     pub unsafe fn register(
         &self,
         opcode: u32,
@@ -168,12 +173,13 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         unsafe { register(&self.fd, opcode, arg, count) }
     }
 
-    /// How many ops the rings take at a time.
+    /// How many ops can be queued or in flight at a time.
     pub fn entries(&self) -> u32 {
         self.entries
     }
 
-    /// Whether only registered files can be used: with a submitting thread before Linux 5.11.
+    /// Whether the ring accepts only registered files: with a submitting kernel thread before Linux
+    /// 5.11.
     pub fn needs_registered_files(&self) -> bool {
         self.sqpoll() && self.features & FEAT_SQPOLL_NONFIXED == 0
     }
@@ -182,31 +188,36 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         self.flags & SETUP_SQPOLL != 0
     }
 
-    /// Adds an entry. There must be room: fewer than `entries` ops queued or in flight.
+    /// Appends a submission entry. The caller makes sure that there is room: fewer than `entries`
+    /// ops are queued or in flight.
     #[inline(always)]
     pub fn push(&mut self, sqe: S) {
-        // SAFETY: the masked index is within the array, and the kernel no longer reads the entry:
-        // it was consumed before its op completed, and fewer ops than entries are under way.
+        // SAFETY: the masked index is within the array. The kernel no longer reads this entry: it
+        // consumed the entry before the op completed, and fewer ops than entries are in flight.
         unsafe { self.sqes.add((self.sq_tail & self.sq_mask) as usize).write(sqe) };
         self.sq_tail = self.sq_tail.wrapping_add(1);
     }
 
-    /// How many entries were added since the last time they were handed over.
+    /// Number of entries that were appended and not submitted.
     #[inline(always)]
     pub fn unsent(&self) -> u32 {
         self.sq_tail.wrapping_sub(self.sq_sent)
     }
 
-    /// Whether completions wait in the kernel for this thread to call it.
+    /// Whether the kernel has completions that it posts when this thread calls it.
     #[inline(always)]
     pub fn has_task_work(&self) -> bool {
         // SAFETY: points into the mapped ring.
         unsafe { &*self.k_sq_flags }.load(Ordering::Relaxed) & SQ_TASKRUN != 0
     }
 
-    /// Hands over all entries and, with `wait` not 0, waits for that many completions in the queue,
-    /// no longer than `timeout` (ns). With `look`, completions that are due are posted without
-    /// waiting. Returns how many entries were handed over.
+    /// Submits all entries. If `wait` is not 0, waits for that many completions in the queue, at
+    /// most `timeout` nanoseconds. With `look`, the kernel posts completions that are due even if
+    /// `wait` is 0. Returns the number of submitted entries.
+    ///
+    /// # Errors
+    ///
+    /// The errno of `io_uring_enter(2)`; `ETIME` if the timeout expired.
     #[inline]
     pub fn enter(&mut self, wait: u32, look: bool, timeout: Option<u64>) -> Result<u32, i32> {
         let unsent = self.unsent();
@@ -215,8 +226,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         let mut flags = self.enter_flags;
         if self.sqpoll() {
             self.sq_sent = self.sq_tail;
-            // The kernel thread goes to sleep after it set the flag and looked at the tail once
-            // more: our store of the tail must come before our load of the flag.
+            // The kernel thread sets the flag, looks at the tail once more and then sleeps, so our
+            // store of the tail must come before our load of the flag.
             fence(Ordering::SeqCst);
             // SAFETY: points into the mapped ring.
             if unsafe { &*self.k_sq_flags }.load(Ordering::Relaxed) & SQ_NEED_WAKEUP != 0 {
@@ -278,7 +289,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         if ret < 0 { Err(last_errno()) } else { Ok(ret as u32) }
     }
 
-    /// Before Linux 5.11 a wait has no timeout: hand over, then poll the descriptor.
+    /// Submits, then waits with `ppoll(2)`: before Linux 5.11 `io_uring_enter(2)` has no timeout.
     fn call_then_poll(&self, send: u32, flags: u32, ns: u64) -> Result<u32, i32> {
         let sent = self.call(send, 0, flags, None)?;
         let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -286,14 +297,14 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             tv_sec: (ns / 1_000_000_000) as i64,
             tv_nsec: (ns % 1_000_000_000) as i64,
         };
-        // SAFETY: one pollfd and one timespec, both alive.
+        // SAFETY: the call reads one pollfd and one timespec, which outlive it.
         match unsafe { libc::ppoll(&mut poll, 1, &time, std::ptr::null()) } {
             0 if sent == 0 => Err(libc::ETIME),
             _ => Ok(sent),
         }
     }
 
-    /// Takes up to `max` completions.
+    /// Passes up to `max` completions to `each`, and returns their number.
     #[inline(always)]
     pub fn take(&mut self, max: u32, mut each: impl FnMut(C)) -> u32 {
         // SAFETY: points into the mapped ring.
@@ -312,23 +323,23 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         count
     }
 
-    /// Which operations the kernel knows.
+    /// The operations that the kernel supports.
     pub fn operations(&self) -> Operations {
-        // SAFETY: all-zero is a valid probe.
+        // SAFETY: all zeros is a valid probe.
         let mut probe: Probe = unsafe { std::mem::zeroed() };
-        // SAFETY: `probe` has room for 256 operations. Where it cannot be asked (before Linux 5.6)
-        // the probe stays zero: none is known.
+        // SAFETY: `probe` has room for 256 operations. If the kernel does not support the request
+        // (before Linux 5.6), the probe stays zero and no operation counts as supported.
         let _ = unsafe { self.register(REGISTER_PROBE, (&raw mut probe).cast(), 256) };
         Operations(Box::new(probe))
     }
 }
 
-/// Operations that the kernel knows.
+/// The operations that the kernel supports.
 #[derive(Debug)]
 pub struct Operations(Box<Probe>);
 
 impl Operations {
-    /// Whether this is one of them.
+    /// Whether the kernel supports the operation `op`.
     pub fn has(&self, op: u8) -> bool {
         self.0.ops[usize::from(op)].flags & 1 != 0
     }
@@ -347,7 +358,8 @@ impl<S, C> Drop for Ring<S, C> {
 /// `io_uring_register(2)`.
 ///
 /// # Safety
-/// `arg` points to what `opcode` wants, `count` of them.
+///
+/// `arg` must point to `count` entries of the type that `opcode` demands.
 unsafe fn register(
     ring: &OwnedFd,
     opcode: u32,
@@ -366,7 +378,7 @@ const MAX_ENTRIES: u32 = 32768;
 const DEFERRED: u32 =
     SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN | SETUP_TASKRUN_FLAG | SETUP_SUBMIT_ALL;
 
-/// What makes rings cheap, from Linux 6.6 and 6.1 over 5.19 and 5.18 down to 5.1.
+/// Sets of flags that make rings cheap, for Linux 6.6, 6.1, 5.19, 5.18 and 5.1.
 const STEPS: &[u32] = &[
     DEFERRED | SETUP_NO_SQARRAY,
     DEFERRED,
@@ -375,35 +387,35 @@ const STEPS: &[u32] = &[
     0,
 ];
 
-/// The same for rings that a kernel thread submits: 6.6, 5.18, 5.1.
+/// Sets of flags for rings with a submitting kernel thread, for Linux 6.6, 5.18 and 5.1.
 const SQPOLL_STEPS: &[u32] =
     &[SETUP_SINGLE_ISSUER | SETUP_SUBMIT_ALL | SETUP_NO_SQARRAY, SETUP_SUBMIT_ALL, 0];
 
-/// `io_uring_setup(2)` with the first set of flags that this kernel takes.
-fn set_up(wish: Wish, wider: u32, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
+/// `io_uring_setup(2)` with the first set of flags in `steps` that the kernel accepts.
+fn set_up(options: RingOptions, wider: u32, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
     let mut base = SETUP_CLAMP | SETUP_CQSIZE | wider;
-    if wish.iopoll {
+    if options.iopoll {
         base |= SETUP_IOPOLL;
     }
-    if wish.sqpoll {
+    if options.sqpoll {
         base |= SETUP_SQPOLL;
     }
-    if wish.sqpoll_cpu.is_some() {
+    if options.sqpoll_cpu.is_some() {
         base |= SETUP_SQ_AFF;
     }
-    let entries = wish.entries.min(MAX_ENTRIES);
+    let entries = options.entries.min(MAX_ENTRIES);
     let mut errno = libc::EINVAL;
     for step in steps {
         let mut params = Params {
             flags: base | step,
             cq_entries: entries.next_power_of_two(),
-            sq_thread_cpu: wish.sqpoll_cpu.unwrap_or(0),
+            sq_thread_cpu: options.sqpoll_cpu.unwrap_or(0),
             ..Default::default()
         };
-        // SAFETY: `params` is read and written by the call.
+        // SAFETY: the call reads and writes `params`.
         let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, entries, &raw mut params) };
         if fd >= 0 {
-            // SAFETY: the kernel just made this descriptor, and nobody else has it.
+            // SAFETY: the kernel just created this descriptor, and this is its only owner.
             return Ok((unsafe { OwnedFd::from_raw_fd(fd as i32) }, params));
         }
         errno = last_errno();
@@ -420,16 +432,16 @@ mod tests {
 
     const OP_NOP: u8 = 0;
 
-    fn wish(sqpoll: bool) -> Wish {
-        Wish { entries: 8, iopoll: false, sqpoll, sqpoll_cpu: None }
+    fn options(sqpoll: bool) -> RingOptions {
+        RingOptions { entries: 8, iopoll: false, sqpoll, sqpoll_cpu: None }
     }
 
-    /// Every ring, from the newest kernel's to the oldest's, that this kernel can be made to give.
+    /// A ring for each set of flags that this kernel accepts.
     fn rings() -> Vec<Ring> {
         let plain = STEPS.iter().map(|step| (false, step));
         plain
             .chain(SQPOLL_STEPS.iter().map(|step| (true, step)))
-            .filter_map(|(sqpoll, step)| Ring::with_flags(wish(sqpoll), &[*step]).ok())
+            .filter_map(|(sqpoll, step)| Ring::with_flags(options(sqpoll), &[*step]).ok())
             .collect()
     }
 
@@ -454,10 +466,10 @@ mod tests {
     }
 
     #[test]
-    fn big_entries_go_round_as_small_ones_do() {
+    fn rings_with_big_entries_complete_every_op() {
         for step in STEPS {
-            let made = Ring::<Sqe128<[u64; 10]>, Cqe32>::with_flags(wish(false), &[*step]);
-            // Big entries came after some of these.
+            let made = Ring::<Sqe128<[u64; 10]>, Cqe32>::with_flags(options(false), &[*step]);
+            // Some of these kernels do not have big entries yet.
             let Ok(mut ring) = made else { continue };
             for round in 0..5u64 {
                 for i in 0..8 {
@@ -487,8 +499,8 @@ mod tests {
     }
 
     #[test]
-    fn the_best_ring_is_had_where_the_kernel_is_new() {
-        let ring: Ring = Ring::new(wish(false)).unwrap();
+    fn a_ring_has_its_entries_and_knows_its_operations() {
+        let ring: Ring = Ring::new(options(false)).unwrap();
         assert_eq!(ring.entries(), 8);
         assert!(ring.operations().has(OP_READV));
         assert!(!ring.operations().has(255));

@@ -1,29 +1,33 @@
-//! Building the engine: registrations, and what to say when the kernel refuses something.
+//! Construction of the engine, and the messages for what the kernel refuses.
 
 use fiord_plan::{EnginePlan, IoUringPlan};
 
 use super::IoUring;
 use super::abi::*;
+use super::driver::CompletionMode;
 use super::extras::Extras;
 use super::registered::{Registered, RingFiles};
-use super::ring::{Ring, Wish};
-use super::turn::Turn;
+use super::ring::{Ring, RingOptions};
 use crate::buffers::Buffers;
 use crate::flags;
 use crate::{EngineConfig, EngineError, Op, OpKind, Tag};
 
 impl IoUring {
-    /// Makes one, for use by the calling thread.
+    /// Creates the engine for use by the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refused the ring, the buffers or the files, or the options contradict each other.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let options = match config.engine {
             EnginePlan::IoUring(options) => options,
             _ => IoUringPlan { nonvectored: true, ..Default::default() },
         };
         if options.hipri && !config.direct {
-            return Err(EngineError::plain("hipri=1: only direct I/O can be polled for")
-                .help("set direct=1, or drop hipri=1"));
+            return Err(EngineError::plain("hipri=1: the kernel polls only for direct I/O")
+                .help("To fix: set direct=1, or drop hipri=1"));
         }
-        let ring = Ring::new(Wish {
+        let ring = Ring::new(RingOptions {
             entries: config.slots,
             iopoll: options.hipri,
             sqpoll: options.sqpoll,
@@ -37,7 +41,7 @@ impl IoUring {
         };
         let files = RingFiles::new(&ring, config, options.register_files)?;
         let (read_flags, write_flags) = flags::of(options.uncached, options.nowait, config.atomic);
-        // READ and WRITE came with Linux 5.6; before that there were only vectors.
+        // READ and WRITE came with Linux 5.6. Earlier kernels know only the vectored commands.
         let known = ring.operations();
         let single = options.nonvectored && known.has(OP_READ) && known.has(OP_WRITE);
         let (read_op, write_op) = if options.fixed_buffers {
@@ -61,7 +65,9 @@ impl IoUring {
             options,
             read: common(read_op, read_flags),
             write: common(write_op, write_flags),
-            adorned: extras.any() || !config.priorities.is_empty() || !config.placements.is_empty(),
+            has_optional_fields: extras.any()
+                || !config.priorities.is_empty()
+                || !config.placements.is_empty(),
             extras,
             streams: config.placements.clone().into(),
             priorities: config.priorities.clone().into(),
@@ -70,68 +76,73 @@ impl IoUring {
             ring_fallocate: known.has(OP_FALLOCATE),
             ring_discard: known.has(OP_URING_CMD),
             trims: vec![no_op; config.slots as usize],
-            lacks: None,
-            how: Turn { iopoll: options.hipri, sqpoll: options.sqpoll, clock: config.clock },
+            unsupported: None,
+            mode: CompletionMode {
+                iopoll: options.hipri,
+                sqpoll: options.sqpoll,
+                clock: config.clock,
+            },
             files,
             ring,
         })
     }
 }
 
-/// Why there is no ring.
+/// The error of an `io_uring_setup(2)` that failed.
 fn setup_error(errno: i32, options: &IoUringPlan) -> EngineError {
     let help = match errno {
-        libc::ENOSYS => "io_uring needs Linux 5.1 or later: use ioengine=libaio".into(),
+        libc::ENOSYS => "io_uring needs Linux 5.1 or later. To fix: use ioengine=libaio".into(),
         libc::EPERM if options.sqpoll => {
-            "sqthread_poll=1 needs root before Linux 5.11, and io_uring must be allowed \
-             (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
+            "sqthread_poll=1 needs root before Linux 5.11. To fix: drop it, run as root, or allow \
+             io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
                 .into()
         }
         libc::EPERM | libc::EACCES => {
-            "io_uring is not allowed here: sysctl kernel.io_uring_disabled=0, or the container's \
-             seccomp profile; or use ioengine=libaio"
+            "To fix: allow io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile), \
+             or use ioengine=libaio"
                 .into()
         }
-        libc::ENOMEM => "raise `ulimit -l` (rings count as locked memory before Linux 5.12), or \
+        libc::ENOMEM => "To fix: raise `ulimit -l` (rings count as locked memory before Linux 5.12), or \
                          lower iodepth"
             .into(),
         libc::EINVAL if options.sqpoll_cpu.is_some() => {
-            "sqthread_poll_cpu must name a CPU that is online and allowed, and needs \
+            "To fix: set sqthread_poll_cpu to a CPU that is online and allowed, together with \
              sqthread_poll=1"
                 .into()
         }
-        _ => String::from("use ioengine=libaio"),
+        _ => String::from("To fix: use ioengine=libaio"),
     };
     EngineError::call("ioengine=io_uring", "io_uring_setup", errno).help(help)
 }
 
-/// Why the ring does not go on.
+/// The error of an `io_uring_enter(2)` that failed.
 pub(super) fn enter_error(errno: i32) -> EngineError {
     let error = EngineError::call("ioengine=io_uring", "io_uring_enter", errno);
     match errno {
-        libc::EEXIST => {
-            error.help("the engine is used by another thread than the one that made it")
-        }
+        libc::EEXIST => error.help("only the thread that created the engine may use it"),
         _ => error,
     }
 }
 
-/// What `EOPNOTSUPP` from an I/O means with these options.
+/// The error for an I/O that ended with `EOPNOTSUPP`, if one of these options can be the cause.
 #[cold]
 pub(super) fn explain_unsupported(options: &IoUringPlan) -> Option<EngineError> {
     let (what, help) = if options.hipri {
         (
             "hipri=1: this file or device has no polled completions",
-            "drop hipri=1; it needs direct=1 and a device with polling queues (for NVMe: \
+            "To fix: drop hipri=1; it needs direct=1 and a device with polling queues (for NVMe: \
              nvme.poll_queues=N)",
         )
     } else if options.uncached {
         (
-            "uncached=1: this file system does not take RWF_DONTCACHE",
-            "drop uncached=1; it needs Linux 6.14 or later and a file system that has it",
+            "uncached=1: this file system does not support RWF_DONTCACHE",
+            "To fix: drop uncached=1; it needs Linux 6.14 or later and a file system that supports it",
         )
     } else if options.nowait {
-        ("nowait=1: this file does not take RWF_NOWAIT", "drop nowait=1, or use direct=1")
+        (
+            "nowait=1: this file does not support RWF_NOWAIT",
+            "To fix: drop nowait=1, or set direct=1",
+        )
     } else {
         return None;
     };

@@ -1,15 +1,17 @@
-//! NVMe commands as `io_uring` passes them through (`linux/nvme_ioctl.h`).
+//! NVMe commands in the form in which `io_uring` passes them to the driver (`linux/nvme_ioctl.h`).
 
 use fiord_plan::WriteForm;
 
 use super::space::Space;
 
-/// `_IOWR('N', 0x80, struct nvme_uring_cmd)`: data in one buffer. Linux 5.19.
+/// Request number for a command with its data in one buffer: `_IOWR('N', 0x80, struct
+/// nvme_uring_cmd)`. Linux 5.19.
 pub const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
-/// `_IOWR('N', 0x81, struct nvme_uring_cmd)`: data by vectors.
+/// Request number for a command with its data in vectors: `_IOWR('N', 0x81, struct
+/// nvme_uring_cmd)`.
 pub const NVME_URING_CMD_IO_VEC: u32 = 0xc048_4e81;
 
-/// `struct nvme_uring_cmd`, with the bytes that fill up the ring entry.
+/// `struct nvme_uring_cmd`, padded to the end of the ring entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct NvmeCommand {
@@ -48,11 +50,11 @@ pub mod opcode {
     pub const ZONE_APPEND: u8 = 0x7d;
 }
 
-/// Command Dword 12, bit 25 of Write Zeroes: the blocks may be deallocated (DEAC).
+/// Command Dword 12, bit 25 of Write Zeroes: the controller may deallocate the blocks (DEAC).
 pub const DEALLOCATE: u32 = 1 << 25;
-/// Command Dword 12, bit 25 of Zone Append: the controller makes the reference tags, which begin with that
-/// of the zone's first block, those of the blocks that it chose (PIREMAP; ZNS 1.1, 3.4.1). Types 1 and 2
-/// have it, the former must; with type 3 it is an error.
+/// Command Dword 12, bit 25 of Zone Append (PIREMAP; ZNS 1.1, 3.4.1): the command's reference tags
+/// begin with that of the zone's first block, and the controller replaces them by those of the
+/// blocks that it chose. Type 1 requires the bit, type 2 allows it, and with type 3 it is an error.
 pub const REMAP_TAGS: u32 = 1 << 25;
 /// Command Dword 12, bit 30: force unit access (FUA).
 pub const FORCE_UNIT_ACCESS: u32 = 1 << 30;
@@ -65,28 +67,28 @@ const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 pub struct Range {
     /// Context attributes.
     pub attributes: u32,
-    /// How many blocks; counted from 1.
+    /// Number of blocks, counted from 1.
     pub blocks: u32,
-    /// The first one.
+    /// First block.
     pub start: u64,
 }
 
 const _: () = assert!(size_of::<Range>() == 16);
 
-/// What commands of a kind carry beside their place (Command Dword 12 but for the block count).
+/// Flags in Command Dword 12 of all commands of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags {
-    /// Of reads.
+    /// Flags of reads.
     pub read: u32,
-    /// Of writes and appends.
+    /// Flags of writes and zone appends.
     pub write: u32,
-    /// Of Write Zeroes.
+    /// Flags of Write Zeroes.
     pub zeroes: u32,
 }
 
 impl NvmeCommand {
-    /// A command on a range of blocks: the first in dwords 10 and 11, the count in dword 12, counted
-    /// from 0 (NVM 3.2).
+    /// A command on a range of blocks: the first block in dwords 10 and 11, the number of blocks,
+    /// counted from 0, in dword 12 (NVM 3.2).
     #[inline(always)]
     fn on_blocks(opcode: u8, space: &Space, first: u64, blocks: u32, flags: u32) -> Self {
         NvmeCommand {
@@ -99,14 +101,14 @@ impl NvmeCommand {
         }
     }
 
-    /// A read of so many bytes from an offset.
+    /// Reads `len` bytes from the byte `offset`.
     #[inline(always)]
     pub fn read(space: &Space, offset: u64, len: u32, flags: &Flags) -> Self {
         let (first, blocks) = space.blocks(offset, len);
         Self::on_blocks(opcode::READ, space, first, blocks, flags.read)
     }
 
-    /// A write of so many bytes at an offset, of any form.
+    /// Writes `len` bytes at the byte `offset` with the command that `form` names.
     #[inline(always)]
     pub fn write(space: &Space, form: WriteForm, offset: u64, len: u32, flags: &Flags) -> Self {
         let (first, blocks) = space.blocks(offset, len);
@@ -119,7 +121,7 @@ impl NvmeCommand {
                 Self::on_blocks(opcode::WRITE_UNCORRECTABLE, space, first, blocks, 0)
             }
             WriteForm::Verify => Self::on_blocks(opcode::VERIFY, space, first, blocks, 0),
-            // It names the zone by its first block (ZNS 3.4.1).
+            // A zone append names the zone by its first block (ZNS 3.4.1).
             WriteForm::Append => {
                 let zone = space.zone_start(first);
                 Self::on_blocks(opcode::ZONE_APPEND, space, zone, blocks, flags.write)
@@ -127,19 +129,20 @@ impl NvmeCommand {
         }
     }
 
-    /// Asks for a placement of a write: the directive type (DTYPE) in bits 20 to 23 of dword 12, its
-    /// specific value (DSPEC) in the upper half of dword 13 (NVM 3.2.6).
+    /// Sets the placement of a write: the directive type (DTYPE) in bits 20 to 23 of dword 12, the
+    /// placement identifier (DSPEC) in the upper half of dword 13 (NVM 3.2.6).
     pub fn place(&mut self, directive: u8, id: u16) {
         self.cdw12 |= u32::from(directive & 0xf) << 20;
         self.cdw13 |= u32::from(id) << 16;
     }
 
-    /// Makes written data and metadata non-volatile (Base 7.1).
+    /// Flush: makes written data and metadata non-volatile (Base 7.1).
     pub fn flush(space: &Space) -> Self {
         NvmeCommand { opcode: opcode::FLUSH, nsid: space.nsid, ..Default::default() }
     }
 
-    /// Deallocates the ranges of a list, of which there are 1 to 256.
+    /// Deallocates the ranges of a list. The list must have 1 to 256 ranges and stay in place until
+    /// the command has completed.
     pub fn deallocate(space: &Space, ranges: &[Range]) -> Self {
         NvmeCommand {
             opcode: opcode::DATASET_MANAGEMENT,

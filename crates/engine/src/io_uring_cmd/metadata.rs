@@ -1,4 +1,4 @@
-//! The metadata of each op: where it lies while it travels, and the protection information in it.
+//! Metadata of the ops: its buffers, and the protection information in it.
 
 use fiord_plan::{MetadataPlan, NvmeTarget, ProtectionType, WriteForm};
 
@@ -7,48 +7,50 @@ use super::protection::dwords::{CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE,
 use super::protection::{Dwords, Mismatch, Protection};
 use crate::Slot;
 
-/// The metadata of a job whose namespaces have any.
+/// Metadata of a job whose namespaces have metadata.
 #[derive(Debug)]
 pub struct Metadata {
     files: Vec<Option<FileMetadata>>,
-    /// A buffer a slot for metadata that go beside the data; empty where none do.
+    /// One buffer per slot for metadata that is transferred separately from the data; empty if
+    /// there is none.
     buffers: Vec<u8>,
-    /// Bytes of each.
+    /// Length in bytes of each buffer.
     stride: usize,
-    /// What reads are under way that are checked here, by slot.
+    /// Per slot, the read in flight whose protection information the engine will check.
     reads: Vec<Option<Read>>,
-    /// What was wrong with each slot's last read, for who asks.
+    /// Per slot, what was wrong with the last read.
     wrong: Vec<Option<Mismatch>>,
 }
 
-/// The metadata of one namespace.
+/// Metadata of one namespace.
 #[derive(Debug, Clone, Copy)]
 struct FileMetadata {
     plan: MetadataPlan,
-    /// Made and checked here; `None`: by the controller, or not at all.
+    /// Generates and checks protection information on the host; `None` if the controller does it,
+    /// or if there is none.
     host: Option<Protection>,
 }
 
-/// A read that is to be checked.
+/// A read whose protection information is to be checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Read {
     file: u32,
     first: u64,
 }
 
-/// The blocks of a command, and where in its op they begin.
+/// The blocks of a command, and their position in the op.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocks {
-    /// The first of them.
+    /// First block.
     pub first: u64,
-    /// How many.
+    /// Number of blocks.
     pub count: u32,
-    /// Blocks of the same op before them, in other commands.
+    /// Number of blocks of the same op that precede them, in other commands.
     pub before: u32,
 }
 
 impl Metadata {
-    /// For these namespaces and so many slots with buffers of so many bytes; `None` where no
+    /// Allocates buffers for `slots` slots with data buffers of `buffer_bytes`. `None` if no
     /// namespace has metadata.
     pub fn new(targets: &[NvmeTarget], slots: u32, buffer_bytes: u32) -> Option<Box<Self>> {
         let files: Vec<Option<FileMetadata>> = targets
@@ -61,7 +63,7 @@ impl Metadata {
         let known = || files.iter().flatten();
         known().next()?;
         let separate = known().map(|file| file.plan.separate_bytes(buffer_bytes)).max();
-        // Dwords are what the standard wants pointers to metadata to be aligned to (NVM 3.2.1).
+        // The standard demands that metadata pointers are aligned to dwords (NVM 3.2.1).
         let stride = (separate.unwrap_or(0) as usize).next_multiple_of(8);
         let checked = if known().any(|file| file.host.is_some()) { slots as usize } else { 0 };
         Some(Box::new(Metadata {
@@ -77,8 +79,8 @@ impl Metadata {
         self.files.get(file as usize).copied().flatten()
     }
 
-    /// Says in a command what belongs to protection information. For every command that has these
-    /// fields, whether it moves data or not.
+    /// Sets the fields for protection information in a command. For all commands that have these
+    /// fields, whether they transfer data or not.
     pub fn mark(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
         let Some(protection) = self.of(file).and_then(|file| file.plan.protection) else { return };
         let dwords = Dwords::new(&protection, blocks.first);
@@ -89,8 +91,9 @@ impl Metadata {
         command.cdw15 |= dwords.cdw15;
     }
 
-    /// The same for a Zone Append, of which the blocks begin with the zone's first: the controller makes
-    /// the reference tags those of the blocks that it chose.
+    /// Sets the fields for protection information in a Zone Append, whose `blocks` begin with the
+    /// zone's first block. The controller replaces the reference tags by those of the blocks that
+    /// it chose.
     pub fn mark_append(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
         self.mark(file, blocks, command);
         let protection = self.of(file).and_then(|file| file.plan.protection);
@@ -99,9 +102,9 @@ impl Metadata {
         }
     }
 
-    /// The same for commands without data: zeroes are protected by the controller, since nothing is
-    /// sent that could be; a Verify checks what `pi_chk` says, and there is nothing to be made (NVM
-    /// 3.2.5, 3.2.8).
+    /// Sets the fields for protection information in a command without data. With Write Zeroes the
+    /// controller generates the protection information, because the host sends none. A Verify
+    /// checks what `pi_chk` names, and generates nothing (NVM 3.2.5, 3.2.8).
     pub fn mark_without_data(
         &mut self,
         form: WriteForm,
@@ -121,7 +124,7 @@ impl Metadata {
         }
     }
 
-    /// Gives a command the part of the slot's buffer that its metadata take.
+    /// Points a command to its part of the slot's metadata buffer.
     pub fn point(&mut self, slot: Slot, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
         let Some(plan) = self.of(file).map(|file| file.plan) else { return };
         let bytes = |count: u32| plan.separate_bytes(plan.block_bytes) as usize * count as usize;
@@ -135,14 +138,14 @@ impl Metadata {
         }
     }
 
-    /// Makes the protection information of a write, where that is done here.
+    /// Generates the protection information of a write, if the host does that.
     pub fn seal(&mut self, slot: Slot, file: u32, first: u64, data: &mut [u8]) {
         if let Some(host) = self.of(file).and_then(|file| file.host) {
             host.generate(data, self.buffer(slot), first);
         }
     }
 
-    /// Notes a read, to be checked when it has ended.
+    /// Notes a read, which is checked when it has completed.
     pub fn expect(&mut self, slot: Slot, file: u32, first: u64) {
         let checked = self.of(file).is_some_and(|file| file.host.is_some());
         if let Some(read) = self.reads.get_mut(slot as usize) {
@@ -153,12 +156,12 @@ impl Metadata {
         }
     }
 
-    /// The read of a slot that has ended, if it is to be checked.
+    /// The slot's read, which has completed, if it is to be checked. Returns it once.
     pub fn expected(&mut self, slot: Slot) -> Option<Read> {
         self.reads.get_mut(slot as usize).and_then(Option::take)
     }
 
-    /// Whether a read brought what it should. What is wrong is kept for [`Metadata::mismatch`].
+    /// Checks the protection information of a read. Keeps what is wrong for [`Metadata::mismatch`].
     pub fn is_right(&mut self, slot: Slot, read: Read, data: &[u8]) -> bool {
         let Some(host) = self.of(read.file).and_then(|file| file.host) else { return true };
         let Err(wrong) = host.verify(data, self.buffer(slot), read.first) else { return true };
@@ -168,7 +171,7 @@ impl Metadata {
         false
     }
 
-    /// The first block that was wrong in the slot's read, once.
+    /// The first wrong block of the slot's last read. Returns it once.
     pub fn mismatch(&mut self, slot: Slot) -> Option<Mismatch> {
         self.wrong.get_mut(slot as usize).and_then(Option::take)
     }
@@ -222,7 +225,7 @@ mod tests {
     const BLOCKS: Blocks = Blocks { first: 100, count: 4, before: 4 };
 
     #[test]
-    fn a_controller_that_does_it_all_gets_no_buffer() {
+    fn protection_by_the_controller_needs_no_buffer() {
         let mut metadata = Metadata::new(&[target(false, 8, true)], 2, 4096).unwrap();
         let mut command = NvmeCommand::default();
         metadata.mark(0, BLOCKS, &mut command);
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_appends_are_made_anew_where_there_are_any() {
+    fn zone_appends_remap_reference_tags_except_with_type_3() {
         for (kind, cdw12, tag) in [
             (ProtectionType::One, 0xf << 26 | 1 << 25, 100),
             (ProtectionType::Two, 0xf << 26 | 1 << 25, 100),
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_here_is_checked_here() {
+    fn protection_generated_by_the_host_is_checked_by_the_host() {
         for extended in [true, false] {
             let mut metadata = Metadata::new(&[target(extended, 8, false)], 2, 4160).unwrap();
             let mut data = vec![7; if extended { 4160 } else { 4096 }];
@@ -271,7 +274,7 @@ mod tests {
             assert_eq!(metadata.mismatch(1), None);
             data[3] ^= 1;
             assert!(!metadata.is_right(1, read, &data));
-            // Of this slot, and told once.
+            // The mismatch belongs to this slot, and is returned once.
             assert_eq!(metadata.mismatch(0), None);
             assert_eq!(metadata.mismatch(1).map(|wrong| wrong.lba), Some(9));
             assert_eq!(metadata.mismatch(1), None);

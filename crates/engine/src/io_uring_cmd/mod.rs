@@ -1,17 +1,17 @@
-//! `io_uring_cmd`: NVMe commands passed through to a namespace.
+//! `io_uring_cmd`: NVMe commands that the kernel passes through to a namespace.
 //!
 //! | question | module |
 //! |---|---|
-//! | what does a command look like | `command` |
-//! | which blocks are these bytes | `space` |
-//! | where are the ranges of a deallocation | `deallocate` |
-//! | how is a large op made of several commands | `parts` |
-//! | where is the metadata of an op | `metadata` |
-//! | what is protection information | [`protection`] |
-//! | what is registered, what to say when the kernel refuses | [`setup`](self) (`setup.rs`) |
+//! | how a command is encoded | `command` |
+//! | which blocks a range of bytes is | `space` |
+//! | where the ranges of a deallocation are | `deallocate` |
+//! | how a large op is split into commands | `parts` |
+//! | where the metadata of an op is | `metadata` |
+//! | what protection information is | [`protection`] |
+//! | what is registered, and the messages for what the kernel refuses | [`setup`](self) (`setup.rs`) |
 //!
-//! The rings are those of [`crate::io_uring`] with entries twice the size. An engine is used by the
-//! thread that made it.
+//! The rings are those of [`crate::io_uring`] with entries of twice the size. Only the thread that
+//! created an engine may use it.
 
 mod command;
 mod deallocate;
@@ -25,10 +25,10 @@ use fiord_plan::WriteForm;
 
 use crate::buffers::Buffers;
 use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
+use crate::io_uring::driver::{CompletionMode, RingDriver};
 use crate::io_uring::extras::Extras;
 use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
-use crate::io_uring::turn::{Turn, Turns};
 use crate::{
     Completions, Engine, EngineError, MachineClock, Op, OpKind, Outcome, Queued, Slot, Target,
     TrimRange, Want,
@@ -39,49 +39,49 @@ use metadata::{Blocks, Metadata};
 use parts::Parts;
 use space::Space;
 
-/// Set in a completion's `user_data` when its command is a part of the slot's op. Slots have fewer
-/// bits; the command's bytes are above.
+/// Bit of `user_data` that marks one command of an op that is split. Slot numbers have fewer bits;
+/// the command's length is above.
 const PART: u64 = 1 << 31;
 
-/// The engine.
+/// The `io_uring_cmd` engine.
 #[derive(Debug)]
 pub struct IoUringCmd {
     ring: Ring<Sqe128<NvmeCommand>, Cqe32>,
-    how: Turn,
+    mode: CompletionMode,
     buffers: Buffers,
     files: RingFiles,
-    /// The namespaces of the job's files, and those that are attached.
+    /// The namespaces of the job's files, and those of the attached files.
     known: Vec<Space>,
     spaces: Box<[Space]>,
     flags: Flags,
-    /// What all transfers have in common.
+    /// Fields that all submission entries have in common.
     common: Sqe128<NvmeCommand>,
     extras: Extras,
-    /// Whether a transfer needs more than that: any of those, a placement.
-    adorned: bool,
+    /// A transfer needs more than these fields: something in `extras`, or a placement.
+    has_optional_fields: bool,
     placements: Placements,
-    /// Ops queued and not yet reaped.
+    /// Number of ops that are queued and not reaped.
     in_flight: u32,
-    /// Commands queued and not yet completed; never more than `limit`.
+    /// Number of commands that are queued and have not completed; at most `limit`.
     commands: u32,
     limit: u32,
     ranges: RangeLists,
     parts: Parts,
-    /// Where a namespace has any.
+    /// `None` if no namespace has metadata.
     metadata: Option<Box<Metadata>>,
 }
 
-/// Where writes are placed.
+/// Placement of writes.
 #[derive(Debug)]
 struct Placements {
-    /// The directive type of a write.
+    /// Directive type of a write.
     directive: u8,
-    /// The identifiers that [`crate::Tag::placement`] names, by file.
+    /// Placement identifiers for [`crate::Tag::placement`], per file.
     ids: Box<[Vec<u16>]>,
 }
 
 impl Placements {
-    /// The identifier of a write that has one.
+    /// The placement identifier of a write; `None` if the write is not placed.
     fn of(&self, op: &Op) -> Option<u16> {
         let at = usize::from(op.tag.placement).checked_sub(1)?;
         self.ids.get(op.file as usize)?.get(at).copied()
@@ -89,14 +89,14 @@ impl Placements {
 }
 
 impl IoUringCmd {
-    /// The entry of a command.
+    /// Submission entry of a command.
     #[inline(always)]
     fn entry(&self, slot: Slot, op: &Op, command: NvmeCommand) -> Sqe128<NvmeCommand> {
         let user_data = u64::from(op.len) << 32 | u64::from(slot);
         Sqe128 { fd: self.files.name(op.file), user_data, command, ..self.common }
     }
 
-    /// The entry of a command that moves the slot's data.
+    /// Submission entry of a command that transfers the slot's data.
     #[inline(always)]
     fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe128<NvmeCommand> {
         let space = self.space(op.file);
@@ -107,18 +107,18 @@ impl IoUringCmd {
         command.addr = data as u64;
         command.data_len = op.len;
         if self.metadata.is_some() {
-            self.dress(slot, op, &mut command);
+            self.set_metadata(slot, op, &mut command);
         }
         let mut sqe = self.entry(slot, op, command);
-        if self.adorned {
-            self.adorn(slot, op, &mut sqe);
+        if self.has_optional_fields {
+            self.set_optional_fields(slot, op, &mut sqe);
         }
         sqe
     }
 
-    /// Metadata and protection information of a command.
+    /// Sets metadata and protection information of a command.
     #[inline(never)]
-    fn dress(&mut self, slot: Slot, op: &Op, command: &mut NvmeCommand) {
+    fn set_metadata(&mut self, slot: Slot, op: &Op, command: &mut NvmeCommand) {
         let space = *self.space(op.file);
         let Some(metadata) = &mut self.metadata else { return };
         let (first, count) = space.blocks(op.offset, op.len);
@@ -136,8 +136,8 @@ impl IoUringCmd {
         }
     }
 
-    /// Metadata of an op that moves data, before the first of its commands: what is written is made,
-    /// what is read will be checked.
+    /// Prepares the metadata of an op that transfers data, before its first command: generates the
+    /// protection information of a write, and notes a read to be checked.
     #[inline(never)]
     fn prepare_metadata(&mut self, slot: Slot, op: &Op) {
         let (first, _) = self.space(op.file).blocks(op.offset, op.len);
@@ -150,9 +150,9 @@ impl IoUringCmd {
         }
     }
 
-    /// What only some options need.
+    /// Sets the fields that only some options need.
     #[inline(never)]
-    fn adorn(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe128<NvmeCommand>) {
+    fn set_optional_fields(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe128<NvmeCommand>) {
         if op.kind == OpKind::Write
             && let Some(id) = self.placements.of(op)
         {
@@ -168,7 +168,7 @@ impl IoUringCmd {
         self.spaces.get(file as usize).unwrap_or(&Space::NONE)
     }
 
-    /// The entry of an op without data; `None` for one that a namespace knows nothing of.
+    /// Submission entry of an op without data; `None` if NVMe has no such command.
     #[inline(never)]
     fn without_data(&mut self, slot: Slot, op: &Op) -> Option<Sqe128<NvmeCommand>> {
         let space = *self.space(op.file);
@@ -182,20 +182,20 @@ impl IoUringCmd {
         };
         let mut command = command;
         if self.metadata.is_some() && matches!(op.tag.form, WriteForm::Zeroes | WriteForm::Verify) {
-            self.dress(slot, op, &mut command);
+            self.set_metadata(slot, op, &mut command);
         }
         let mut sqe = self.entry(slot, op, command);
         sqe.cmd_op = NVME_URING_CMD_IO;
         sqe.uring_cmd_flags &= !URING_CMD_FIXED;
         if op.kind != OpKind::Write {
-            // What succeeds moves no bytes.
+            // The op transfers no bytes when it succeeds.
             sqe.user_data = u64::from(slot);
         }
         sqe.flags |= self.extras.force_async();
         Some(sqe)
     }
 
-    /// Queues an op that is longer than a command may be, in parts.
+    /// Queues an op that is longer than a command may be, split into several commands.
     #[cold]
     fn queue_parts(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Queued {
         let most = self.space(op.file).most_data;
@@ -219,8 +219,8 @@ impl IoUringCmd {
         Queued::Pending
     }
 
-    /// Never gives back any memory that a command in flight points to: data, metadata, range lists and
-    /// vectors. What used it next would be what the device reads, or overwrites.
+    /// Leaks all memory that a command in flight may point to: data, metadata, range lists and
+    /// vectors. The device would read or overwrite whatever reused the memory.
     fn leak(&mut self) {
         self.buffers.leak();
         self.ranges.leak();
@@ -228,8 +228,8 @@ impl IoUringCmd {
         self.extras.leak();
     }
 
-    /// Takes up to `max` completions, and says how many ops ended with them; `None` when there are
-    /// none.
+    /// Takes up to `max` completions. Returns the number of ops that ended with them; `None` if
+    /// there were no completions.
     #[inline(always)]
     fn take_once(&mut self, max: u32, done: &mut Completions) -> Option<u32> {
         let (buffers, parts) = (&mut self.buffers, &mut self.parts);
@@ -267,7 +267,7 @@ impl IoUringCmd {
     }
 }
 
-/// How a command ended that was to move so many bytes. A result above 0 is the controller's status.
+/// The outcome of a command. A result above 0 is a status of the controller.
 #[inline(always)]
 fn outcome_of(cqe: &Cqe32) -> Outcome {
     match cqe.res {
@@ -277,7 +277,7 @@ fn outcome_of(cqe: &Cqe32) -> Outcome {
     }
 }
 
-impl Turns for IoUringCmd {
+impl RingDriver for IoUringCmd {
     type Sqe = Sqe128<NvmeCommand>;
     type Cqe = Cqe32;
 
@@ -287,8 +287,8 @@ impl Turns for IoUringCmd {
     }
 
     #[inline(always)]
-    fn how(&self) -> &Turn {
-        &self.how
+    fn mode(&self) -> &CompletionMode {
+        &self.mode
     }
 
     #[inline(always)]
@@ -299,7 +299,8 @@ impl Turns for IoUringCmd {
     #[inline(always)]
     fn take(&mut self, max: u32, done: &mut Completions) -> u32 {
         let mut ended = 0;
-        // An op may have several completions, never fewer than one.
+        // An op has one completion per command, so a round may end fewer ops than it takes
+        // completions.
         while ended < max {
             let Some(now) = self.take_once(max - ended, done) else { break };
             ended += now;
@@ -314,13 +315,13 @@ impl Engine for IoUringCmd {
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {
-        self.how.clock
+        self.mode.clock
     }
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
         let known = self.known.get(file as usize).copied();
         let known = known.ok_or_else(|| {
-            EngineError::plain(format!("file {file} is no namespace that the plan knows"))
+            EngineError::plain(format!("file {file} is no namespace of the plan"))
         })?;
         if let Some(space) = self.spaces.get_mut(file as usize) {
             *space = known;
@@ -345,7 +346,7 @@ impl Engine for IoUringCmd {
     }
 
     fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
-        self.ranges.tell(slot, ranges);
+        self.ranges.set_ranges(slot, ranges);
     }
 
     #[inline]
@@ -387,12 +388,13 @@ impl Engine for IoUringCmd {
 
     #[inline]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        self.turn(want, done).map_err(setup::enter_error)
+        self.submit_and_reap(want, done).map_err(setup::enter_error)
     }
 }
 
 impl Drop for IoUringCmd {
-    /// The kernel must be done with the buffers before they go, and with the files when this returns.
+    /// Waits for the commands in flight: the kernel must be done with the buffers before they are
+    /// freed. Then releases the registered files.
     fn drop(&mut self) {
         if self.ring.drain(self.commands).is_err() {
             return self.leak();

@@ -1,34 +1,35 @@
-//! Ops that are made of several commands (`nvme_split`).
+//! Ops that are split into several commands (`nvme_split`).
 
 use crate::{Outcome, Slot};
 
-/// What is left of each slot's op.
+/// Progress of each slot's op.
 #[derive(Debug, Default)]
 pub struct Parts {
-    slots: Vec<Whole>,
+    slots: Vec<OpProgress>,
 }
 
-/// An op in parts.
+/// Progress of one op.
 #[derive(Debug, Clone, Copy)]
-struct Whole {
-    /// Commands that have not ended.
+struct OpProgress {
+    /// Number of commands that have not completed.
     left: u32,
-    /// Bytes that those which have ended moved, or what the first that failed said.
+    /// Number of bytes that the completed commands transferred, or the first failure.
     outcome: Outcome,
 }
 
 impl Parts {
-    /// For this many slots.
+    /// State for this many slots.
     pub fn new(slots: u32) -> Self {
-        Parts { slots: vec![Whole { left: 0, outcome: Outcome::ok(0) }; slots as usize] }
+        Parts { slots: vec![OpProgress { left: 0, outcome: Outcome::ok(0) }; slots as usize] }
     }
 
-    /// A slot's op is made of so many commands.
+    /// The slot's op is split into this many commands.
     pub fn begin(&mut self, slot: Slot, commands: u32) {
-        self.slots[slot as usize] = Whole { left: commands, outcome: Outcome::ok(0) };
+        self.slots[slot as usize] = OpProgress { left: commands, outcome: Outcome::ok(0) };
     }
 
-    /// One of them has ended. The outcome of the op when it was the last.
+    /// One command of the slot's op has completed. Returns the outcome of the op if it was the last
+    /// command.
     pub fn end(&mut self, slot: Slot, part: Outcome) -> Option<Outcome> {
         let whole = &mut self.slots[slot as usize];
         whole.left = whole.left.saturating_sub(1);
@@ -55,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_the_ops() {
+    fn the_first_failure_is_the_outcome_of_the_op() {
         let mut parts = Parts::new(1);
         parts.begin(0, 3);
         assert_eq!(parts.end(0, Outcome::nvme(0x4080)), None);
         assert_eq!(parts.end(0, Outcome::err(5)), None);
         assert_eq!(parts.end(0, Outcome::ok(512)), Some(Outcome::nvme(0x4080)));
-        // The slot's next op begins anew.
+        // The next op of the slot starts over.
         parts.begin(0, 1);
         assert_eq!(parts.end(0, Outcome::ok(1)), Some(Outcome::ok(1)));
     }

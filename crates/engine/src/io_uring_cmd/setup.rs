@@ -1,5 +1,4 @@
-//! Building the engine: rings with big entries, registrations, and what to say when the kernel
-//! refuses something.
+//! Construction of the engine, and the messages for what the kernel refuses.
 
 use fiord_plan::{Commands, EnginePlan, NvmePlan, PassthroughPlan, PlacementKind};
 
@@ -14,23 +13,29 @@ use super::space::Space;
 use super::{IoUringCmd, Placements};
 use crate::buffers::Buffers;
 use crate::io_uring::abi::*;
+use crate::io_uring::driver::CompletionMode;
 use crate::io_uring::extras::Extras;
 use crate::io_uring::registered::{Registered, RingFiles};
-use crate::io_uring::ring::{Ring, Wish};
-use crate::io_uring::turn::Turn;
+use crate::io_uring::ring::{Ring, RingOptions};
 use crate::{EngineConfig, EngineError};
 
 impl IoUringCmd {
-    /// Makes one, for use by the calling thread.
+    /// Creates the engine for use by the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refused the ring, the buffers or the files, or does not pass commands through.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let EnginePlan::IoUringCmd(plan) = &config.engine else {
-            return Err(EngineError::plain("the plan has no commands for ioengine=io_uring_cmd"));
+            return Err(EngineError::plain(
+                "the plan has no NVMe commands for ioengine=io_uring_cmd",
+            ));
         };
         let PassthroughPlan { ring, commands: Commands::Nvme(nvme) } = &**plan;
         let options = *ring;
         let known: Vec<Space> = nvme.targets.iter().map(Space::new).collect();
         let parts = most_parts(config, &known);
-        let ring = Ring::new(Wish {
+        let ring = Ring::new(RingOptions {
             entries: config.slots.saturating_mul(parts),
             iopoll: options.hipri,
             sqpoll: options.sqpoll,
@@ -50,7 +55,11 @@ impl IoUringCmd {
         let extras = Extras::new(config, &options, vectored, registered);
         Ok(IoUringCmd {
             limit: ring.entries(),
-            how: Turn { iopoll: options.hipri, sqpoll: options.sqpoll, clock: config.clock },
+            mode: CompletionMode {
+                iopoll: options.hipri,
+                sqpoll: options.sqpoll,
+                clock: config.clock,
+            },
             buffers,
             spaces: vec![Space::NONE; config.files as usize].into_boxed_slice(),
             known,
@@ -65,7 +74,7 @@ impl IoUringCmd {
                 },
                 ..Default::default()
             },
-            adorned: extras.any() || !config.placements.is_empty(),
+            has_optional_fields: extras.any() || !config.placements.is_empty(),
             extras,
             placements: Placements {
                 directive: config.placed_by.map_or(0, PlacementKind::directive),
@@ -82,13 +91,13 @@ impl IoUringCmd {
     }
 }
 
-/// Of how many commands the largest op is made.
+/// Number of commands of the largest op.
 fn most_parts(config: &EngineConfig, spaces: &[Space]) -> u32 {
     let least = spaces.iter().map(|space| space.most_data.max(1)).min().unwrap_or(u32::MAX);
     config.buffer_bytes.div_ceil(least).max(1)
 }
 
-/// What commands of a kind carry.
+/// Flags of the commands, from the options of the job.
 fn flags(nvme: &NvmePlan) -> Flags {
     let set = |on: bool, flag: u32| if on { flag } else { 0 };
     let write = set(nvme.write_fua, FORCE_UNIT_ACCESS);
@@ -99,33 +108,33 @@ fn flags(nvme: &NvmePlan) -> Flags {
     }
 }
 
-/// Why there is no ring.
+/// The error of an `io_uring_setup(2)` that failed. `bound`: the job names a CPU for the submitting
+/// kernel thread.
 fn setup_error(errno: i32, bound: bool) -> EngineError {
     let help = match errno {
         libc::EINVAL if bound => {
-            "sqthread_poll_cpu must name a CPU that is online and allowed, and needs \
-             sqthread_poll=1; rings with big entries need Linux 5.19 or later"
+            "To fix: set sqthread_poll_cpu to a CPU that is online and allowed, together with \
+             sqthread_poll=1; ioengine=io_uring_cmd needs Linux 5.19 or later"
         }
-        libc::EINVAL | libc::ENOSYS => "commands through io_uring need Linux 5.19 or later",
+        libc::EINVAL | libc::ENOSYS => "ioengine=io_uring_cmd needs Linux 5.19 or later",
         libc::EPERM | libc::EACCES => {
-            "io_uring is not allowed here: sysctl kernel.io_uring_disabled=0, or the container's \
-             seccomp profile"
+            "To fix: allow io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
         }
-        libc::ENOMEM => "lower iodepth, or raise `ulimit -l`",
-        _ => "see `dmesg`",
+        libc::ENOMEM => "To fix: lower iodepth, or raise `ulimit -l`",
+        _ => "see the kernel log (`dmesg`)",
     };
     EngineError::call("ioengine=io_uring_cmd", "io_uring_setup", errno).help(help)
 }
 
-/// Why the ring does not go on.
+/// The error of an `io_uring_enter(2)` that failed.
 pub(super) fn enter_error(errno: i32) -> EngineError {
     EngineError::call("ioengine=io_uring_cmd", "io_uring_enter", errno)
 }
 
-/// A read brought something else than what was written.
+/// The message for a read with wrong protection information.
 pub(super) fn mismatch_text(wrong: &Mismatch) -> String {
     format!(
-        "protection information: {wrong}; the medium, the drive or the way to it changed data; pi_chk says \
-         what is checked"
+        "protection information: {wrong}; the medium, the drive or the path to it changed data; pi_chk \
+         selects what is checked"
     )
 }

@@ -1,30 +1,30 @@
-//! A namespace as commands on it need it.
+//! Address space of a namespace.
 
 use fiord_plan::NvmeTarget;
 
-/// How offsets in bytes become logical blocks.
+/// Translates byte offsets to logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// The namespace's identifier.
+    /// Namespace identifier.
     pub nsid: u32,
-    /// Bytes of a block in a data buffer.
+    /// Length in bytes of a block in a data buffer.
     block: u32,
-    /// Its logarithm, where it is a power of two.
+    /// Binary logarithm of `block`, if that is a power of two.
     shift: Option<u8>,
-    /// Blocks of a zone; 0 where there are none.
+    /// Blocks of a zone; 0 if the namespace has no zones.
     zone: u64,
-    /// Bytes that one command may move; longer ops are split.
+    /// Most bytes that one command may transfer. The engine splits longer ops.
     pub most_data: u32,
 }
 
-/// The block count of a command has 16 bits, counted from 0 (NVM 3.2).
+/// Most blocks of a command: the block count has 16 bits and is counted from 0 (NVM 3.2).
 pub const MOST_BLOCKS: u64 = 1 << 16;
 
 impl Space {
-    /// Where nothing is attached: its commands go to no namespace.
+    /// Stands for a file that is not attached.
     pub const NONE: Space = Space { nsid: 0, block: 512, shift: Some(9), zone: 0, most_data: 0 };
 
-    /// Of a target of the plan.
+    /// Address space of a target of the plan.
     pub fn new(target: &NvmeTarget) -> Self {
         let block = target.block.max(1);
         let most = MOST_BLOCKS.saturating_mul(block.into());
@@ -38,7 +38,7 @@ impl Space {
         }
     }
 
-    /// The first block and the number of blocks of a range of bytes.
+    /// First block and number of blocks of a range of bytes.
     #[inline(always)]
     pub fn blocks(&self, offset: u64, len: u32) -> (u64, u32) {
         match self.shift {
@@ -47,7 +47,7 @@ impl Space {
         }
     }
 
-    /// The first block of the zone that a block lies in.
+    /// First block of the zone that contains the block.
     pub fn zone_start(&self, block: u64) -> u64 {
         match self.zone {
             0 => block,

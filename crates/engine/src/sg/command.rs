@@ -1,38 +1,39 @@
-//! Which SCSI command an op is.
+//! Translation of ops to SCSI commands.
 
 use fiord_plan::{SgPlan, SgWrite};
 use fiord_sys::scsi::{Capacity, Cdb, Command, Compare, Length, cdb};
 
 use crate::{Op, OpKind};
 
-/// What goes to the device for an op.
+/// A SCSI command and its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    /// The command.
+pub struct Request {
+    /// The command descriptor block.
     pub cdb: Cdb,
-    /// The data that go with it.
-    pub data: Moves,
+    /// The data that the command transfers.
+    pub data: DataPhase,
 }
 
-/// The data of a command.
+/// The data that a command transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moves {
-    /// None.
+pub enum DataPhase {
+    /// No data.
     Nothing,
-    /// This many bytes into the slot's buffer.
+    /// This many bytes from the device to the slot's buffer.
     In(u32),
-    /// This many bytes of the slot's buffer.
+    /// This many bytes from the slot's buffer to the device.
     Out(u32),
-    /// The range of a trim, in logical blocks: one or several make the parameter list of an UNMAP.
+    /// First logical block and number of blocks of a trim. One or more ranges make up the parameter
+    /// list of an UNMAP.
     Range(u64, u32),
 }
 
-/// How ops become commands.
+/// Translates ops to commands as the options of a job demand.
 #[derive(Debug, Clone, Copy)]
-pub struct Orders {
+pub struct CommandBuilder {
     read_fua: bool,
     write: Command,
-    /// Bytes of a write that are sent.
+    /// The part of a write's data that the command sends.
     sends: Sends,
 }
 
@@ -43,8 +44,8 @@ enum Sends {
     Nothing,
 }
 
-impl Orders {
-    /// As the job asks. `stream`: the stream of writes that belong to one.
+impl CommandBuilder {
+    /// `stream`: the stream that writes belong to; used only by `sg_write_mode=write_stream`.
     pub fn new(plan: &SgPlan, stream: u16) -> Self {
         let fua = plan.write_fua;
         let (write, sends) = match plan.write {
@@ -57,12 +58,12 @@ impl Orders {
             SgWrite::Verify(_) => (Command::Verify(Compare::One), Sends::OneBlock),
             SgWrite::Stream(_) => (Command::WriteStream { stream, fua }, Sends::All),
         };
-        Orders { read_fua: plan.read_fua, write, sends }
+        CommandBuilder { read_fua: plan.read_fua, write, sends }
     }
 
-    /// The command for an op. `None`: it is no whole number of blocks, lies beyond what the command
-    /// can address, or is no op of a device.
-    pub fn of(&self, op: &Op, capacity: Capacity) -> Option<Order> {
+    /// The command for an op. `None` if the op is not a whole number of blocks, lies beyond what
+    /// the command can address, or is no operation of a SCSI device.
+    pub fn of(&self, op: &Op, capacity: Capacity) -> Option<Request> {
         let block = u64::from(capacity.block);
         if !op.offset.is_multiple_of(block) || !u64::from(op.len).is_multiple_of(block) {
             return None;
@@ -73,19 +74,19 @@ impl Orders {
             OpKind::Write => self.write,
             OpKind::Trim => {
                 let cdb = cdb::unmap(cdb::ONE_RANGE);
-                return Some(Order { cdb, data: Moves::Range(lba, blocks) });
+                return Some(Request { cdb, data: DataPhase::Range(lba, blocks) });
             }
             OpKind::Fsync | OpKind::Fdatasync => Command::Synchronize,
             OpKind::SyncFileRange(_) => return None,
         };
         let data = match (op.kind, self.sends) {
-            (OpKind::Read, _) => Moves::In(op.len),
-            (OpKind::Write, Sends::All) => Moves::Out(op.len),
-            (OpKind::Write, Sends::OneBlock) => Moves::Out(capacity.block),
-            _ => Moves::Nothing,
+            (OpKind::Read, _) => DataPhase::In(op.len),
+            (OpKind::Write, Sends::All) => DataPhase::Out(op.len),
+            (OpKind::Write, Sends::OneBlock) => DataPhase::Out(capacity.block),
+            _ => DataPhase::Nothing,
         };
         let cdb = command.encode(lba, blocks, Length::Shortest).ok()?;
-        Some(Order { cdb, data })
+        Some(Request { cdb, data })
     }
 }
 
@@ -96,36 +97,36 @@ mod tests {
 
     const DISK: Capacity = Capacity { blocks: 1 << 20, block: 512 };
 
-    fn order(write: SgWrite, kind: OpKind, offset: u64, len: u32) -> Option<Order> {
+    fn order(write: SgWrite, kind: OpKind, offset: u64, len: u32) -> Option<Request> {
         let plan = SgPlan { read_fua: true, write, ..Default::default() };
         let op = Op { kind, file: 0, offset, len, at: 0, tag: Tag::PLAIN };
-        Orders::new(&plan, 7).of(&op, DISK)
+        CommandBuilder::new(&plan, 7).of(&op, DISK)
     }
 
     #[test]
     fn ops_are_commands_in_blocks_of_the_device() {
         let read = order(SgWrite::Write, OpKind::Read, 1024, 4096).unwrap();
         assert_eq!(read.cdb.as_bytes(), [0x28, 8, 0, 0, 0, 2, 0, 0, 8, 0]);
-        assert_eq!(read.data, Moves::In(4096));
+        assert_eq!(read.data, DataPhase::In(4096));
         let write = order(SgWrite::Write, OpKind::Write, 512, 512).unwrap();
         assert_eq!(write.cdb.as_bytes(), [0x2a, 0, 0, 0, 0, 1, 0, 0, 1, 0]);
-        assert_eq!(write.data, Moves::Out(512));
+        assert_eq!(write.data, DataPhase::Out(512));
         let sync = order(SgWrite::Write, OpKind::Fsync, 0, 0).unwrap();
-        assert_eq!((sync.cdb.as_bytes()[0], sync.data), (0x35, Moves::Nothing));
+        assert_eq!((sync.cdb.as_bytes()[0], sync.data), (0x35, DataPhase::Nothing));
         let trim = order(SgWrite::Write, OpKind::Trim, 512, 1024).unwrap();
-        assert_eq!((trim.cdb.as_bytes()[0], trim.data), (0x42, Moves::Range(1, 2)));
+        assert_eq!((trim.cdb.as_bytes()[0], trim.data), (0x42, DataPhase::Range(1, 2)));
     }
 
     #[test]
     fn every_kind_of_write() {
         for (write, code, flags, data) in [
-            (SgWrite::WriteAndVerify, 0x2e, 0, Moves::Out(4096)),
-            (SgWrite::WriteSame, 0x41, 0, Moves::Out(512)),
-            (SgWrite::WriteSameNoData, 0x93, 1, Moves::Nothing),
-            (SgWrite::Verify(0), 0x2f, 0, Moves::Nothing),
-            (SgWrite::Verify(1), 0x2f, 2, Moves::Out(4096)),
-            (SgWrite::Verify(3), 0x2f, 6, Moves::Out(512)),
-            (SgWrite::Stream(7), 0x9a, 0, Moves::Out(4096)),
+            (SgWrite::WriteAndVerify, 0x2e, 0, DataPhase::Out(4096)),
+            (SgWrite::WriteSame, 0x41, 0, DataPhase::Out(512)),
+            (SgWrite::WriteSameNoData, 0x93, 1, DataPhase::Nothing),
+            (SgWrite::Verify(0), 0x2f, 0, DataPhase::Nothing),
+            (SgWrite::Verify(1), 0x2f, 2, DataPhase::Out(4096)),
+            (SgWrite::Verify(3), 0x2f, 6, DataPhase::Out(512)),
+            (SgWrite::Stream(7), 0x9a, 0, DataPhase::Out(4096)),
         ] {
             let order = order(write, OpKind::Write, 0, 4096).unwrap();
             let bytes = order.cdb.as_bytes();
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_block_is_none() {
+    fn a_partial_block_is_no_command() {
         assert_eq!(order(SgWrite::Write, OpKind::Read, 100, 512), None);
         assert_eq!(order(SgWrite::Write, OpKind::Write, 0, 100), None);
         assert_eq!(order(SgWrite::Write, OpKind::SyncFileRange(1), 0, 512), None);

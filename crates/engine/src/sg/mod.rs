@@ -1,8 +1,8 @@
-//! `sg`: SCSI commands through the kernel's generic driver, version 3.
+//! `sg`: SCSI commands through version 3 of the kernel's generic driver.
 //!
-//! On a character device (`/dev/sgN`) a command is handed over by `write(2)` and its end taken by
-//! `read(2)`, so that many are in flight. On a block device each command is an `SG_IO` ioctl, done
-//! when it returns.
+//! On a character device (`/dev/sgN`) `write(2)` submits a command and `read(2)` takes its
+//! completion, so many commands can be in flight. On a block device each command is an `SG_IO`
+//! ioctl, which returns when the command is done.
 
 mod command;
 
@@ -19,12 +19,12 @@ use crate::{
     Completions, Engine, EngineConfig, EngineError, FileKind, MachineClock, Op, OpKind, Outcome,
     Queued, Slot, Target, Time, Want,
 };
-use command::{Moves, Order, Orders};
+use command::{CommandBuilder, DataPhase, Request};
 
-/// Commands that version 3 of the driver has room for, an open character device (`SG_MAX_QUEUE` of
-/// the kernel's `drivers/scsi/sg.c`).
+/// Most commands in flight on one open character device (`SG_MAX_QUEUE` of the kernel's
+/// `drivers/scsi/sg.c`).
 const ROOM: u32 = 16;
-/// The first version of the driver that polls for completions.
+/// First version of the driver that supports polled completions.
 const POLLING_VERSION: u32 = 40_030;
 
 /// An attached device.
@@ -33,64 +33,70 @@ struct Device {
     fd: Arc<OwnedFd>,
     raw: RawFd,
     capacity: Capacity,
-    orders: Orders,
-    /// Commands go by `write(2)` and `read(2)`.
+    builder: CommandBuilder,
+    /// Commands go by `write(2)` and `read(2)`, so they can queue.
     queues: bool,
-    /// Commands that were queued and have not ended.
+    /// Number of commands that are queued and have not completed.
     in_flight: u32,
-    /// What one UNMAP may hold.
+    /// What one UNMAP command may hold.
     unmap: unmap::Limits,
-    /// A stream that was opened for this job.
+    /// The stream that the engine opened for this job and has to close.
     stream: Option<u16>,
 }
 
-/// What a slot's command needs in memory while it is in flight.
+/// Memory of a slot's command while it is in flight.
 #[derive(Debug, Clone)]
-struct Place {
-    order: Option<Order>,
+struct SlotCommand {
+    order: Option<Request>,
     header: Header,
     sense: [u8; SENSE_BYTES],
     file: u32,
-    /// What the op is told when all went well; `None`: what the device says was moved.
+    /// Number of bytes to report for an op that succeeds; `None`: the number that the device
+    /// reports.
     whole: Option<u32>,
-    /// The parameter list of an UNMAP, and the blocks of its ranges.
+    /// Parameter list of an UNMAP, and the sum of the blocks of its ranges.
     list: Vec<u8>,
     blocks: u32,
-    /// The next trim that goes in this slot's UNMAP.
+    /// The slot of the next trim in the same UNMAP.
     next: Option<Slot>,
 }
 
-/// The engine.
+/// The `sg` engine.
 #[derive(Debug)]
 pub struct Sg {
     plan: SgPlan,
     buffers: Buffers,
     devices: Vec<Option<Device>>,
-    places: Box<[Place]>,
+    places: Box<[SlotCommand]>,
     clock: MachineClock,
-    /// Queued and not yet handed over, in order; of trims that go in one command the first.
+    /// Slots whose commands are queued and not submitted, in order. Of the trims of one command
+    /// only the first is here.
     unsent: Vec<Slot>,
-    /// What the kernel refused when it was handed over.
+    /// Ops that the kernel refused at submission.
     refused: Vec<(Slot, Outcome)>,
-    /// The devices that a wait is for.
+    /// The devices that `ppoll(2)` waits for.
     waiting: Vec<libc::pollfd>,
-    /// Ops that were queued and have not ended.
+    /// Number of ops that are queued and have not completed.
     in_flight: u32,
 }
 
-// SAFETY: the pointers in the places' headers point into boxes and buffers that the value owns and
-// that do not move with it.
+// SAFETY: the pointers in the headers of `places` point into boxes and buffers that the value owns
+// and that do not move with it.
 unsafe impl Send for Sg {}
 
 impl Sg {
-    /// Makes one.
+    /// Creates the engine.
+    ///
+    /// # Errors
+    ///
+    /// The job has `atomic=1`, or the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         config.refuse_atomic("sg")?;
         let plan = match config.engine {
             EnginePlan::Sg(plan) => plan,
             _ => SgPlan::default(),
         };
-        let place = Place {
+        let place = SlotCommand {
             order: None,
             header: Header::EMPTY,
             sense: [0; SENSE_BYTES],
@@ -117,13 +123,17 @@ impl Sg {
         self.devices.get(file as usize)?.as_ref()
     }
 
-    /// Puts a slot's command together.
+    /// Builds the command of a slot.
+    ///
+    /// # Errors
+    ///
+    /// The outcome of an op that cannot be a command on this device.
     fn prepare(&mut self, slot: Slot, op: &Op) -> Result<(), Outcome> {
         let device = self.device(op.file).ok_or(Outcome::err(libc::EBADF))?;
-        let order = device.orders.of(op, device.capacity).ok_or(Outcome::err(libc::EINVAL))?;
+        let order = device.builder.of(op, device.capacity).ok_or(Outcome::err(libc::EINVAL))?;
         let moved = match order.data {
-            Moves::In(bytes) | Moves::Out(bytes) => bytes,
-            Moves::Nothing | Moves::Range(..) => 0,
+            DataPhase::In(bytes) | DataPhase::Out(bytes) => bytes,
+            DataPhase::Nothing | DataPhase::Range(..) => 0,
         };
         let data = self.buffers.span(slot, op.at, moved).ok_or(Outcome::err(libc::EINVAL))?;
         let flags = generic::FLAG_DIRECT_IO | if self.plan.hipri { generic::FLAG_HIPRI } else { 0 };
@@ -135,12 +145,12 @@ impl Sg {
             _ => Some(0),
         };
         place.list.clear();
-        let Order { cdb, data: moves } = place.order.insert(order);
+        let Request { cdb, data: moves } = place.order.insert(order);
         let (direction, bytes, pointer) = match moves {
-            Moves::Nothing => (generic::DXFER_NONE, 0, std::ptr::null_mut()),
-            Moves::In(bytes) => (generic::DXFER_FROM_DEV, *bytes, data),
-            Moves::Out(bytes) => (generic::DXFER_TO_DEV, *bytes, data),
-            Moves::Range(lba, blocks) => {
+            DataPhase::Nothing => (generic::DXFER_NONE, 0, std::ptr::null_mut()),
+            DataPhase::In(bytes) => (generic::DXFER_FROM_DEV, *bytes, data),
+            DataPhase::Out(bytes) => (generic::DXFER_TO_DEV, *bytes, data),
+            DataPhase::Range(lba, blocks) => {
                 place.blocks = *blocks;
                 cdb::add_range(&mut place.list, *lba, *blocks);
                 (generic::DXFER_TO_DEV, place.list.len() as u32, place.list.as_mut_ptr())
@@ -163,11 +173,11 @@ impl Sg {
         Ok(())
     }
 
-    /// Sends a slot's command and waits for its end.
+    /// Issues the slot's command with `SG_IO` and waits for its completion.
     fn at_once(&mut self, slot: Slot, fd: RawFd) -> Outcome {
         let place = &mut self.places[slot as usize];
-        // SAFETY: the header's pointers are to the slot's command, sense data and buffer, which
-        // outlive the call and which nobody else uses while `self` is borrowed.
+        // SAFETY: the pointers in the header are to the slot's command, sense data and buffer,
+        // which outlive the call and which nothing else uses while `self` is borrowed.
         let rc = unsafe { libc::ioctl(fd, generic::SG_IO, &raw mut place.header) };
         if rc < 0 {
             return Outcome::err(last_errno());
@@ -175,8 +185,8 @@ impl Sg {
         outcome(place)
     }
 
-    /// Takes the end of one command of a character device: how many ops it had, 0 when none has
-    /// ended now.
+    /// Takes one completion of a character device. Returns the number of ops that ended with it; 0
+    /// if there is no completion.
     fn take(&mut self, file: usize, done: &mut Completions) -> Result<u32, EngineError> {
         let Some(Some(device)) = self.devices.get_mut(file) else { return Ok(0) };
         let mut header = Header::EMPTY;
@@ -191,8 +201,10 @@ impl Sg {
         }
         let slot = header.usr_ptr.addr() as Slot;
         let Some(place) = self.places.get_mut(slot as usize) else {
-            return Err(EngineError::plain("the sg driver returned a command that was not sent")
-                .help("is another program using the same open device?"));
+            return Err(EngineError::plain(
+                "ioengine=sg: read: the driver returned a command that this job did not send",
+            )
+            .help("To fix: check that no other program uses the same open device"));
         };
         device.in_flight -= 1;
         place.header = header;
@@ -200,31 +212,35 @@ impl Sg {
         Ok(self.ended(slot, |slot| done.push(slot, outcome)))
     }
 
-    /// The command of a slot has ended, and with it all ops that went in it. How many.
-    fn ended(&mut self, first: Slot, mut tell: impl FnMut(Slot)) -> u32 {
+    /// Ends the command of a slot and all ops that it carries: passes each slot to `each`. Returns
+    /// the number of ops.
+    fn ended(&mut self, first: Slot, mut each: impl FnMut(Slot)) -> u32 {
         let (mut slot, mut count) = (Some(first), 0);
         while let Some(now) = slot {
             slot = self.places[now as usize].next.take();
             self.buffers.end(now);
-            tell(now);
+            each(now);
             count += 1;
         }
         self.in_flight -= count;
         count
     }
 
-    /// Adds a trim, whose command was put together, to the UNMAP that was queued last. False when it
-    /// needs one of its own.
+    /// Adds the trim of this slot, whose command is built, to the UNMAP that was queued last.
+    /// Returns `false` if the trim needs a command of its own.
     fn joins(&mut self, slot: Slot) -> bool {
         let Some(&first) = self.unsent.last() else { return false };
-        let Some(Order { data: Moves::Range(lba, blocks), .. }) = self.places[slot as usize].order
+        let Some(Request { data: DataPhase::Range(lba, blocks), .. }) =
+            self.places[slot as usize].order
         else {
             return false;
         };
         let file = self.places[slot as usize].file;
         let limits = self.device(file).map_or(unmap::Limits::LEAST, |device| device.unmap);
         let place = &mut self.places[first as usize];
-        let Some(Order { cdb, data: Moves::Range(..) }) = &mut place.order else { return false };
+        let Some(Request { cdb, data: DataPhase::Range(..) }) = &mut place.order else {
+            return false;
+        };
         let ranges = (place.list.len() / 16) as u32;
         let sum = place.blocks.checked_add(blocks).filter(|sum| *sum <= limits.blocks);
         let (Some(sum), true) = (sum, place.file == file && ranges < limits.ranges) else {
@@ -240,7 +256,8 @@ impl Sg {
         true
     }
 
-    /// Waits until a device has a completion; false when the time is up or a signal came.
+    /// Waits until a device has a completion. Returns `false` if the time is up or a signal
+    /// arrived.
     fn wait(&mut self, timeout: Option<u64>) -> Result<bool, EngineError> {
         let waiting = self.devices.iter().flatten().filter(|d| d.in_flight > 0);
         let entry = |d: &Device| libc::pollfd { fd: d.raw, events: libc::POLLIN, revents: 0 };
@@ -252,7 +269,7 @@ impl Sg {
             tv_nsec: (ns % 1_000_000_000) as i64,
         });
         let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
-        // SAFETY: `list` has as many entries as is said, and the time outlives the call.
+        // SAFETY: `list` has as many entries as the call reads, and the time outlives the call.
         let ret = unsafe {
             libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null())
         };
@@ -267,8 +284,8 @@ impl Sg {
     }
 }
 
-/// What became of a slot's command.
-fn outcome(place: &Place) -> Outcome {
+/// The outcome of a slot's command.
+fn outcome(place: &SlotCommand) -> Outcome {
     match place.header.outcome(&place.sense) {
         Ok(moved) => Outcome::ok(place.whole.unwrap_or(moved)),
         Err(Failure::Device(sense)) => Outcome::scsi(sense),
@@ -286,21 +303,23 @@ impl Engine for Sg {
 
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
         let Some(fd) = target.fd.clone() else {
-            return Err(EngineError::plain("ioengine=sg needs a device"));
+            return Err(EngineError::plain("ioengine=sg needs a SCSI device"));
         };
         let queues = target.kind == FileKind::Char;
         let capacity = ready(&fd)?;
         if queues {
             prepare_char(&fd, self.plan.hipri)?;
         } else if self.plan.hipri {
-            return Err(EngineError::plain("hipri=1: SG_IO on a block device is not polled for")
-                .help("name its generic device, /dev/sgN, or drop hipri=1"));
+            return Err(EngineError::plain(
+                "hipri=1: the kernel does not poll for SG_IO on a block device",
+            )
+            .help("To fix: name its generic device, /dev/sgN, or drop hipri=1"));
         }
         let (stream, opened) = stream(&fd, self.plan.write, target.read_only)?;
         let device = Device {
             raw: std::os::fd::AsRawFd::as_raw_fd(&fd),
             capacity,
-            orders: Orders::new(&self.plan, stream),
+            builder: CommandBuilder::new(&self.plan, stream),
             queues,
             in_flight: 0,
             unmap: if queues { self.unmap_limits(&fd) } else { unmap::Limits::LEAST },
@@ -308,7 +327,9 @@ impl Engine for Sg {
             stream: opened,
         };
         let Some(place) = self.devices.get_mut(file as usize) else {
-            return Err(EngineError::plain(format!("there is no place for file {file}")));
+            return Err(EngineError::plain(format!(
+                "cannot attach file {file}: it is beyond the number of files of the job"
+            )));
         };
         *place = Some(device);
         Ok(())
@@ -370,8 +391,8 @@ impl Engine for Sg {
             let place = &self.places[slot as usize];
             let Some(Some(device)) = self.devices.get_mut(place.file as usize) else { continue };
             let header: *const Header = &raw const place.header;
-            // SAFETY: the header, and what it points to, stay where they are until the command's
-            // end has been taken: the slot is in flight.
+            // SAFETY: the header and the memory that it points to stay in place until the
+            // completion has been taken, because the slot is in flight.
             let ret = unsafe { libc::write(device.raw, header.cast(), size_of::<Header>()) };
             if ret >= 0 {
                 sent += (place.list.len() as u32 / 16).max(1);
@@ -402,7 +423,8 @@ impl Engine for Sg {
                 while taken < want.max && self.has_in_flight(file) {
                     match self.take(file, done)? {
                         0 => break,
-                        // All trims of a command, even where that is more than was asked for.
+                        // A command completes with all of its trims, even if they are more than
+                        // `max`.
                         ended => taken += ended,
                     }
                 }
@@ -435,26 +457,30 @@ impl Sg {
 }
 
 impl Drop for Sg {
-    /// The kernel must be done with the buffers before they go.
+    /// Waits for the commands in flight, because the kernel must be done with the buffers before
+    /// they are freed.
     fn drop(&mut self) {
         let mut done = Completions::with_capacity(self.places.len() as u32);
         while self.in_flight > 0 {
             done.clear();
             let want = Want { min: 1, max: self.places.len() as u32, timeout: None };
             if self.reap(want, &mut done).is_err() {
-                // Commands in flight have their lists and sense data in the places.
+                // The headers of commands in flight point to their lists and sense data in the
+                // places.
                 std::mem::forget(std::mem::take(&mut self.places));
                 return self.buffers.leak();
             }
         }
         for file in 0..self.devices.len() as u32 {
-            // A job that failed has said why; a stream left open ends with the device's power.
+            // A job that failed has reported why. The device closes a stream that is left open when
+            // it loses power.
             let _ = self.detach(file);
         }
     }
 }
 
-/// The size of a device that is ready for commands: what happened to it before is its past.
+/// Reads the capacity of the device. Repeats the command after a UNIT ATTENTION, which reports an
+/// event from before this job.
 fn ready(fd: &OwnedFd) -> Result<Capacity, EngineError> {
     const TRIES: u32 = 5;
     let mut tries = 0;
@@ -473,7 +499,7 @@ fn refused(command: &str, failure: Failure) -> EngineError {
     let help = match failure {
         Failure::Kernel(libc::ENOTTY | libc::EINVAL) => "it is no SCSI device".to_string(),
         Failure::Kernel(libc::EPERM | libc::EACCES) => {
-            "SCSI commands need root (CAP_SYS_RAWIO), or the device's group".into()
+            "SCSI commands need root (CAP_SYS_RAWIO), or membership in the device's group".into()
         }
         Failure::Device(sense) => sense.advice().into(),
         _ => String::new(),
@@ -485,7 +511,8 @@ fn refused(command: &str, failure: Failure) -> EngineError {
     }
 }
 
-/// Completions of a character device are looked for without waiting.
+/// Makes `read(2)` on a character device return at once when there is no completion, and checks
+/// that the driver supports `hipri`.
 fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
     let version =
         generic::version(fd).map_err(|error| EngineError::from_sys("ioengine=sg", &error))?;
@@ -496,20 +523,20 @@ fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
             version / 100 % 100,
             version % 100
         ))
-        .help("drop hipri=1"));
+        .help("To fix: drop hipri=1"));
     }
     let raw = std::os::fd::AsRawFd::as_raw_fd(fd);
-    // SAFETY: takes and returns integers.
+    // SAFETY: the call takes and returns integers.
     let flags = unsafe { libc::fcntl(raw, libc::F_GETFL) };
-    // SAFETY: as above.
+    // SAFETY: the call takes and returns integers.
     if flags < 0 || unsafe { libc::fcntl(raw, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
         return Err(EngineError::call("ioengine=sg", "fcntl", last_errno()));
     }
     Ok(())
 }
 
-/// The stream of a job's writes, and whether it was opened for it. Opening one changes the device: a
-/// job that writes nothing has none.
+/// The stream of the job's writes (0: none), and that stream again if this function opened it. It
+/// opens no stream for a job that writes nothing, because that changes the device.
 fn stream(
     fd: &OwnedFd,
     write: SgWrite,

@@ -1,4 +1,5 @@
-//! Without a device: what is refused, and how sense data travel.
+//! Tests that need no device: which targets and options are refused, and how sense data is
+//! reported.
 
 use fiord_sys::scsi::Sense;
 
@@ -36,22 +37,22 @@ fn sense_data_travel_in_an_outcome() {
 #[test]
 fn a_stream_is_opened_only_for_a_job_that_writes() {
     let null: OwnedFd = std::fs::File::open("/dev/null").unwrap().into();
-    // The command is sent: no device, no stream.
+    // The engine issues the command, which fails without a device.
     let error = stream(&null, SgWrite::Stream(0), false).unwrap_err();
     assert!(error.to_string().contains("STREAM CONTROL (open)"), "{error}");
     assert_eq!(stream(&null, SgWrite::Stream(0), true).unwrap(), (0, None));
-    // One that the user opened is named in writes alone.
+    // The engine does not open a stream that the user opened; writes only name it.
     assert_eq!(stream(&null, SgWrite::Stream(7), false).unwrap(), (7, None));
 }
 
-/// A device that takes every command: what is sent is in the places.
+/// A device that accepts every command. The test finds what was sent in the places.
 fn taker(ranges: u32, blocks: u32) -> Device {
     let fd: OwnedFd = std::fs::File::options().write(true).open("/dev/null").unwrap().into();
     Device {
         raw: std::os::fd::AsRawFd::as_raw_fd(&fd),
         fd: Arc::new(fd),
         capacity: Capacity { blocks: 1 << 20, block: 512 },
-        orders: Orders::new(&SgPlan::default(), 0),
+        builder: CommandBuilder::new(&SgPlan::default(), 0),
         queues: true,
         in_flight: 0,
         unmap: unmap::Limits { ranges, blocks },
@@ -92,7 +93,7 @@ fn trims_of_a_batch_are_one_unmap_within_the_limits_of_the_device() {
     }
 }
 
-/// A write behind a trim is handed over behind it, and so is a trim behind that.
+/// A write that follows a trim is submitted after it, and so is a trim that follows the write.
 #[test]
 fn only_trims_that_follow_each_other_are_one_unmap() {
     let config = EngineConfig::plain(EnginePlan::Sg(SgPlan::default()), 8, 4096);

@@ -1,34 +1,35 @@
-//! The time of a simulated device.
+//! Clock of the simulated device.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::{MachineClock, Time};
 
-/// A virtual clock begins here, so that a moment before its start can be written down.
+/// Start of the virtual clock, in nanoseconds. Not 0, so that times before the start can be
+/// represented.
 const START: u64 = 1_000_000_000;
 
-/// Time that stands still until something happens, or (`sim_real_time=1`) real time.
+/// Virtual time, which moves only when something waits for it, or real time (`sim_real_time=1`).
 #[derive(Debug, Clone)]
 pub struct SimClock {
     now: Rc<Cell<u64>>,
-    /// The real clock and its time at the start.
+    /// The real clock, and its time when this clock started.
     real: Option<(MachineClock, u64)>,
 }
 
 impl SimClock {
-    /// A clock at its start.
+    /// Creates a clock that is at its start.
     pub fn new(real: Option<MachineClock>) -> Self {
         let real = real.map(|clock| (clock, clock.now()));
         SimClock { now: Rc::new(Cell::new(START)), real }
     }
 
-    /// When it started.
+    /// The time at which the clock started, in nanoseconds.
     pub fn start(&self) -> u64 {
         START
     }
 
-    /// Makes so much time pass.
+    /// Lets this many nanoseconds pass.
     pub fn pass(&self, ns: u64) {
         if ns > 0 {
             self.sleep_until(self.now().saturating_add(ns));

@@ -1,11 +1,12 @@
-//! `sim`: a simulated device with a virtual clock. What it does follows from its seed alone.
+//! `sim`: a simulated device with a virtual clock. Its behaviour depends only on its options and
+//! its seed.
 //!
-//! Time moves only when something waits for it: a reap that wants completions, a sleep of the
-//! clock, the costs of submitting and completing. So a job of an hour is over in milliseconds, and
-//! always ends the same.
+//! Time moves only when something waits for it: a reap that wants completions, a sleep on the
+//! clock, the costs of submission and completion. A job of an hour is therefore over in
+//! milliseconds, and ends in the same way every time.
 //!
-//! When an op is flushed, everything about it is decided: its latency is drawn, it is given to the
-//! channel that is free first, its fault is drawn, its data moves.
+//! The device decides everything about an op when the op is submitted: it draws the latency,
+//! assigns the op to the channel that is free first, draws the fault, and moves the data.
 
 mod clock;
 pub mod options;
@@ -33,29 +34,29 @@ use store::Store;
 
 /// Torn and short transfers are whole sectors of this many bytes.
 const SECTOR: u64 = 512;
-/// What a reap costs that finds nothing and is not to wait, in ns: else a poller would poll for
-/// ever at the same moment.
-const LOOK: u64 = 100;
+/// Cost in nanoseconds of a reap that does not wait and finds nothing. Without it a poller would
+/// poll for ever at the same point in time.
+const POLL_COST: u64 = 100;
 
 /// One op as the device saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// The slot it came from.
+    /// Slot of the op.
     pub slot: Slot,
     /// The op.
     pub op: Op,
-    /// When it was submitted, in ns of the engine's clock.
+    /// Time of submission, in nanoseconds of the engine's clock.
     pub submitted: u64,
-    /// When it ended.
+    /// Time of completion, in nanoseconds of the engine's clock.
     pub ended: u64,
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// Every op that the device saw, in the order of submission. Shared with the engine.
+/// All ops that the device saw, in the order of submission. The engine and its user share the list.
 pub type Trace = Rc<RefCell<Vec<Access>>>;
 
-/// The engine.
+/// The `sim` engine.
 #[derive(Debug)]
 pub struct Sim {
     options: SimOptions,
@@ -63,21 +64,25 @@ pub struct Sim {
     clock: SimClock,
     random: Random,
     store: Option<Store>,
-    /// When each channel is free.
+    /// When each channel becomes free, in nanoseconds of the engine's clock.
     channels: Vec<u64>,
     queued: Vec<(Slot, Op)>,
-    /// Ops under way: end, order of submission, slot.
-    under_way: BinaryHeap<Reverse<(u64, u64, Slot)>>,
-    /// How each slot's op ends.
+    /// Ops in flight: time of completion, order of submission, slot.
+    in_flight: BinaryHeap<Reverse<(u64, u64, Slot)>>,
+    /// Outcome of each slot's op.
     outcomes: Vec<Outcome>,
-    /// Ops submitted so far.
+    /// Number of ops submitted so far.
     count: u64,
     slots: u32,
     trace: Option<Trace>,
 }
 
 impl Sim {
-    /// Makes one from the options of its plan.
+    /// Creates the engine from the options of its plan.
+    ///
+    /// # Errors
+    ///
+    /// An option has an invalid value, or the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let options = match &config.engine {
             EnginePlan::Sim(plan) => SimOptions::parse(&plan.options)?,
@@ -86,7 +91,11 @@ impl Sim {
         Self::with_options(config, options)
     }
 
-    /// Makes one from these options.
+    /// Creates the engine with these options.
+    ///
+    /// # Errors
+    ///
+    /// The buffers cannot be allocated.
     pub fn with_options(config: &EngineConfig, options: SimOptions) -> Result<Self, EngineError> {
         let slots = config.slots as usize;
         Ok(Sim {
@@ -96,7 +105,7 @@ impl Sim {
             store: options.store.then(Store::default),
             channels: vec![0; (options.channels as usize).min(slots)],
             queued: Vec::with_capacity(slots),
-            under_way: BinaryHeap::with_capacity(slots),
+            in_flight: BinaryHeap::with_capacity(slots),
             outcomes: vec![Outcome::ok(0); slots],
             count: 0,
             slots: config.slots,
@@ -105,12 +114,12 @@ impl Sim {
         })
     }
 
-    /// Begins a trace of all accesses, or gives the one that was begun.
+    /// Starts the trace, or returns the one that was started before.
     pub fn trace(&mut self) -> Trace {
         self.trace.get_or_insert_default().clone()
     }
 
-    /// When an op that is submitted now ends.
+    /// Time of completion of an op that is submitted now.
     fn end_of(&mut self, kind: OpKind) -> u64 {
         let which = match kind {
             OpKind::Read => 0,
@@ -118,7 +127,7 @@ impl Sim {
             OpKind::Trim => 2,
             OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => 3,
         };
-        // At least 1 ns, so that time passes whatever the options are.
+        // At least 1 ns, so that time passes with any options.
         let latency = self.options.latency[which].draw(&mut self.random).max(1);
         let now = self.clock.now();
         let channel = self.channels.iter_mut().min();
@@ -131,7 +140,7 @@ impl Sim {
             if begin >= to || end <= from {
                 continue;
             }
-            // What is left of the op when the device stops is done when it goes on.
+            // A stall interrupts the op: the rest of its latency follows the stall.
             let before = from.saturating_sub(begin);
             end = to.saturating_add(end - begin - before);
             begin = begin.max(to - before);
@@ -142,7 +151,7 @@ impl Sim {
         end
     }
 
-    /// How an op ends; its data moves as that says.
+    /// Decides the outcome of an op, and moves its data accordingly.
     fn carry_out(&mut self, slot: Slot, op: &Op) -> Outcome {
         if let Some(errno) = self.fault(op) {
             return Outcome::err(errno);
@@ -183,7 +192,7 @@ impl Sim {
         Outcome::ok(len as u32)
     }
 
-    /// The errno of an op that is to fail.
+    /// The errno of an op that fails.
     fn fault(&mut self, op: &Op) -> Option<i32> {
         let (first, end) = (op.offset, op.offset.saturating_add(u64::from(op.len)));
         let set = self.options.errors.iter().find(|fault| match fault.on {
@@ -196,7 +205,8 @@ impl Sim {
         self.random.chance(self.options.error_rate).then_some(libc::EIO)
     }
 
-    /// Fewer sectors than `len` bytes are, but at least one; `len` where that cannot be.
+    /// Draws a number of whole sectors that is less than `len` bytes and at least one; `len` if
+    /// there is none.
     fn some_sectors(&mut self, len: u64) -> u64 {
         let sectors = len.div_ceil(SECTOR);
         if sectors < 2 { len } else { (1 + self.random.below(sectors - 1)) * SECTOR }
@@ -205,7 +215,8 @@ impl Sim {
     fn move_data(&mut self, slot: Slot, op: &Op, len: usize) {
         let Some(store) = &mut self.store else { return };
         let Some(data) = self.buffers.span(slot, op.at, len as u32) else { return };
-        // SAFETY: the span lies in the slot's buffer, whose op is in flight: nobody else uses it.
+        // SAFETY: the span lies in the buffer of the slot, whose op is in flight, so nothing else
+        // uses it.
         let data = unsafe { std::slice::from_raw_parts_mut(data, len) };
         if op.kind == OpKind::Read {
             store.read(op.file, op.offset, data);
@@ -223,7 +234,7 @@ impl Sim {
             let ended = self.end_of(op.kind);
             let outcome = self.carry_out(*slot, op);
             self.outcomes[*slot as usize] = outcome;
-            self.under_way.push(Reverse((ended, self.count, *slot)));
+            self.in_flight.push(Reverse((ended, self.count, *slot)));
             if let Some(trace) = &self.trace {
                 let access = Access { slot: *slot, op: *op, submitted, ended, outcome };
                 trace.borrow_mut().push(access);
@@ -257,7 +268,7 @@ impl Engine for Sim {
     }
 
     fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
-        if self.queued.len() + self.under_way.len() >= self.slots as usize {
+        if self.queued.len() + self.in_flight.len() >= self.slots as usize {
             return Queued::Full;
         }
         let carries = matches!(op.kind, OpKind::Read | OpKind::Write);
@@ -278,7 +289,7 @@ impl Engine for Sim {
         let latest = want.timeout.map_or(u64::MAX, |ns| self.clock.now().saturating_add(ns));
         let mut taken = 0;
         while taken < want.max
-            && let Some(Reverse((end, _, slot))) = self.under_way.peek().copied()
+            && let Some(Reverse((end, _, slot))) = self.in_flight.peek().copied()
         {
             if end > self.clock.now() {
                 if taken >= want.min {
@@ -289,14 +300,14 @@ impl Engine for Sim {
                     break;
                 }
             }
-            self.under_way.pop();
+            self.in_flight.pop();
             self.buffers.end(slot);
             done.push(slot, self.outcomes[slot as usize]);
             taken += 1;
             self.clock.pass(self.options.complete_cost);
         }
         if taken == 0 && want.min == 0 {
-            self.clock.pass(LOOK);
+            self.clock.pass(POLL_COST);
         }
         Ok(())
     }

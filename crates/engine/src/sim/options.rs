@@ -1,59 +1,61 @@
-//! What the options `sim_*` mean.
+//! Values of the options `sim_*`.
 //!
-//! Times have a unit (`ns`, `us`, `ms`, `s`, `m`); a bare number is in microseconds. Sizes may end
-//! in `k`, `m`, `g`, `t` (powers of 1024).
+//! Times have a unit (`ns`, `us`, `ms`, `s`, `m`); a number without a unit is in microseconds.
+//! Sizes may end in `k`, `m`, `g` or `t` (powers of 1024).
 
 use super::random::Distribution;
 use crate::EngineError;
 
-/// The simulated device.
+/// Options of the simulated device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimOptions {
-    /// `sim_seed`: all latencies and faults follow from it.
+    /// `sim_seed`: seed of all latencies and faults.
     pub seed: u64,
-    /// `sim_latency` and `sim_read_latency`, `sim_write_latency`, `sim_trim_latency`,
+    /// `sim_latency`, or `sim_read_latency`, `sim_write_latency`, `sim_trim_latency` and
     /// `sim_sync_latency`, in this order.
     pub latency: [Distribution; 4],
-    /// `sim_size` in bytes; 0: without end.
+    /// `sim_size`: size of the device in bytes; 0: unlimited.
     pub size: u64,
-    /// `sim_channels`: how many I/Os it works on at a time; 0: any number.
+    /// `sim_channels`: number of I/Os that the device serves at a time; 0: unlimited.
     pub channels: u32,
-    /// `sim_error_rate`: this share of the I/Os fails with `EIO`, in per cent.
+    /// `sim_error_rate`: percentage of I/Os that fail with `EIO`.
     pub error_rate: f64,
-    /// `sim_errors`: where or when it fails.
+    /// `sim_errors`: I/Os that fail, by position or by number.
     pub errors: Vec<Fault>,
-    /// `sim_short_rate`: this share transfers only its first sectors, in per cent.
+    /// `sim_short_rate`: percentage of I/Os that transfer only their first sectors.
     pub short_rate: f64,
-    /// `sim_stall`, `sim_stall_at` with `sim_stall_time`: it does nothing from here (ns after the
-    /// start) for so long (ns). Ascending.
+    /// `sim_stall`, or `sim_stall_at` with `sim_stall_time`: start (ns after the clock's start) and
+    /// length (ns) of the times in which the device does nothing, in ascending order.
     pub stalls: Vec<(u64, u64)>,
-    /// `sim_torn_rate`: this share of the writes stores only its first sectors, and says it worked.
+    /// `sim_torn_rate`: percentage of writes that store only their first sectors and report
+    /// success.
     pub torn_rate: f64,
-    /// `sim_lost_rate`: this share stores nothing, and says it worked.
+    /// `sim_lost_rate`: percentage of writes that store nothing and report success.
     pub lost_rate: f64,
-    /// `sim_submit_cost`: time each submitted op takes from the submitter, ns.
+    /// `sim_submit_cost`: time that the submission of an op takes from the submitter, in
+    /// nanoseconds.
     pub submit_cost: u64,
-    /// `sim_complete_cost`: time each completion takes from the reaper, ns.
+    /// `sim_complete_cost`: time that a completion takes from the reaper, in nanoseconds.
     pub complete_cost: u64,
-    /// `sim_store`: keeps what is written and gives it to reads.
+    /// `sim_store`: the device stores what is written and returns it to reads.
     pub store: bool,
-    /// `sim_real_time`: takes its time in real life.
+    /// `sim_real_time`: the device runs on real time.
     pub real_time: bool,
 }
 
-/// A fault at a place or a moment.
+/// A fault that the options demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// The errno.
     pub errno: i32,
-    /// Which ops.
+    /// The ops that fail.
     pub on: FaultOn,
 }
 
-/// Which ops a fault strikes.
+/// The ops that a fault affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultOn {
-    /// Those that touch a byte from the first to before the second.
+    /// Ops that touch a byte from the first offset up to, and not including, the second.
     Bytes(u64, u64),
     /// The op with this number, counted from 1 in the order of submission.
     Op(u64),
@@ -81,7 +83,11 @@ impl Default for SimOptions {
 }
 
 impl SimOptions {
-    /// Reads them. The order of the list does not matter.
+    /// Parses the options. Their order does not matter.
+    ///
+    /// # Errors
+    ///
+    /// A value is invalid, or there is no such option. The error names the option.
     pub fn parse(list: &[(String, String)]) -> Result<Self, EngineError> {
         let mut options = SimOptions::default();
         let mut stall = (0, 0);
@@ -107,7 +113,7 @@ impl SimOptions {
         Ok(options)
     }
 
-    /// Sets one option; gives the name back if it is not one of these.
+    /// Sets one option. Returns the name of an option that this function does not handle.
     fn set<'a>(&mut self, name: &'a str, text: &str) -> Result<Option<&'a str>, EngineError> {
         match name {
             "sim_seed" => self.seed = number(name, text)?,
@@ -138,8 +144,8 @@ impl SimOptions {
 }
 
 fn wrong(name: &str, text: &str, right: &str) -> EngineError {
-    EngineError::plain(format!("{name}={text} is not understood"))
-        .help(format!("{name} is {right}"))
+    EngineError::plain(format!("invalid value `{text}` for {name}"))
+        .help(format!("To fix: give {right}"))
 }
 
 fn parse_list<T>(
@@ -159,7 +165,7 @@ fn percent(name: &str, text: &str) -> Result<f64, EngineError> {
     value.ok_or_else(|| wrong(name, text, "a share from 0 to 100, in per cent"))
 }
 
-/// Number and unit; `units` maps the unit's word to its factor.
+/// Parses a number with a unit. `units` maps each unit to its factor.
 fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -208,8 +214,8 @@ fn size(name: &str, text: &str) -> Result<u64, EngineError> {
     size_text(text).ok_or_else(|| wrong(name, text, "a size such as 4096, 10g or 1t"))
 }
 
-/// `constant:T`, `uniform:T-T`, `normal:T,T`, `exponential:T`, `lognormal:T,SIGMA`; between two
-/// parameters `:`, `,` and `-` mean the same.
+/// Parses `constant:T`, `uniform:T-T`, `normal:T,T`, `exponential:T` or `lognormal:T,SIGMA`.
+/// Between two parameters `:`, `,` and `-` are equivalent.
 fn distribution(name: &str, text: &str) -> Result<Distribution, EngineError> {
     const RIGHT: &str = "constant:100us, uniform:50us-150us, normal:100us,20us, exponential:100us \
                          or lognormal:100us,0.5";
@@ -237,7 +243,7 @@ fn distribution(name: &str, text: &str) -> Result<Distribution, EngineError> {
     }
 }
 
-/// `errno@offset-range` or `errno#n`.
+/// Parses `errno@offset-range` or `errno#n`.
 fn fault(name: &str, text: &str) -> Result<Fault, EngineError> {
     const RIGHT: &str = "a list of ERRNO@FIRST-END (bytes, the end not included), ERRNO@OFFSET or ERRNO#NTH, such \
          as EIO@1m-2m,ENOSPC#100";
@@ -263,7 +269,7 @@ fn fault(name: &str, text: &str) -> Result<Fault, EngineError> {
     }
 }
 
-/// `at:duration`.
+/// Parses `at:duration`.
 fn stall(name: &str, text: &str) -> Result<(u64, u64), EngineError> {
     let both = text
         .split_once(':')
@@ -331,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_names_the_option_and_the_right_form() {
+    fn an_invalid_value_is_an_error_that_names_the_option() {
         for (name, text) in [
             ("sim_latency", "gauss:3"),
             ("sim_latency", "uniform:5us-1us"),

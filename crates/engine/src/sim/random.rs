@@ -1,13 +1,13 @@
-//! Seeded random numbers and the distributions of latencies.
+//! Random numbers from a seed, and distributions of latencies.
 
-/// xoshiro256** by Blackman and Vigna (public domain), seeded by SplitMix64.
+/// Generator xoshiro256** by Blackman and Vigna (public domain), seeded by SplitMix64.
 #[derive(Debug, Clone)]
 pub struct Random {
     state: [u64; 4],
 }
 
 impl Random {
-    /// The generator that follows from this seed.
+    /// Creates a generator. Equal seeds give equal sequences.
     pub fn new(seed: u64) -> Self {
         let mut mixed = seed;
         let state = [(); 4].map(|()| {
@@ -33,36 +33,36 @@ impl Random {
         result
     }
 
-    /// Evenly in `0.0 .. 1.0`.
+    /// A number from `0.0 .. 1.0`, uniformly distributed.
     pub fn fraction(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Evenly in `0 .. bound`; 0 for a bound of 0.
+    /// A number from `0 .. bound`, uniformly distributed; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True in this many per cent of the cases. Draws nothing for 0.
+    /// `true` with a probability of `percent` per cent. Draws no number for 0.
     pub fn chance(&mut self, percent: f64) -> bool {
         percent > 0.0 && self.fraction() * 100.0 < percent
     }
 
-    /// Of the standard normal distribution (Box and Muller).
+    /// A number from the standard normal distribution (Box-Muller).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.fraction()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.fraction()).cos()
     }
 }
 
-/// How a latency is distributed. Times are nanoseconds.
+/// Distribution of a latency. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// Always this time.
     Constant(u64),
-    /// Evenly between two times, inclusive.
+    /// Uniform between two times, inclusive.
     Uniform(u64, u64),
-    /// Normal, cut off at 0.
+    /// Normal, truncated at 0.
     Normal {
         /// Mean.
         mean: u64,
@@ -81,7 +81,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Draws one.
+    /// Draws a latency in nanoseconds.
     pub fn draw(&self, random: &mut Random) -> u64 {
         match *self {
             Distribution::Constant(ns) => ns,

@@ -1,17 +1,17 @@
-//! What a simulated device holds: the blocks that were written, and zeroes elsewhere.
+//! Contents of the simulated device: the blocks that were written, and zeros elsewhere.
 
 use std::collections::HashMap;
 
 const BLOCK: u64 = 4096;
 
-/// Contents by file and block.
+/// Contents by file and block number.
 #[derive(Debug, Default)]
 pub struct Store {
     blocks: HashMap<(u32, u64), Box<[u8; BLOCK as usize]>>,
 }
 
 impl Store {
-    /// Bytes of a file from `offset` on, into `data`.
+    /// Copies the bytes of a file from `offset` on to `data`.
     pub fn read(&self, file: u32, offset: u64, data: &mut [u8]) {
         each_block(offset, data.len(), |block, within, range| {
             let part = &mut data[range];
@@ -22,7 +22,7 @@ impl Store {
         });
     }
 
-    /// `data` to a file from `offset` on.
+    /// Copies `data` to a file from `offset` on.
     pub fn write(&mut self, file: u32, offset: u64, data: &[u8]) {
         each_block(offset, data.len(), |block, within, range| {
             let held =
@@ -44,8 +44,8 @@ impl Store {
     }
 }
 
-/// Calls back for each block that a range touches: its number, where in it the part begins, and
-/// which part of the range that is.
+/// Calls `each` for every block that a range touches, with the number of the block, the position of
+/// the part in the block, and the position of the part in the range.
 fn each_block(offset: u64, len: usize, mut each: impl FnMut(u64, usize, std::ops::Range<usize>)) {
     let mut done = 0;
     while done < len {

@@ -14,7 +14,8 @@ fn op(kind: OpKind, block: u64) -> Op {
     Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
 }
 
-/// Runs `count` reads of ascending blocks at full depth; all outcomes in order of completion.
+/// Runs `count` reads of ascending blocks at full depth. Returns all outcomes in the order of
+/// completion.
 fn run(sim: &mut Sim, slots: u32, count: u64) -> Vec<(Slot, Outcome)> {
     let mut free: Vec<Slot> = (0..slots).rev().collect();
     let mut done = Completions::with_capacity(slots);
@@ -47,7 +48,7 @@ fn one(sim: &mut Sim, op: &Op) -> Outcome {
 }
 
 #[test]
-fn channels_limit_what_goes_on_at_a_time() {
+fn channels_limit_how_many_ops_are_served_at_a_time() {
     for (channels, depth, expected) in [(1, 8, 100), (4, 8, 25), (8, 4, 25), (0, 8, 13)] {
         let mut sim = sim(depth, SimOptions { channels, ..Default::default() });
         let start = sim.clock().now();
@@ -111,7 +112,7 @@ fn a_stall_holds_up_what_is_under_way() {
 }
 
 #[test]
-fn the_same_seed_does_the_same() {
+fn equal_seeds_give_equal_runs() {
     let options = SimOptions {
         latency: [Distribution::Lognormal { median: 90_000, sigma: 0.5 }; 4],
         error_rate: 5.0,

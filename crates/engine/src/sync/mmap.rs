@@ -1,8 +1,9 @@
 //! `mmap`: `memcpy` to and from a mapping of the file.
 //!
-//! What is used of a file is mapped as a whole, or a window of it that moves where it is larger
-//! than 64 GiB. A mapping cannot make a file longer: a write past its end is `EIO`. Where an
-//! access would raise `SIGBUS` the op ends with an errno instead.
+//! The engine maps the whole region of the file that the job uses. If the region is larger than 64
+//! GiB, the engine maps a window of that size and moves it. A mapping cannot extend a file, so a
+//! write past the end is `EIO`. Where an access would raise `SIGBUS`, the op ends with an errno
+//! instead.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -13,11 +14,11 @@ use fiord_sys::mapping::{Access, Mapping, Pattern};
 use super::{File, Span, Transfer};
 use crate::{EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, Target, dataless};
 
-/// Bytes mapped of a file at a time at most: enough to seldom move, and far from the end of the
-/// address space (128 TiB) with a thousand jobs.
+/// Most bytes of a file that are mapped at a time: so many that the window seldom moves, and so few
+/// that a thousand jobs fit into the address space (128 TiB).
 const WINDOW: u64 = 64 << 30;
 
-/// The mappings.
+/// The mappings of all files, and the advice that they get.
 #[derive(Debug)]
 pub struct Call {
     files: Vec<Option<Mapped>>,
@@ -29,10 +30,11 @@ pub struct Call {
 struct Mapped {
     fd: Arc<OwnedFd>,
     access: Access,
-    /// The used part of the file.
+    /// Start of the region of the file that the job uses.
     start: u64,
     end: u64,
-    /// No byte from here on is in the file. Looked up again before it is believed.
+    /// End of the file when its size was last read. The size is read again before a byte counts as
+    /// missing.
     size: u64,
     regular: bool,
     window: Option<Mapping>,
@@ -51,13 +53,13 @@ impl Mapped {
         }
     }
 
-    /// The mapping, when all of these bytes are in it and in the file.
+    /// The mapping, if all of these bytes are in it and in the file.
     #[inline(always)]
     fn at_once(&mut self, offset: u64, len: usize) -> Option<&mut Mapping> {
         self.window.as_mut().filter(|window| window.reaches(offset, len))
     }
 
-    /// How many bytes of `len` from `offset` are in the file.
+    /// How many of the `len` bytes from `offset` are in the file.
     fn present(&mut self, offset: u64, len: usize) -> usize {
         if offset.saturating_add(len as u64) <= self.size {
             return len;
@@ -69,7 +71,7 @@ impl Mapped {
         len.min(usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX))
     }
 
-    /// The mapping with these bytes in it, which are in the file.
+    /// The mapping, moved if necessary so that it covers these bytes, which are in the file.
     fn window(
         &mut self,
         offset: u64,
@@ -116,7 +118,7 @@ impl Mapped {
         Ok(())
     }
 
-    /// Whether the mapping is of all that is used.
+    /// Whether the mapping covers the whole region that the job uses.
     fn is_whole(&self) -> bool {
         self.window.as_ref().is_some_and(|window| {
             window.covers(self.start, usize::try_from(self.end - self.start).unwrap_or(usize::MAX))
@@ -130,8 +132,12 @@ impl Call {
         self.files.get_mut(file.index as usize)?.as_mut()
     }
 
-    /// The mapping moved so that what the file has of these bytes is in it, and how many they are.
-    /// `Err` is what the I/O returns.
+    /// Moves the mapping so that it covers those bytes of `span` that are in the file. Returns the
+    /// mapping and the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// The value that the I/O returns: 0 at the end of the file, or a negative errno.
     fn moved(&mut self, file: File, span: Span) -> Result<(&mut Mapping, usize), i64> {
         let advice = (self.huge, self.pattern);
         let mapped = self.mapped(file).ok_or(-i64::from(libc::EBADF))?;
@@ -143,9 +149,10 @@ impl Call {
         Ok((window, len))
     }
 
-    /// A read that needs more than a copy.
+    /// A read that the present mapping does not cover.
     ///
     /// # Safety
+    ///
     /// As [`Transfer::read`].
     #[cold]
     #[inline(never)]
@@ -157,9 +164,10 @@ impl Call {
         }
     }
 
-    /// A write that needs more than a copy.
+    /// A write that the present mapping does not cover.
     ///
     /// # Safety
+    ///
     /// As [`Transfer::write`].
     #[cold]
     #[inline(never)]
@@ -167,16 +175,17 @@ impl Call {
         match self.moved(file, span) {
             // SAFETY: the caller vouches for the memory.
             Ok((window, len)) => unsafe { write(window, Span { len, ..span }) },
-            // A mapping cannot make the file longer.
+            // A mapping cannot extend the file.
             Err(0) if span.len > 0 => -i64::from(libc::EIO),
             Err(code) => code,
         }
     }
 }
 
-/// Copies out of a mapping.
+/// Copies from a mapping to memory.
 ///
 /// # Safety
+///
 /// As [`Transfer::read`].
 #[inline(always)]
 unsafe fn read(window: &mut Mapping, span: Span) -> i64 {
@@ -188,9 +197,10 @@ unsafe fn read(window: &mut Mapping, span: Span) -> i64 {
     }
 }
 
-/// Copies into a mapping.
+/// Copies from memory to a mapping.
 ///
 /// # Safety
+///
 /// As [`Transfer::write`].
 #[inline(always)]
 unsafe fn write(window: &mut Mapping, span: Span) -> i64 {
@@ -202,11 +212,11 @@ unsafe fn write(window: &mut Mapping, span: Span) -> i64 {
     }
 }
 
-/// What an I/O that failed returns.
+/// The value that a failed I/O returns.
 #[cold]
 fn code(error: &fiord_sys::Error) -> i64 {
     match error.errno {
-        // The file became shorter in between.
+        // The file became shorter while it was mapped.
         libc::ENODATA => -i64::from(libc::EIO),
         errno => -i64::from(errno),
     }
@@ -230,7 +240,7 @@ impl Transfer for Call {
         };
         if matches!(target.kind, FileKind::Pipe | FileKind::Virtual) {
             return Err(EngineError::plain("ioengine=mmap cannot map a pipe or socket")
-                .help("use ioengine=psync"));
+                .help("To fix: use ioengine=psync"));
         }
         let mut mapped = Mapped::new(target, fd);
         if target.len > 0 {
@@ -238,9 +248,9 @@ impl Transfer for Call {
                 let mapping = EngineError::from_sys("ioengine=mmap", &error);
                 match (error.op, error.errno) {
                     ("madvise", libc::EINVAL) if advice.0 => {
-                        mapping.help("drop thp=1: this kernel has no transparent huge pages for it")
+                        mapping.help("To fix: drop thp=1; this kernel has no transparent huge pages for this file")
                     }
-                    (_, libc::ENODEV) => mapping.help("this file cannot be mapped: use psync"),
+                    (_, libc::ENODEV) => mapping.help("this file cannot be mapped. To fix: use ioengine=psync"),
                     _ => mapping,
                 }
             })?;
@@ -255,25 +265,25 @@ impl Transfer for Call {
         match window {
             // SAFETY: the caller vouches for the memory.
             Some(window) => unsafe { read(window, span) },
-            // SAFETY: as above.
+            // SAFETY: the caller vouches for the memory.
             None => unsafe { self.read_moved(file, span) },
         }
     }
 
-    /// `EBADF` on a file that is mapped for reading.
+    /// Returns `EBADF` if the file is mapped for reading only.
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
         let window = self.mapped(file).and_then(|mapped| mapped.at_once(span.offset, span.len));
         match window {
             // SAFETY: the caller vouches for the memory.
             Some(window) => unsafe { write(window, span) },
-            // SAFETY: as above.
+            // SAFETY: the caller vouches for the memory.
             None => unsafe { self.write_moved(file, span) },
         }
     }
 
-    /// `msync(2)` for syncs where all of the file is mapped; `fsync(2)`, which writes out what was
-    /// changed through a mapping too, where a window has moved over it.
+    /// Syncs with `msync(2)` if the mapping covers the whole region. If a window has moved over the
+    /// region, it uses `fsync(2)`, which also writes out what was changed through earlier mappings.
     fn dataless(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
         if matches!(op.kind, OpKind::Fsync | OpKind::Fdatasync)
             && let Some(mapped) = self.mapped(file)

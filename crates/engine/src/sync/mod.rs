@@ -1,6 +1,6 @@
-//! Engines whose I/O is a call that returns when it is done.
+//! Engines whose I/O is one system call that returns when the I/O is done.
 //!
-//! [`SyncEngine`] is the whole engine but for the call itself, which is a [`Transfer`].
+//! [`SyncEngine`] implements everything but the call itself, which is a [`Transfer`].
 
 pub mod mmap;
 pub mod psync;
@@ -32,61 +32,71 @@ pub type Pvsync = SyncEngine<pvsync::Call>;
 pub type Pvsync2 = SyncEngine<pvsync2::Call>;
 pub use vsync::Vsync;
 
-/// A system call that moves data.
+/// The system calls of a synchronous engine.
 ///
-/// Reads and writes return what the kernel does: a count, or a negative errno.
+/// An implementation must not retry a call or continue a short transfer: reads and writes return
+/// what the kernel returns, a byte count or a negative errno.
 pub trait Transfer: Sized {
     /// See [`Engine::POSITIONED`].
     const POSITIONED: bool = false;
 
-    /// From the configuration; fails when the kernel or the options rule it out.
+    /// Creates the transfer.
+    ///
+    /// # Errors
+    ///
+    /// The kernel or the options rule it out.
     fn new(config: &EngineConfig) -> Result<Self, EngineError>;
 
-    /// A file was attached under this index, or detached (`None`). Fails when the call cannot work
-    /// on it.
+    /// Called when a file was attached under this index, or detached (`None`).
+    ///
+    /// # Errors
+    ///
+    /// The system call cannot work on this file.
     fn attached(&mut self, _file: u32, _target: Option<&Target>) -> Result<(), EngineError> {
         Ok(())
     }
 
-    /// Reads into `span`.
+    /// Reads from the file into `span`. Returns a byte count or a negative errno.
     ///
     /// # Safety
-    /// `span` is writable memory that nothing else uses.
+    ///
+    /// `span` must be writable memory that nothing else uses.
     unsafe fn read(&mut self, file: File, span: Span) -> i64;
 
-    /// Writes from `span`.
+    /// Writes `span` to the file. Returns a byte count or a negative errno.
     ///
     /// # Safety
-    /// `span` is readable memory that nothing else changes.
+    ///
+    /// `span` must be readable memory that nothing else changes.
     unsafe fn write(&mut self, file: File, span: Span) -> i64;
 
-    /// Trims and syncs.
+    /// Issues a trim or a sync.
     fn dataless(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
         dataless::carry_out(file.fd, kind, op)
     }
 }
 
-/// Which file an I/O is on.
+/// The file of an I/O.
 #[derive(Debug, Clone, Copy)]
 pub struct File {
-    /// Its descriptor.
+    /// The file's descriptor.
     pub fd: RawFd,
-    /// Its index.
+    /// The file's index.
     pub index: u32,
 }
 
-/// Memory, and where in the file its bytes belong.
+/// A range of memory and its position in the file.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     /// First byte in memory.
     pub data: *mut u8,
-    /// Bytes.
+    /// Number of bytes.
     pub len: usize,
     /// First byte in the file.
     pub offset: u64,
 }
 
-/// An engine around one system call.
+/// A synchronous engine, built from a [`Transfer`].
 #[derive(Debug)]
 pub struct SyncEngine<T> {
     transfer: T,
@@ -96,7 +106,11 @@ pub struct SyncEngine<T> {
 }
 
 impl<T: Transfer> SyncEngine<T> {
-    /// Makes one.
+    /// Creates the engine.
+    ///
+    /// # Errors
+    ///
+    /// The transfer cannot be created, or the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         Ok(SyncEngine {
             transfer: T::new(config)?,
@@ -106,7 +120,8 @@ impl<T: Transfer> SyncEngine<T> {
         })
     }
 
-    /// Everything that is not a read or a write: out of the way of those.
+    /// Issues a trim or a sync. A function of its own, so that its code stays out of the path of
+    /// reads and writes.
     #[cold]
     #[inline(never)]
     fn dataless(&mut self, op: &Op) -> Queued {
@@ -150,10 +165,10 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         let file = File { fd: self.files.fd(op.file), index: op.file };
         let span = Span { data, len: op.len as usize, offset: op.offset };
         let ret = if op.kind == OpKind::Read {
-            // SAFETY: `span` lies in the slot's buffer, and `&mut self` keeps others out of it.
+            // SAFETY: `span` lies in the slot's buffer, and `&mut self` excludes other users.
             unsafe { self.transfer.read(file, span) }
         } else {
-            // SAFETY: as above.
+            // SAFETY: `span` lies in the slot's buffer, and `&mut self` excludes other users.
             unsafe { self.transfer.write(file, span) }
         };
         Queued::Done(Outcome::from_raw(ret))

@@ -3,7 +3,7 @@
 use super::{File, Span, Transfer};
 use crate::{EngineConfig, EngineError, syscall};
 
-/// The calls.
+/// The system calls `pread(2)` and `pwrite(2)`.
 #[derive(Debug)]
 pub struct Call;
 
@@ -26,9 +26,10 @@ impl Transfer for Call {
     }
 }
 
-/// One of the two calls, which take the same arguments.
+/// Issues one of the two calls, which take the same arguments.
 ///
 /// # Safety
+///
 /// As [`Transfer::read`] or [`Transfer::write`], whichever `number` names.
 #[inline(always)]
 unsafe fn call(number: libc::c_long, file: File, span: Span) -> i64 {

@@ -1,10 +1,10 @@
-//! `pvsync`: `preadv(2)` and `pwritev(2)`, one buffer each.
+//! `pvsync`: `preadv(2)` and `pwritev(2)` with one buffer.
 
 use super::{File, Span, Transfer};
 use crate::error::raw_result;
 use crate::{EngineConfig, EngineError};
 
-/// The calls.
+/// The system calls `preadv(2)` and `pwritev(2)`.
 #[derive(Debug)]
 pub struct Call;
 

@@ -7,21 +7,21 @@ use crate::error::raw_result;
 use crate::flags::{self, RWF_HIPRI};
 use crate::{EngineConfig, EngineError, Target};
 
-/// The calls.
+/// The system calls `preadv2(2)` and `pwritev2(2)`, and their flags.
 #[derive(Debug)]
 pub struct Call {
-    /// Flags of every read.
+    /// Flags of all reads.
     read_flags: i32,
-    /// Flags of every write.
+    /// Flags of all writes.
     write_flags: i32,
-    /// Of 100 I/Os this many are polled for.
+    /// Percentage of I/Os that are polled for.
     hipri_percent: u32,
-    /// State of a xorshift generator that draws which.
+    /// State of the xorshift generator that draws the polled I/Os.
     draw: u32,
 }
 
 impl Call {
-    /// `RWF_HIPRI` or 0, as the share of polled I/Os demands.
+    /// Draws whether the next I/O is polled for: returns `RWF_HIPRI` or 0.
     #[inline(always)]
     fn hipri(&mut self) -> i32 {
         match self.hipri_percent {

@@ -1,11 +1,11 @@
-//! `sync`: `read(2)` and `write(2)`, with an `lseek(2)` before them when the file's position is not
-//! where the I/O begins.
+//! `sync`: `read(2)` and `write(2)`, after an `lseek(2)` if the file position is not at the offset
+//! of the I/O.
 
 use super::{File, Span, Transfer};
 use crate::error::raw_result;
 use crate::{EngineConfig, EngineError, FileKind, Target};
 
-/// The calls, and where each file's position is.
+/// The system calls `read(2)` and `write(2)`, and the position of each file.
 #[derive(Debug)]
 pub struct Call {
     positions: Vec<Position>,
@@ -13,16 +13,16 @@ pub struct Call {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// Nobody knows.
+    /// Not known: the next I/O seeks.
     Unknown,
-    /// Here.
+    /// At this byte offset.
     At(u64),
-    /// It has none (a pipe): nothing to seek.
+    /// The file has no position (a pipe), so no I/O seeks.
     None,
 }
 
 impl Position {
-    /// What is known of a file that was just attached, or detached.
+    /// Position of a file that was just attached or detached.
     pub(super) fn of(target: Option<&Target>) -> Self {
         match target {
             Some(target) if target.kind == FileKind::Pipe => Position::None,
@@ -30,18 +30,19 @@ impl Position {
         }
     }
 
-    /// Makes the file's position `offset`. False, with errno set, when that failed.
+    /// Moves the file position to `offset` if it is elsewhere. Returns `false`, with errno set, if
+    /// that failed.
     #[inline(always)]
     pub(super) fn seek(&mut self, fd: i32, offset: u64) -> bool {
         if *self == Position::At(offset) || *self == Position::None {
             return true;
         }
-        // SAFETY: takes no pointers.
-        // (Some character devices take the call and stay at 0.)
+        // SAFETY: the call takes no pointers. (Some character devices accept the call and stay at
+        // 0.)
         unsafe { libc::lseek(fd, offset as i64, libc::SEEK_SET) >= 0 }
     }
 
-    /// The call that began at `offset` returned this.
+    /// Notes that the call at `offset` returned `ret`.
     #[inline(always)]
     pub(super) fn moved(&mut self, offset: u64, ret: i64) {
         if *self != Position::None {

@@ -1,5 +1,6 @@
-//! `vsync`: `readv(2)` and `writev(2)`. Neighbouring I/Os of one direction on one file are gathered
-//! and carried out by one call; one that is no neighbour has to wait until they are ([`Queued::Full`]).
+//! `vsync`: `readv(2)` and `writev(2)`. The engine gathers I/Os of one direction that are adjacent
+//! in one file, and carries them out with one call. An I/O that is not adjacent has to wait until
+//! that call was made ([`Queued::Full`]).
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ use crate::{
 /// `IOV_MAX` of Linux (`UIO_MAXIOV`).
 const MAX_VECTORS: usize = 1024;
 
-/// The engine. With one slot every I/O is carried out at once.
+/// The `vsync` engine. With one slot it carries out every I/O at once.
 #[derive(Debug)]
 pub struct Vsync {
     buffers: Buffers,
@@ -23,23 +24,27 @@ pub struct Vsync {
     clock: MachineClock,
     slots: u32,
     positions: Vec<Position>,
-    /// What the gathered I/Os have in common.
+    /// Direction and file of the gathered I/Os.
     kind: OpKind,
     file: u32,
-    /// Where they begin and where they end in the file.
+    /// Start and end of the gathered I/Os in the file.
     start: u64,
     end: u64,
     gathered: Vec<Slot>,
     vectors: Vec<libc::iovec>,
-    /// What was carried out and waits to be reaped.
+    /// Completions that wait to be reaped.
     ended: VecDeque<(Slot, Outcome)>,
 }
 
-// SAFETY: the pointers in `vectors` point into `buffers`, which moves along.
+// SAFETY: the pointers in `vectors` point into `buffers`, which moves with them.
 unsafe impl Send for Vsync {}
 
 impl Vsync {
-    /// Makes one.
+    /// Creates the engine.
+    ///
+    /// # Errors
+    ///
+    /// The job has `atomic=1`, or the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         config.refuse_atomic("vsync")?;
         let slots = config.slots as usize;
@@ -66,8 +71,8 @@ impl Vsync {
             && self.gathered.len() < MAX_VECTORS
     }
 
-    /// Carries out what was gathered. After a short transfer it goes on with the rest, until the
-    /// call transfers nothing more or fails.
+    /// Carries out the gathered I/Os. After a short transfer it calls again for the rest, until a
+    /// call transfers nothing or fails.
     fn carry_out(&mut self) {
         let mut ended = 0;
         let mut into = 0;
@@ -97,7 +102,8 @@ impl Vsync {
         self.vectors.clear();
     }
 
-    /// One system call over the vectors from `first` on.
+    /// Issues one system call for the vectors from `first` on. Returns the number of bytes, or the
+    /// errno.
     fn call(&mut self, first: usize, offset: u64) -> Result<usize, i32> {
         let fd = self.files.fd(self.file);
         let mut unknown = Position::Unknown;
@@ -111,7 +117,7 @@ impl Vsync {
             // SAFETY: the vectors describe parts of buffers of slots that are in flight.
             unsafe { libc::readv(fd, rest.as_ptr(), count) }
         } else {
-            // SAFETY: as above.
+            // SAFETY: the vectors describe parts of buffers of slots that are in flight.
             unsafe { libc::writev(fd, rest.as_ptr(), count) }
         } as i64;
         position.moved(offset, ret);
@@ -119,7 +125,8 @@ impl Vsync {
         if ret >= 0 { Ok(ret as usize) } else { Err(-ret as i32) }
     }
 
-    /// The I/Os from `ended` on did not take place; the first of them did for `into` bytes.
+    /// Completes the I/Os from `ended` on, which were not carried out, with `outcome`. The first of
+    /// them did transfer `into` bytes.
     fn fail(&mut self, ended: usize, into: usize, outcome: Outcome) {
         for (i, slot) in self.gathered.iter().enumerate().skip(ended) {
             let short = i == ended && into > 0;

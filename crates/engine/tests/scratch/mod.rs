@@ -1,4 +1,4 @@
-//! Files and devices for engines to work on.
+//! Files and devices for tests of engines.
 
 #![allow(dead_code)] // not every test binary uses all of them
 
@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_engine::{Engine, FileKind, Target};
 
-/// A regular file that is removed when the test is done.
+/// A regular file that is removed when the test ends.
 pub struct Scratch {
     pub path: PathBuf,
 }
 
 impl Scratch {
-    /// A file of this many bytes, all zero.
+    /// Creates a file of this many zero bytes.
     pub fn new(name: &str, bytes: u64) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +28,7 @@ impl Scratch {
         Scratch { path }
     }
 
-    /// As an engine sees it.
+    /// The file as an engine sees it.
     pub fn target(&self, len: u64, read_only: bool) -> Target {
         let file = OpenOptions::new().read(true).write(!read_only).open(&self.path).unwrap();
         Target {
@@ -47,7 +47,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A loop device over a sparse file, with direct I/O; gone when the test is done.
+/// A loop device over a sparse file, with direct I/O. It is removed when the test ends.
 pub struct LoopDevice {
     path: String,
     bytes: u64,
@@ -55,7 +55,7 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// `None`, with a word about it, where there can be none (not root, no loop driver).
+    /// `None`, with a message, if loop devices are not available (no root, or no driver).
     pub fn new(bytes: u64) -> Option<Self> {
         let file = Scratch::new("loop", bytes);
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&file.path).output();
@@ -71,7 +71,7 @@ impl LoopDevice {
         }
     }
 
-    /// As an engine sees it, opened for direct I/O.
+    /// The device as an engine sees it, opened for direct I/O.
     pub fn target(&self) -> Target {
         let mut open = OpenOptions::new();
         let file = open.read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path);
@@ -98,7 +98,7 @@ pub fn device_target(path: &str) -> Target {
     Target { fd, kind: FileKind::Char, offset: 0, len: 1 << 30, read_only: false }
 }
 
-/// Attaches a target or fails the test.
+/// Attaches a file. Fails the test if that fails.
 pub fn attach<E: Engine>(engine: &mut E, file: u32, target: &Target) {
     engine.attach(file, target).unwrap();
 }

@@ -247,9 +247,7 @@ fn with_engine<E: Engine, const LOOPS: u8>(
     let engine = match made {
         Ok(engine) => engine,
         Err(e) => {
-            let help = e.help.map_or(String::new(), |help| format!("; {help}"));
-            let detail = format!("{}{help}", e.what);
-            return failed(JobError::new("set-up of the I/O engine", e.errno, detail));
+            return failed(JobError::new("set-up of the I/O engine", e.errno, e.to_string()));
         }
     };
     let job = around.job;

@@ -1,42 +1,42 @@
-//! What a read, write, compare or verify command says of protection information.
+//! Fields for protection information in read, write, compare and verify commands.
 //!
-//! NVM Command Set Specification 1.0, 3.2 (each command's dwords), 5.2.1.4.1 (storage and reference
-//! tags in commands).
+//! NVM Command Set Specification 1.0, 3.2 (dwords of each command), 5.2.1.4.1 (storage and
+//! reference tags in commands).
 
 use fiord_plan::{Guard, ProtectionPlan, ProtectionType};
 
-/// Command dword 12, bit 29: the controller makes and takes away protection information (`PRACT`).
+/// Command Dword 12, bit 29: the controller generates and strips protection information (`PRACT`).
 pub const PRACT: u32 = 1 << 29;
-/// Bit 28: it checks the guard.
+/// Command Dword 12, bit 28: the controller checks the guard.
 pub const CHECK_GUARD: u32 = 1 << 28;
-/// Bit 27: it checks the application tag.
+/// Command Dword 12, bit 27: the controller checks the application tag.
 pub const CHECK_APPLICATION: u32 = 1 << 27;
-/// Bit 26: it checks the reference tag.
+/// Command Dword 12, bit 26: the controller checks the reference tag.
 pub const CHECK_REFERENCE: u32 = 1 << 26;
 
-/// The parts of a command's dwords that belong to protection information; other fields are 0 in
-/// them, so that they are or-ed into a command.
+/// The bits of a command's dwords that belong to protection information. All other bits are 0, so
+/// the values can be or-ed into a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dwords {
-    /// The highest bits of the storage and reference tags.
+    /// Highest bits of the storage and reference tags.
     pub cdw2: u32,
-    /// The middle ones.
+    /// Middle bits of the storage and reference tags.
     pub cdw3: u32,
-    /// `PRINFO`.
+    /// The field `PRINFO`.
     pub cdw12: u32,
-    /// The lowest 32 bits of the storage and reference tags.
+    /// Lowest 32 bits of the storage and reference tags.
     pub cdw14: u32,
-    /// The application tag (low half) and its mask.
+    /// Application tag (low half) and its mask (high half).
     pub cdw15: u32,
 }
 
 impl Dwords {
-    /// For a command at this block.
+    /// Fields of a command whose first block is `lba`.
     pub const fn new(plan: &ProtectionPlan, lba: u64) -> Self {
         let tag = plan.reference_tag(lba);
-        // The storage tag is 0, so the space is the reference tag alone. It fills the dwords from
-        // below: 32 bits with a 16b guard; with 32b 80 bits up to dword 2, of which tags of at most
-        // 64 bits need none; with 64b 48 bits up to the low half of dword 3.
+        // The storage tag is 0, so the space holds only the reference tag. It fills the dwords from
+        // below: a 16b guard leaves 32 bits; a 32b guard 80 bits up to dword 2, which a tag of at
+        // most 64 bits does not reach; a 64b guard 48 bits up to the low half of dword 3.
         let high = match plan.guard {
             Guard::Crc16 => 0,
             Guard::Crc32 | Guard::Crc64 => (tag >> 32) as u32,
@@ -51,7 +51,7 @@ impl Dwords {
     }
 }
 
-/// `PRINFO` in dword 12.
+/// The field `PRINFO` of dword 12.
 const fn information(plan: &ProtectionPlan) -> u32 {
     let mut bits = 0;
     if plan.by_controller {
@@ -63,7 +63,7 @@ const fn information(plan: &ProtectionPlan) -> u32 {
     if plan.check.application {
         bits |= CHECK_APPLICATION;
     }
-    // A controller refuses a command that asks for this with type 3 (5.2.3).
+    // A controller refuses a command that asks for this check with type 3 (5.2.3).
     if plan.check.reference && !matches!(plan.kind, ProtectionType::Three) {
         bits |= CHECK_REFERENCE;
     }

@@ -1,11 +1,11 @@
-//! The checksum of a block.
+//! Checksum of a block.
 
 use crc_fast::{CrcAlgorithm, Digest, checksum};
 use fiord_plan::Guard;
 
-/// The guard of a block: over its data and the metadata that lies before the protection information
-/// (5.2.1.1: protection information in the first bytes has no metadata before it, so that none is
-/// covered).
+/// Guard of a block: the checksum of its data and of the metadata before the protection information.
+/// Protection information in the first bytes has no metadata before it, so it covers only the data
+/// (5.2.1.1).
 ///
 /// * 16b: CRC-16, polynomial 8BB7h (SBC-4, 4.21.4; T10 DIF).
 /// * 32b: CRC-32C, polynomial 1EDC6F41h (RFC 3720, 12.1).
@@ -37,7 +37,7 @@ mod tests {
         (0..bytes).map(|i| !(i as u8)).collect()
     }
 
-    /// The remainder of a division by the polynomial of T10 DIF, a bit at a time.
+    /// Remainder of a division by the polynomial of T10 DIF, one bit at a time.
     fn slow_t10_dif(data: &[u8]) -> u16 {
         data.iter().fold(0, |crc, byte| {
             (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| match crc & 0x8000 {
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(crc(&counting_down(4096)), 0x9a2d_f64b_8e9e_517e);
     }
 
-    /// RFC 3720, B.4. It shows the bytes as they are sent, the lowest first.
+    /// RFC 3720, B.4, which shows the bytes in the order of transmission, the lowest first.
     #[test]
     fn crc32c_of_the_iscsi_standard() {
         let crc = |data: &[u8]| of(Guard::Crc32, data, &[]) as u32;
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(crc(&down), 0x113f_db5c);
     }
 
-    /// The check value of the CRC catalogue, and the division itself on blocks.
+    /// The check value of the CRC catalogue, and a bit-by-bit division of whole blocks.
     #[test]
     fn crc16_is_that_of_t10_dif() {
         let crc = |data: &[u8]| of(Guard::Crc16, data, &[]) as u16;

@@ -1,30 +1,30 @@
-//! A block whose protection information is not what it should be.
+//! A block with wrong protection information.
 
 use std::fmt;
 
-/// The first that is wrong.
+/// The first wrong field of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The logical block's address.
+    /// Logical block address.
     pub lba: u64,
-    /// What of it is wrong.
+    /// The field that is wrong.
     pub field: Field,
-    /// What it should be.
+    /// The expected value.
     pub expected: u64,
-    /// What came from the device.
+    /// The value that the device returned.
     pub found: u64,
 }
 
 /// A field of the protection information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// The checksum over the block.
+    /// Checksum of the block.
     Guard,
-    /// The reference tag.
+    /// Reference tag.
     Reference,
-    /// The application tag, as far as `apptag_mask` looks at it.
+    /// Application tag, as far as `apptag_mask` selects its bits.
     Application {
-        /// The bits that are looked at.
+        /// The bits that are compared.
         mask: u16,
     },
 }
@@ -32,9 +32,9 @@ pub enum Field {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (field, meaning) = match self.field {
-            Field::Guard => ("guard", "data or metadata were changed"),
+            Field::Guard => ("guard", "data or metadata was changed"),
             Field::Reference => ("reference tag", "the block belongs to another address"),
-            Field::Application { .. } => ("application tag", "it was written by somebody else"),
+            Field::Application { .. } => ("application tag", "another application wrote it"),
         };
         let Mismatch { lba, expected, found, .. } = self;
         write!(f, "LBA {lba}: {field} expected {expected:#x}, found {found:#x}")?;

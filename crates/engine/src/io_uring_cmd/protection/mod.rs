@@ -1,15 +1,16 @@
-//! Protection information of NVMe: made for writes, checked after reads, asked for in commands.
+//! Protection information of NVMe: the host generates it for writes, checks it after reads, and sets
+//! it in commands.
 //!
-//! Pure functions over bytes; the plan ([`MetadataPlan`]) says how a namespace is formatted and what
-//! the job wants. The standard is the NVM Express NVM Command Set Specification 1.0, section 5.2,
+//! Pure functions over bytes. The plan ([`MetadataPlan`]) describes the format of a namespace and the
+//! options of the job. The standard is the NVM Express NVM Command Set Specification 1.0, section 5.2,
 //! End-to-end Data Protection.
 //!
 //! | question | module |
 //! |---|---|
 //! | which bytes of the metadata are which field | [`mod@tuple`] |
-//! | what is the checksum of a block | [`guard`] |
-//! | what does a command say of protection information | [`dwords`] |
-//! | how is a wrong block reported | [`mismatch`] |
+//! | how the checksum of a block is computed | [`guard`] |
+//! | which fields of a command concern protection information | [`dwords`] |
+//! | how a wrong block is reported | [`mismatch`] |
 
 pub mod dwords;
 pub mod guard;
@@ -27,23 +28,23 @@ pub use dwords::Dwords;
 pub use mismatch::{Field, Mismatch};
 use tuple::Tuple;
 
-/// The application tag that says: check nothing of this block (5.2.3). So do blocks that were never
-/// written or are deallocated.
+/// Application tag that disables all checks of a block (5.2.3). Blocks that were never written or
+/// are deallocated have it.
 pub const UNCHECKED: u16 = 0xffff;
 
-/// What to do with the metadata of a job's I/Os where that is the host's work, and not the
-/// controller's.
+/// Generates and checks protection information for a job, if that is the work of the host and not
+/// of the controller.
 #[derive(Debug, Clone, Copy)]
 pub struct Protection {
     metadata: MetadataPlan,
     plan: ProtectionPlan,
-    /// Where in a block's metadata the protection information begins.
+    /// First byte of the protection information in a block's metadata.
     start: usize,
 }
 
 impl Protection {
-    /// For a job whose protection information is made and checked here (`pi_act=0`); `None` where
-    /// there is none, or the controller does it.
+    /// For a job whose protection information the host handles (`pi_act=0`). `None` if the
+    /// controller handles it, or if there is none.
     pub fn new(metadata: &MetadataPlan) -> Option<Self> {
         let plan = metadata.protection.filter(|plan| !plan.by_controller)?;
         let bytes = plan.guard.information_bytes();
@@ -52,10 +53,10 @@ impl Protection {
         (start + bytes <= all).then_some(Protection { metadata: *metadata, plan, start })
     }
 
-    /// Makes the protection information of a write that begins at `lba`.
+    /// Generates the protection information of a write that begins at block `lba`.
     ///
-    /// `data` is the slot's buffer; `separate` its metadata buffer, not used where metadata lies
-    /// among the data. What is not a whole block is left alone.
+    /// `data` is the slot's buffer and `separate` its metadata buffer, which is not used if the
+    /// metadata is interleaved with the data. A partial block at the end is left unchanged.
     pub fn generate(&self, data: &mut [u8], separate: &mut [u8], lba: u64) {
         let stride = self.metadata.stride() as usize;
         let (block, meta) = (self.metadata.block_bytes as usize, self.metadata_bytes());
@@ -72,10 +73,11 @@ impl Protection {
         }
     }
 
-    /// Checks what a read from `lba` on brought.
+    /// Checks the protection information of a read that begins at block `lba`.
     ///
     /// # Errors
-    /// The first block that is not what it should be, and the field that shows it.
+    ///
+    /// The first wrong block, and the field that is wrong.
     pub fn verify(&self, data: &[u8], separate: &[u8], lba: u64) -> Result<(), Mismatch> {
         let stride = self.metadata.stride() as usize;
         let (block, meta) = (self.metadata.block_bytes as usize, self.metadata_bytes());
@@ -101,7 +103,7 @@ impl Protection {
         self.start..self.start + self.plan.guard.information_bytes()
     }
 
-    /// Writes one block's protection information into its metadata.
+    /// Writes the protection information of one block into its metadata.
     fn seal(&self, data: &[u8], meta: &mut [u8], lba: u64) {
         let tuple = Tuple {
             guard: guard::of(self.plan.guard, data, &meta[..self.start]),
@@ -111,7 +113,7 @@ impl Protection {
         tuple.write(self.plan.guard, &mut meta[self.place()]);
     }
 
-    /// Looks at one block's protection information, in the order in which a controller does.
+    /// Checks the protection information of one block, in the order in which a controller does.
     fn check(&self, data: &[u8], meta: &[u8], lba: u64) -> Result<(), Mismatch> {
         let found = Tuple::read(self.plan.guard, &meta[self.place()]);
         if self.is_unchecked(&found) {
@@ -141,8 +143,8 @@ impl Protection {
         Ok(())
     }
 
-    /// Whether the tags say that nothing is to be checked: the application tag alone for types 1 and
-    /// 2, together with a reference tag of all ones for type 3 (5.2.3).
+    /// Whether the tags disable all checks: with types 1 and 2 the application tag alone, with type
+    /// 3 together with a reference tag of all ones (5.2.3).
     fn is_unchecked(&self, found: &Tuple) -> bool {
         let mask = self.plan.reference_mask();
         found.application == UNCHECKED

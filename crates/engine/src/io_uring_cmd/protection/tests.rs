@@ -1,4 +1,4 @@
-//! Making and checking, over every format, type and place.
+//! Generating and checking, for all formats, types and positions.
 
 use fiord_plan::{Checks, Guard, MetadataPlan, ProtectionPlan, ProtectionType};
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn with(plan: MetadataPlan, change: impl Fn(&mut ProtectionPlan)) -> Protection 
 }
 
 #[test]
-fn what_the_controller_does_is_not_done_here() {
+fn the_host_does_nothing_if_the_controller_protects() {
     let plan = plan(Guard::Crc16, ProtectionType::One, 8);
     let by_controller = ProtectionPlan { by_controller: true, ..plan.protection.unwrap() };
     assert!(Protection::new(&MetadataPlan { protection: Some(by_controller), ..plan }).is_none());
@@ -75,13 +75,13 @@ fn a_wrong_block_is_named_with_its_field() {
 }
 
 #[test]
-fn the_escape_of_unwritten_blocks() {
+fn unwritten_blocks_are_not_checked() {
     for guard in [Guard::Crc16, Guard::Crc32, Guard::Crc64] {
         for kind in [ProtectionType::One, ProtectionType::Two, ProtectionType::Three] {
             let protection = with(plan(guard, kind, 16), |_| {});
             let mut meta = vec![0xff; 16];
             assert_eq!(protection.verify(&[7; 512], &meta, 9), Ok(()));
-            // Of type 3 the reference tag must say so as well.
+            // With type 3 the reference tag, too, must disable the checks.
             meta[15] = 0;
             let checked = protection.verify(&[7; 512], &meta, 9).is_err();
             assert_eq!(checked, kind == ProtectionType::Three);
@@ -90,19 +90,19 @@ fn the_escape_of_unwritten_blocks() {
 }
 
 #[test]
-fn in_the_first_bytes_no_metadata_is_covered() {
+fn protection_in_the_first_bytes_covers_no_metadata() {
     for (first, covered) in [(true, false), (false, true)] {
         let protection = with(plan(Guard::Crc64, ProtectionType::Two, 64), |p| p.first = first);
         let (mut data, mut meta) = (vec![1; 512], vec![3; 64]);
         protection.generate(&mut data, &mut meta, 5);
-        // A byte that is no protection information in either place.
+        // A byte that is not protection information at either position.
         meta[30] ^= 1;
         assert_eq!(protection.verify(&data, &meta, 5).is_err(), covered);
     }
 }
 
 #[test]
-fn storage_tags_are_zero_and_leave_less_to_the_reference() {
+fn storage_tags_are_zero_and_shorten_the_reference_tag() {
     let protection = with(plan(Guard::Crc16, ProtectionType::One, 8), |p| p.storage_tag_bits = 16);
     let (mut data, mut meta) = (vec![1; 512], vec![3; 8]);
     protection.generate(&mut data, &mut meta, 0xabcd_1234);
@@ -121,7 +121,7 @@ fn any_kind() -> impl Strategy<Value = ProtectionType> {
 
 proptest! {
     #[test]
-    fn what_was_made_is_right_and_any_flipped_bit_is_seen(
+    fn generated_protection_verifies_and_any_flipped_bit_is_detected(
         guard in any_guard(),
         kind in any_kind(),
         extended: bool,
@@ -143,7 +143,7 @@ proptest! {
         let wrong = protection.verify(&data, &meta, lba).unwrap_err();
         prop_assert_eq!((wrong.lba, wrong.field), (lba + block as u64, Field::Guard));
         data[block * stride + flip / 8] ^= 1 << (flip % 8);
-        // Any bit of the information itself, in either place.
+        // Flip a bit of the protection information itself, at either position.
         let all = usize::from(metadata);
         let bytes = guard.information_bytes();
         let start = if first { 0 } else { all - bytes } + if extended { 512 } else { 0 };
@@ -152,7 +152,7 @@ proptest! {
         *byte ^= 0x10;
         let seen = protection.verify(&data, &meta, lba).is_err();
         let storage = flip % bytes >= guard.bytes() + 2;
-        // Of type 3 nobody checks a reference tag; of 80 bits of space a tag has the low 64.
+        // The reference tag is not checked with type 3; of 80 bits of space the tag has the low 64.
         let beyond = guard == Guard::Crc32 && (6..8).contains(&(flip % bytes));
         let overlooked = beyond || storage && kind == ProtectionType::Three;
         prop_assert_eq!(seen, !overlooked);

@@ -1,4 +1,4 @@
-//! Which bytes of a block's protection information are which field.
+//! Layout of a block's protection information.
 //!
 //! All fields are big-endian. Byte offsets, NVM Command Set Specification 1.0, 5.2.1.1 to 5.2.1.3:
 //!
@@ -8,8 +8,8 @@
 //! | 32b Guard | 0 to 3 | 4 to 5 | 6 to 15 |
 //! | 64b Guard | 0 to 7 | 8 to 9 | 10 to 15 |
 //!
-//! The space's high bits are the storage tag, as many as the namespace is formatted with, the low
-//! ones the reference tag (5.2.1.4).
+//! The high bits of the space are the storage tag, as many as the namespace is formatted with. The low
+//! bits are the reference tag (5.2.1.4).
 
 use fiord_plan::Guard;
 
@@ -25,7 +25,7 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// From bytes: exactly those of the format.
+    /// Decodes the fields. `bytes` must have exactly the length of the format.
     pub fn read(format: Guard, bytes: &[u8]) -> Self {
         let (guard, rest) = bytes.split_at(format.bytes());
         let (application, space) = rest.split_at(2);
@@ -36,7 +36,7 @@ impl Tuple {
         }
     }
 
-    /// To bytes: exactly those of the format.
+    /// Encodes the fields. `bytes` must have exactly the length of the format.
     pub fn write(&self, format: Guard, bytes: &mut [u8]) {
         let (guard, rest) = bytes.split_at_mut(format.bytes());
         let (application, space) = rest.split_at_mut(2);
@@ -46,12 +46,12 @@ impl Tuple {
     }
 }
 
-/// A number from at most 16 bytes.
+/// Decodes a number of at most 16 bytes.
 fn big_endian(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |value, byte| value << 8 | u128::from(*byte))
 }
 
-/// The low bytes of a number.
+/// Encodes the low bytes of a number.
 fn put(value: u128, bytes: &mut [u8]) {
     let all = value.to_be_bytes();
     bytes.copy_from_slice(&all[all.len() - bytes.len()..]);

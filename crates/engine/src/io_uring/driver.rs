@@ -1,40 +1,45 @@
-//! A turn at the ring: hand over what is queued, wait, take what has completed.
+//! Drives a ring for an engine: submits, waits, takes completions.
 
 use super::entry::{Completion, Submission};
 use super::ring::Ring;
 use crate::{Completions, MachineClock, Time, Want};
 
-/// How completions come about.
+/// How an engine gets its completions.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
-    /// They are polled for (`IORING_SETUP_IOPOLL`).
+pub struct CompletionMode {
+    /// The kernel polls for them (`IORING_SETUP_IOPOLL`).
     pub iopoll: bool,
     /// A kernel thread submits (`IORING_SETUP_SQPOLL`).
     pub sqpoll: bool,
-    /// For waits that a polled ring cannot bound.
+    /// Clock for timeouts that a polled ring does not support.
     pub clock: MachineClock,
 }
 
-/// What an engine has that takes turns at a ring.
-pub trait Turns {
-    /// Its entries for submission.
+/// An engine that submits and completes ops by a ring.
+pub trait RingDriver {
+    /// Type of the submission entries.
     type Sqe: Submission;
-    /// Its entries for completion.
+    /// Type of the completion entries.
     type Cqe: Completion;
 
     /// The ring.
     fn ring(&mut self) -> &mut Ring<Self::Sqe, Self::Cqe>;
-    /// How its completions come about.
-    fn how(&self) -> &Turn;
-    /// Ops that were queued and have not been taken.
+    /// How the engine gets its completions.
+    fn mode(&self) -> &CompletionMode;
+    /// Number of ops that are queued and not taken.
     fn in_flight(&self) -> u32;
-    /// Takes what has completed, without a call, until `max` ops have ended; how many have.
+    /// Takes completions from memory, without a system call, until `max` ops have ended. Returns
+    /// the number of ops that ended.
     fn take(&mut self, max: u32, done: &mut Completions) -> u32;
 
-    /// Takes completions as [`crate::Engine::reap`] wants it, or an errno.
+    /// Implements [`crate::Engine::reap`].
+    ///
+    /// # Errors
+    ///
+    /// The errno of `io_uring_enter(2)`.
     #[inline(always)]
-    fn turn(&mut self, want: Want, done: &mut Completions) -> Result<(), i32> {
-        if self.how().iopoll
+    fn submit_and_reap(&mut self, want: Want, done: &mut Completions) -> Result<(), i32> {
+        if self.mode().iopoll
             && let Some(ns) = want.timeout
         {
             return self.poll_until(want, ns, done);
@@ -43,11 +48,11 @@ pub trait Turns {
         loop {
             let enough = want.min.min(want.max).min(taken + self.in_flight());
             let mut missing = enough.saturating_sub(taken);
-            let due = taken == 0 && (self.how().iopoll || self.ring().has_task_work());
+            let due = taken == 0 && (self.mode().iopoll || self.ring().has_task_work());
             if missing == 0 && self.ring().unsent() == 0 && !due {
                 return Ok(());
             }
-            if self.how().sqpoll {
+            if self.mode().sqpoll {
                 let spun = self.spin(missing, want.max - taken, done)?;
                 taken += spun;
                 missing = missing.saturating_sub(spun);
@@ -63,8 +68,9 @@ pub trait Turns {
         }
     }
 
-    /// With a kernel thread that submits, completions come without a call: looks for them for a
-    /// while, after which waiting in the kernel costs less than it adds.
+    /// Looks for completions in memory for a while. With a submitting kernel thread they arrive
+    /// without a system call. After this many looks the wait is so long that the cost of a system
+    /// call is small compared with it.
     #[inline(never)]
     fn spin(&mut self, missing: u32, max: u32, done: &mut Completions) -> Result<u32, i32> {
         const LOOKS: u32 = 1000;
@@ -80,16 +86,17 @@ pub trait Turns {
         Ok(taken)
     }
 
-    /// A polled ring has no timed wait: polls until there are enough or time is up.
+    /// Polls until there are enough completions or the time is up, because a polled ring has no
+    /// wait with a timeout.
     #[cold]
     fn poll_until(&mut self, want: Want, ns: u64, done: &mut Completions) -> Result<(), i32> {
-        let end = self.how().clock.now().saturating_add(ns);
+        let end = self.mode().clock.now().saturating_add(ns);
         let mut taken = 0;
         loop {
             let going_on = self.ring().enter_once(0, None)?;
             taken += self.take(want.max - taken, done);
             let enough = taken >= want.min || self.in_flight() == 0;
-            if enough || !going_on || self.how().clock.now() >= end {
+            if enough || !going_on || self.mode().clock.now() >= end {
                 return Ok(());
             }
         }
@@ -97,7 +104,11 @@ pub trait Turns {
 }
 
 impl<S: Submission, C: Completion> Ring<S, C> {
-    /// Hands over what is queued; how many entries that were, or an errno.
+    /// Submits the queued entries and returns their number.
+    ///
+    /// # Errors
+    ///
+    /// The errno of `io_uring_enter(2)`.
     #[inline]
     pub fn send(&mut self) -> Result<u32, i32> {
         if self.unsent() == 0 {
@@ -110,21 +121,25 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         }
     }
 
-    /// One `io_uring_enter(2)`: hands over what is queued and waits for so many completions. False
-    /// when it ended for another reason than completions.
+    /// Submits and waits for `wait` completions with one `io_uring_enter(2)`. Returns `false` if
+    /// the wait ended for another reason.
     #[inline(always)]
     fn enter_once(&mut self, wait: u32, timeout: Option<u64>) -> Result<bool, i32> {
         match self.enter(wait, true, timeout) {
             Ok(_) => Ok(true),
-            // Time is up, or a signal came, or the kernel has no room just now and wants
-            // completions to be taken first.
+            // The time is up, or a signal arrived, or the kernel has no room and wants completions
+            // to be taken first.
             Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(false),
             Err(errno) => Err(errno),
         }
     }
 
-    /// Waits until so many completions have come and drops them: the kernel is then done with what
-    /// their ops used. An errno: it is not, and will not be.
+    /// Waits for this many completions and drops them. The kernel is then done with the memory of
+    /// their ops.
+    ///
+    /// # Errors
+    ///
+    /// The errno of `io_uring_enter(2)`. The kernel may still use the memory.
     pub fn drain(&mut self, completions: u32) -> Result<(), i32> {
         let mut left = completions;
         while left > 0 {
