@@ -1,9 +1,9 @@
 //! `not-steady`: the result was still changing when the run ended.
 
 use fiord_plan::JobPlan;
-use fiord_stat::course::Course;
 use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
+use fiord_stat::timeline::IopsTimeline;
 
 use crate::amount::{count, percent};
 use crate::{After, Check, FindingBuilder, Findings};
@@ -45,7 +45,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         }
         let courses = &known.report.extras.courses;
         let of = |job: &&JobPlan| courses.get(job.identity.index).filter(|c| c.window_ns > 0);
-        let courses: Vec<&Course> = entry.jobs.iter().filter_map(of).collect();
+        let courses: Vec<&IopsTimeline> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
             findings
                 .report_if(together(&courses).and_then(|rounds| finding(entry.jobs[0], &rounds)));
@@ -60,7 +60,7 @@ fn free(job: &JobPlan) -> bool {
 
 /// The rounds of jobs that ran side by side, IOPS; `None` when they cannot be laid side by side, or
 /// ran for too short a time.
-fn together(courses: &[&Course]) -> Option<Vec<f64>> {
+fn together(courses: &[&IopsTimeline]) -> Option<Vec<f64>> {
     let window = courses[0].window_ns;
     if courses.iter().any(|course| course.window_ns != window) {
         return None;
@@ -124,7 +124,7 @@ mod tests {
         let machine = Machine::default();
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
         let mut report = Report { jobs, ..Report::default() };
-        report.extras.courses = vec![Course { window_ns: 100_000_000, ios }];
+        report.extras.courses = vec![IopsTimeline { window_ns: 100_000_000, ios }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         found_after(&CHECK, &known).len()
     }

@@ -39,7 +39,7 @@ use crate::steady::Membership;
 use crate::stuck;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
-use crate::zones::Owners;
+use crate::zones::ZoneTables;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -71,7 +71,7 @@ pub fn run(
         groups: ControlGroups::default(),
         timebase: Timebase::start(&plan),
         locks: FileLocks::of(&plan),
-        zones: Owners::of(&plan),
+        zones: ZoneTables::of(&plan),
         debug: options.debug.clone(),
     });
     raise_limits(&plan);

@@ -12,7 +12,7 @@ use crate::error::{JobError, failed};
 use crate::layout;
 use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
-use crate::zones::{Owner, Owners};
+use crate::zones::{ZoneTable, ZoneTables};
 
 /// Pages in the page cache of a file that a job uses with `direct=1`. A count is `None` if the kernel does
 /// not report it.
@@ -35,7 +35,7 @@ pub struct FileSet<'p> {
     made: Vec<bool>,
     locks: Vec<Arc<FileLock>>,
     cached: Vec<Cached>,
-    owners: Option<&'p Owners>,
+    zone_tables: Option<&'p ZoneTables>,
 }
 
 impl<'p> FileSet<'p> {
@@ -49,7 +49,7 @@ impl<'p> FileSet<'p> {
             made: vec![true; count],
             locks: Vec::new(),
             cached: Vec::new(),
-            owners: None,
+            zone_tables: None,
         }
     }
 
@@ -63,8 +63,8 @@ impl<'p> FileSet<'p> {
     }
 
     /// Adds the run's zone tables (`zonemode=zbd`).
-    pub fn zoned_by(mut self, owners: &'p Owners) -> Self {
-        self.owners = Some(owners);
+    pub fn zoned_by(mut self, zone_tables: &'p ZoneTables) -> Self {
+        self.zone_tables = Some(zone_tables);
         self
     }
 
@@ -336,9 +336,11 @@ impl Files for FileSet<'_> {
         self.locks.clone()
     }
 
-    fn zones(&self) -> Result<Vec<Arc<Owner>>, JobError> {
-        match self.owners.filter(|_| self.job.load.zoned.is_some()) {
-            Some(owners) => self.job.target.files.iter().map(|file| owners.get(file)).collect(),
+    fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {
+        match self.zone_tables.filter(|_| self.job.load.zoned.is_some()) {
+            Some(zone_tables) => {
+                self.job.target.files.iter().map(|file| zone_tables.get(file)).collect()
+            }
             None => Ok(Vec::new()),
         }
     }

@@ -19,7 +19,7 @@ use crate::steady::{self, Membership};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
-use crate::zones::Owners;
+use crate::zones::ZoneTables;
 
 /// One job's part.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(crate) struct Run {
     /// `lockfile`.
     pub locks: FileLocks,
     /// `zonemode=zbd`.
-    pub zones: Owners,
+    pub zones: ZoneTables,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
 }

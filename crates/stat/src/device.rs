@@ -1,25 +1,25 @@
-//! The device's own view of a run beside the application's.
+//! The device's view of a run, for comparison with the application's view.
 
 use serde::{Deserialize, Serialize};
 
-/// What a block device counted over the measured time, and what was asked of it.
+/// The counters of a block device over the measured time, and the I/Os that the jobs issued to it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceView {
     /// Kernel name.
     pub name: String,
     /// Time from the first measured I/O to the last, seconds.
     pub seconds: f64,
-    /// Reads, writes, discards as they reached the device.
+    /// Reads, writes and discards as they reached the device.
     pub dirs: [DeviceDir; 3],
     /// Cache flushes.
     pub flushes: u64,
-    /// I/Os at the device and in its queue, mean over the time.
+    /// Mean number of I/Os in the device and its queue.
     pub depth: f64,
-    /// Percent of the time in which there was any.
+    /// Percent of the time in which at least one I/O was in flight.
     pub util: f64,
-    /// What the jobs on it issued, where all of their files are on it.
+    /// I/Os that the jobs on the device issued; `None` if one of them also uses other devices.
     pub issued: Option<Issued>,
-    /// Devices below it (device mapper, md, multipath).
+    /// Member devices (device mapper, md, multipath).
     pub members: Vec<DeviceView>,
 }
 
@@ -28,50 +28,49 @@ pub struct DeviceView {
 pub struct DeviceDir {
     /// I/Os that the device completed.
     pub ios: u64,
-    /// I/Os that were merged into others on the way.
+    /// I/Os that the block layer merged into others.
     pub merges: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Time of each, queueing in the kernel included, mean, ms.
+    /// Mean time of an I/O, including queueing in the kernel, ms.
     pub mean_ms: f64,
 }
 
 impl DeviceDir {
-    /// Mean size, bytes; 0 where there was none.
+    /// Mean size of an I/O, bytes; 0 if there was none.
     pub fn size(&self) -> f64 {
         if self.ios == 0 { 0.0 } else { self.bytes as f64 / self.ios as f64 }
     }
 }
 
-/// What jobs asked for.
+/// I/Os that jobs issued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Issued {
-    /// Reads, writes, trims.
+    /// Number of reads, writes, trims.
     pub ios: [u64; 3],
-    /// Their bytes.
+    /// Bytes of reads, writes, trims.
     pub bytes: [u64; 3],
-    /// Bytes of I/Os that failed, beside those. The device may have moved any part of them.
+    /// Bytes of I/Os that failed, not included in `bytes`. The device may have moved any part of them.
     #[serde(default)]
     pub failed_bytes: [u64; 3],
     /// Commands to zones (reset, finish, close), which the kernel counts as writes of no bytes.
     #[serde(default)]
     pub zone_commands: u64,
-    /// In flight, mean over the time; `None` where latencies were not measured.
+    /// Mean number of I/Os in flight; `None` if latencies were not measured.
     pub depth: Option<f64>,
 }
 
 impl Issued {
-    /// Mean size, bytes; 0 where there was none.
+    /// Mean size of an I/O in a direction, bytes; 0 if there was none.
     pub fn size(&self, dir: usize) -> f64 {
         if self.ios[dir] == 0 { 0.0 } else { self.bytes[dir] as f64 / self.ios[dir] as f64 }
     }
 }
 
 impl DeviceView {
-    /// I/Os that came to be because larger ones were cut: those that arrived, merged or not, less
-    /// those that were issued. `None` where that is not known: nothing was issued, or the bytes at
-    /// the device leave room for I/Os of other programs. The kernel counts a flush that comes without
-    /// data, and a command to a zone, as a write of no bytes too.
+    /// Extra I/Os that arose because the kernel split larger ones: arrived I/Os, merged or not, minus issued
+    /// I/Os. `None` if nothing was issued, or if other programs may have caused part of them. Excludes flushes
+    /// without data and commands to zones, which the kernel counts as writes of zero bytes.
     pub fn splits(&self, dir: usize) -> Option<u64> {
         const WRITE: usize = 1;
         let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
@@ -84,19 +83,18 @@ impl DeviceView {
         self.ours(dir, more)
     }
 
-    /// I/Os that the jobs issued and that were merged into others. `None` where that is not known,
-    /// as for [`DeviceView::splits`].
+    /// I/Os of the jobs that the kernel merged into others. `None` in the cases of [`DeviceView::splits`].
     pub fn merged(&self, dir: usize) -> Option<u64> {
         self.issued.filter(|issued| issued.ios[dir] > 0)?;
         self.ours(dir, self.dirs[dir].merges)
     }
 
-    /// The count, if nearly all of it must be the jobs' own: those that other programs can have made
-    /// with the bytes that the device moved more, or less, than the jobs are too few to matter.
+    /// Returns `count` if the jobs caused nearly all of it. The difference between the bytes of the device and
+    /// the bytes of the jobs limits how many I/Os other programs can have made.
     fn ours(&self, dir: usize, count: u64) -> Option<u64> {
-        /// The least that an I/O moves: a sector.
+        /// Smallest I/O, bytes: a sector.
         const SECTOR: u64 = 512;
-        /// The share of the count that does not matter.
+        /// Share of the count that other programs may have caused.
         const FEW: f64 = 0.05;
         let issued = self.issued?;
         if issued.failed_bytes[dir] > 0 {
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_counted_only_where_nobody_else_can_have_made_them() {
+    fn splits_are_counted_only_if_no_other_program_can_have_caused_them() {
         assert_eq!(view(800, 0, 100 << 20, 0).splits(0), Some(700));
         assert_eq!(view(100, 0, 100 << 20, 0).splits(0), Some(0));
         // 700 reads of a sector by another program, and one of 1 MiB.
@@ -140,7 +138,7 @@ mod tests {
 
     /// 295 zones of 64 writes each, of which 42 were reset first.
     #[test]
-    fn zone_commands_are_no_pieces_of_writes() {
+    fn zone_commands_do_not_count_as_splits_of_writes() {
         let writes = DeviceDir { ios: 18_922, merges: 0, bytes: 18_880 << 12, mean_ms: 1.0 };
         let mut view = DeviceView {
             dirs: [DeviceDir::default(), writes, DeviceDir::default()],
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_are_the_jobs_own_likewise() {
+    fn merges_are_counted_only_if_no_other_program_can_have_caused_them() {
         assert_eq!(view(25, 75, 100 << 20, 0).merged(0), Some(75));
         assert_eq!(view(25, 75, 200 << 20, 0).merged(0), None);
         assert_eq!(view(25, 75, 100 << 20, 0).merged(1), None, "nothing was issued");

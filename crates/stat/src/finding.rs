@@ -1,21 +1,21 @@
-//! Findings: what makes a result not worth believing.
+//! Findings: problems that make a result doubtful or invalid.
 
 use serde::{Deserialize, Serialize};
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Hash, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Good to know.
+    /// Useful to know; the result is valid.
     Note,
-    /// The number may measure something else.
+    /// The result may measure something else than intended.
     Suspect,
-    /// The number measures something else.
+    /// The result measures something else than intended.
     Invalid,
 }
 
 impl Severity {
-    /// As every format names it.
+    /// The name that every output format uses.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -25,10 +25,10 @@ impl Severity {
     }
 }
 
-/// A finding that could not be looked for.
+/// A finding that could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchecked {
-    /// The finding's name.
+    /// The finding's id.
     pub id: String,
     /// Why, in a few words: `needs root`.
     pub why: String,
@@ -37,24 +37,24 @@ pub struct Unchecked {
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its stable name, in kebab-case: `depth-ignored`.
+    /// Stable id in kebab case: `depth-ignored`.
     pub id: String,
-    /// How much it matters.
+    /// How severe it is.
     pub severity: Severity,
-    /// The job it is about; `None` for the whole run.
+    /// The job concerned; `None` for the whole run.
     pub job: Option<String>,
     /// What is wrong, in one sentence.
     pub what: String,
-    /// The evidence, with its numbers.
+    /// The measured evidence, with numbers.
     pub evidence: String,
     /// What to do about it: an option, a command or a change of the machine. Empty if the finding
     /// names no remedy. JSON has it under the key `mend`; text has [`Finding::to_fix`].
     #[serde(rename = "mend")]
     pub remedy: String,
-    /// The documented name of the option that it is about.
+    /// The documented name of the option concerned.
     #[serde(default)]
     pub option: Option<String>,
-    /// Where the option, or else the job, stands.
+    /// Where the option is set; else where the job begins.
     #[serde(default)]
     pub location: Option<Location>,
 }
@@ -76,17 +76,17 @@ pub fn to_fix(remedy: &str) -> String {
 pub struct Location {
     /// The file's path as given, `-` for standard input or `command line`.
     pub file: String,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column in characters, from 1.
     pub column: usize,
 }
 
-/// Something that a run could not do as asked and went on without.
+/// Something that a run could not do as asked; the run continued without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunWarning {
-    /// The job; `None` for the whole run.
+    /// The job concerned; `None` for the whole run.
     pub job: Option<String>,
-    /// What, in one sentence.
+    /// What the run could not do, in one sentence.
     pub what: String,
 }

@@ -1,12 +1,11 @@
 //! Recorders, histograms and the report's data model.
 //!
-//! The way of a number: a worker counts into its own [`Recorder`](recorder::Recorder) and shows
-//! totals through [`Live`](live::Live); the monitor feeds [`Windows`](windows::Windows) from
-//! those; when the workers have ended, each job's data becomes a [`JobData`](job::JobData), and
-//! [`assemble`](job::assemble) merges, summarises and groups them into the parts of a
-//! [`Report`](report::Report). Nothing here prints.
+//! Data flow: each worker counts into its own [`Recorder`](recorder::Recorder) and publishes totals through
+//! [`Live`](live::Live). The monitor feeds [`Windows`](windows::Windows) from these totals. When the workers
+//! have ended, the data of each job becomes a [`JobData`](job::JobData), and [`assemble`](job::assemble)
+//! merges, summarises and groups the jobs into the parts of a [`Report`](report::Report). This crate prints
+//! nothing.
 pub mod buckets;
-pub mod course;
 pub mod delays;
 pub mod device;
 pub mod finding;
@@ -21,5 +20,6 @@ pub mod shares;
 pub mod slices;
 pub mod steady;
 pub mod summary;
+pub mod timeline;
 pub mod units;
 pub mod windows;

@@ -3,42 +3,42 @@
 use crate::histogram::Histogram;
 use crate::summary::Summary;
 
-/// The latencies of one priority in one direction: total latencies where those have percentiles,
-/// else completion latencies.
+/// The latencies of one priority in one direction: total latencies if those have percentiles, else completion
+/// latencies.
 #[derive(Debug, Clone, Default)]
 pub struct PriorityRecorder {
-    /// The priority as the kernel takes it (`linux/ioprio.h`): class in bits 13 to 15, hint in bits
-    /// 3 to 12, level in bits 0 to 2.
+    /// The priority in the kernel's encoding (`linux/ioprio.h`): class in bits 13 to 15, hint in bits 3 to 12,
+    /// level in bits 0 to 2.
     pub ioprio: u16,
     /// Latency, ns.
     pub summary: Summary,
-    /// The same.
+    /// Histogram of the latencies, ns.
     pub hist: Histogram,
 }
 
 impl PriorityRecorder {
-    /// Of a priority, nothing recorded, with its memory taken.
+    /// An empty recorder for a priority. Allocates its histogram now.
     pub fn new(ioprio: u16) -> Self {
         let mut hist = Histogram::new();
         hist.reserve();
         PriorityRecorder { ioprio, summary: Summary::new(), hist }
     }
 
-    /// Takes one latency.
+    /// Records one latency, ns.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.summary.record(ns);
         self.hist.record(ns);
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Clears all latencies; keeps the memory.
     pub fn clear(&mut self) {
         self.summary = Summary::new();
         self.hist.clear();
     }
 }
 
-/// Adds what others recorded: to the same priority where there is one, else behind all.
+/// Adds latencies of other recorders: to the entry with the same priority, or as a new entry at the end.
 pub fn merge(mine: &mut Vec<PriorityRecorder>, theirs: &[PriorityRecorder]) {
     for other in theirs {
         match mine.iter_mut().find(|p| p.ioprio == other.ioprio) {

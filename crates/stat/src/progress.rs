@@ -1,17 +1,17 @@
-//! What the live line and the header lines show.
+//! The data of the live line and of the header lines.
 
-/// What a job does, and the letter that stands for it in the live line.
+/// What a job is doing. Each phase has a letter in the live line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobPhase {
     /// Set up, not started.
     Waiting,
     /// Its thread exists.
     Created,
-    /// Its thread prepares: files, buffers.
+    /// Its thread is set up and waits for the start.
     Initialized,
     /// It reads its files before the run (`pre_read`).
     PreReading,
-    /// It runs and is not measured yet (`ramp_time`).
+    /// It runs but is not measured yet (`ramp_time`).
     Ramping,
     /// It runs.
     Running(RunKind),
@@ -19,9 +19,9 @@ pub enum JobPhase {
     Syncing,
     /// It reads back what it wrote.
     Verifying,
-    /// It ends.
+    /// It completes its last I/Os and flushes its files.
     Finishing,
-    /// It has ended and is not reaped.
+    /// It has ended but is not reaped yet.
     Exited,
     /// It is reaped.
     Reaped,
@@ -73,7 +73,7 @@ impl JobPhase {
     pub fn letter(self) -> char {
         LETTERS.iter().find(|(_, phase)| *phase == self).map_or('P', |(letter, _)| *letter)
     }
-    /// It is between its start and its end: it counts in `Jobs: N`.
+    /// Whether the job is between its start and its end and counts in `Jobs: N`.
     pub fn is_running(self) -> bool {
         matches!(
             self,
@@ -87,25 +87,25 @@ impl JobPhase {
     }
 }
 
-/// The live line's numbers at one moment.
+/// The numbers of the live line at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// One for each job, in the order of the jobs.
+    /// The phase of each job, in the order of the jobs.
     pub phases: Vec<JobPhase>,
     /// Files open in running jobs.
     pub open_files: u64,
-    /// Share done, 0 to 1; `None` when it is not known (yet).
+    /// Share of the run that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,
-    /// Bytes a second since the last line: read, write, trim.
+    /// Bytes per second since the last line: read, write, trim.
     pub bw: [u64; 3],
-    /// I/Os a second, likewise.
+    /// I/Os per second since the last line: read, write, trim.
     pub iops: [u64; 3],
-    /// The least the jobs must reach and the most they may (`rate_min`, `rate`), bytes a second,
-    /// summed over running jobs; 0 where not set.
+    /// Minimum and maximum rate (`rate_min`, `rate`), bytes per second, summed over running jobs; 0 if not set.
     pub rate_limits: (u64, u64),
-    /// The same in I/Os a second (`rate_iops_min`, `rate_iops`).
+    /// Minimum and maximum rate (`rate_iops_min`, `rate_iops`), I/Os per second, summed over running jobs; 0 if
+    /// not set.
     pub rate_iops_limits: (u64, u64),
-    /// Seconds left; `None` when it is not known.
+    /// Estimated seconds left; `None` if unknown.
     pub eta_s: Option<u64>,
     /// Seconds since the run began.
     pub elapsed_s: u64,
@@ -122,22 +122,22 @@ pub struct JobHeader {
     pub name: String,
     /// The run status group.
     pub group_id: u32,
-    /// What kind of line.
+    /// The kind of job.
     pub kind: HeaderKind,
-    /// `numjobs`: more than one adds a line of three dots.
+    /// `numjobs`. With more than one job, the header has an extra line of three dots.
     pub members: u32,
 }
 
-/// What a job's introduction says.
+/// The kind of job that a header line describes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderKind {
     /// It does I/O.
     Io {
-        /// The word of `rw`.
+        /// The value of `rw`.
         rw: String,
         /// Smallest and largest block, bytes: read, write, trim.
         bs: [(u64, u64); 3],
-        /// Block sizes are for sequential, random and none instead (`bs_is_seq_rand`).
+        /// The block sizes are for sequential and random I/O instead of read and write (`bs_is_seq_rand`).
         seq_rand: bool,
         /// The engine.
         engine: String,

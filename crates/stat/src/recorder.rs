@@ -1,4 +1,5 @@
-//! What one job counts while it runs: one writer, integers, no locks, no allocation per I/O.
+//! The recorder: counts the I/Os and latencies of one job. It has one writer and uses integers, with no locks
+//! and no allocation per I/O.
 
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
@@ -6,33 +7,33 @@ use crate::priority::{self, PriorityRecorder};
 use crate::slices::Slices;
 use crate::summary::Summary;
 
-/// Which way the data goes.
+/// Direction of an I/O.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[repr(u8)]
 pub enum Dir {
-    /// From the target.
+    /// Data moves from the target.
     Read = 0,
-    /// To the target.
+    /// Data moves to the target.
     Write = 1,
-    /// A range is given back to the target.
+    /// The job discards a range of the target.
     Trim = 2,
 }
 
 impl Dir {
-    /// All, in the order in which they are reported.
+    /// All directions, in the order in which they are reported.
     pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
 }
 
-/// What a recorder takes of each completed I/O: a bit set, a const parameter of
-/// [`Recorder::complete`] so that what is not asked for is not compiled in.
+/// The measurements that a recorder takes of each completed I/O, as a bit set. It is a const parameter of
+/// [`Recorder::complete`], so that the compiler removes the code of the others.
 pub mod axes {
     /// Submission latency: min, max, mean, deviation.
     pub const SLAT: u32 = 1;
-    /// Completion latency: the same.
+    /// Completion latency: min, max, mean, deviation.
     pub const CLAT: u32 = 2;
-    /// Total latency: the same.
+    /// Total latency: min, max, mean, deviation.
     pub const LAT: u32 = 4;
     /// Histogram of submission latencies (`slat_percentiles`).
     pub const SLAT_HIST: u32 = 8;
@@ -40,45 +41,43 @@ pub mod axes {
     pub const CLAT_HIST: u32 = 16;
     /// Histogram of total latencies (`lat_percentiles`).
     pub const LAT_HIST: u32 = 32;
-    /// The coarse latency buckets. They count completion latencies, as the reference does; off
-    /// together with `CLAT`.
+    /// The coarse latency buckets. They count completion latencies, as in fio, and are off if `CLAT` is off.
     pub const BUCKETS: u32 = 64;
-    /// Latencies by priority ([`super::Recorder::prioritize`]); only in loops that are `DYNAMIC`.
+    /// Latencies by priority ([`super::Recorder::prioritize`]). Only `DYNAMIC` loops record them.
     pub const PRIORITIES: u32 = 128;
-    /// Decide at run time by [`super::Recorder::axes`], for the combinations that nobody runs in
-    /// a hurry.
+    /// Decide at run time by [`super::Recorder::axes`], for combinations that need no fast loop.
     pub const DYNAMIC: u32 = 1 << 31;
 
-    /// Nothing but bytes and counts: `gtod_reduce`.
+    /// Only bytes and counts: `gtod_reduce`.
     pub const BARE: u32 = 0;
-    /// The default of a synchronous engine: submission takes no time of its own, so total and
-    /// completion latency are one number, recorded once (see [`super::Recorder::lat_is_clat`]).
+    /// The default for a synchronous engine. Submission takes no separate time, so total latency equals
+    /// completion latency and is recorded once (see [`super::Recorder::lat_is_clat`]).
     pub const SYNC: u32 = CLAT | CLAT_HIST | BUCKETS;
-    /// The default of an asynchronous engine.
+    /// The default for an asynchronous engine.
     pub const ASYNC: u32 = SLAT | CLAT | LAT | CLAT_HIST | BUCKETS;
 }
 
-/// The times of one completed I/O, ns. Those whose axis is off are not read.
+/// The latencies of one completed I/O, ns. A recorder ignores those whose axis is off.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
-    /// From being prepared to being with the kernel.
+    /// Submission latency: from the start of the I/O until the kernel has accepted it.
     pub slat: u64,
-    /// From there to its completion.
+    /// Completion latency: from then to its completion.
     pub clat: u64,
-    /// From being prepared to its completion.
+    /// Total latency: from the start of the I/O to its completion.
     pub lat: u64,
 }
 
-/// What is counted of one direction.
+/// Counters and latencies of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct DirRecorder {
     /// I/Os handed to the engine.
     pub issued: u64,
     /// I/Os completed and counted.
     pub ios: u64,
-    /// Bytes of those.
+    /// Bytes that the completed I/Os moved.
     pub bytes: u64,
-    /// I/Os that moved less than asked for.
+    /// I/Os that moved fewer bytes than requested.
     pub short: u64,
     /// I/Os given up before they were issued.
     pub dropped: u64,
@@ -90,22 +89,22 @@ pub struct DirRecorder {
     pub clat: Summary,
     /// Total latency, ns.
     pub lat: Summary,
-    /// Submission latencies.
+    /// Histogram of submission latencies.
     pub slat_hist: Histogram,
-    /// Completion latencies.
+    /// Histogram of completion latencies.
     pub clat_hist: Histogram,
-    /// Total latencies.
+    /// Histogram of total latencies.
     pub lat_hist: Histogram,
-    /// Latency from the moment at which the I/O was due, ns, where a rate says so.
+    /// Latency from the time at which the I/O was due, ns, if the direction has a rate.
     pub intended: Summary,
-    /// The same as a histogram.
+    /// Histogram of the latencies in `intended`.
     pub intended_hist: Histogram,
-    /// Latencies by priority, where the job has several: its own first.
+    /// Latencies by priority if the job has several priorities; the job's own comes first.
     pub priorities: Vec<PriorityRecorder>,
 }
 
 impl DirRecorder {
-    /// Adds what another counted.
+    /// Adds the counts of another recorder.
     pub fn merge(&mut self, other: &DirRecorder) {
         self.issued += other.issued;
         self.ios += other.ios;
@@ -125,46 +124,45 @@ impl DirRecorder {
     }
 }
 
-/// What is counted of one job. One thread writes it, and it is read when that thread has ended
-/// (what others may read while it runs is [`crate::live::Live`]).
+/// Counters and latencies of one job. The job's thread writes it, and others read it when that thread has
+/// ended. See [`crate::live::Live`] for the totals that others may read earlier.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
-    /// What is recorded: the set that [`Recorder::complete`] is called with, or what it takes when
-    /// it is called with [`axes::DYNAMIC`].
+    /// The requested measurements, a set of [`axes`]. [`Recorder::complete`] obeys it when called with
+    /// [`axes::DYNAMIC`].
     pub axes: u32,
-    /// Submission takes no time of its own here: after the run the total latency is the
-    /// completion latency. Set by the worker of an engine that completes in `queue`, when `LAT`
-    /// was asked for, without its histogram, but is not recorded I/O by I/O.
+    /// Submission takes no separate time, so [`Recorder::finish`] copies the completion latency to the total
+    /// latency. The worker sets this for an engine that completes in `queue` if `LAT` is requested without its
+    /// histogram.
     pub lat_is_clat: bool,
-    /// By direction, [`Dir`] as the index.
+    /// Counters by direction, with [`Dir`] as the index.
     pub dirs: [DirRecorder; 3],
     latency: LatencyBuckets,
     splits: Splits,
     coarse_done: bool,
     /// I/Os in flight at each issue.
     pub depth: DepthLevels,
-    /// I/Os handed over by each submitting call.
+    /// Number of I/Os in each submission call.
     pub submit: BatchSizes,
-    /// I/Os brought back by each completing call.
+    /// Number of I/Os in each completion call.
     pub complete: BatchSizes,
-    /// fsync, fdatasync, sync_file_range and syncfs: latency, ns.
+    /// Latency of fsync, fdatasync, sync_file_range and syncfs, ns.
     pub sync: Summary,
-    /// The same as a histogram.
+    /// Histogram of the latencies in `sync`.
     pub sync_hist: Histogram,
     /// Syncs issued.
     pub sync_issued: u64,
     /// Errors that did not end the job (`continue_on_error`).
     pub errors: u64,
-    /// errno of the first of them.
+    /// errno of the first such error; 0 if there is none.
     pub first_error: i32,
-    /// Latencies by slice of the run, where they are asked for. They are judged job by job of the plan,
-    /// and [`Recorder::merge`] leaves them alone.
+    /// Latencies by slice of the run, if requested (`latency_limits`). [`Recorder::merge`] ignores them.
     pub slices: Option<Box<Slices>>,
 }
 
 impl Recorder {
-    /// A recorder for a job that uses `dirs`; the histograms that `axes` names are allocated here
-    /// and not at the first I/O.
+    /// A recorder for a job that uses `dirs`. Allocates the histograms that `axes` names now, so that the first
+    /// I/O need not.
     pub fn new(axes: u32, dirs: &[Dir]) -> Self {
         let mut recorder = Recorder { axes, ..Recorder::default() };
         for dir in dirs {
@@ -188,8 +186,8 @@ impl Recorder {
         self.complete_with(A, dir, bytes, times, 1);
     }
 
-    /// Counts `n` I/Os with equal timestamps; `bytes` is their sum. `wanted` is a set of [`axes`]: hot
-    /// loops pass a constant, and what is not in it is then not compiled in.
+    /// Counts `n` I/Os with equal timestamps; `bytes` is their sum. `wanted` is a set of [`axes`]: hot loops
+    /// pass a constant, so that the compiler removes the code of other measurements.
     #[inline(always)]
     pub fn complete_with(&mut self, wanted: u32, dir: Dir, bytes: u64, times: Times, n: u64) {
         let taken = if wanted & axes::DYNAMIC != 0 { self.axes } else { wanted };
@@ -219,8 +217,8 @@ impl Recorder {
         }
     }
 
-    /// The priorities that I/Os have, as the kernel takes them: the job's own, then those of single
-    /// I/Os. Has an effect where completion or total latencies are recorded.
+    /// Sets the priorities of the I/Os in the kernel's encoding: the job's own first, then those of single I/Os.
+    /// Has no effect unless completion or total latencies are recorded.
     pub fn prioritize(&mut self, dirs: &[Dir], values: impl Iterator<Item = u16> + Clone) {
         self.axes |= axes::PRIORITIES;
         for dir in dirs {
@@ -229,8 +227,8 @@ impl Recorder {
         }
     }
 
-    /// Counts the latency of one completed I/O by its priority: 0 the job's own, n the n-th of the
-    /// others. Total latencies where those have percentiles, else completion latencies.
+    /// Counts the latency of one completed I/O by its priority: 0 is the job's own, n is the n-th of the
+    /// others. Uses the total latency if it has percentiles, else the completion latency.
     pub fn prioritized(&mut self, dir: Dir, priority: u8, times: Times) {
         let ns = match self.axes {
             a if a & axes::LAT_HIST != 0 => times.lat,
@@ -243,7 +241,7 @@ impl Recorder {
         }
     }
 
-    /// Counts the time from the moment at which an I/O was due to its end.
+    /// Counts the time, ns, from when an I/O was due to its completion.
     #[inline]
     pub fn intended(&mut self, dir: Dir, ns: u64) {
         let d = &mut self.dirs[dir as usize];
@@ -251,7 +249,7 @@ impl Recorder {
         d.intended_hist.record(ns);
     }
 
-    /// Counts an I/O in its slice: see [`Slices::record`].
+    /// Counts an I/O in its slice. See [`Slices::record`].
     #[inline]
     pub fn sliced(&mut self, end: u64, own: u64, due: u64) {
         if let Some(slices) = &mut self.slices {
@@ -259,28 +257,27 @@ impl Recorder {
         }
     }
 
-    /// The first slice begins now.
+    /// Starts the first slice at `now`.
     pub fn begin_slices(&mut self, now: u64) {
         if let Some(slices) = &mut self.slices {
             slices.begin(now);
         }
     }
 
-    /// Counts one I/O handed to the engine. Its depth is counted when it is submitted.
+    /// Counts one I/O handed to the engine. The depth is counted separately at submission.
     #[inline]
     pub fn issued(&mut self, dir: Dir) {
         self.dirs[dir as usize].issued += 1;
     }
-    /// Counts `n` I/Os that went one at a time through a synchronous engine: issued, depth 1,
-    /// one submission and one completion each. For the end of the run: costs nothing per I/O.
+    /// Counts `n` I/Os that a synchronous engine did one at a time: issued, depth 1, one submission and one
+    /// completion each. Call it once at the end of the run, so that it costs nothing per I/O.
     pub fn issued_one_by_one(&mut self, dir: Dir, n: u64) {
         self.dirs[dir as usize].issued += n;
         self.depth.record_n(1, n);
         self.submit.record_n(1, n);
         self.complete.record_n(1, n);
     }
-    /// Counts a completed sync that took `ns`. Where completion latencies are not measured those of
-    /// syncs are not either.
+    /// Counts a completed sync that took `ns`. Does nothing if completion latencies are not measured.
     #[inline]
     pub fn synced(&mut self, ns: u64) {
         if self.axes & axes::CLAT == 0 {
@@ -289,7 +286,7 @@ impl Recorder {
         self.sync.record(ns);
         self.sync_hist.record(ns);
     }
-    /// Counts an I/O that moved less than asked for (its bytes come with [`Recorder::complete`]).
+    /// Counts an I/O that moved fewer bytes than requested. [`Recorder::complete`] counts its bytes.
     #[inline]
     pub fn short(&mut self, dir: Dir) {
         self.dirs[dir as usize].short += 1;
@@ -301,7 +298,7 @@ impl Recorder {
         }
         self.errors += 1;
     }
-    /// Forgets everything and keeps the memory: the end of `ramp_time`.
+    /// Clears all counts at the end of `ramp_time`; keeps the memory.
     pub fn reset(&mut self) {
         let (axes, lat_is_clat) = (self.axes, self.lat_is_clat);
         let mut dirs = std::mem::take(&mut self.dirs);
@@ -324,8 +321,8 @@ impl Recorder {
         });
         *self = Recorder { axes, lat_is_clat, dirs, sync_hist, slices, ..Recorder::default() };
     }
-    /// Forgets the latencies that [`Recorder::axes`] does not name: a loop that takes all of them
-    /// is faster than one that decides at each I/O.
+    /// Clears the latencies that [`Recorder::axes`] does not name. A loop that records all of them is faster than
+    /// one that decides at each I/O.
     pub fn keep_asked(&mut self) {
         let without = |axis: u32| self.axes & axis == 0;
         let summaries = [without(axes::SLAT), without(axes::CLAT), without(axes::LAT)];
@@ -343,11 +340,11 @@ impl Recorder {
             }
         }
     }
-    /// Ends recording: a priority that is listed twice is one, and total latencies that were not
-    /// recorded because they equal the completion latencies are filled in. Once more does no harm.
+    /// Ends recording: merges priorities that are listed twice, and fills in total latencies that equal the
+    /// completion latencies. May be called more than once.
     pub fn finish(&mut self) {
         for d in &mut self.dirs {
-            // A priority of single I/Os may be the job's own.
+            // A single I/O may have the same priority as the job.
             let listed = std::mem::take(&mut d.priorities);
             priority::merge(&mut d.priorities, &listed);
         }
@@ -355,11 +352,10 @@ impl Recorder {
             self.dirs.iter_mut().for_each(|d| d.lat = d.clat);
         }
     }
-    /// Adds what another recorded. Exact.
+    /// Adds the counts and latencies of another recorder. The result is exact.
     pub fn merge(&mut self, other: &Recorder) {
         self.axes |= other.axes;
-        // What follows from a histogram depends on whose it is: jobs without coarse buckets may
-        // join. So they are worked out before histograms become one.
+        // Derive the coarse buckets before merging the histograms: the other recorder may have none.
         self.latency = self.latency_buckets();
         self.coarse_done = true;
         for (mine, theirs) in self.dirs.iter_mut().zip(&other.dirs) {
@@ -377,7 +373,7 @@ impl Recorder {
         }
         self.errors += other.errors;
     }
-    /// Completion latencies of all directions, coarsely.
+    /// The coarse latency buckets: completion latencies of all directions.
     pub fn latency_buckets(&self) -> LatencyBuckets {
         let mut all = self.latency;
         let derived = axes::CLAT_HIST | axes::BUCKETS;
@@ -388,7 +384,7 @@ impl Recorder {
         }
         all
     }
-    /// Bytes and I/Os by direction so far.
+    /// Bytes and I/Os so far, by direction.
     pub fn totals(&self) -> [(u64, u64); 3] {
         [0, 1, 2].map(|i| (self.dirs[i].bytes, self.dirs[i].ios))
     }

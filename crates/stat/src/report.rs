@@ -1,76 +1,76 @@
-//! The report: everything a format prints, as pure data. Numbers are final; a format only lays
-//! them out.
+//! The report: everything that an output format prints, as plain data. All numbers are final; a format only
+//! arranges them.
 
 use serde::{Deserialize, Serialize};
 
-use crate::course::Course;
 use crate::delays::ThreadDelays;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
 use crate::shares::TimeShares;
 use crate::slices::SliceTable;
+use crate::timeline::IopsTimeline;
 
-/// The version of this data model; grows when a field changes its meaning.
+/// The version of this data model. It increases when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// Everything one run (or, with `--status-interval`, the run so far) came to.
+/// The results of one run, or of a run so far (`--status-interval`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// [`SCHEMA`] of the writer.
+    /// [`SCHEMA`] of the program that wrote the report.
     pub schema: u32,
-    /// Who wrote it: begins with `fio-3.42`, then names fiord.
+    /// The program that wrote the report: starts with `fio-3.42`, then names fiord.
     pub version: String,
-    /// When, milliseconds since 1970 (UTC).
+    /// When the report was written, milliseconds since 1970 (UTC).
     pub unix_ms: u64,
-    /// Seconds to add to UTC for local time at that moment.
+    /// Offset of local time from UTC at that moment, seconds.
     pub utc_offset_s: i32,
-    /// Options of the global sections, name and text, in the order typed.
+    /// Options of the global sections: name and value, in the order of the job file.
     pub global_options: Vec<(String, String)>,
-    /// One entry a job, or a group of jobs under `group_reporting`.
+    /// One entry for each job, or for each group of jobs with `group_reporting`.
     pub jobs: Vec<JobReport>,
     /// The run status groups.
     pub groups: Vec<GroupReport>,
-    /// Devices under the targets.
+    /// Block devices under the targets.
     pub disks: Vec<DiskReport>,
-    /// What fio does not have.
+    /// Results that fio does not report.
     pub extras: Extras,
 }
 
-/// What fiord adds.
+/// Results that fiord adds to those of fio.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extras {
-    /// The clock that the latencies were taken with.
+    /// The clock that timed the latencies.
     pub clock: Option<ClockReport>,
-    /// What the generator itself takes.
+    /// The cost of the load generator itself.
     #[serde(default)]
     pub generator: Option<GeneratorReport>,
-    /// The bandwidth of groups by core, where a job asks for it.
+    /// Bandwidth of each group per CPU core, if a job asks for it (`core_bandwidth`).
     #[serde(default)]
     pub per_core: Vec<CoreBandwidth>,
-    /// Latencies by slice, with what they were judged to be (`latency_limits`).
+    /// Latencies by time slice, with a verdict (`latency_limits`).
     #[serde(default)]
     pub slices: Vec<SliceTable>,
-    /// Results beside what makers state (`spec`).
+    /// Results compared with the manufacturer's specification (`spec`).
     #[serde(default)]
     pub spec: Vec<SpecReport>,
-    /// What the devices under the targets saw of it.
+    /// The run as the devices under the targets counted it.
     #[serde(default)]
     pub devices: Vec<DeviceView>,
-    /// What makes the result not worth believing.
+    /// Problems that make the results doubtful or invalid.
     pub findings: Vec<Finding>,
-    /// What the run could not do as asked. Each becomes a finding.
+    /// Things that the run could not do as asked. Each becomes a finding.
     #[serde(default)]
     pub warnings: Vec<RunWarning>,
-    /// Findings that could not be looked for.
+    /// Findings that could not be checked.
     #[serde(default)]
     pub unchecked: Vec<Unchecked>,
-    /// How each job of the plan went, in its order; of jobs on a clock of their own nothing.
+    /// The IOPS timeline of each job of the plan, in plan order. Empty for jobs on a virtual clock.
     #[serde(default)]
-    pub courses: Vec<Course>,
-    /// Pages in the page cache of what jobs with `direct=1` held open when they began and were done.
+    pub courses: Vec<IopsTimeline>,
+    /// Pages in the page cache of the files of jobs with `direct=1`, when the jobs began and ended.
     #[serde(default)]
     pub cached: Vec<CachedUnderDirect>,
-    /// Jobs still run: `--status-interval` or a signal asked for this report.
+    /// Jobs still run: the report was requested by `--status-interval` or a signal.
     #[serde(default)]
     pub interim: bool,
 }
@@ -80,58 +80,59 @@ pub struct Extras {
 pub struct CachedUnderDirect {
     /// Index of the job in the plan.
     pub job: usize,
-    /// The file's index among those of the job.
+    /// Index of the file in the job.
     pub file: usize,
-    /// Pages in memory when the job was done; `None` where the kernel does not say.
+    /// Cached pages when the job ended; `None` if the kernel does not report them.
     pub pages: Option<u64>,
-    /// The same before its first I/O, when the job had opened everything and dropped what it could.
+    /// Cached pages just before the first I/O, after the job had opened its files and dropped their pages; `None`
+    /// if the kernel does not report them.
     #[serde(default)]
     pub at_start: Option<u64>,
 }
 
-/// What the generator itself takes of the time.
+/// Time that the load generator itself needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorReport {
-    /// Shares of all threads' time; `None` where they could not be sampled.
+    /// Shares of the time of all threads; `None` if it could not be sampled.
     pub shares: Option<TimeShares>,
-    /// Why there are none, in words.
+    /// Why `shares` is `None`, in words.
     pub why_none: Option<String>,
-    /// The same by group and job name, in the order of the run.
+    /// Shares of the threads' time by group and job name, in the order of the run.
     pub jobs: Vec<JobShares>,
-    /// What each group would reach if storage took no time (`--ceiling`).
+    /// IOPS of each group if storage took no time (`--ceiling`).
     pub ceilings: Vec<Ceiling>,
 }
 
-/// What the time of the threads of one name went to.
+/// How the threads of all jobs with one name in a group spent their time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobShares {
     /// The group.
     pub group_id: u32,
-    /// The jobs' name.
+    /// The name of the jobs.
     pub name: String,
     /// Shares of their time.
     pub shares: TimeShares,
 }
 
-/// What a group of jobs reaches on `ioengine=null`.
+/// The highest rate of a group of jobs: its rate on `ioengine=null`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// The group.
     pub group_id: u32,
-    /// I/Os a second, all its jobs together.
+    /// I/Os per second of all its jobs together on `ioengine=null`.
     pub iops: f64,
-    /// What they reached in the run itself.
+    /// I/Os per second of all its jobs together in the run itself.
     pub reached: f64,
 }
 
 impl Ceiling {
-    /// How much of it the run itself reached: 1 is all.
+    /// The share of the ceiling that the run reached, from 0 to about 1.
     pub fn share(&self) -> f64 {
         self.reached / self.iops.max(1.0)
     }
 }
 
-/// The bandwidth of a group, all directions together, beside the cores that it had.
+/// The bandwidth of a group, all directions together, per CPU core.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoreBandwidth {
     /// The group's number.
@@ -140,27 +141,27 @@ pub struct CoreBandwidth {
     pub cores: u64,
     /// Bytes a second.
     pub bw: u64,
-    /// Bytes a second and core.
+    /// Bytes per second and core.
     pub bw_per_core: f64,
 }
 
-/// A result beside what the maker of the device states.
+/// A result compared with the manufacturer's specification.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpecReport {
-    /// The pattern, a word of `rw`.
+    /// The I/O pattern, a value of `rw`.
     pub pattern: String,
-    /// The target.
+    /// The target's path, or the number of targets.
     pub target: String,
-    /// What is stated, a second.
+    /// The specified rate, I/Os or bytes per second.
     pub stated: f64,
-    /// What was measured, a second.
+    /// The measured rate, I/Os or bytes per second.
     pub achieved: f64,
-    /// Bytes, not I/Os.
+    /// The rates are bytes per second, not I/Os per second.
     pub bytes: bool,
 }
 
 impl SpecReport {
-    /// What was measured in per cent of what is stated.
+    /// The measured rate as a percentage of the specified one; 0 if none is specified.
     pub fn percent(&self) -> f64 {
         if self.stated > 0.0 { self.achieved * 100.0 / self.stated } else { 0.0 }
     }
@@ -169,15 +170,15 @@ impl SpecReport {
 /// The clock of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockReport {
-    /// `tsc`, `clock_monotonic` …
+    /// Name of the clock source: `tsc`, `clock_monotonic` …
     pub source: String,
-    /// What one read costs, ns.
+    /// Cost of one clock read, ns.
     pub cost_ns: f64,
-    /// The smallest step seen, ns.
+    /// Resolution of the clock, ns.
     pub resolution_ns: f64,
 }
 
-/// Which row of a report.
+/// A row of a job's report: one direction, or all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DirKind {
@@ -194,23 +195,23 @@ pub enum DirKind {
 /// `unified_rw_reporting`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unified {
-    /// Each direction for itself.
+    /// Each direction separately.
     #[default]
     Separate,
     /// Only the sum.
     Mixed,
-    /// Each, and the sum.
+    /// Each direction, and the sum.
     Both,
 }
 
-/// How numbers are printed for people.
+/// How numbers are formatted in output for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberStyle {
     /// `significant_figures`: 1 to 10.
     pub figures: u32,
     /// `kb_base`: 1024 or 1000.
     pub kb_base: u32,
-    /// `unit_base`: rates in bits (1) instead of bytes (8).
+    /// `unit_base`: true prints rates in bits (1), false in bytes (8).
     pub bits: bool,
 }
 
@@ -221,7 +222,7 @@ impl Default for NumberStyle {
 }
 
 impl JobReport {
-    /// I/Os issued in the directions of a row, those that failed as well.
+    /// I/Os issued in the directions of a row, including those that failed.
     pub fn issued_in(&self, kind: DirKind) -> u64 {
         match kind {
             DirKind::Read => self.issued[0],
@@ -230,55 +231,55 @@ impl JobReport {
             DirKind::Mixed => self.issued[..3].iter().sum(),
         }
     }
-    /// Whether it issued any I/O.
+    /// Whether the job issued any I/O.
     pub fn did_io(&self) -> bool {
         self.issued_in(DirKind::Mixed) > 0 || self.dirs.iter().any(|d| d.io_bytes > 0)
     }
 }
 
-/// One printed job: a job, or several that were merged.
+/// One job entry of the report: a job, or several jobs that were merged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobReport {
     /// The name.
     pub name: String,
     /// `description`.
     pub description: Option<String>,
-    /// The run status group it belongs to.
+    /// The run status group of the entry.
     pub group_id: u32,
-    /// Jobs in this entry.
+    /// Number of jobs in this entry.
     pub members: u32,
-    /// Process (thread) id of the first.
+    /// Thread id of the first job.
     pub pid: u32,
-    /// When it began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
+    /// When the job began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
     pub start_ms: u64,
     /// errno of the error that ended the job, else of the first error that it survived
-    /// (`continue_on_error`), else 0.
+    /// (`continue_on_error`), else 0: no error.
     pub error: i32,
-    /// An error ended the job, or one of several in this entry.
+    /// An error ended a job of this entry.
     #[serde(default)]
     pub failed: bool,
-    /// What `error` means and where it arose, in words; empty without an error.
+    /// Meaning of `error` and where it occurred, in words; empty without an error.
     pub error_text: String,
-    /// Seconds left; `None` when it is not known or the job has ended.
+    /// Estimated seconds left; `None` if unknown.
     pub eta_s: Option<u64>,
-    /// Seconds since the run began, started ones count.
+    /// Seconds since the run began; a started second counts as a whole one.
     pub elapsed_s: u64,
-    /// Its options, name and text, in the order typed.
+    /// Options of the job: name and value, in the order of the job file.
     pub options: Vec<(String, String)>,
     /// How numbers are printed.
     pub style: NumberStyle,
-    /// The percentages that are reported, ascending; empty where neither completion nor total
+    /// The percentages of the reported percentiles, ascending; empty if neither completion nor total
     /// latencies have percentiles.
     pub percentile_list: Vec<f64>,
     /// Decimals of those percentages in the percentile block.
     pub percentile_decimals: u32,
     /// `unified_rw_reporting`.
     pub unified: Unified,
-    /// Read, write, trim and mixed: those which the format shows, idle ones too.
+    /// Rows for read, write, trim and mixed, as far as `unified` shows them; idle directions too.
     pub dirs: Vec<DirReport>,
     /// Syncs.
     pub sync: SyncReport,
-    /// Time it ran, ms; of several jobs the sum.
+    /// Run time, ms; the sum if the entry has several jobs.
     pub runtime_ms: u64,
     /// User time, percent of the runtime.
     pub usr_cpu: f64,
@@ -288,31 +289,31 @@ pub struct JobReport {
     pub ctx: u64,
     /// Page faults that needed I/O.
     pub majf: u64,
-    /// Page faults that did not.
+    /// Page faults without I/O.
     pub minf: u64,
     /// Percent of I/Os issued at depth 1, 2-3, 4-7, … 64 and more.
     pub depth_level: [f64; 7],
-    /// Percent of submitting calls with 0, 1-4, 5-8 … more than 64 I/Os.
+    /// Percent of submission calls with 0, 1-4, 5-8 … more than 64 I/Os.
     pub depth_submit: [f64; 7],
-    /// Percent of completing calls likewise.
+    /// Percent of completion calls with 0, 1-4, 5-8 … more than 64 I/Os.
     pub depth_complete: [f64; 7],
     /// I/Os issued: read, write, trim, sync.
     pub issued: [u64; 4],
-    /// I/Os that were short, likewise.
+    /// I/Os that were short: read, write, trim, sync.
     pub short: [u64; 4],
-    /// I/Os dropped, likewise.
+    /// I/Os dropped: read, write, trim, sync.
     pub dropped: [u64; 4],
     /// Percent of I/Os under 2, 4, 10 … 1000 ns.
     pub latency_ns: [f64; 10],
     /// Percent of I/Os under 2, 4, 10 … 1000 µs.
     pub latency_us: [f64; 10],
-    /// Percent of I/Os under 2 µs, nanoseconds included.
+    /// Percent of I/Os under 2 µs, including those under 1000 ns.
     pub latency_under_2us: f64,
     /// Percent of I/Os under 2, 4, 10 … 2000 ms, and over.
     pub latency_ms: [f64; 12],
-    /// Errors survived, where `continue_on_error` is set.
+    /// Errors survived; `None` without `continue_on_error`.
     pub errors: Option<ErrorReport>,
-    /// `iodepth`, or what `latency_target` found.
+    /// `iodepth`, or the depth that `latency_target` found.
     pub latency_depth: u32,
     /// `latency_target`, ns.
     pub latency_target_ns: u64,
@@ -320,49 +321,49 @@ pub struct JobReport {
     pub latency_percentile: f64,
     /// `latency_window`, µs.
     pub latency_window_us: u64,
-    /// `steadystate`, where it is set.
+    /// `steadystate`; `None` if it is not set.
     pub steady_state: Option<SteadyState>,
-    /// Zones that were reset, where the target is zoned.
+    /// Zones that were reset; `None` if the target is not zoned.
     pub zone_resets: Option<u64>,
-    /// Times that a job which reads zones found none with data, and was done with a file.
+    /// Times that a job which reads zones found no zone with data and therefore ended its pass over a file.
     #[serde(default)]
     pub nothing_to_read: u64,
-    /// Latency from the moment at which each I/O was due, ns: rows that have a rate. What is late
-    /// because the device stalled, and not only the I/O that it stalled on, shows here.
+    /// Latency from the time at which each I/O was due, ns, for rows that have a rate. Unlike completion
+    /// latency, it includes the delay of I/Os that were due while the device stalled (coordinated omission).
     #[serde(default)]
     pub intended: Vec<(DirKind, LatencySummary)>,
-    /// What its threads lost to the machine.
+    /// Delays of the job's threads that the machine caused.
     #[serde(default)]
     pub delays: ThreadDelays,
 }
 
-/// Errors survived.
+/// Errors that a job survived.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReport {
-    /// How many.
+    /// Number of errors.
     pub total: u64,
-    /// errno of the first.
+    /// errno of the first error.
     pub first: i32,
-    /// What that means, in words.
+    /// Meaning of `first`, in words.
     pub first_text: String,
 }
 
 /// One direction of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirReport {
-    /// Which.
+    /// The direction.
     pub kind: DirKind,
     /// Bytes moved.
     pub io_bytes: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bw_bytes: u64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub iops: f64,
-    /// Time in which it was done, ms.
+    /// Time in which the job did I/O in this direction, ms.
     pub runtime_ms: u64,
     /// I/Os completed.
     pub total_ios: u64,
-    /// I/Os that moved less than asked for.
+    /// I/Os that moved fewer bytes than requested.
     pub short_ios: u64,
     /// I/Os dropped.
     pub drop_ios: u64,
@@ -372,7 +373,7 @@ pub struct DirReport {
     pub clat: LatencySummary,
     /// Total latency, ns.
     pub lat: LatencySummary,
-    /// Latency by priority, where I/Os of more than one were counted.
+    /// Latency by priority; empty if all I/Os have the same priority.
     #[serde(default)]
     pub priorities: Vec<PriorityReport>,
     /// Bandwidth samples, KiB/s.
@@ -384,13 +385,13 @@ pub struct DirReport {
 /// The I/Os of one priority.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PriorityReport {
-    /// 0 none, 1 real time, 2 best effort, 3 idle.
+    /// Priority class: 0 none, 1 real time, 2 best effort, 3 idle.
     pub class: u8,
-    /// 0 (first) to 7.
+    /// Priority level: 0 (highest) to 7.
     pub level: u8,
-    /// 0 to 1023.
+    /// Priority hint: 0 to 1023.
     pub hint: u16,
-    /// The latencies are total latencies, not completion latencies.
+    /// True if `latency` is the total latency, false if it is the completion latency.
     pub total: bool,
     /// Latency, ns.
     pub latency: LatencySummary,
@@ -407,11 +408,11 @@ pub struct LatencySummary {
     pub mean: f64,
     /// Sample standard deviation.
     pub stddev: f64,
-    /// How many.
+    /// Number of values.
     pub n: u64,
-    /// Percentage and value; empty where not asked for or nothing was recorded.
+    /// Percentage and value; empty if not requested or if nothing was recorded.
     pub percentiles: Vec<(f64, u64)>,
-    /// Value and count of each histogram bucket in use; empty where percentiles are.
+    /// Value and count of each histogram bucket in use; empty if `percentiles` is empty.
     pub bins: Vec<(u64, u64)>,
 }
 
@@ -422,86 +423,86 @@ pub struct RateSummary {
     pub min: u64,
     /// Largest.
     pub max: u64,
-    /// Percent of the group's aggregate (bandwidth only).
+    /// Mean as a percentage of the group's aggregate bandwidth; only for bandwidth.
     pub agg: f64,
     /// Mean.
     pub mean: f64,
     /// Sample standard deviation.
     pub dev: f64,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
 }
 
-/// fsync, fdatasync, sync_file_range and syncfs.
+/// Completed fsync, fdatasync, sync_file_range and syncfs calls.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SyncReport {
     /// Syncs completed.
     pub total_ios: u64,
-    /// Their latency.
+    /// Latency of the syncs, ns.
     pub lat: LatencySummary,
 }
 
-/// What `steadystate` judges.
+/// The quantity that `steadystate` checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SteadyMeasure {
-    /// I/Os a second.
+    /// I/Os per second.
     #[default]
     Iops,
-    /// Bytes a second.
+    /// Bytes per second.
     Bandwidth,
     /// The mean completion latency.
     Latency,
 }
 
-/// How it judges.
+/// The rule by which `steadystate` decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum SteadyKind {
-    /// By the largest deviation from the mean.
+    /// Largest deviation from the mean.
     #[default]
     Deviation,
-    /// By the slope of the least squares line.
+    /// Slope of the least squares line.
     Slope,
-    /// By range (the criterion) and slope over five rounds.
+    /// Range (the criterion) and slope over the window, as in the SNIA test specification.
     Pts {
-        /// What the line rises over the window, in per cent of the mean.
+        /// Rise of the least squares line over the window, in percent of the mean.
         slope_percent: f64,
     },
 }
 
-/// `steadystate`.
+/// Result of `steadystate`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
     /// The criterion as the report names it: `iops:50.000000%`.
     pub spec: String,
-    /// What was judged.
+    /// The quantity that was checked.
     pub measure: SteadyMeasure,
-    /// How.
+    /// The rule.
     pub kind: SteadyKind,
     /// The criterion is a percentage.
     pub percent: bool,
     /// `steadystate_duration`, seconds.
     pub duration_s: u64,
-    /// Reached.
+    /// The job reached steady state.
     pub attained: bool,
-    /// What was reached, in the criterion's own unit.
+    /// The value that is compared with the limit, in the unit of the limit.
     pub criterion: f64,
     /// Largest deviation from the mean.
     pub max_deviation: f64,
     /// Slope of the least squares line.
     pub slope: f64,
-    /// Mean of the bandwidth, bytes/s.
+    /// Mean bandwidth, bytes per second.
     pub bw_mean: u64,
-    /// Mean of the IOPS.
+    /// Mean IOPS.
     pub iops_mean: u64,
-    /// Mean of the completion latency, ns.
+    /// Mean completion latency, ns.
     pub lat_mean: u64,
     /// IOPS of each interval, oldest first.
     pub iops_data: Vec<u64>,
-    /// Bytes a second of each interval, oldest first.
+    /// Bandwidth of each interval, bytes per second, oldest first.
     pub bw_data: Vec<u64>,
     /// Mean completion latency of each interval, ns, oldest first.
     pub lat_data: Vec<u64>,
-    /// Intervals of the window that the job did not reach.
+    /// Intervals of the window that are missing because the job ended earlier.
     #[serde(default)]
     pub missing: usize,
 }
@@ -509,26 +510,26 @@ pub struct SteadyState {
 /// A run status group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
-    /// Its number.
+    /// Number of the group.
     pub id: u32,
     /// How numbers are printed.
     pub style: NumberStyle,
-    /// Directions in which something was done.
+    /// Directions in which the group did I/O.
     pub dirs: Vec<GroupDir>,
 }
 
 /// One direction of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupDir {
-    /// Which.
+    /// The direction.
     pub kind: DirKind,
-    /// Bytes a second, all jobs over the longest runtime.
+    /// Bytes of all jobs divided by the longest run time, bytes per second.
     pub agg_bw: u64,
-    /// Bytes a second of the slowest job.
+    /// Bandwidth of the slowest job, bytes per second.
     pub min_bw: u64,
-    /// Bytes a second of the fastest.
+    /// Bandwidth of the fastest job, bytes per second.
     pub max_bw: u64,
-    /// Bytes.
+    /// Bytes moved.
     pub io_bytes: u64,
     /// Shortest runtime, ms.
     pub min_run_ms: u64,
@@ -536,20 +537,20 @@ pub struct GroupDir {
     pub max_run_ms: u64,
 }
 
-/// What a block device did during the run.
+/// Activity of a block device during the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskReport {
     /// Kernel name.
     pub name: String,
-    /// Its counters.
+    /// Counters of the device.
     pub counts: DiskCounts,
-    /// Means over its members, where it is made of others (device mapper, md, multipath).
+    /// Means over the member devices (device mapper, md, multipath); `None` if there are none.
     pub aggregate: Option<DiskCounts>,
-    /// Those members.
+    /// The member devices.
     pub members: Vec<DiskReport>,
 }
 
-/// Counters of a block device, differences over the run.
+/// Differences of a block device's counters over the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskCounts {
     /// Reads, writes.
@@ -562,12 +563,12 @@ pub struct DiskCounts {
     pub ticks: [u64; 2],
     /// Weighted time in queue, ms.
     pub in_queue: u64,
-    /// Percent of the run in which it was busy.
+    /// Percent of the run in which the device was busy.
     pub util: f64,
 }
 
 impl DiskCounts {
-    /// Mean over members (the busiest's utilisation), as the reference aggregates.
+    /// Means over the members, and the highest utilisation, as fio aggregates them. `None` without members.
     pub fn aggregate(members: &[DiskReport]) -> Option<DiskCounts> {
         let n = members.len() as u64;
         if n == 0 {

@@ -1,32 +1,32 @@
-//! What a job's thread spends its time on, as far as samples tell.
+//! How a job's thread spends its time, estimated from samples.
 
 use serde::{Deserialize, Serialize};
 
-/// A part of the time.
+/// A category of a thread's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Part {
-    /// Making the bytes of writes.
+    /// Generating the data of writes.
     Contents = 0,
-    /// Handing I/Os over, including what the kernel does in that call.
+    /// Submitting I/Os, including the kernel's work in the call.
     Submission = 1,
-    /// The call that waits for completions; of a synchronous engine the I/O itself. Pauses too.
+    /// Waiting for completions, and pauses. For a synchronous engine, the I/O itself.
     Waiting = 2,
-    /// Counting what completed.
+    /// Recording completed I/Os.
     Completion = 3,
-    /// Everything else: what is next, reading the clock, looking around.
+    /// Everything else: choosing the next I/O, reading the clock, housekeeping.
     Rest = 4,
 }
 
-/// How many parts there are.
+/// Number of parts.
 pub const PARTS: usize = 5;
 
 impl Part {
-    /// All, in order.
+    /// All parts, in order.
     pub const ALL: [Part; PARTS] =
         [Part::Contents, Part::Submission, Part::Waiting, Part::Completion, Part::Rest];
 
-    /// What it is called in reports.
+    /// The name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Part::Contents => "contents",
@@ -41,20 +41,20 @@ impl Part {
 /// Shares of a thread's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeShares {
-    /// Sampled time by [`Part`], ns, without what sampling took.
+    /// Sampled time by [`Part`], ns, without the cost of sampling.
     pub ns: [u64; PARTS],
     /// Rounds of the loop that were sampled.
     pub rounds: u64,
-    /// I/Os that completed in them.
+    /// I/Os that completed in the sampled rounds.
     pub ios: u64,
-    /// Rounds of those in which submission took more than half of the time. A thread that loses its
-    /// CPU now and then makes a few rounds long, and not most of them.
+    /// Sampled rounds in which submission took more than half of the time. Losing the CPU now and then affects
+    /// a few rounds, but not most of them.
     #[serde(default)]
     pub submitting: u64,
 }
 
 impl TimeShares {
-    /// Of sampled times; `None` if there are none.
+    /// Shares from sampled times, ns; `None` if they are all zero.
     pub fn of(ns: [u64; PARTS], rounds: u64, ios: u64) -> Option<Self> {
         (ns.iter().sum::<u64>() > 0).then_some(TimeShares { ns, rounds, ios, submitting: 0 })
     }
@@ -65,7 +65,7 @@ impl TimeShares {
         self.ns[part as usize] as f64 / all.max(1) as f64
     }
 
-    /// Shares of several threads together: those of each count by the time for which it ran, ms.
+    /// Shares of several threads together, weighted by the run time of each, ms. `None` if there are no samples.
     pub fn weighed(all: &[(TimeShares, u64)]) -> Option<TimeShares> {
         let mut ns = [0u64; PARTS];
         let (mut rounds, mut ios, mut submitting) = (0, 0, 0);
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_count_by_their_run_time() {
+    fn threads_are_weighted_by_their_run_time() {
         let busy = TimeShares::of([10, 0, 0, 0, 0], 1, 1).unwrap();
         let idle = TimeShares::of([0, 0, 500, 0, 0], 2, 3).unwrap();
         let both = TimeShares::weighed(&[(busy, 1000), (idle, 3000)]).unwrap();

@@ -1,12 +1,12 @@
 //! Minimum, maximum, mean and deviation from integers only.
 
-/// What a series of integers comes to. Recording is integer arithmetic; mean and deviation are
-/// computed when asked.
+/// Minimum, maximum, mean and standard deviation of a series of integers. Recording uses integers only; the
+/// mean and deviation are computed on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     n: u64,
     min: u64,
-    /// Largest less smallest, so that one comparison finds both a new smallest and a new largest.
+    /// Largest minus smallest value, so that one comparison detects both a new minimum and a new maximum.
     span: u64,
     sum: u64,
     sum_of_squares: u128,
@@ -19,14 +19,14 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Nothing recorded.
+    /// An empty summary.
     pub const fn new() -> Self {
         Summary { n: 0, min: u64::MAX, span: 0, sum: 0, sum_of_squares: 0 }
     }
-    /// Takes one value.
+    /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        // What is below the smallest wraps round to more than any span.
+        // For a value below the minimum, the difference wraps around to more than any span.
         if value.wrapping_sub(self.min) > self.span {
             self.widen(value, value);
         }
@@ -46,7 +46,7 @@ impl Summary {
         self.min = min;
         self.span = max - min;
     }
-    /// Takes one value `n` times.
+    /// Records one value `n` times.
     #[inline]
     pub fn record_n(&mut self, value: u64, n: u64) {
         if n == 0 {
@@ -60,7 +60,7 @@ impl Summary {
         let square = u128::from(value) * u128::from(value);
         self.sum_of_squares = self.sum_of_squares.wrapping_add(square.wrapping_mul(n.into()));
     }
-    /// Adds what another recorded. Exact.
+    /// Adds the values of another summary. The result is exact.
     pub fn merge(&mut self, other: &Summary) {
         if other.n > 0 {
             self.widen(other.min, other.min + other.span);
@@ -69,23 +69,23 @@ impl Summary {
         self.sum = self.sum.wrapping_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
     }
-    /// Values recorded.
+    /// Number of values.
     pub fn n(&self) -> u64 {
         self.n
     }
-    /// The smallest; 0 when there is none.
+    /// The smallest value; 0 if there is none.
     pub fn min(&self) -> u64 {
         if self.n == 0 { 0 } else { self.min }
     }
-    /// The largest; 0 when there is none.
+    /// The largest value; 0 if there is none.
     pub fn max(&self) -> u64 {
         if self.n == 0 { 0 } else { self.min + self.span }
     }
-    /// The sum of all.
+    /// The sum of all values, modulo 2^64.
     pub fn sum(&self) -> u64 {
         self.sum
     }
-    /// The mean; 0 when there is none.
+    /// The mean; 0 without values.
     pub fn mean(&self) -> f64 {
         if self.n == 0 { 0.0 } else { self.sum as f64 / self.n as f64 }
     }
@@ -94,7 +94,7 @@ impl Summary {
         if self.n < 2 {
             return 0.0;
         }
-        // n·Σx² - (Σx)² in integers where it fits: no cancellation.
+        // Compute n·Σx² - (Σx)² in integers if it fits, to avoid cancellation.
         let n = u128::from(self.n);
         let square_of_sum = u128::from(self.sum) * u128::from(self.sum);
         let scaled = match self.sum_of_squares.checked_mul(n) {
@@ -120,7 +120,7 @@ mod tests {
         assert!((s.stddev() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
     }
     #[test]
-    fn nothing_is_zero() {
+    fn an_empty_summary_is_zero() {
         let s = Summary::new();
         assert_eq!((s.min(), s.max(), s.mean(), s.stddev()), (0, 0, 0.0, 0.0));
     }

@@ -1,48 +1,47 @@
-//! Numbers in units that a person reads at a glance: `1.50 GiB`, `355.6KiB`, `12.3k`.
+//! Scales numbers to readable units: `1.50 GiB`, `355.6KiB`, `12.3k`.
 //!
-//! How many decimals there are is for each table and sentence to say. What fio prints has rules of
-//! its own, which are with the report.
+//! The caller chooses the number of decimals. fio's output has its own rules, which are in the report crate.
 
-/// Units, each so many times the one before.
+/// A series of units with a constant ratio between neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct Units {
     step: f64,
     names: &'static [&'static str],
 }
 
-/// Bytes, as memory and file systems count them.
+/// Bytes in powers of 1024.
 pub const BINARY: Units =
     Units { step: 1024.0, names: &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] };
-/// Bytes, as makers of drives count them.
+/// Bytes in powers of 1000, as drive manufacturers count them.
 pub const DECIMAL: Units =
     Units { step: 1000.0, names: &["B", "kB", "MB", "GB", "TB", "PB", "EB"] };
-/// Bytes a second.
+/// Bytes per second in powers of 1024.
 pub const BINARY_RATE: Units =
     Units { step: 1024.0, names: &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"] };
-/// Things that are counted.
+/// Counts in powers of 1000.
 pub const COUNT: Units = Units { step: 1000.0, names: &["", "k", "M", "G", "T"] };
-/// Nanoseconds.
+/// Times; the value is in nanoseconds.
 pub const TIME: Units = Units { step: 1000.0, names: &["ns", "us", "ms", "s"] };
 
 /// A number in one of its units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaled {
-    /// In that unit.
+    /// The number in the unit `unit`.
     pub value: f64,
-    /// Which unit: 0 is the smallest.
+    /// Index of the unit: 0 is the smallest.
     pub index: usize,
-    /// Its name.
+    /// Name of the unit.
     pub unit: &'static str,
 }
 
 impl Units {
-    /// A number in the largest unit in which it is at least 1.
+    /// Scales a number to the largest unit in which it is at least 1.
     pub fn of(self, value: f64) -> Scaled {
         self.below(value, self.step)
     }
 
-    /// A number in the largest unit in which it is at least 1 as a whole number, so that 999.5 is
-    /// not printed as 1000.
+    /// Scales a number to the largest unit in which it is at least 1 when rounded to a whole number, so that
+    /// 999.5 is not printed as 1000.
     pub fn of_rounded(self, value: f64) -> Scaled {
         self.below(value, self.step - 0.5)
     }
@@ -63,17 +62,17 @@ impl Units {
 }
 
 impl Scaled {
-    /// Whether it is a whole number of its unit.
+    /// Whether the value is a whole number.
     pub fn is_whole(&self) -> bool {
         self.value.fract() == 0.0
     }
 
-    /// With so many decimals, and a space before the unit.
+    /// Formats the value with this many decimals and a space before the unit.
     pub fn text(&self, decimals: usize) -> String {
         format!("{:.decimals$} {}", self.value, self.unit)
     }
 
-    /// The same without the space.
+    /// Formats the value with this many decimals and no space before the unit.
     pub fn joined(&self, decimals: usize) -> String {
         format!("{:.decimals$}{}", self.value, self.unit)
     }
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_at_least_one_of_its_unit() {
+    fn a_number_is_scaled_to_the_largest_unit_that_it_fills() {
         assert_eq!(BINARY.of(0.0), Scaled { value: 0.0, index: 0, unit: "B" });
         assert_eq!(BINARY.of(1023.0).text(0), "1023 B");
         assert_eq!(BINARY.of(1024.0).text(1), "1.0 KiB");

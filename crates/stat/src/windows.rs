@@ -2,33 +2,33 @@
 
 use crate::live::Totals;
 
-/// What the samples of one rate come to. Integers in, as the reference samples (KiB/s and IOPS).
+/// Statistics of the samples of one rate. Samples are integers (KiB/s or IOPS), as in fio.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RateStat {
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// The smallest (of several jobs: the sum of theirs).
+    /// The smallest sample; after a merge, the sum over the jobs.
     pub min: u64,
-    /// The largest (of several jobs: the sum of theirs).
+    /// The largest sample; after a merge, the sum over the jobs.
     pub max: u64,
-    /// The mean (of several jobs: the sum of theirs).
+    /// The mean; after a merge, the sum over the jobs.
     pub mean: f64,
-    /// Sum of squared differences from the mean (of several jobs: the sum of theirs).
+    /// Sum of squared differences from the mean; after a merge, the sum over the jobs.
     pub squares: f64,
 }
 
 impl RateStat {
-    /// Takes one sample.
+    /// Records one sample.
     pub fn record(&mut self, value: u64) {
         self.min = if self.samples == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.samples += 1;
-        // Welford's step: a few samples a second, so floating point is no cost.
+        // Welford's algorithm. There are few samples, so the cost of floating point does not matter.
         let delta = value as f64 - self.mean;
         self.mean += delta / self.samples as f64;
         self.squares += delta * (value as f64 - self.mean);
     }
-    /// Adds another job's rates: what jobs move together is the sum.
+    /// Adds another job's rates. The rate of several jobs together is the sum of their rates.
     pub fn merge(&mut self, other: &RateStat) {
         self.samples += other.samples;
         self.min += other.min;
@@ -55,16 +55,16 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Windows of `window_ns`, the first beginning now.
+    /// Windows of `window_ns`; the first begins at `now_ns`.
     pub fn new(window_ns: u64, now_ns: u64) -> Self {
         Windows { window_ns, began_ns: now_ns, ..Windows::default() }
     }
-    /// When the running window ends.
+    /// When the current window ends, ns.
     pub fn due_ns(&self) -> u64 {
         self.began_ns + self.window_ns
     }
-    /// Takes the totals at `now_ns`: when the window has ended, its rates become samples and the
-    /// next begins. A direction in which nothing moved yet has no samples. Returns whether it took.
+    /// Takes the totals at `now_ns`. If the window has ended, records its rates, begins the next window and
+    /// returns true. Records no sample for a direction without I/O in this window.
     pub fn sample(&mut self, now_ns: u64, totals: Totals) -> bool {
         if now_ns < self.due_ns() || now_ns == self.began_ns {
             return false;
@@ -73,7 +73,7 @@ impl Windows {
         for i in 0..3 {
             let bytes = totals.bytes[i].saturating_sub(self.last.bytes[i]);
             let ios = totals.ios[i].saturating_sub(self.last.ios[i]);
-            // Nothing moved at all in this window: the job does not do this direction (now).
+            // No I/O in this window: the job does not use this direction at present.
             if bytes == 0 && ios == 0 {
                 continue;
             }
@@ -84,12 +84,12 @@ impl Windows {
         self.began_ns = now_ns;
         true
     }
-    /// Forgets all samples; windows begin anew at `now_ns`: the end of `ramp_time`. The totals
-    /// are taken to begin at zero again.
+    /// Clears all samples and starts again at `now_ns`, at the end of `ramp_time`. Assumes that the totals start
+    /// again at zero.
     pub fn reset(&mut self, now_ns: u64) {
         *self = Windows::new(self.window_ns, now_ns);
     }
-    /// Adds another job's.
+    /// Adds the windows of another job.
     pub fn merge(&mut self, other: &Windows) {
         for i in 0..3 {
             self.bw[i].merge(&other.bw[i]);
@@ -108,14 +108,14 @@ mod tests {
         let totals = |ios: u64| Totals { bytes: [ios * 4096, 0, 0], ios: [ios, 0, 0] };
         assert!(!windows.sample(499_999_999, totals(100)));
         assert!(windows.sample(500_000_000, totals(1000)));
-        // Late by 250 ms: the rate is over the time that passed.
+        // 250 ms late: the rate refers to the elapsed time.
         assert!(windows.sample(1_250_000_000, totals(4000)));
         let iops = windows.iops[0];
         assert_eq!((iops.samples, iops.min, iops.max, iops.mean), (2, 2000, 4000, 3000.0));
         assert!((iops.stddev() - 2_000_000f64.sqrt()).abs() < 1e-9);
         assert_eq!((windows.bw[0].min, windows.bw[0].max), (8000, 16000));
         assert_eq!(windows.iops[1].samples, 0);
-        // A window in which nothing moved is no sample.
+        // A window without I/O gives no sample.
         assert!(windows.sample(2_000_000_000, totals(4000)));
         assert_eq!(windows.iops[0].samples, 2);
     }

@@ -151,7 +151,7 @@ impl Conductor<'_> {
             jobs.push(data);
         }
         let mut report = report::report(&frame, jobs, &self.disks, &self.devices);
-        report.extras.courses = self.books.iter().map(|book| book.watch.course()).collect();
+        report.extras.courses = self.books.iter().map(|book| book.watch.timeline()).collect();
         report.extras.cached = self.cached();
         report.extras.warnings = std::mem::take(&mut self.warnings);
         if self.signal.is_some() {

@@ -1,8 +1,8 @@
 //! One running job as the monitor sees it: rates over windows, and when its time is over.
 
 use fiord_plan::{EnginePlan, JobPlan};
-use fiord_stat::course::{Course, CourseMaker};
 use fiord_stat::live::Live;
+use fiord_stat::timeline::{IopsTimeline, TimelineRecorder};
 use fiord_stat::windows::Windows;
 
 use crate::control::{JobControl, Phase, StopReason};
@@ -11,8 +11,8 @@ use crate::control::{JobControl, Phase, StopReason};
 /// thread was woken, is to come first.
 const GRACE: u64 = 50_000_000;
 
-/// A window of a job's course, at first.
-const COURSE: u64 = 100_000_000;
+/// A window of a job timeline.
+const TIMELINE_WINDOW: u64 = 100_000_000;
 
 /// Follows one job.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     pub measured: Option<u64>,
     bandwidth: Windows,
     iops: Windows,
-    course: Option<CourseMaker>,
+    timeline: Option<TimelineRecorder>,
     /// The engine has a clock of its own: this machine's says nothing about it.
     other_clock: bool,
     /// That clock goes as fast as this one.
@@ -57,14 +57,14 @@ impl Watch {
             self.measured = Some(began);
             self.bandwidth.reset(began);
             self.iops.reset(began);
-            self.course = Some(CourseMaker::new(COURSE, began));
+            self.timeline = Some(TimelineRecorder::new(TIMELINE_WINDOW, began));
         }
         let Some(measured) = self.measured else { return };
         let totals = live.totals();
-        if let Some(course) = &mut self.course
+        if let Some(timeline) = &mut self.timeline
             && (!self.other_clock || self.real_time)
         {
-            course.look(now, totals.ios.iter().sum());
+            timeline.look(now, totals.ios.iter().sum());
         }
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
@@ -91,8 +91,8 @@ impl Watch {
     }
 
     /// How it went.
-    pub fn course(&self) -> Course {
-        self.course.as_ref().map(|maker| maker.course().clone()).unwrap_or_default()
+    pub fn timeline(&self) -> IopsTimeline {
+        self.timeline.as_ref().map(|maker| maker.timeline().clone()).unwrap_or_default()
     }
 
     /// The samples: bandwidth from its windows, IOPS from theirs.

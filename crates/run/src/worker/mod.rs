@@ -33,7 +33,7 @@ use fiord_sys::usage::Usage;
 
 use crate::error::JobError;
 use crate::lock::FileLock;
-use crate::zones::{Counts, Owner};
+use crate::zones::{Counts, ZoneTable};
 
 pub(crate) use setup::keeps_many;
 pub use setup::run;
@@ -70,7 +70,7 @@ pub trait Files {
         Vec::new()
     }
     /// The owner of the zones of each file, where the job has `zonemode=zbd`.
-    fn zones(&self) -> Result<Vec<Arc<Owner>>, JobError> {
+    fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {
         Ok(Vec::new())
     }
 }

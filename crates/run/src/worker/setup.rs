@@ -405,7 +405,7 @@ fn set_up<E: Engine>(
         let slots = if engine.completes_at_once() { 1 } else { job.depth.depth.max(1) };
         (0..slots).for_each(|slot| payload.prepare(engine.buffer(slot)));
     }
-    let placer = around.files.zones().and_then(|owners| Placer::new(job, owners)).map_err(fail)?;
+    let placer = around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
     // Otherwise the source says which file to open when.
     if opens_all(job) {
         open_all(engine, around.files).map_err(fail)?;

@@ -1,68 +1,65 @@
-//! `zonemode=zbd`: where in a zone an I/O goes, and who waits for whom.
+//! `zonemode=zbd`: chooses where in a zone an I/O goes, and makes jobs wait for each other.
 //!
-//! A job's source says in which zone it would read or write; the job's [`Placer`] puts the I/O where
-//! the zone takes it. What is known of a device's zones has one [`Owner`], which all jobs of the run
-//! share, whatever path they reach the device by.
+//! A job's source chooses the zone of each read and write; the job's [`Placer`] then moves the I/O to an
+//! offset that the zone accepts. All jobs of the run share one [`ZoneTable`] for each device, whatever path
+//! they use to reach it.
 //!
 //! | question | module |
 //! |---|---|
-//! | which owner does a file have | `owners.rs` |
-//! | what is known of a zone, and the changes that take an ioctl | `owner.rs` |
-//! | which zone does a write go to, who gets a place to open one | `claim.rs` |
-//! | what a job does with all this; where does a trim go | `placer.rs` |
-//! | where does a read go | `placer/reads.rs` |
-//! | what does the block layer have to know of what is passed through | `beside.rs` |
+//! | which table belongs to a file | `tables.rs` |
+//! | the state of each zone, and the changes that need an ioctl | `table.rs` |
+//! | which zone a write goes to, which job may open a zone | `open_zones.rs` |
+//! | where the I/Os of a job go, trims included | `placer.rs` |
+//! | where a read goes | `placer/reads.rs` |
+//! | keeping the block layer informed about passthrough commands | `block_layer_sync.rs` |
 //!
-//! # What is exact
+//! # Invariants
 //!
-//! *Write pointers.* A write is placed at the pointer under the owner's lock, which moves the pointer
-//! on at once. On a real device a zone has **one write in flight**: two could overtake each other
-//! between here and the drive, whatever the scheduler, and the second would then be away from the
-//! pointer. (mq-deadline, and the write plugging of Linux 6.10, hold the second one back in the
-//! kernel; nothing is won by queueing it there.) Emulated zones take as many as there are. After a
-//! write that failed the pointer is asked of the device before anybody writes on.
+//! *Write pointers.* The table places a write at the write pointer and advances the pointer under its lock.
+//! On a real device each zone has **one write in flight**: of two, the second could overtake the first on its
+//! way to the drive, with any scheduler, and then miss the write pointer. (mq-deadline, and the write
+//! plugging of Linux 6.10, hold the second write back in the kernel, so queueing it gains nothing.) Emulated
+//! zones accept any number of writes in flight. After a failed write, the table asks the device for the
+//! write pointer before any other write to the zone.
 //!
-//! *Data.* Up to `Cell::valid` a zone was written by writes that have ended. Reads go no further
-//! unless `read_beyond_wp` says so. They take no lock: a read pins its zone, then looks how far it is
-//! valid; a reset shuts the zone against new pins and waits until there are none. So no read is in
-//! flight in a zone that is being reset.
+//! *Data.* The zone is valid up to `ZoneView::valid`: completed writes cover it. Reads stay below that
+//! unless `read_beyond_wp` is set. Reads take no lock: a read pins its zone, then loads `valid`; a reset
+//! blocks new pins and waits until there are none. So no read is in flight in a zone that is being reset.
 //!
-//! *Places.* A device permits a number of open (or active) zones. Each zone that is being written has
-//! a place from before its first write until its last one has ended, or it was reset or finished.
-//! Zones that were open before the run have one too. There are never more places than
-//! `max_open_zones` and the device permit, nor more for one job than `job_max_open_zones`.
+//! *Open-zone slots.* A device limits the number of open (or active) zones. Each zone that is being written
+//! holds a slot from before its first write until its last write has completed, or until it is reset or
+//! finished. Zones that were open before the run hold a slot too. The number of slots never exceeds
+//! `max_open_zones` and the device's limit; one job never holds more than `job_max_open_zones`.
 //!
-//! # Who waits for what
+//! # Who waits for what, and why there is no deadlock
 //!
-//! A job waits only in three cases, and each of them ends without the job doing anything:
+//! A job waits in three cases only. Each of them ends without any action of the waiting job:
 //!
-//! 1. *A zone has a write in flight, or is just being reset.* The device ends it. A job that has I/Os
-//!    in flight itself goes on reaping, so what others wait for is never left unreaped.
-//! 2. *A zone to be reset is being read or written.* The device ends that too; no new reads and writes
-//!    come.
-//! 3. *There is no place.* A job asks for one only when no zone in its range has one that it could
-//!    use. So nobody who holds a place waits for one, except for its own zones to fill, and there is
-//!    no circle. Places are given in the order of asking: a job whose zone is full queues behind
-//!    those who wait. A job that ends leaves its zones behind; whoever needs a place has one of those
-//!    closed, or finished where closing does not help.
+//! 1. *A zone has a write in flight, or is being reset.* The device completes it. A waiting job with I/Os in
+//!    flight continues to reap them, so that the I/Os that other jobs wait for are always reaped.
+//! 2. *A zone to be reset is being read or written.* The device completes those I/Os, and no new ones start.
+//! 3. *No open-zone slot is free.* A job requests a slot only if no zone in its range with a slot can take
+//!    its write. So a job with a slot waits only for its own zones to fill, and no cycle arises. Slots are
+//!    granted in the order of the requests: a job whose zone is full queues behind the waiting jobs. A job
+//!    that ends leaves its open zones behind; a job that needs a slot closes one of them, or finishes it if
+//!    closing does not release the slot.
 //!
-//! What is left is a job that holds a place and does not write: it waits for a job of its `flow` that
-//! waits for a place, or pauses for long; or it has files on several devices, holds a place on one
-//! and waits for one on another, whose holders may wait for its own: the third rule knows one device
-//! only. When no write ended for two minutes, whoever waits for a
-//! place ends with an error that says so.
+//! One case remains: a job that holds a slot but does not write. It may pause for long, wait for a job of its
+//! `flow` that waits for a slot, or hold a slot on one device and wait for one on another, since rule 3 works
+//! for each device separately. If no write completes for two minutes, every job that waits for a slot fails
+//! with an error that explains this.
 //!
-//! A wait is a look at `Book::news`, then a sleep until there is other news, 50 ms at most: run time
-//! and signals are never missed.
+//! To wait, a job reads `ZoneStates::version` and sleeps until it changes, but for 50 ms at most, so that the
+//! run time and signals still take effect.
 
-mod beside;
-mod claim;
-mod owner;
-mod owners;
+mod block_layer_sync;
+mod open_zones;
 mod placer;
+mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use owner::Owner;
-pub use owners::Owners;
 pub use placer::{Counts, Place, Placer};
+pub use table::ZoneTable;
+pub use tables::ZoneTables;

@@ -1,4 +1,4 @@
-//! A job's side: puts its I/Os where zones take them, and tells the owners how they ended.
+//! Places the I/Os of one job in zones, and reports their outcome to the zone tables.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,13 +8,13 @@ use fiord_load::{Dir, Io};
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteForm};
 use fiord_sys::zone::Action;
 
-use super::claim::{Claim, Side};
-use super::owner::{Filling, Owner, Use, advice};
+use super::open_zones::{Claim, ZoneUser};
+use super::table::{Filling, Use, ZoneTable, advice};
 use crate::error::JobError;
 
 mod reads;
 
-/// What a job did to zones.
+/// Counts of what a job did to zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Zones reset that held data.
@@ -23,44 +23,44 @@ pub struct Counts {
     pub finishes: u64,
     /// Commands to zones of a device, whatever the zones held.
     pub commands: u64,
-    /// Reads of what was not written (`read_beyond_wp`).
+    /// Reads that ended beyond the valid data (`read_beyond_wp`).
     pub reads_beyond: u64,
-    /// Times that a job which only reads found no zone with data, and was done with the file.
+    /// Times that a job which only reads found no zone with data and therefore ended its pass over the file.
     pub nothing_to_read: u64,
-    /// Failed writes after which it went on at the pointer that the device told.
+    /// Failed writes after which the job continued at the write pointer that the device reported.
     pub recovered: u64,
 }
 
-/// Where an I/O goes.
+/// Result of placing an I/O.
 #[derive(Debug)]
 pub enum Place {
-    /// Here.
+    /// Issue this I/O.
     Go(Io),
-    /// It resets a zone: [`Placer::reset`] does it, not the engine.
+    /// The I/O is a zone reset. [`Placer::reset`] carries it out instead of the engine.
     Reset(Io),
-    /// Nowhere until there is news ([`Placer::wait`]).
+    /// No zone takes the I/O now: call [`Placer::wait`], then try again.
     Busy,
-    /// Nowhere behind its offset: the file is done in this pass.
+    /// No zone from its offset on takes the I/O: the pass over the file is complete.
     Displaced,
-    /// A sequential write came to the end of the range: no zone from its offset on takes it.
+    /// A sequential write reached the end of the range: no zone from its offset on takes it.
     Passed {
-        /// Bytes of such writes that the range takes in one lap.
+        /// Bytes that such writes fill in one pass over the range.
         lap: u64,
     },
-    /// A read, and no zone of the range holds data ([`Placer::writes_instead`]).
+    /// The I/O is a read, and no zone of the range holds data ([`Placer::writes_instead`]).
     NoData,
-    /// Nowhere.
+    /// The I/O can never be placed.
     Failed(Box<JobError>),
 }
 
-/// What an I/O in flight holds of a zone.
+/// What an I/O in flight occupies.
 #[derive(Debug, Clone, Copy)]
 enum Flight {
     /// Nothing.
     None,
-    /// A pin.
+    /// A pin of the zone.
     Read { file: u32, zone: u32 },
-    /// Its part of the zone.
+    /// A part of the zone.
     Write { file: u32, zone: u32, offset: u64, len: u32 },
     /// The whole zone.
     Reset { file: u32, zone: u32, data: bool },
@@ -69,9 +69,9 @@ enum Flight {
 /// A file of the job.
 #[derive(Debug)]
 struct File {
-    owner: Arc<Owner>,
-    side: Side,
-    /// Zones that held data when they were last looked at.
+    table: Arc<ZoneTable>,
+    user: ZoneUser,
+    /// Zones that held data at the last scan.
     known: Vec<u32>,
 }
 
@@ -80,7 +80,7 @@ struct File {
 pub struct Placer {
     files: Vec<File>,
     flights: Vec<Flight>,
-    /// Placed, and not taken by the engine yet.
+    /// The I/O that is placed but not yet accepted by the engine.
     ready: Option<(Io, Flight)>,
     random: bool,
     mixed: bool,
@@ -89,17 +89,18 @@ pub struct Placer {
     read_beyond: bool,
     recover: bool,
     counts: Counts,
-    /// Of the last [`Place::Busy`].
+    /// File and table version of the last [`Place::Busy`].
     seen: (u32, u64),
 }
 
 impl Placer {
-    /// Of a job, with the owner of each of its files. `None`: it has no zones.
-    pub fn new(job: &JobPlan, owners: Vec<Arc<Owner>>) -> Result<Option<Placer>, JobError> {
+    /// A placer for a job, with the zone table of each of its files. `None` if the job does not use zones. Fails if
+    /// the zones do not fit the job.
+    pub fn new(job: &JobPlan, tables: Vec<Arc<ZoneTable>>) -> Result<Option<Placer>, JobError> {
         let Some(zoned) = job.load.zoned else { return Ok(None) };
         let min = |dir: Dir| job.load.blocks[dir as usize].min();
-        let files = job.target.files.iter().zip(owners);
-        let files = files.map(|(plan, owner)| File::new(job, plan, owner));
+        let files = job.target.files.iter().zip(tables);
+        let files = files.map(|(plan, table)| File::new(job, plan, table));
         Ok(Some(Placer {
             files: files.collect::<Result<_, _>>()?,
             flights: vec![Flight::None; job.depth.depth.max(1) as usize],
@@ -115,24 +116,24 @@ impl Placer {
         }))
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Forgets it: measuring begins.
+    /// Resets the counts when measuring begins.
     pub fn forget(&mut self) {
         self.counts = Counts::default();
     }
 
-    /// No zone holds data to read. Whether the job makes a write in place of the read; one that only
-    /// reads is done with the file.
+    /// Handles [`Place::NoData`]: returns true if the job issues a write instead of the read. A job that only
+    /// reads ends its pass over the file.
     pub fn writes_instead(&mut self) -> bool {
         self.counts.nothing_to_read += u64::from(!self.mixed);
         self.mixed
     }
 
-    /// Places an I/O. What was placed and not [`taken`](Placer::taken) is answered again.
+    /// Places an I/O. Until the engine has [`taken`](Placer::taken) it, further calls return the same I/O.
     pub fn place(&mut self, io: &Io) -> Place {
         if let Some((io, flight)) = self.ready {
             return match flight {
@@ -147,17 +148,17 @@ impl Placer {
         }
     }
 
-    /// Whether the I/O that is placed next was placed before: its source knows of it.
+    /// Whether a placed I/O is waiting for the engine, so that its source already knows its offset.
     pub fn is_ready(&self) -> bool {
         self.ready.is_some()
     }
 
-    /// Whether what was placed is a reset.
+    /// Whether the placed I/O is a reset.
     pub fn is_reset(&self) -> bool {
         matches!(self.ready, Some((_, Flight::Reset { .. })))
     }
 
-    /// The engine took the I/O that was placed.
+    /// The engine accepted the placed I/O in this slot.
     #[inline]
     pub fn taken(&mut self, slot: u32) {
         if let Some((_, flight)) = self.ready.take() {
@@ -165,10 +166,11 @@ impl Placer {
         }
     }
 
-    /// Waits for what the last [`Place::Busy`] waits for, or until it is time to look around.
+    /// Waits until the zone table of the last [`Place::Busy`] changes, but for 50 ms at most, so that the worker
+    /// can do its housekeeping.
     pub fn wait(&self) {
-        let (file, news) = self.seen;
-        self.files[file as usize].owner.wait(news, Duration::from_millis(50));
+        let (file, version) = self.seen;
+        self.files[file as usize].table.wait(version, Duration::from_millis(50));
     }
 
     fn go(&mut self, io: Io, flight: Flight) -> Place {
@@ -183,7 +185,7 @@ impl Placer {
         loop {
             let file = &mut self.files[io.file as usize];
             let append = io.tag.form == WriteForm::Append;
-            match file.owner.claim_write(&mut file.side, io.offset, io.len, append) {
+            match file.table.claim_write(&mut file.user, io.offset, io.len, append) {
                 Claim::Write { zone, offset, len } => {
                     let flight = Flight::Write { file: io.file, zone, offset, len };
                     return self.go(Io { offset, len, ..*io }, flight);
@@ -196,13 +198,13 @@ impl Placer {
                         return Place::Failed(error);
                     }
                 }
-                Claim::Busy(news) => {
-                    self.seen = (io.file, news);
+                Claim::Busy(version) => {
+                    self.seen = (io.file, version);
                     return Place::Busy;
                 }
-                Claim::Nothing => return Place::Passed { lap: file.owner.lap(&file.side) },
+                Claim::Nothing => return Place::Passed { lap: file.table.lap(&file.user) },
                 Claim::Fail(why) => {
-                    let path = file.owner.path.clone();
+                    let path = file.table.path.clone();
                     return Place::Failed(Box::new(JobError::new("write", 0, why).at(path)));
                 }
             }
@@ -210,10 +212,10 @@ impl Placer {
     }
 
     fn carry_out(&mut self, file: u32, zone: u32, action: Action) -> Result<(), Box<JobError>> {
-        let owner = &self.files[file as usize].owner;
-        let held = owner.has_data(zone);
-        self.counts.commands += u64::from(owner.device.is_some());
-        owner.carry_out(zone, action).map_err(Box::new)?;
+        let table = &self.files[file as usize].table;
+        let held = table.has_data(zone);
+        self.counts.commands += u64::from(table.device.is_some());
+        table.carry_out(zone, action).map_err(Box::new)?;
         match action {
             Action::Reset => self.counts.resets += u64::from(held),
             Action::Finish => self.counts.finishes += 1,
@@ -224,10 +226,10 @@ impl Placer {
 
     fn place_trim(&mut self, io: &Io) -> Place {
         let file = &mut self.files[io.file as usize];
-        let zone = file.owner.zone_of(io.offset);
+        let zone = file.table.zone_of(io.offset);
         let zone = if self.random && !self.pairs {
-            let (first, end) = (file.side.first, file.side.end);
-            let full = |zone: &u32| file.owner.has_data(*zone);
+            let (first, end) = (file.user.first, file.user.end);
+            let full = |zone: &u32| file.table.has_data(*zone);
             match (zone..end).chain(first..zone).find(full) {
                 Some(zone) => zone,
                 None => return Place::Displaced,
@@ -235,45 +237,45 @@ impl Placer {
         } else {
             zone
         };
-        let cell = file.owner.cell(zone);
-        match cell.usage() {
+        let view = file.table.view(zone);
+        match view.usage() {
             Use::Conventional => return self.go(*io, Flight::None),
             Use::Dead => return Place::Displaced,
             Use::Sequential => {}
         }
-        let offset = cell.start;
-        match file.owner.claim_reset(&mut file.side, zone) {
+        let offset = view.start;
+        match file.table.claim_reset(&mut file.user, zone) {
             Ok(()) => {
-                let data = file.owner.has_data(zone);
+                let data = file.table.has_data(zone);
                 let flight = Flight::Reset { file: io.file, zone, data };
                 self.go(Io { offset, ..*io }, flight)
             }
-            Err(news) => {
-                self.seen = (io.file, news);
+            Err(version) => {
+                self.seen = (io.file, version);
                 Place::Busy
             }
         }
     }
 
-    /// Does a reset that was placed. It is over with that.
+    /// Carries out a placed reset and completes it.
     pub fn reset(&mut self) -> Result<(), JobError> {
         let Some((_, Flight::Reset { file, zone, data })) = self.ready.take() else {
             return Ok(());
         };
-        let owner = &self.files[file as usize].owner;
-        self.counts.commands += u64::from(owner.device.is_some());
-        owner.carry_out(zone, Action::Reset)?;
-        owner.emptied(zone);
+        let table = &self.files[file as usize].table;
+        self.counts.commands += u64::from(table.device.is_some());
+        table.carry_out(zone, Action::Reset)?;
+        table.reset_done(zone);
         self.counts.resets += u64::from(data);
         Ok(())
     }
 
-    /// An I/O has ended well.
+    /// Records that the I/O in a slot succeeded. Fails if the zone then cannot be finished.
     #[inline]
     pub fn ended(&mut self, slot: u32) -> Result<(), JobError> {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::Read { file, zone } => {
-                self.files[file as usize].owner.unpin(zone);
+                self.files[file as usize].table.unpin(zone);
                 Ok(())
             }
             Flight::Write { file, zone, offset, .. } => self.wrote(file, zone, offset),
@@ -283,25 +285,25 @@ impl Placer {
 
     fn wrote(&mut self, file: u32, zone: u32, offset: u64) -> Result<(), JobError> {
         let of = &self.files[file as usize];
-        match of.owner.written(&of.side, zone, offset) {
+        match of.table.written(&of.user, zone, offset) {
             Some(action) => self.carry_out(file, zone, action).map_err(|error| *error),
             None => Ok(()),
         }
     }
 
-    /// An I/O has failed. The error, if the job cannot go on after it even where errors are to be
-    /// survived; and the zone in words.
+    /// Records that the I/O in a slot failed. Returns an error if the job must stop even with
+    /// `continue_on_error`, and a description of the zone.
     pub fn failed(&mut self, slot: u32, errno: i32) -> (Result<(), JobError>, String) {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::None | Flight::Reset { .. } => (Ok(()), String::new()),
             Flight::Read { file, zone } => {
-                let owner = &self.files[file as usize].owner;
-                owner.unpin(zone);
-                (Ok(()), owner.describe(zone))
+                let table = &self.files[file as usize].table;
+                table.unpin(zone);
+                (Ok(()), table.describe(zone))
             }
             Flight::Write { file, zone, offset, len } => {
-                let owner = Arc::clone(&self.files[file as usize].owner);
-                let result = match owner.unwritten(zone, (offset, len), errno) {
+                let table = Arc::clone(&self.files[file as usize].table);
+                let result = match table.write_failed(zone, (offset, len), errno) {
                     Ok((now, then)) if now == then => Ok(()),
                     Ok(_) if self.recover => {
                         self.counts.recovered += 1;
@@ -309,10 +311,10 @@ impl Placer {
                     }
                     Ok((now, then)) => {
                         let what = format!(
-                            "the write pointer is at {now} after the write at {then} failed; \
-                             recover_zbd_write_error=1 goes on from there"
+                            "the write pointer is at {now} after the write at {then} failed. To fix: set \
+                             recover_zbd_write_error=1 and continue_on_error to continue from there"
                         );
-                        Err(owner.error("write", zone, errno, what))
+                        Err(table.error("write", zone, errno, what))
                     }
                     Err(mut error) if self.recover => {
                         error.detail = format!("Failed to recover write pointer: {}", error.detail);
@@ -320,54 +322,58 @@ impl Placer {
                     }
                     Err(error) => Err(error),
                 };
-                (result, format!("{}{}", owner.describe(zone), advice(errno)))
+                (result, format!("{}{}", table.describe(zone), advice(errno)))
             }
         }
     }
 }
 
 impl Drop for Placer {
-    /// What was placed and never came to an end is let go, so that nobody waits for it.
+    /// Releases everything that unfinished I/Os occupy, so that no other job waits for it.
     fn drop(&mut self) {
         let ready = self.ready.take().map(|(_, flight)| (flight, false));
         let flights = self.flights.iter().map(|flight| (*flight, true));
         for (flight, made) in flights.chain(ready).collect::<Vec<_>>() {
-            let owner = |file: u32| &self.files[file as usize].owner;
+            let table = |file: u32| &self.files[file as usize].table;
             match flight {
                 Flight::None => {}
-                Flight::Read { file, zone } => owner(file).unpin(zone),
-                // Nobody knows how far it came.
+                Flight::Read { file, zone } => table(file).unpin(zone),
+                // The write may have been partly done.
                 Flight::Write { file, zone, offset, len } if made => {
-                    let _ = owner(file).unwritten(zone, (offset, len), 0);
+                    let _ = table(file).write_failed(zone, (offset, len), 0);
                 }
                 Flight::Write { file, zone, offset, len } => {
-                    owner(file).unclaimed(zone, offset, len);
+                    table(file).write_cancelled(zone, offset, len);
                 }
-                Flight::Reset { file, zone, .. } => owner(file).spare(zone),
+                Flight::Reset { file, zone, .. } => table(file).cancel_reset(zone),
             }
         }
         for file in &self.files {
-            file.owner.leave(&file.side);
+            file.table.leave(&file.user);
         }
     }
 }
 
 impl File {
-    fn new(job: &JobPlan, plan: &FilePlan, owner: Arc<Owner>) -> Result<File, JobError> {
+    fn new(job: &JobPlan, plan: &FilePlan, table: Arc<ZoneTable>) -> Result<File, JobError> {
         let failed =
             |errno, what: String| Err(JobError::new("set-up of zones", errno, what).at(&plan.path));
         let (Some(zoned), Some(zones)) = (job.load.zoned, plan.zones) else {
-            return failed(0, "the plan has no zones for it".into());
+            return failed(
+                0,
+                "the plan lacks zones for this file: this is a bug, please report it".into(),
+            );
         };
         let range = (plan.offset / zones.size, (plan.offset + plan.len) / zones.size);
-        if zones.size != owner.zone_size || range.1 > owner.cells.len() as u64 {
+        if zones.size != table.zone_size || range.1 > table.views.len() as u64 {
             let what = format!(
-                "zones {} to {} of {} bytes are to be used, and the device has {} zones of {} bytes",
+                "the job uses zones {} to {} of {} bytes, but the device has {} zones of {} bytes. To \
+                 fix: adapt zonesize, offset and size",
                 range.0,
                 range.1,
                 zones.size,
-                owner.cells.len(),
-                owner.zone_size
+                table.views.len(),
+                table.zone_size
             );
             return failed(22, what);
         }
@@ -376,25 +382,25 @@ impl File {
         let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
         let most = dirs.map(|dir| job.load.blocks[dir as usize].max()).max().unwrap_or(0);
         let small = (first..end).find(|zone| {
-            let cell = owner.cell(*zone);
-            cell.usage() == Use::Sequential && cell.limit - cell.start < u64::from(most)
+            let view = table.view(*zone);
+            view.usage() == Use::Sequential && view.limit - view.start < u64::from(most)
         });
         if let Some(zone) = small {
-            let cell = owner.cell(zone);
+            let view = table.view(zone);
             let what = format!(
                 "I/O buflen exceeds zone size: blocks of {most} bytes, and zone {zone} takes {}",
-                cell.limit - cell.start
+                view.limit - view.start
             );
             return failed(22, what);
         }
-        let device = owner.limit.filter(|_| !zoned.ignore_limits);
+        let device = table.limit.filter(|_| !zoned.ignore_limits);
         let limit = device.into_iter().chain(zoned.max_open).min();
         let resets = zoned.resets.map(|resets| {
             let threshold = (plan.len as f64 * resets.threshold) as u64;
             (threshold, resets.every)
         });
         let id = job.identity.index as u32;
-        let side = Side {
+        let user = ZoneUser {
             id,
             sequential: !job.load.random,
             min: job.load.blocks[Dir::Write as usize].min().max(1),
@@ -407,54 +413,54 @@ impl File {
             resets,
             writes: 0,
             early_reset: false,
-            closing: None,
+            resetting: None,
             queued: None,
         };
         if writes {
-            owner.enrol(&side);
+            table.register_writer(&user);
         }
-        Ok(File { owner, side, known: Vec::new() })
+        Ok(File { table, user, known: Vec::new() })
     }
 }
 
-impl Owner {
-    /// Whether something can be read in a zone.
+impl ZoneTable {
+    /// Whether a zone holds data that can be read.
     fn has_data(&self, zone: u32) -> bool {
-        let cell = self.cell(zone);
-        cell.usage() == Use::Sequential && cell.valid.load(Ordering::Acquire) > cell.start
+        let view = self.view(zone);
+        view.usage() == Use::Sequential && view.valid.load(Ordering::Acquire) > view.start
     }
 
-    fn news(&self) -> u64 {
-        self.lock().news
+    fn version(&self) -> u64 {
+        self.lock().version
     }
 
-    /// A job writes in a range of zones.
-    fn enrol(&self, side: &Side) {
-        let mut book = self.lock();
-        book.writers.push((side.id, side.first, side.end));
-        let known = book.fillings.iter().any(|f| (f.first, f.end) == (side.first, side.end));
-        if side.resets.is_some() && !known {
-            let bytes = (side.first..side.end).map(|zone| book.pages[zone as usize].filled).sum();
-            book.fillings.push(Filling { first: side.first, end: side.end, bytes });
+    /// Registers a job that writes in a range of zones.
+    fn register_writer(&self, user: &ZoneUser) {
+        let mut states = self.lock();
+        states.writers.push((user.id, user.first, user.end));
+        let known = states.fillings.iter().any(|f| (f.first, f.end) == (user.first, user.end));
+        if user.resets.is_some() && !known {
+            let bytes = (user.first..user.end).map(|zone| states.zones[zone as usize].filled).sum();
+            states.fillings.push(Filling { first: user.first, end: user.end, bytes });
         }
     }
 
-    /// A zone was reset for good: it needs no place.
-    fn emptied(&self, zone: u32) {
-        let mut book = self.lock();
-        let page = &book.pages[zone as usize];
-        if page.writes.is_empty() && page.pointer == self.cell(zone).start && !page.working {
-            self.vacate(&mut book, zone);
-            self.tell(&mut book);
+    /// Releases the slot of a zone that a trim has reset and that no job writes.
+    fn reset_done(&self, zone: u32) {
+        let mut states = self.lock();
+        let state = &states.zones[zone as usize];
+        if state.writes.is_empty() && state.pointer == self.view(zone).start && !state.working {
+            self.release_slot(&mut states, zone);
+            self.notify(&mut states);
         }
     }
 
-    /// A zone that was to be reset is not.
-    fn spare(&self, zone: u32) {
-        let mut book = self.lock();
-        let page = &mut book.pages[zone as usize];
-        (page.working, page.closing) = (false, None);
+    /// Cancels the pending reset of a zone.
+    fn cancel_reset(&self, zone: u32) {
+        let mut states = self.lock();
+        let state = &mut states.zones[zone as usize];
+        (state.working, state.resetting) = (false, None);
         self.reopen(zone);
-        self.tell(&mut book);
+        self.notify(&mut states);
     }
 }

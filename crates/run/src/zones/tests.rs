@@ -1,5 +1,5 @@
-//! Many jobs on a device that refuses what a real one refuses: no write away from a pointer, no
-//! zone open too many, nobody waits for ever.
+//! Many jobs on a fake device that refuses what a real one refuses. Checks that every write is at the write
+//! pointer, that the limit of open zones holds, and that no job waits forever.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -13,14 +13,14 @@ use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
 use proptest::prelude::*;
 
-use super::beside::Beside;
-use super::{Owner, Place, Placer};
+use super::block_layer_sync::BlockLayerSync;
+use super::{Place, Placer, ZoneTable};
 
 const ZONE: u64 = 64 << 10;
 const CAPACITY: u64 = 48 << 10;
 const BLOCK: u32 = 4096;
 
-/// The fake, seen by the owner and by those who write.
+/// The fake device, shared by the table and the test.
 #[derive(Debug, Clone)]
 struct Shared(Arc<Fake>);
 
@@ -36,10 +36,11 @@ impl ZonedDevice for Shared {
     }
 }
 
-fn device(zones: u64, open: u32) -> (Arc<Fake>, Arc<Owner>) {
+fn device(zones: u64, open: u32) -> (Arc<Fake>, Arc<ZoneTable>) {
     let fake = Arc::new(Fake::new(zones, 0, ZONE, CAPACITY).limited(open, open));
-    let owner = Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None);
-    (fake, Arc::new(owner.unwrap()))
+    let table =
+        ZoneTable::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None);
+    (fake, Arc::new(table.unwrap()))
 }
 
 const PLAIN: Zoned = Zoned {
@@ -65,21 +66,21 @@ fn job(index: usize, zones: std::ops::Range<u64>, random: bool, zoned: Zoned) ->
     job
 }
 
-fn placer(job: &JobPlan, owner: &Arc<Owner>) -> Placer {
-    Placer::new(job, vec![Arc::clone(owner)]).unwrap().unwrap()
+fn placer(job: &JobPlan, table: &Arc<ZoneTable>) -> Placer {
+    Placer::new(job, vec![Arc::clone(table)]).unwrap().unwrap()
 }
 
 fn io(dir: Dir, offset: u64) -> Io {
     Io { dir, file: 0, offset, len: BLOCK, tag: Tag::PLAIN }
 }
 
-/// A number that looks random.
+/// A pseudo-random number.
 fn next(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 33
 }
 
-/// How one job of a property goes about it.
+/// The I/O pattern of one job of a property test.
 #[derive(Debug, Clone)]
 struct Way {
     random: bool,
@@ -89,16 +90,16 @@ struct Way {
     seed: u64,
 }
 
-/// Makes `ios` I/Os with so many in flight. Panics on what a device would not take.
+/// Issues `ios` I/Os at the given depth. Panics if the device would refuse one.
 fn drive(
     fake: &Fake,
-    owner: &Arc<Owner>,
+    table: &Arc<ZoneTable>,
     job: &JobPlan,
     way: &Way,
     ios: u64,
     until: Instant,
 ) -> u64 {
-    let mut placer = placer(job, owner);
+    let mut placer = placer(job, table);
     let file = &job.target.files[0];
     let (mut seed, mut at, mut made) = (way.seed, file.offset, 0);
     let mut flights: VecDeque<(u32, Io)> = VecDeque::new();
@@ -138,7 +139,7 @@ fn drive(
                 Place::Failed(error) => panic!("{error}"),
             }
         }
-        // One comes back, not always the oldest.
+        // Complete one, not always the oldest.
         let Some(index) = (next(&mut seed) as usize).checked_rem(flights.len()) else { continue };
         let (slot, io) = flights.remove(index).unwrap();
         free.push(slot);
@@ -160,15 +161,15 @@ fn drive(
     made
 }
 
-/// All jobs at once, on threads.
-fn drive_all(fake: &Fake, owner: &Arc<Owner>, jobs: &[JobPlan], ways: &[Way], ios: u64) -> u64 {
+/// Runs all jobs concurrently on threads.
+fn drive_all(fake: &Fake, table: &Arc<ZoneTable>, jobs: &[JobPlan], ways: &[Way], ios: u64) -> u64 {
     let until = Instant::now() + Duration::from_secs(20);
     let sum = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for (job, way) in jobs.iter().zip(ways) {
             let sum = &sum;
             scope.spawn(move || {
-                sum.fetch_add(drive(fake, owner, job, way, ios, until), Ordering::Relaxed);
+                sum.fetch_add(drive(fake, table, job, way, ios, until), Ordering::Relaxed);
             });
         }
     });
@@ -180,22 +181,22 @@ fn way(random: bool, depth: usize, seed: u64) -> Way {
 }
 
 #[test]
-fn sixty_four_jobs_on_fourteen_places() {
-    let (fake, owner) = device(256, 14);
+fn sixty_four_jobs_share_fourteen_open_zones() {
+    let (fake, table) = device(256, 14);
     let job = |i: usize| job(i, 4 * i as u64..4 * i as u64 + 4, i.is_multiple_of(2), PLAIN);
     let jobs: Vec<JobPlan> = (0..64).map(job).collect();
     let ways: Vec<Way> = (0..64u64).map(|i| way(i.is_multiple_of(2), 4, i)).collect();
-    assert_eq!(drive_all(&fake, &owner, &jobs, &ways, 60), 64 * 60);
+    assert_eq!(drive_all(&fake, &table, &jobs, &ways, 60), 64 * 60);
     let (open, active) = fake.most();
     assert!(open <= 14 && active <= 14, "{open} open, {active} active");
 }
 
 #[test]
 fn a_sequential_job_fills_zone_after_zone() {
-    let (fake, owner) = device(8, 3);
+    let (fake, table) = device(8, 3);
     let job = job(0, 2..6, false, PLAIN);
     let until = Instant::now() + Duration::from_secs(20);
-    drive(&fake, &owner, &job, &way(false, 1, 1), 4 * 12, until);
+    drive(&fake, &table, &job, &way(false, 1, 1), 4 * 12, until);
     let pointers: Vec<u64> =
         fake.zones().unwrap().iter().map(|z| z.write_pointer - z.start).collect();
     assert_eq!(pointers, [0, 0, CAPACITY, CAPACITY, CAPACITY, CAPACITY, 0, 0]);
@@ -204,43 +205,44 @@ fn a_sequential_job_fills_zone_after_zone() {
 
 #[test]
 fn zones_left_partly_written_do_not_stop_a_sequential_job() {
-    let (fake, owner) = {
+    let (fake, table) = {
         let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(2, 2));
         fake.write(3 * ZONE, 4096).unwrap();
         fake.write(5 * ZONE, 4096).unwrap();
-        let owner =
-            Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None);
-        (fake, Arc::new(owner.unwrap()))
+        let table =
+            ZoneTable::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None);
+        (fake, Arc::new(table.unwrap()))
     };
     let until = Instant::now() + Duration::from_secs(20);
-    drive(&fake, &owner, &job(0, 0..8, false, PLAIN), &way(false, 1, 1), 8 * 12 - 1, until);
+    drive(&fake, &table, &job(0, 0..8, false, PLAIN), &way(false, 1, 1), 8 * 12 - 1, until);
     assert!(fake.zones().unwrap().iter().all(|z| z.write_pointer == z.start + CAPACITY));
     assert_eq!(fake.finishes(), 1, "one place was enough; the other zone was written on");
 }
 
 #[test]
-fn the_block_device_beside_follows_once_for_each_zone_that_it_wrote() {
+fn the_block_layer_sees_one_reset_of_each_zone_that_it_wrote() {
     let fakes = [(); 2].map(|()| Arc::new(Fake::new(4, 0, ZONE, CAPACITY)));
     let [fake, block] = &fakes;
-    // The namespace is one: what was written by blocks is written.
+    // Both devices are one namespace: data written through the block device is in its zones.
     fakes.iter().for_each(|fake| fake.write(ZONE, 4096).unwrap());
     let shared = |fake: &Arc<Fake>| Box::new(Shared(Arc::clone(fake)));
-    let beside = |zones: &[Zone]| Some(Beside::new(shared(block), zones));
-    let owner = Owner::of_device(Path::new("fake"), shared(fake), beside).unwrap();
+    let block_layer = |zones: &[Zone]| Some(BlockLayerSync::new(shared(block), zones));
+    let table = ZoneTable::of_device(Path::new("fake"), shared(fake), block_layer).unwrap();
     for zone in [0, 1, 1] {
-        owner.carry_out(zone, Action::Reset).unwrap();
+        table.carry_out(zone, Action::Reset).unwrap();
     }
     assert_eq!(block.zones().unwrap()[1].write_pointer, ZONE);
     assert_eq!(block.resets(), 1);
 }
 
 #[test]
-fn places_taken_out_of_reach_are_an_error() {
+fn open_zones_outside_of_the_range_that_use_all_slots_are_an_error() {
     let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, 1));
     fake.write(0, 4096).unwrap();
-    let owner =
-        Owner::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None).unwrap();
-    let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(owner));
+    let table =
+        ZoneTable::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None)
+            .unwrap();
+    let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(table));
     match placer.place(&io(Dir::Write, 4 * ZONE)) {
         Place::Failed(error) => assert!(error.to_string().contains("outside of the job's range")),
         other => panic!("{other:?}"),
@@ -248,14 +250,14 @@ fn places_taken_out_of_reach_are_an_error() {
 }
 
 #[test]
-fn one_write_a_zone_at_a_time_and_many_where_zones_are_emulated() {
-    let (_, owner) = device(4, 4);
-    let mut first = placer(&job(0, 0..4, true, PLAIN), &owner);
+fn a_device_zone_has_one_write_in_flight_and_an_emulated_zone_many() {
+    let (_, table) = device(4, 4);
+    let mut first = placer(&job(0, 0..4, true, PLAIN), &table);
     assert!(matches!(first.place(&io(Dir::Write, 0)), Place::Go(_)));
     first.taken(0);
     assert!(matches!(first.place(&io(Dir::Write, 4096)), Place::Busy));
     assert!(matches!(first.place(&io(Dir::Write, ZONE)), Place::Go(_)), "another zone");
-    let emulated = Arc::new(Owner::emulated(Path::new("f"), ZONE, CAPACITY, 4));
+    let emulated = Arc::new(ZoneTable::emulated(Path::new("f"), ZONE, CAPACITY, 4));
     let mut many = placer(&job(0, 0..4, true, PLAIN), &emulated);
     for slot in 0..8u32 {
         match many.place(&io(Dir::Write, 0)) {
@@ -264,25 +266,25 @@ fn one_write_a_zone_at_a_time_and_many_where_zones_are_emulated() {
         }
         many.taken(slot);
     }
-    // What has ended behind a write in flight is not data yet.
+    // A completed write after one in flight is not valid data yet.
     many.ended(1).unwrap();
-    assert_eq!(emulated.cell(0).valid.load(Ordering::Acquire), 0);
+    assert_eq!(emulated.view(0).valid.load(Ordering::Acquire), 0);
     many.ended(0).unwrap();
-    assert_eq!(emulated.cell(0).valid.load(Ordering::Acquire), 2 * u64::from(BLOCK));
+    assert_eq!(emulated.view(0).valid.load(Ordering::Acquire), 2 * u64::from(BLOCK));
 }
 
 #[test]
 fn a_zone_is_not_reset_while_it_is_read() {
-    let (fake, owner) = device(2, 2);
+    let (fake, table) = device(2, 2);
     let until = Instant::now() + Duration::from_secs(20);
     let writes = job(0, 0..1, true, PLAIN);
-    drive(&fake, &owner, &writes, &way(true, 1, 1), 12, until);
+    drive(&fake, &table, &writes, &way(true, 1, 1), 12, until);
     let mut reads = job(1, 0..1, true, PLAIN);
     reads.load.mix = Mix::Read;
-    let mut reader = placer(&reads, &owner);
+    let mut reader = placer(&reads, &table);
     assert!(matches!(reader.place(&io(Dir::Read, 4096)), Place::Go(_)));
     reader.taken(0);
-    let mut writer = placer(&writes, &owner);
+    let mut writer = placer(&writes, &table);
     assert!(matches!(writer.place(&io(Dir::Write, 0)), Place::Busy), "it is read");
     assert!(matches!(reader.place(&io(Dir::Read, 0)), Place::Busy), "it is to be reset");
     reader.ended(0).unwrap();
@@ -292,8 +294,8 @@ fn a_zone_is_not_reset_while_it_is_read() {
 
 #[test]
 fn without_recovery_a_torn_write_ends_the_job() {
-    let (fake, owner) = device(2, 2);
-    let mut placer = placer(&job(0, 0..2, true, PLAIN), &owner);
+    let (fake, table) = device(2, 2);
+    let mut placer = placer(&job(0, 0..2, true, PLAIN), &table);
     assert!(matches!(placer.place(&io(Dir::Write, 0)), Place::Go(_)));
     placer.taken(0);
     fake.torn_write(0, 2048);
@@ -303,32 +305,32 @@ fn without_recovery_a_torn_write_ends_the_job() {
 }
 
 #[test]
-fn an_append_that_was_never_made_leaves_no_gap() {
-    let (fake, owner) = device(2, 2);
+fn an_append_that_was_never_submitted_leaves_no_gap() {
+    let (fake, table) = device(2, 2);
     let append = Io { tag: Tag { form: WriteForm::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
-    let mut first = placer(&job(0, 0..1, true, PLAIN), &owner);
+    let mut first = placer(&job(0, 0..1, true, PLAIN), &table);
     placed(&mut first, &append, 0);
-    let mut second = placer(&job(1, 0..1, true, PLAIN), &owner);
+    let mut second = placer(&job(1, 0..1, true, PLAIN), &table);
     assert!(matches!(second.place(&append), Place::Go(_)));
     drop(second);
     fake.write(0, 4096).unwrap();
     first.ended(0).unwrap();
-    assert_eq!(owner.lock().pages[0].pointer, fake.zone(0).unwrap().write_pointer);
+    assert_eq!(table.lock().zones[0].pointer, fake.zone(0).unwrap().write_pointer);
 }
 
 #[test]
-fn a_zone_that_the_device_gives_up_is_left() {
+fn a_zone_that_becomes_read_only_or_offline_is_no_longer_used() {
     for state in [State::ReadOnly, State::Offline] {
-        let (fake, owner) = device(3, 1);
+        let (fake, table) = device(3, 1);
         let zoned = Zoned { recover: true, ..PLAIN };
-        let mut placer = placer(&job(0, 0..2, true, zoned), &owner);
+        let mut placer = placer(&job(0, 0..2, true, zoned), &table);
         assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, 0);
         fake.give_up(0, state);
         assert!(fake.write(0, 4096).is_err());
         let (result, _) = placer.failed(0, 30);
         let told = result.unwrap_err().to_string();
         assert!(told.contains(&format!("made the zone {}", state.word())), "{told}");
-        // Its place is free, and nobody is sent there: neither this job nor one that fills zones.
+        // Its slot is free, and no job writes there: neither this one nor one that fills zones.
         assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, ZONE);
         fake.write(ZONE, 4096).unwrap();
         placer.ended(0).unwrap();
@@ -341,9 +343,9 @@ fn a_zone_that_the_device_gives_up_is_left() {
 }
 
 #[test]
-fn appends_to_a_zone_that_is_given_up_do_not_go_on_for_each_other() {
-    let (fake, owner) = device(2, 2);
-    let mut placer = placer(&job(0, 0..2, true, PLAIN), &owner);
+fn appends_in_flight_all_fail_when_their_zone_becomes_read_only() {
+    let (fake, table) = device(2, 2);
+    let mut placer = placer(&job(0, 0..2, true, PLAIN), &table);
     let append = Io { tag: Tag { form: WriteForm::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
     placed(&mut placer, &append, 0);
     placed(&mut placer, &append, 1);
@@ -353,7 +355,7 @@ fn appends_to_a_zone_that_is_given_up_do_not_go_on_for_each_other() {
     assert!(placer.failed(1, 5).0.is_err());
 }
 
-/// Places an I/O that must have a place.
+/// Places an I/O and panics if it cannot be issued.
 fn placed(placer: &mut Placer, io: &Io, slot: u32) -> Io {
     match placer.place(io) {
         Place::Go(io) => {
@@ -365,9 +367,9 @@ fn placed(placer: &mut Placer, io: &Io, slot: u32) -> Io {
 }
 
 #[test]
-fn an_append_behind_a_failed_one_is_counted_by_itself() {
-    let (fake, owner) = device(2, 2);
-    let mut placer = placer(&job(0, 0..1, true, PLAIN), &owner);
+fn an_append_after_a_failed_one_is_counted_separately() {
+    let (fake, table) = device(2, 2);
+    let mut placer = placer(&job(0, 0..1, true, PLAIN), &table);
     let append = Io { tag: Tag { form: WriteForm::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
     assert_eq!(placed(&mut placer, &append, 0).offset, 0);
     let second = placed(&mut placer, &append, 1).offset;
@@ -376,12 +378,12 @@ fn an_append_behind_a_failed_one_is_counted_by_itself() {
     assert_eq!(placed(&mut placer, &append, 2).offset, second, "the device moves them up");
     fake.write(0, 4096).unwrap();
     placer.ended(1).unwrap();
-    assert_eq!(owner.lock().pages[0].writes, [second], "one of the two is in flight");
+    assert_eq!(table.lock().zones[0].writes, [second], "one of the two is in flight");
     fake.write(4096, 4096).unwrap();
     placer.ended(2).unwrap();
-    let book = owner.lock();
-    assert_eq!((book.pages[0].pointer, book.pages[0].writes.len()), (8192, 0));
-    assert_eq!(owner.cell(0).valid.load(Ordering::Relaxed), 8192);
+    let states = table.lock();
+    assert_eq!((states.zones[0].pointer, states.zones[0].writes.len()), (8192, 0));
+    assert_eq!(table.view(0).valid.load(Ordering::Relaxed), 8192);
 }
 
 proptest! {
@@ -398,7 +400,7 @@ proptest! {
         own in 0u32..3,
         resets in any::<bool>(),
     ) {
-        let (fake, owner) = device(16, open);
+        let (fake, table) = device(16, open);
         let zoned = Zoned {
             max_open: (most > 0).then_some(most),
             job_max_open: (own > 0).then_some(own),
@@ -416,7 +418,7 @@ proptest! {
             jobs.push(job);
             list.push(Way { random, depth, reads, errors, seed });
         }
-        let sum = drive_all(&fake, &owner, &jobs, &list, 100);
+        let sum = drive_all(&fake, &table, &jobs, &list, 100);
         prop_assert_eq!(sum, 100 * jobs.len() as u64);
         let limit = if most > 0 { open.min(most) } else { open };
         prop_assert!(fake.most().1 <= limit as usize, "{:?} active of {limit}", fake.most());

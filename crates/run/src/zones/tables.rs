@@ -1,4 +1,4 @@
-//! The owners of a run: one for each device, whatever path leads to it.
+//! The zone tables of a run: one for each device, whatever path leads to it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -7,13 +7,13 @@ use fiord_plan::{FileKind, FilePlan, Plan, Zones};
 use fiord_sys::file::Device;
 use fiord_sys::{block, file, zone};
 
-use super::Owner;
-use super::beside::Beside;
+use super::ZoneTable;
+use super::block_layer_sync::BlockLayerSync;
 use crate::error::JobError;
 
-/// All of a run's.
+/// All zone tables of a run.
 #[derive(Debug, Default)]
-pub struct Owners {
+pub struct ZoneTables {
     list: Vec<Entry>,
 }
 
@@ -23,15 +23,15 @@ struct Entry {
     path: PathBuf,
     kind: FileKind,
     zones: Zones,
-    /// Some job writes or trims.
+    /// At least one job writes or trims.
     write: bool,
-    /// Behind the last byte that any job uses.
+    /// End of the last byte that any job uses.
     end: u64,
-    owner: OnceLock<Result<Arc<Owner>, JobError>>,
+    table: OnceLock<Result<Arc<ZoneTable>, JobError>>,
 }
 
-impl Owners {
-    /// Of the files that a plan has zones for. Nothing is opened yet.
+impl ZoneTables {
+    /// Tables for all zoned files of a plan. Opens nothing yet.
     pub fn of(plan: &Plan) -> Self {
         let mut list: Vec<Entry> = Vec::new();
         for job in &plan.jobs {
@@ -52,54 +52,65 @@ impl Owners {
                         zones,
                         write,
                         end,
-                        owner: OnceLock::new(),
+                        table: OnceLock::new(),
                     }),
                 }
             }
         }
-        Owners { list }
+        ZoneTables { list }
     }
 
-    /// The owner of a file; the first who asks has the device asked for its zones.
-    pub fn get(&self, file: &FilePlan) -> Result<Arc<Owner>, JobError> {
+    /// The table of a file. The first call for a device reads its zone report. Fails if that fails, or if the
+    /// jobs disagree on the zone size.
+    pub fn get(&self, file: &FilePlan) -> Result<Arc<ZoneTable>, JobError> {
         let identity = Identity::of(file);
         let entry = self.list.iter().find(|entry| entry.identity == identity);
         let entry = entry.ok_or_else(|| {
-            JobError::new("set-up of zones", 0, "the plan has no zones for it").at(&file.path)
+            JobError::new(
+                "set-up of zones",
+                0,
+                "the plan lacks zones for this file: this is a bug, please report it",
+            )
+            .at(&file.path)
         })?;
         if Some(entry.zones) != file.zones {
-            let what = "the jobs of this run do not agree on its zones: give them the same zonesize \
-                        and zonecapacity";
+            let what = "the jobs of this run have different zone sizes or capacities for this file. \
+                        To fix: give them the same zonesize and zonecapacity";
             return Err(JobError::new("set-up of zones", 0, what).at(&file.path));
         }
-        entry.owner.get_or_init(|| entry.make().map(Arc::new)).clone()
+        entry.table.get_or_init(|| entry.make().map(Arc::new)).clone()
     }
 }
 
 impl Entry {
-    fn make(&self) -> Result<Owner, JobError> {
+    fn make(&self) -> Result<ZoneTable, JobError> {
         if let Some(capacity) = self.zones.emulated {
             let (size, count) = (self.zones.size, self.end.div_ceil(self.zones.size));
-            // What jobs of this run write is counted from the first write on, as in fio.
+            // If a job of this run writes, all zones start empty, as in fio.
             if self.write || self.kind != FileKind::Regular {
-                return Ok(Owner::emulated(&self.path, size, capacity, count));
+                return Ok(ZoneTable::emulated(&self.path, size, capacity, count));
             }
-            let written = contents(&self.path, size, capacity, count)
-                .map_err(|e| JobError::new("set-up of zones", e.errno, words(&e)).at(&self.path))?;
-            return Ok(Owner::emulated_with(&self.path, size, capacity, &written));
+            let written = contents(&self.path, size, capacity, count).map_err(|e| {
+                JobError::new("set-up of zones", e.errno, error_words(&e)).at(&self.path)
+            })?;
+            return Ok(ZoneTable::emulated_with(&self.path, size, capacity, &written));
         }
         let device = zone::Device::open(&self.path, self.write).map_err(|e| {
-            JobError::new("zone report", e.errno, format!("{}{}", words(&e), advice(self.kind)))
-                .at(&self.path)
+            JobError::new(
+                "zone report",
+                e.errno,
+                format!("{}{}", error_words(&e), advice(self.kind)),
+            )
+            .at(&self.path)
         })?;
-        Owner::of_device(&self.path, Box::new(device), |zones| {
+        ZoneTable::of_device(&self.path, Box::new(device), |zones| {
             let written = self.write.then_some(zones)?;
-            Beside::of(&self.path, self.kind, written)
+            BlockLayerSync::of(&self.path, self.kind, written)
         })
     }
 }
 
-/// How much each emulated zone of a file holds: what was written from its start on, without a gap.
+/// Bytes written in each emulated zone of a file: from the start of the zone to the first hole.
 fn contents(path: &Path, size: u64, capacity: u64, count: u64) -> fiord_sys::Result<Vec<u64>> {
     let file = file::Open::read_only().open(path)?;
     let parts = file::written(&file, 0, count * size)?;
@@ -113,8 +124,8 @@ fn contents(path: &Path, size: u64, capacity: u64, count: u64) -> fiord_sys::Res
     Ok((0..count).map(held).collect())
 }
 
-/// What was tried, and what the device said of it.
-pub(super) fn words(error: &fiord_sys::Error) -> String {
+/// The failed operation and the device's message.
+pub(super) fn error_words(error: &fiord_sys::Error) -> String {
     match &error.said {
         Some(said) => format!("{}: {said}", error.op),
         None => error.op.to_string(),
@@ -123,17 +134,17 @@ pub(super) fn words(error: &fiord_sys::Error) -> String {
 
 fn advice(kind: FileKind) -> &'static str {
     match kind {
-        FileKind::Char => ": NVMe commands need CAP_SYS_ADMIN",
+        FileKind::Char => ". To fix: run as root (NVMe commands need CAP_SYS_ADMIN)",
         _ => "",
     }
 }
 
-/// What a device is known by.
+/// Identifies a device whatever path leads to it.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// A block device, by its number; the generic device of an NVMe namespace is its block device.
+    /// A block device, by its number. The generic device of an NVMe namespace counts as its block device.
     Device(Device),
-    /// Anything else, links followed.
+    /// Any other file, with symbolic links resolved.
     Path(PathBuf),
 }
 

@@ -1,9 +1,10 @@
-//! The block device beside an NVMe generic device.
+//! Keeps the block layer's write pointers right when jobs use the NVMe generic device.
 //!
-//! Since Linux 6.10 the block layer keeps a write pointer of its own for each zone that was partly
-//! written through it, and fails writes elsewhere. Commands that are passed through change the zone
-//! without its knowing. What empties or fills such a zone is done again here, where it changes
-//! nothing but what the block layer knows: once a zone, since after that it keeps no pointer of it.
+//! Since Linux 6.10 the block layer keeps its own write pointer for each zone that was partly written through
+//! the block device, and fails writes at other offsets. Passthrough commands change the zone without the
+//! block layer noticing. So this module repeats each reset and finish of such a zone on the block device.
+//! The repetition changes nothing on the drive. It is needed once for each zone, because the block layer then
+//! drops its write pointer.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -12,32 +13,32 @@ use fiord_plan::FileKind;
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 use fiord_sys::{block, file};
 
-/// The block device, and the zones of which it may keep pointers.
+/// The block device of a namespace, and the zones whose write pointers the block layer may keep.
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct BlockLayerSync {
     device: Box<dyn ZonedDevice>,
     zones: Mutex<Vec<u32>>,
 }
 
-impl Beside {
-    /// Of the device at a path, which has these zones. `None`: there is no block device beside it, it
+impl BlockLayerSync {
+    /// For the generic device at `path` with these zones. `None` if it has no block device, the block device
     /// cannot be opened, or no zone is partly written.
-    pub fn of(path: &Path, kind: FileKind, zones: &[Zone]) -> Option<Beside> {
+    pub fn of(path: &Path, kind: FileKind, zones: &[Zone]) -> Option<BlockLayerSync> {
         if kind != FileKind::Char || !zones.iter().any(is_partly_written) {
             return None;
         }
         let (name, _) = block::beside_generic(file::facts(path).ok()?.node?)?;
         let device = Device::open(&block::node(&name), true).ok()?;
-        Some(Beside::new(Box::new(device), zones))
+        Some(BlockLayerSync::new(Box::new(device), zones))
     }
 
-    pub fn new(device: Box<dyn ZonedDevice>, zones: &[Zone]) -> Beside {
+    pub fn new(device: Box<dyn ZonedDevice>, zones: &[Zone]) -> BlockLayerSync {
         let partly = zones.iter().zip(0..).filter(|(zone, _)| is_partly_written(zone));
-        Beside { device, zones: Mutex::new(partly.map(|(_, number)| number).collect()) }
+        BlockLayerSync { device, zones: Mutex::new(partly.map(|(_, number)| number).collect()) }
     }
 
-    /// The device has reset or finished a zone: so does the block layer. Should it refuse, nothing is
-    /// worse than it was.
+    /// Repeats a reset or finish of a zone on the block device. An error is ignored: it leaves the block layer
+    /// as it was.
     pub fn follow(&self, action: Action, zone: u32, start: u64, len: u64) {
         if !matches!(action, Action::Reset | Action::Finish) {
             return;
