@@ -1,6 +1,6 @@
 //! Picks the engine, the source, the payload and the loop of a job, once.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{
@@ -25,6 +25,7 @@ use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::lock::FileLock;
 use crate::thread;
 use crate::zones::Placer;
 
@@ -68,15 +69,20 @@ pub fn run(
     let tracer = Tracer::of(job, debug);
     let calls = !keeps_many(&job.engine) || matches!(job.engine, EnginePlan::Vsync);
     if job.pace.offload && calls {
-        return offloaded(&config, around, tracer);
+        return with_boxed::<MANAGED>(offloaded(&config, job), around, tracer);
     }
     if job.target.lock != LockFile::None {
-        return with_locks(&config, around, tracer);
+        let locks = around.files.locks();
+        return with_boxed::<ONE>(locked(&config, job, locks), around, tracer);
     }
     if let Some(tracer) = tracer {
         return match any_engine(&config, job) {
-            Some(engine) => traced(engine.map(Boxed), around, tracer),
-            None => traced(Sim::new(&config), around, tracer),
+            Some(engine) => with_boxed::<ONE>(engine.map(Boxed), around, Some(tracer)),
+            None => {
+                let slots = job.depth.depth.max(1);
+                let traced = Sim::new(&config).map(|engine| Traced::new(engine, tracer, slots));
+                with_engine::<_, ONE>(traced, around)
+            }
         };
     }
     match &job.engine {
@@ -95,57 +101,56 @@ pub fn run(
     }
 }
 
-/// Runs a job whose system calls are made on threads of their own (`io_submit_mode=offload`).
-fn offloaded(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>) -> WorkerResult {
-    let depth = around.job.depth.depth.max(1);
+/// Runs a job whose engine is behind a pointer, so that all such engines share one set of loops.
+/// `tracer`: its I/Os are traced (`--debug=io`).
+fn with_boxed<const LOOPS: u8>(
+    engine: Result<Boxed, EngineError>,
+    around: Surroundings,
+    tracer: Option<Tracer>,
+) -> WorkerResult {
+    let slots = around.job.depth.depth.max(1);
+    let engine = engine.map(|engine| match tracer {
+        Some(tracer) => Boxed(Box::new(Traced::new(engine, tracer, slots))),
+        None => engine,
+    });
+    with_engine::<_, LOOPS>(engine, around)
+}
+
+/// The engine of a job whose system calls are made on threads of their own
+/// (`io_submit_mode=offload`).
+fn offloaded(config: &EngineConfig, job: &JobPlan) -> Result<Boxed, EngineError> {
+    let depth = job.depth.depth.max(1);
     macro_rules! offload {
-        ($engine:ident) => {{
-            let engine = Offload::new(config, depth, $engine::new);
-            match tracer {
-                Some(tracer) => {
-                    traced(engine.map(|engine| Boxed(Box::new(engine))), around, tracer)
-                }
-                None => with_engine::<_, MANAGED>(engine, around),
-            }
-        }};
+        ($engine:ident) => {
+            Boxed(Box::new(Offload::new(config, depth, $engine::new)?))
+        };
     }
-    match &around.job.engine {
+    Ok(match &job.engine {
         EnginePlan::Mmap { .. } => offload!(Mmap),
         EnginePlan::Sync => offload!(SyncRw),
         EnginePlan::Vsync => offload!(Vsync),
         EnginePlan::Pvsync => offload!(Pvsync),
         EnginePlan::Pvsync2 { .. } => offload!(Pvsync2),
         _ => offload!(Psync),
-    }
+    })
 }
 
-/// Runs a job that locks its files around each I/O (`lockfile`).
-fn with_locks(config: &EngineConfig, around: Surroundings, tracer: Option<Tracer>) -> WorkerResult {
-    let job = around.job;
+/// The engine of a job that locks its files around each I/O (`lockfile`).
+fn locked(
+    config: &EngineConfig,
+    job: &JobPlan,
+    locks: Vec<Arc<FileLock>>,
+) -> Result<Boxed, EngineError> {
     let Some(engine) = any_engine(config, job) else {
-        return failed(JobError::new(
-            "lockfile",
-            22,
-            "each job of ioengine=sim has its own virtual time, so jobs cannot wait for a lock",
-        ));
+        return Err(EngineError {
+            what: "lockfile: each job of ioengine=sim has its own virtual time, so jobs cannot wait for a \
+                   lock"
+                .into(),
+            help: None,
+            errno: 22,
+        });
     };
-    let locks = around.files.locks();
-    let engine = engine.map(|engine| Locked::new(engine, job.target.lock, locks, config.slots));
-    match tracer {
-        Some(tracer) => traced(engine, around, tracer),
-        None => with_engine::<_, ONE>(engine, around),
-    }
-}
-
-/// As [`run`], for a job whose I/Os are traced (`--debug=io`).
-fn traced<E: Engine>(
-    engine: Result<E, EngineError>,
-    around: Surroundings,
-    tracer: Tracer,
-) -> WorkerResult {
-    let slots = around.job.depth.depth.max(1);
-    let traced = engine.map(|engine| Traced::new(engine, tracer, slots));
-    with_engine::<_, ONE>(traced, around)
+    Ok(Boxed(Box::new(Locked::new(engine?, job.target.lock, locks, config.slots))))
 }
 
 /// A job's engine behind a pointer, where a loop of its own would not pay; `None` for the simulated
