@@ -1,5 +1,5 @@
-//! Block devices (and the character devices that stand for storage): sizes, discard, buffer
-//! flush, scheduler.
+//! Block devices, and character devices that stand for storage: sizes, discard, buffer flush,
+//! I/O scheduler.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::root::{Root, names, number, text};
 use crate::scsi::generic;
 use crate::{Error, Result, nvme};
 
-// Request numbers of <linux/fs.h>. `_IO` requests have no size in them and are the same on every
+// Request numbers of <linux/fs.h>. An `_IO` request encodes no size and has one number on every
 // architecture; BLKGETSIZE64 is `_IOR(0x12, 114, size_t)`.
 const BLKFLSBUF: u32 = 0x1261;
 const BLKSSZGET: u32 = 0x1268;
@@ -22,7 +22,7 @@ const BLKGETSIZE64: u32 = 0x8008_1272;
 #[cfg(any(target_arch = "mips64", target_arch = "powerpc64", target_arch = "sparc64"))]
 const BLKGETSIZE64: u32 = 0x4008_1272;
 
-/// Calls an ioctl that takes a pointer to a `T`.
+/// Calls an ioctl that takes a pointer to a `T`. `op` names the call in the error.
 fn ioctl<T>(op: &'static str, file: impl AsFd, request: u32, argument: &mut T) -> Result<()> {
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: each caller in this module passes the type its request reads and writes.
@@ -30,95 +30,115 @@ fn ioctl<T>(op: &'static str, file: impl AsFd, request: u32, argument: &mut T) -
     check(op, rc).map(drop)
 }
 
-/// Capacity of an open block device in bytes (`BLKGETSIZE64`).
+/// Returns the capacity of an open block device in bytes (`BLKGETSIZE64`).
+///
+/// # Errors
+/// `ENOTTY` if the file is not a block device.
 pub fn size(file: impl AsFd) -> Result<u64> {
     let mut bytes = 0u64;
     ioctl("ioctl BLKGETSIZE64", file, BLKGETSIZE64, &mut bytes)?;
     Ok(bytes)
 }
 
-/// The smallest unit the device can address, in bytes (`BLKSSZGET`).
+/// Returns the logical block size in bytes: the smallest unit that the device can address
+/// (`BLKSSZGET`).
+///
+/// # Errors
+/// `ENOTTY` if the file is not a block device.
 pub fn logical_block(file: impl AsFd) -> Result<u32> {
     let mut bytes = 0i32;
     ioctl("ioctl BLKSSZGET", file, BLKSSZGET, &mut bytes)?;
     Ok(bytes.unsigned_abs())
 }
 
-/// The smallest unit the device can write without reading first, in bytes (`BLKPBSZGET`).
+/// Returns the physical block size in bytes: the smallest unit that the device can write without
+/// reading first (`BLKPBSZGET`).
+///
+/// # Errors
+/// `ENOTTY` if the file is not a block device.
 pub fn physical_block(file: impl AsFd) -> Result<u32> {
     let mut bytes = 0u32;
     ioctl("ioctl BLKPBSZGET", file, BLKPBSZGET, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Writes back and drops the device's buffer cache (`BLKFLSBUF`); needs `CAP_SYS_ADMIN`.
+/// Writes back and drops the device's buffer cache (`BLKFLSBUF`).
+///
+/// # Errors
+/// `EACCES` without `CAP_SYS_ADMIN`; `ENOTTY` if the file is not a block device.
 pub fn flush_buffers(file: impl AsFd) -> Result<()> {
     ioctl("ioctl BLKFLSBUF", file, BLKFLSBUF, &mut 0u64)
 }
 
-/// Discards a range (`BLKDISCARD`): the device may forget it.
+/// Discards a range given in bytes (`BLKDISCARD`): the device may forget its contents.
 ///
 /// # Errors
-/// `EOPNOTSUPP` if the device has no discard; `EINVAL` for a range that is not whole blocks;
-/// `EBADF` for a descriptor not open for writing.
+/// `EOPNOTSUPP` if the device has no discard; `EINVAL` if the range does not consist of whole
+/// blocks; `EBADF` if the descriptor is not open for writing.
 pub fn discard(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
     ioctl("ioctl BLKDISCARD", file, BLKDISCARD, &mut [offset, length])
 }
 
-/// Makes a range read as zeroes (`BLKZEROOUT`), by the device's own command where it has one.
+/// Makes a range, given in bytes, read as zeroes (`BLKZEROOUT`). The kernel uses the device's own
+/// command if the device has one, and writes zeroes otherwise.
+///
+/// # Errors
+/// `EINVAL` if the range does not consist of whole blocks; `EBADF` if the descriptor is not open
+/// for writing.
 pub fn write_zeroes(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
     ioctl("ioctl BLKZEROOUT", file, BLKZEROOUT, &mut [offset, length])
 }
 
-/// The sysfs directory of a block device or partition, resolved (`/sys/devices/…/block/sda`).
+/// Returns the sysfs directory of a block device or partition, with links resolved
+/// (`/sys/devices/…/block/sda`). `None` if sysfs does not know the device.
 pub fn sysfs_path(device: Device) -> Option<PathBuf> {
     std::fs::canonicalize(format!("/sys/dev/block/{device}")).ok()
 }
 
-/// The kernel's name of a block device (`sda1`, `dm-0`).
+/// Returns the kernel's name of a block device (`sda1`, `dm-0`). `None` if sysfs does not know it.
 pub fn name(device: Device) -> Option<String> {
     Some(sysfs_path(device)?.file_name()?.to_str()?.to_owned())
 }
 
-/// The number that a block device's sysfs directory tells.
+/// Reads the device number from the `dev` file of a block device's sysfs directory.
 pub fn device_number(sysfs: &Path) -> Option<Device> {
     Device::parse(&text(&sysfs.join("dev"))?)
 }
 
-/// Where `/dev` has the block device of a kernel's name: slashes in names of devices are exclamation
-/// marks in sysfs (`cciss!c0d0`).
+/// Returns the path below `/dev` of the block device with this kernel name. sysfs writes the slash
+/// in a device name as an exclamation mark (`cciss!c0d0`).
 pub fn node(name: &str) -> PathBuf {
     Path::new("/dev").join(name.replace('!', "/"))
 }
 
-/// The sysfs directory of the whole disk: the device itself, or the parent of a partition.
+/// Returns the sysfs directory of the whole disk: the device itself, or the parent of a partition.
 pub fn whole_disk_path(device: Device) -> Option<PathBuf> {
     let path = sysfs_path(device)?;
     if path.join("partition").exists() { path.parent().map(Path::to_path_buf) } else { Some(path) }
 }
 
-/// Capacity in bytes according to sysfs; needs no permission on the device.
+/// Returns the capacity in bytes that sysfs reports; this needs no permission on the device.
 pub fn sysfs_size(device: Device) -> Option<u64> {
     let sectors = read_number(&sysfs_path(device)?.join("size"))?;
     Some(sectors.saturating_mul(512))
 }
 
-/// One partition.
+/// One partition of a disk, as sysfs describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// The kernel's name.
+    /// The kernel's name (`sda1`).
     pub name: String,
-    /// Its number in the table.
+    /// Number of the partition in the partition table.
     pub number: u64,
-    /// Its device number.
+    /// Device number.
     pub device: Option<Device>,
-    /// First byte on the disk.
+    /// Offset of the partition on the disk, in bytes.
     pub start: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// Partitions of a disk, in order of their numbers.
+/// Lists the partitions of a disk, given by its sysfs directory, ordered by number.
 pub fn partitions(disk: &Path) -> Vec<Partition> {
     let Some(prefix) = disk.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let mut found: Vec<Partition> = names(disk)
@@ -139,14 +159,15 @@ pub fn partitions(disk: &Path) -> Vec<Partition> {
     found
 }
 
-/// A number from the disk's `queue/` directory (`logical_block_size`, `nr_requests`,
-/// `max_sectors_kb`, `rotational` …). Partitions answer for their disk.
+/// Reads a number from the disk's `queue/` directory in sysfs (`logical_block_size`,
+/// `nr_requests`, `max_sectors_kb`, `rotational` …). For a partition it reads the disk's.
 pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
     read_number(&whole_disk_path(device)?.join("queue").join(attribute))
 }
 
-/// Capacity in bytes of a character device that stands for storage: NVMe generic nodes
-/// (`/dev/ng0n1`), raw flash (`/dev/mtd0`), device DAX (`/dev/dax0.0`). `None` for others.
+/// Returns the capacity in bytes of a character device that stands for storage: an NVMe generic
+/// node (`/dev/ng0n1`), raw flash (`/dev/mtd0`) or device DAX (`/dev/dax0.0`). `None` for other
+/// devices.
 pub fn char_size(device: Device) -> Option<u64> {
     if let Some((_, block)) = nvme::device::block_sibling(device) {
         return sysfs_size(block);
@@ -159,9 +180,10 @@ pub fn char_size(device: Device) -> Option<u64> {
     None
 }
 
-/// The block device of the storage that a generic character device stands for, an NVMe namespace's
-/// (`/dev/ng0n1`) or a SCSI disk's (`/dev/sg0`, `/dev/bsg/...`): its name and number. `None` for
-/// other devices. It is what may be mounted or held: nobody mounts a character device.
+/// Finds the block device of the same storage as a generic character device: an NVMe namespace's
+/// (`/dev/ng0n1`) or a SCSI disk's (`/dev/sg0`, `/dev/bsg/...`). Returns its name and number;
+/// `None` for other devices. Use it to check for mounts and holders, which the kernel records for
+/// block devices only.
 pub fn beside_generic(device: Device) -> Option<(String, Device)> {
     beside_generic_in(&Root::machine(), device)
 }
@@ -171,9 +193,9 @@ fn beside_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
     nvme.or_else(|| generic::block_sibling_in(root, device))
 }
 
-/// The block device of a flash device (`/dev/mtd0`, `/dev/mtd0ro`): its name and number, whether the
-/// kernel has made it or not. A file system that is mounted from the flash itself (JFFS2) has this
-/// number too.
+/// Returns the name and number of the block device that belongs to a raw flash device
+/// (`/dev/mtd0`, `/dev/mtd0ro`), even if the kernel has not created that block device. The mount
+/// table shows this number for a file system that is mounted from the flash itself (JFFS2).
 pub(crate) fn beside_flash(device: Device) -> Option<(String, Device)> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
     flash_block(path.file_name()?.to_str()?)
@@ -190,16 +212,16 @@ fn read_number(path: &Path) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// The I/O scheduler of the disk that `device` is or is a part of, and the ones it could use.
+/// The I/O scheduler of a disk, and the schedulers that the kernel offers for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scheduler {
-    /// In use; `none` where there is no scheduler.
+    /// The scheduler in use; `none` if there is none.
     pub current: String,
-    /// All that could be set.
+    /// All schedulers that can be set.
     pub available: Vec<String>,
 }
 
-/// Parses `queue/scheduler`: `none [mq-deadline] kyber`, the one in brackets in use.
+/// Parses `queue/scheduler`: `none [mq-deadline] kyber`. The brackets mark the one in use.
 pub(crate) fn parse_scheduler(text: &str) -> Scheduler {
     let bare = |word: &str| word.trim_matches(|c| c == '[' || c == ']').to_owned();
     let current = text.split_whitespace().find(|word| word.starts_with('['));
@@ -215,7 +237,10 @@ fn scheduler_path(device: Device) -> Result<PathBuf> {
     Ok(disk.join("queue/scheduler"))
 }
 
-/// Reads the scheduler.
+/// Reads the I/O scheduler of a disk; for a partition, that of its disk.
+///
+/// # Errors
+/// `ENOENT` if sysfs does not know the device or the disk has no scheduler file.
 pub fn scheduler(device: Device) -> Result<Scheduler> {
     let path = scheduler_path(device)?;
     match std::fs::read_to_string(&path) {
@@ -224,10 +249,11 @@ pub fn scheduler(device: Device) -> Result<Scheduler> {
     }
 }
 
-/// Sets the scheduler and reads it back; needs root.
+/// Sets the I/O scheduler of a disk and reads it back. Needs root.
 ///
 /// # Errors
-/// `EINVAL` if the kernel has no scheduler of this name (or took it and uses another).
+/// `EINVAL` if the kernel has no scheduler with this name, or if another one is in use afterwards;
+/// `EACCES` without root; `ENOENT` if sysfs does not know the device.
 pub fn set_scheduler(device: Device, name: &str) -> Result<()> {
     let path = scheduler_path(device)?;
     std::fs::write(&path, name).map_err(|error| Error::from_io("write", &error).at(&path))?;
@@ -243,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scheduler_lines() {
+    fn parse_scheduler_finds_the_one_in_brackets() {
         let parsed = parse_scheduler("none [mq-deadline] kyber\n");
         assert_eq!(parsed.current, "mq-deadline");
         assert_eq!(parsed.available, ["none", "mq-deadline", "kyber"]);
@@ -252,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn nodes_of_names_with_slashes() {
+    fn slashes_in_device_names_are_restored() {
         assert_eq!(node("sda1"), Path::new("/dev/sda1"));
         assert_eq!(node("cciss!c0d0p1"), Path::new("/dev/cciss/c0d0p1"));
     }
 
     #[test]
-    fn flash_has_a_block_device_of_its_number() {
+    fn a_flash_device_maps_to_the_block_device_with_its_number() {
         let third = Some(("mtdblock3".to_owned(), Device { major: 31, minor: 3 }));
         assert_eq!(flash_block("mtd3"), third);
         assert_eq!(flash_block("mtd3ro"), third);
@@ -278,7 +304,7 @@ mod tests {
         make("sys/dev/char");
         make("sys/class/scsi_generic");
         make("sys/class/nvme-generic");
-        // An SCSI disk, one without a block device (an enclosure), and a namespace.
+        // A SCSI disk, a SCSI device without a block device (an enclosure), and an NVMe namespace.
         make("sys/devices/0:0:0:0/scsi_generic/sg3");
         make("sys/devices/0:0:0:0/block/sdb");
         make("sys/devices/0:0:1:0/scsi_generic/sg4");

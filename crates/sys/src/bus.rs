@@ -1,16 +1,16 @@
-//! `SIGBUS` as an error.
+//! Turns `SIGBUS` in a guarded range of memory into an error.
 //!
-//! Touching a mapped file beyond its end (somebody shortened it), on a full file system, or where
-//! the device fails raises `SIGBUS`, which ends the process. In a range with a [`Guard`] it does not:
-//! the handler puts a page of anonymous memory where the fault was, notes the address and returns, so
-//! that the interrupted instruction goes on and runs to its end in order. No stack is unwound and
-//! nothing is jumped over. [`Guard::fault`] then tells.
+//! A program that touches a mapped file beyond its end (another program shortened it), on a full
+//! file system, or where the device fails gets `SIGBUS`, which ends the process. In a range with a
+//! [`Guard`] the process survives: the signal handler maps a page of anonymous memory at the
+//! faulting address, records the address and returns, so that the interrupted instruction
+//! continues and completes. The handler unwinds no stack and jumps over no code.
+//! [`Guard::fault`] then reports the fault.
 //!
-//! A guard stands as long as the mapping does, so that an access costs one look at what the handler
-//! may have noted.
+//! A guard lives as long as its mapping, so an access costs one load of the recorded address.
 //!
-//! The page that was put there hides the file from then on. Whoever owns the mapping must map the
-//! file anew before using it again; [`crate::mapping::Mapping`] does that.
+//! From then on the anonymous page hides the file. The owner of the mapping must map the file again
+//! before it uses that page; [`crate::mapping::Mapping`] does so.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, compiler_fence};
@@ -18,37 +18,38 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, compiler_f
 use crate::error::check;
 use crate::{Result, host};
 
-/// A `SIGBUS` in a guarded range.
+/// A `SIGBUS` that occurred in a guarded range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// Bytes from the start of the guarded range to the first address that faulted.
     pub offset: usize,
 }
 
-/// No address: what [`Range::fault`] holds while nothing has faulted.
+/// The value of [`Range::fault`] while nothing has faulted.
 const NOWHERE: usize = usize::MAX;
 
-/// A place in the list of guarded ranges. Never freed, for a handler may be looking at it; used again.
+/// A slot in the list of guarded ranges. Slots are reused but never freed, because a signal handler
+/// may be reading one.
 #[derive(Debug)]
 struct Range {
     used: AtomicBool,
     start: AtomicUsize,
-    /// First address behind it; 0 while there is no range.
+    /// First address after the range; 0 while the slot guards nothing.
     end: AtomicUsize,
-    /// First address that faulted.
+    /// First address that faulted, or [`NOWHERE`].
     fault: AtomicUsize,
-    /// Size of the mapping's pages.
+    /// Size of the mapping's pages in bytes.
     page: AtomicUsize,
     next: *const Range,
 }
 
-// SAFETY: `next` is written before others see the range, and points to one that is never freed.
+// SAFETY: `next` is written before the range is published, and points to a range that is never freed.
 unsafe impl Sync for Range {}
 
-/// The guarded ranges, as a list that only grows.
+/// Head of the list of guarded ranges. The list only grows.
 static RANGES: AtomicPtr<Range> = AtomicPtr::new(std::ptr::null_mut());
 
-/// All places of the list.
+/// Iterates over all slots of the list.
 fn ranges() -> impl Iterator<Item = &'static Range> {
     let mut next = RANGES.load(Ordering::Acquire).cast_const();
     std::iter::from_fn(move || {
@@ -60,7 +61,7 @@ fn ranges() -> impl Iterator<Item = &'static Range> {
 }
 
 impl Range {
-    /// A place nobody uses.
+    /// Claims an unused slot, or adds a new one to the list.
     fn unused() -> &'static Range {
         let claimed = |range: &&Range| !range.used.swap(true, Ordering::AcqRel);
         if let Some(range) = ranges().find(claimed) {
@@ -83,7 +84,8 @@ impl Range {
         }
     }
 
-    /// Whether the address is in it. A range that changes meanwhile is not this thread's.
+    /// Whether the range contains the address. A range that changes during the call belongs to another
+    /// thread and does not match.
     fn contains(&self, address: usize) -> bool {
         let end = self.end.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Acquire);
@@ -91,8 +93,8 @@ impl Range {
     }
 }
 
-/// Keeps a `SIGBUS` in a range of memory from ending the process, while it lives. What is read from
-/// a page that faulted is zeroes, and what is written there is lost.
+/// While it lives, a `SIGBUS` in its range of memory does not end the process. Reads from a page
+/// that faulted return zeroes, and writes to it are lost.
 #[derive(Debug)]
 pub struct Guard {
     range: &'static Range,
@@ -100,18 +102,19 @@ pub struct Guard {
 
 impl Guard {
     /// Guards `len` bytes from `start`. They must belong to one mapping that only one thread uses:
-    /// another one would find the anonymous page there without being told.
+    /// another thread would read the anonymous page without noticing the fault.
     ///
     /// # Errors
-    /// That of `sigaction(2)`.
+    /// Those of `sigaction(2)`.
     pub fn new(start: *const u8, len: usize) -> Result<Guard> {
         Guard::of_pages(start, len, host::page_size())
     }
 
-    /// As [`Guard::new`], for a mapping that consists of pages of `page` bytes.
+    /// Guards `len` bytes from `start`, in a mapping whose pages have `page` bytes (huge pages). The
+    /// rules of [`Guard::new`] apply.
     ///
     /// # Errors
-    /// That of `sigaction(2)`.
+    /// Those of `sigaction(2)`.
     pub fn of_pages(start: *const u8, len: usize, page: usize) -> Result<Guard> {
         install()?;
         let range = Range::unused();
@@ -122,10 +125,10 @@ impl Guard {
         Ok(Guard { range })
     }
 
-    /// The first fault since the last [`Guard::clear`].
+    /// Returns the first fault since the last [`Guard::clear`].
     #[inline(always)]
     pub fn fault(&self) -> Option<Fault> {
-        // The accesses before are done: a handler of this thread has noted what they met with.
+        // The accesses before this point are complete, so this thread's handler has recorded any fault.
         compiler_fence(Ordering::SeqCst);
         match self.range.fault.load(Ordering::Relaxed) {
             NOWHERE => None,
@@ -133,13 +136,13 @@ impl Guard {
         }
     }
 
-    /// Forgets the fault.
+    /// Forgets the recorded fault.
     pub fn clear(&self) {
         self.range.fault.store(NOWHERE, Ordering::Relaxed);
     }
 }
 
-/// Sees the faults of a guarded range that another owner guards.
+/// Observes the faults of a range that another owner guards.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     range: &'static Range,
@@ -152,19 +155,19 @@ impl PartialEq for Watch {
 }
 
 impl Watch {
-    /// The guarded range in which the address lies, if there is one. The watch must not outlive the
-    /// guard: it would see the faults of the range's next owner.
+    /// Returns a watch over the guarded range that contains the address, if there is one. The watch
+    /// must not outlive the guard: it would report the faults of the slot's next owner.
     pub fn over(address: *const u8) -> Option<Watch> {
         ranges().find(|range| range.contains(address.addr())).map(|range| Watch { range })
     }
 
-    /// Whether a page of the guarded range was lost.
+    /// Whether a page of the guarded range has faulted since the guard was last cleared.
     pub fn has_fault(&self) -> bool {
         self.range.fault.load(Ordering::Relaxed) != NOWHERE
     }
 }
 
-/// Whether a guard stands over an address.
+/// Whether a guard covers an address.
 pub(crate) fn is_guarded(address: *const u8) -> bool {
     ranges().any(|range| range.contains(address.addr()))
 }
@@ -176,10 +179,10 @@ impl Drop for Guard {
     }
 }
 
-/// Installs the handler, once a process.
+/// Installs the signal handler, once per process.
 ///
 /// # Errors
-/// That of `sigaction(2)`.
+/// Those of `sigaction(2)`.
 fn install() -> Result<()> {
     static INSTALLED: OnceLock<Result<()>> = OnceLock::new();
     INSTALLED.get_or_init(install_once).clone()
@@ -205,20 +208,20 @@ extern "C" fn on_bus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c
         put_page(address, range.page.load(Ordering::Relaxed))
     });
     if !replaced {
-        // Not ours: the same fault again, without a handler, ends the process as it should.
+        // The address is not guarded. Without a handler the fault recurs and ends the process, as it should.
         // SAFETY: signal(2) may be called in a handler; SIG_DFL is a valid disposition.
         unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
     }
 }
 
-/// Puts anonymous memory in place of the page of `page` bytes at the address.
+/// Maps anonymous memory over the page of `page` bytes that contains the address.
 fn put_page(address: usize, page: usize) -> bool {
     let start = address & !(page - 1);
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: the page lies in a range its owner guards and could not be accessed just now, so no
-    // data is lost that could be had; mmap is a bare system call, which a handler may make. The
-    // errno location is this thread's own and gets its value back.
+    // SAFETY: the page lies in a guarded range and the access to it has just failed, so no readable
+    // data is lost; mmap is a bare system call, which a signal handler may make. The errno location is
+    // this thread's own, and its value is restored.
     unsafe {
         let errno = libc::__errno_location();
         let saved = *errno;

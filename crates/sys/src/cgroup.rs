@@ -1,15 +1,15 @@
-//! Control groups: making one, moving into it, giving it a weight, and taking it away again.
+//! Control groups: creating one, moving into it, setting its weight, and removing it.
 //!
-//! Both versions are handled. The `io` controller of version 2 only knows whole processes, so a
-//! thread cannot be in another group than the rest; version 1 (`blkio`) has a group for each
-//! thread. [`Cgroup::scope`] says which it is.
+//! Both versions are handled. The `io` controller of version 2 works on whole processes, so a
+//! thread cannot be in another group than its process; version 1 (`blkio`) has a group for each
+//! thread. [`Cgroup::scope`] returns which of the two applies.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::mount::{self, Mount};
 use crate::{Error, Result, thread};
 
-/// What moves when a group is entered.
+/// What [`Cgroup::enter`] moves into the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The calling thread (version 1).
@@ -18,23 +18,23 @@ pub enum Scope {
     Process,
 }
 
-/// A group of the hierarchy that controls block I/O.
+/// A control group in the hierarchy that controls block I/O.
 #[derive(Debug)]
 pub struct Cgroup {
     path: PathBuf,
     root: PathBuf,
     scope: Scope,
-    /// Directories made here, from the outermost on.
+    /// Directories that this value created, outermost first.
     created: Vec<PathBuf>,
 }
 
 impl Cgroup {
-    /// Opens the group with this name below the root of the hierarchy, making it (and the groups
-    /// above it) if it is not there.
+    /// Opens the group with this name below the root of the hierarchy, and creates it and missing
+    /// groups above it.
     ///
     /// # Errors
-    /// `ENODEV` if no hierarchy with a block I/O controller is mounted; `EINVAL` for a name that
-    /// leads out of it; `EACCES` without the right to make groups.
+    /// `ENODEV` if no hierarchy with a block I/O controller is mounted; `EINVAL` if the name is empty
+    /// or leads out of the hierarchy; `EACCES` without the right to create groups.
     pub fn open(name: &str) -> Result<Cgroup> {
         let (root, scope) = find(&mount::mounts()?)
             .ok_or_else(|| Error::new("find the block I/O cgroup", libc::ENODEV))?;
@@ -50,8 +50,8 @@ impl Cgroup {
         let mut group = Cgroup { path: root.clone(), root, scope, created: Vec::new() };
         for part in relative.components() {
             if scope == Scope::Process {
-                // Children have the controller only if their parent passes it on. Refused where
-                // the parent has processes of its own; then setting a weight says so.
+                // Children have the controller only if their parent passes it on. The kernel refuses that
+                // where the parent has processes of its own; then `set_weight` reports the error.
                 let _ = group.write("cgroup.subtree_control", "+io");
             }
             group.path.push(part);
@@ -66,22 +66,22 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// What [`Cgroup::enter`] moves.
+    /// Returns what [`Cgroup::enter`] moves.
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Its directory.
+    /// Returns the directory of the group.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sets its share of the disk: 1 to 10000 with version 2, 10 to 1000 with version 1 (100 is
-    /// usual).
+    /// Sets the group's share of the disk's time: 1 to 10000 with version 2, 10 to 1000 with version 1.
+    /// The kernel's default is 100.
     ///
     /// # Errors
-    /// `ENOENT` if the kernel has no weights (they need the BFQ scheduler or the iocost
-    /// controller); `ERANGE` or `EINVAL` for a weight it does not take.
+    /// `ENOENT` if the kernel has no weights (they need the BFQ scheduler or the iocost controller);
+    /// `ERANGE` or `EINVAL` if the kernel does not accept the weight.
     pub fn set_weight(&self, weight: u32) -> Result<()> {
         let files: &[&'static str] = match self.scope {
             Scope::Thread => &["blkio.weight", "blkio.bfq.weight"],
@@ -100,20 +100,26 @@ impl Cgroup {
     }
 
     /// Moves the calling thread (version 1) or the whole process (version 2) into the group.
+    ///
+    /// # Errors
+    /// `EACCES` without the right to write to the group.
     pub fn enter(&self) -> Result<()> {
         enter(&self.path, self.scope)
     }
 
-    /// Moves the calling thread or the process to the root of the hierarchy, so that the group can
-    /// be removed.
+    /// Moves the calling thread (version 1) or the whole process (version 2) to the root of the
+    /// hierarchy, so that the group can be removed.
+    ///
+    /// # Errors
+    /// `EACCES` without the right to write to the root group.
     pub fn leave(&self) -> Result<()> {
         enter(&self.root, self.scope)
     }
 
-    /// Removes the groups that [`Cgroup::open`] made; those that were there before stay.
+    /// Removes the groups that [`Cgroup::open`] created. Groups that existed before stay.
     ///
     /// # Errors
-    /// `EBUSY` while there is a thread in one.
+    /// `EBUSY` while a group contains a thread.
     pub fn remove(self) -> Result<()> {
         for path in self.created.iter().rev() {
             match std::fs::remove_dir(path) {
@@ -137,7 +143,7 @@ fn enter(group: &Path, scope: Scope) -> Result<()> {
     }
 }
 
-/// Writes to an existing file of a cgroup; never makes one.
+/// Writes to an existing file of a cgroup; never creates one.
 fn write(path: &Path, text: &str) -> Result<()> {
     use std::io::Write;
     let failed = |error: std::io::Error| Error::from_io("write cgroup", &error).at(path);
@@ -145,8 +151,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
     file.write_all(text.as_bytes()).map_err(failed)
 }
 
-/// The hierarchy with a block I/O controller: version 1 with `blkio` if it is mounted (then
-/// version 2 does not have it), else version 2.
+/// Finds the hierarchy with a block I/O controller: version 1 with `blkio` if it is mounted
+/// (version 2 cannot have the controller then), else version 2.
 fn find(mounts: &[Mount]) -> Option<(PathBuf, Scope)> {
     let v1 = mounts.iter().find(|mount| {
         mount.kind == "cgroup" && mount.super_options.split(',').any(|option| option == "blkio")
@@ -164,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_one_with_blkio_wins() {
+    fn version_one_with_blkio_is_preferred() {
         let text = b"\
 31 27 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw
 38 31 0:35 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio
@@ -178,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_inside() {
+    fn a_name_cannot_lead_out_of_the_hierarchy() {
         for bad in ["", "/", "..", "a/../../b"] {
             let refused = Cgroup::open_below("/nowhere".into(), Scope::Thread, bad).unwrap_err();
             assert_eq!(refused.errno, libc::EINVAL, "{bad}");
@@ -186,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_made_up_group() {
+    fn weights_and_processes_are_written_to_the_files_of_the_group() {
         let root = std::env::temp_dir().join(format!("fiord-cgroup-{}", std::process::id()));
         std::fs::create_dir_all(root.join("jobs")).unwrap();
         let group = Cgroup::open_below(root.clone(), Scope::Process, "jobs/one").unwrap();
@@ -199,12 +205,15 @@ mod tests {
         group.enter().unwrap();
         let written = std::fs::read_to_string(group.path().join("cgroup.procs")).unwrap();
         assert_eq!(written, std::process::id().to_string());
-        assert!(group.remove().is_err(), "it has files, which no real group keeps");
+        assert!(
+            group.remove().is_err(),
+            "the directory holds regular files, unlike a real group's"
+        );
         std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
-    fn a_real_group() {
+    fn a_real_group_can_be_entered_left_and_removed() {
         let name = format!("fiord-test-{}", std::process::id());
         std::thread::spawn(move || {
             let group = match Cgroup::open(&name) {

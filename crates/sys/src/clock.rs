@@ -1,18 +1,18 @@
-//! Nanoseconds from one clock.
+//! Time in nanoseconds.
 //!
 //! A [`Clock`] is a small `Copy` value; every copy in the process reads the same time line, so
-//! stamps of different threads may be compared. Its origin is that of `CLOCK_MONOTONIC`: a stamp
-//! may be handed to [`sleep_until`] and compared with what the kernel calls monotonic time.
+//! time stamps of different threads can be compared. Its origin is that of `CLOCK_MONOTONIC`: a
+//! stamp can be passed to [`sleep_until`] and compared with the kernel's monotonic time.
 //!
-//! Three sources, named by the words of `clocksource=`:
+//! There are three sources, named as in `clocksource=`:
 //!
-//! - `cpu`: the time stamp counter, where it is invariant (CPUID says so) and the kernel itself
-//!   trusts it (`current_clocksource` is `tsc` or one that is read through it). It is calibrated
-//!   once per process against `CLOCK_MONOTONIC` and the calibration never changes afterwards: the
-//!   clock cannot step, and no cache line is shared with a thread that writes. How far it strays
-//!   from the kernel's clock is measured ([`Clock::drift`]), for the report.
+//! - `cpu`: the time stamp counter, if it is invariant (CPUID) and the kernel itself trusts it
+//!   (`current_clocksource` is `tsc` or one that is read through it). It is calibrated once per
+//!   process against `CLOCK_MONOTONIC`, and the calibration never changes afterwards: the clock
+//!   cannot step, and readers share no cache line with a writer. [`Clock::drift`] measures how far
+//!   it deviates from the kernel's clock, for the report.
 //! - `clock_gettime`: `CLOCK_MONOTONIC`.
-//! - `gettimeofday`: wall time in microseconds. It may step when the wall clock is set: subtract
+//! - `gettimeofday`: wall time in microseconds. It steps when the wall clock is set: subtract
 //!   stamps with `saturating_sub`.
 
 mod publisher;
@@ -26,14 +26,14 @@ use crate::{Error, Result};
 
 /// Shortest span over which the time stamp counter is calibrated, in nanoseconds.
 ///
-/// An end point is known to some ten nanoseconds, so that a rate from 1 ms is good to about 10⁻⁵
-/// even when the machine is busy.
+/// Each end point is accurate to about ten nanoseconds, so a rate measured over 1 ms is accurate to
+/// about 10⁻⁵ even on a busy machine.
 const CALIBRATION_NS: u64 = 1_000_000;
 
-/// Binary digits behind the point of [`Clock::mult`].
+/// Number of fractional bits in [`Clock::mult`].
 const SHIFT: u32 = 32;
 
-/// Where a clock's time comes from.
+/// The source of a clock's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// `gettimeofday(2)`: wall time, microseconds.
@@ -42,12 +42,12 @@ pub enum Source {
     ClockGetTime,
     /// The processor's invariant time stamp counter.
     Cpu,
-    /// What a thread on a CPU of its own writes down (`gtod_cpu=`; see [`Publisher`]).
+    /// The time that a dedicated thread publishes in memory (`gtod_cpu=`; see [`Publisher`]).
     Published,
 }
 
 impl Source {
-    /// The word of `clocksource=`; that of the option `gtod_cpu` for [`Source::Published`].
+    /// Returns the value of `clocksource=`, or `gtod_cpu` for [`Source::Published`].
     pub fn word(self) -> &'static str {
         match self {
             Source::GetTimeOfDay => "gettimeofday",
@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// The source with this word of `clocksource=`.
+    /// Returns the source with this value of `clocksource=`.
     pub fn from_word(word: &str) -> Option<Source> {
         [Source::GetTimeOfDay, Source::ClockGetTime, Source::Cpu]
             .into_iter()
@@ -65,10 +65,10 @@ impl Source {
     }
 }
 
-/// A clock to be copied to wherever stamps are taken.
+/// A clock. Copy it to wherever time stamps are taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// Nanoseconds a tick, with [`SHIFT`] binary digits behind the point.
+    /// Nanoseconds per tick, a fixed-point number with [`SHIFT`] fractional bits; 0 if not calibrated.
     mult: u64,
     base_ticks: u64,
     base_ns: u64,
@@ -76,18 +76,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The best clock of this machine: the time stamp counter if it can be trusted, else
-    /// `CLOCK_MONOTONIC`. The first call may take a millisecond to calibrate (see [`prime`]),
-    /// later ones take nothing.
+    /// Returns the best clock of this machine: the time stamp counter if it can be trusted, else
+    /// `CLOCK_MONOTONIC`. The first call may take a millisecond to calibrate (see [`prime`]); later
+    /// calls do not calibrate.
     pub fn best() -> Clock {
         Clock::cpu().unwrap_or(Clock::plain(Source::ClockGetTime))
     }
 
-    /// The clock with this source.
+    /// Returns a clock with this source.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` for [`Source::Cpu`] where the counter cannot be trusted ([`why_not_cpu`] says
-    /// why), and for [`Source::Published`], which only a [`Publisher`] gives.
+    /// `EOPNOTSUPP` for [`Source::Cpu`] if the counter cannot be trusted ([`why_not_cpu`] returns the
+    /// reason), and for [`Source::Published`], whose clock only a [`Publisher`] returns.
     pub fn with_source(source: Source) -> Result<Clock> {
         match source {
             Source::Cpu => {
@@ -107,14 +107,14 @@ impl Clock {
         *CALIBRATED.get_or_init(|| why_not_cpu().is_none().then(calibrate).flatten())
     }
 
-    /// Nanoseconds now.
+    /// Returns the current time in nanoseconds.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         if self.source == Source::Cpu { self.ticks_to_ns(ticks()) } else { self.now_from_kernel() }
     }
 
-    /// Counter reading to nanoseconds: one widening multiplication and a shift (two instructions
-    /// on x86-64). Good for 2^64 ticks after the base, which is a century.
+    /// Converts a counter reading to nanoseconds with one widening multiplication and a shift (two
+    /// instructions on x86-64). Correct for 2^64 ticks after the base, which is a century.
     #[inline(always)]
     fn ticks_to_ns(&self, ticks: u64) -> u64 {
         let passed = ticks.wrapping_sub(self.base_ticks);
@@ -134,18 +134,18 @@ impl Clock {
         }
     }
 
-    /// Where this clock's time comes from.
+    /// Returns the source of this clock's time.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Counter ticks a second, for a [`Source::Cpu`] clock.
+    /// Returns the counter's frequency in ticks per second, for a [`Source::Cpu`] clock.
     pub fn hertz(&self) -> Option<u64> {
         (self.mult != 0).then(|| ((1_000_000_000u128 << SHIFT) / u128::from(self.mult)) as u64)
     }
 
     /// Measures the cost of one [`Clock::now`], in picoseconds: the best of eight rounds of 64
-    /// reads, some ten microseconds altogether.
+    /// reads, about ten microseconds altogether.
     pub fn read_cost_ps(&self) -> u64 {
         const READS: u64 = 64;
         let round = || {
@@ -158,8 +158,8 @@ impl Clock {
         (0..8).map(|_| round()).min().unwrap_or(0) * 1000 / READS
     }
 
-    /// Compares this clock with `CLOCK_MONOTONIC` since the calibration (for `clock_gettime`,
-    /// which is never calibrated, the kernel against itself; nothing for `gettimeofday`).
+    /// Compares this clock with `CLOCK_MONOTONIC` since the calibration. For `clock_gettime`, which is
+    /// never calibrated, it compares the kernel's clock with itself; for `gettimeofday` it returns zeroes.
     pub fn drift(&self) -> Drift {
         if self.source == Source::GetTimeOfDay {
             return Drift { kernel_ns: 0, difference_ns: 0 };
@@ -172,16 +172,16 @@ impl Clock {
     }
 }
 
-/// How far a clock has strayed from the kernel's.
+/// Deviation of a clock from the kernel's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drift {
     /// Kernel time since the calibration, in nanoseconds.
     pub kernel_ns: u64,
-    /// The clock's time less the kernel's, in nanoseconds.
+    /// The clock's time minus the kernel's, in nanoseconds.
     pub difference_ns: i64,
 }
 
-/// A counter reading and the kernel time of the same moment.
+/// A counter reading with the kernel time at the same moment.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     ticks: u64,
@@ -193,8 +193,8 @@ impl Sample {
         Sample::take_with(ticks)
     }
 
-    /// Reads the kernel clock between two counter readings, several times, and keeps the reading
-    /// with the narrowest gap: the one nothing interrupted.
+    /// Reads the kernel clock between two counter readings, several times, and keeps the reading with the
+    /// narrowest gap, which was not interrupted.
     fn take_with(counter: impl Fn() -> u64) -> Sample {
         let mut best = Sample { ticks: 0, ns: 0 };
         let mut narrowest = u64::MAX;
@@ -214,14 +214,14 @@ impl Sample {
 /// First end point of the calibration, set by [`prime`].
 static FIRST: OnceLock<Sample> = OnceLock::new();
 
-/// Takes the first end point of the calibration. Called first thing in `main`, it lets parsing
-/// and planning count as calibration time, so that the first [`Clock::best`] seldom waits.
+/// Takes the first end point of the calibration. If `main` calls this first, parsing and planning
+/// count as calibration time, and the first [`Clock::best`] seldom waits.
 pub fn prime() {
     FIRST.get_or_init(Sample::take);
 }
 
-/// Calibrates the counter over at least [`CALIBRATION_NS`], and checks the result against the
-/// kernel's clock. `None` if the two cannot be brought together.
+/// Calibrates the counter over at least [`CALIBRATION_NS`], and checks the result against the kernel's
+/// clock. `None` if the two do not agree.
 fn calibrate() -> Option<Clock> {
     let first = *FIRST.get_or_init(Sample::take);
     let mut last = Sample::take();
@@ -230,16 +230,16 @@ fn calibrate() -> Option<Clock> {
         last = Sample::take();
     }
     let clock = fit(first, last)?;
-    // What the counter says must agree with the kernel at a third point: a counter that stops,
-    // jumps or is emulated at another rate does not.
+    // Check a third point: a counter that stops, jumps or is emulated at another rate does not agree
+    // with the kernel there.
     let probe = Sample::take();
     let off = clock.ticks_to_ns(probe.ticks).abs_diff(probe.ns);
     let allowed = 1_000 + probe.ns.saturating_sub(first.ns) / 10_000;
     (off <= allowed).then_some(clock)
 }
 
-/// The line through two samples, with its base at the second. `None` for a counter that did not
-/// move, or moves at a rate no processor has (below 10 MHz, above 100 GHz).
+/// Fits a line through two samples, with its base at the second. `None` if the counter did not move,
+/// or moved at a rate that no processor has (below 10 MHz, above 100 GHz).
 fn fit(first: Sample, last: Sample) -> Option<Clock> {
     let ns = last.ns.checked_sub(first.ns)?;
     let ticks = last.ticks.checked_sub(first.ticks)?;
@@ -250,12 +250,12 @@ fn fit(first: Sample, last: Sample) -> Option<Clock> {
     Some(Clock { mult: mult as u64, base_ticks: last.ticks, base_ns: last.ns, source: Source::Cpu })
 }
 
-/// Why [`Source::Cpu`] cannot be used on this machine; `None` if it can.
+/// Returns why [`Source::Cpu`] cannot be used on this machine; `None` if it can.
 pub fn why_not_cpu() -> Option<&'static str> {
     static WHY: OnceLock<Option<&'static str>> = OnceLock::new();
     *WHY.get_or_init(|| {
         if !cfg!(target_arch = "x86_64") {
-            return Some("this processor family has no time stamp counter known here");
+            return Some("fiord knows no time stamp counter of this processor family");
         }
         if !has_invariant_counter() {
             return Some("the processor's time stamp counter is not invariant (CPUID 8000_0007h)");
@@ -266,12 +266,12 @@ pub fn why_not_cpu() -> Option<&'static str> {
     })
 }
 
-/// The kernel marks a counter unstable by moving to another source. Under a hypervisor its
-/// paravirtual sources are scaled readings of the same counter.
+/// Returns why the counter is not trusted with this clock source. The kernel marks a counter unstable
+/// by switching to another source. A hypervisor's paravirtual sources scale the same counter.
 fn judge_clocksource(used: &str) -> Option<&'static str> {
     match used {
         "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "xen" | "tsc-early" => None,
-        "" => Some("the kernel does not say which clock source it trusts"),
+        "" => Some("the kernel does not report its clock source (current_clocksource)"),
         _ => Some("the kernel does not trust the time stamp counter (see current_clocksource)"),
     }
 }
@@ -287,7 +287,7 @@ fn has_invariant_counter() -> bool {
     false
 }
 
-/// The raw counter; 0 where there is none (no [`Source::Cpu`] clock is ever made there).
+/// Reads the raw counter; 0 if there is none (no [`Source::Cpu`] clock exists there).
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ticks() -> u64 {
@@ -301,30 +301,30 @@ fn ticks() -> u64 {
     0
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds.
 pub fn monotonic() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Wall time in nanoseconds since 1970.
+/// Returns the wall time in nanoseconds since 1970.
 pub fn wall() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-/// CPU time of the calling thread in nanoseconds.
+/// Returns the CPU time of the calling thread in nanoseconds.
 pub fn thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 fn read(id: libc::clockid_t) -> u64 {
-    // The ids used inside this module always exist.
+    // The clock ids used in this module always exist.
     read_id(id).unwrap_or(0)
 }
 
-/// Any clock by its number (`job_start_clock_id`), in nanoseconds.
+/// Reads any clock by its number (`job_start_clock_id`), in nanoseconds.
 ///
 /// # Errors
-/// `EINVAL` for a number the kernel does not know.
+/// `EINVAL` if the kernel does not know the number.
 pub fn read_id(id: i32) -> Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to.
@@ -333,14 +333,14 @@ pub fn read_id(id: i32) -> Result<u64> {
     Ok((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
 }
 
-/// Sleeps until `CLOCK_MONOTONIC` (and so a [`Clock`] that is not `gettimeofday`) reaches
-/// `deadline_ns`. Returns `false` if a signal ended the sleep early.
+/// Sleeps until `CLOCK_MONOTONIC` (and so any [`Clock`] but `gettimeofday`) reaches `deadline_ns`.
+/// Returns `false` if a signal ended the sleep early.
 pub fn sleep_until(deadline_ns: u64) -> bool {
     let time = libc::timespec {
         tv_sec: (deadline_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (deadline_ns % 1_000_000_000) as libc::c_long,
     };
-    // SAFETY: `time` is a valid timespec; no remainder is asked for with TIMER_ABSTIME.
+    // SAFETY: `time` is a valid timespec; with TIMER_ABSTIME the kernel writes no remainder.
     let rc = unsafe {
         libc::clock_nanosleep(
             libc::CLOCK_MONOTONIC,
@@ -352,7 +352,7 @@ pub fn sleep_until(deadline_ns: u64) -> bool {
     rc == 0
 }
 
-/// Sleeps for a span, or less if a signal arrives. Returns `false` in that case.
+/// Sleeps for a time span. Returns `false` if a signal ended the sleep early.
 pub fn sleep(span: Duration) -> bool {
     sleep_until(monotonic().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX / 2)))
 }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn never_runs_backwards() {
+    fn the_clock_never_runs_backwards() {
         let clock = Clock::best();
         let mut last = clock.now();
         for _ in 0..100_000 {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn every_copy_is_the_same_time_line() {
+    fn every_copy_reads_the_same_time_line() {
         let here = Clock::best();
         let before = here.now();
         let there = std::thread::spawn(|| Clock::best().now()).join().unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn each_source_works_or_says_why() {
+    fn each_source_works_or_gives_a_reason() {
         for source in [Source::GetTimeOfDay, Source::ClockGetTime] {
             let clock = Clock::with_source(source).unwrap();
             assert!(clock.now() > 0);

@@ -1,34 +1,34 @@
-//! CPUs: which are there, which this thread may use, and pinning it.
+//! CPUs: which exist, which this thread may use, and pinning the thread.
 
 use std::fmt;
 
 use crate::error::check;
 use crate::{Error, Result};
 
-/// A set of CPU numbers (or of NUMA node numbers), of any size.
+/// A set of CPU numbers, or of NUMA node numbers, of any size.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CpuSet {
-    /// One bit a CPU; never ends in a zero word.
+    /// One bit per CPU; the last word is never zero.
     words: Vec<u64>,
 }
 
-/// Highest number a set may hold: far above the 8192 CPUs Linux can be built for, low enough that
-/// a typing error does not allocate gigabytes.
+/// Highest number that a set can hold: far above the 8192 CPUs that Linux can be built for, and low
+/// enough that a typing error does not allocate gigabytes.
 const HIGHEST: usize = 65_535;
 
 impl CpuSet {
-    /// No CPU.
+    /// Returns the empty set.
     pub fn new() -> CpuSet {
         CpuSet::default()
     }
 
-    /// The CPUs of the ones in a mask: bit 0 is CPU 0 (`cpumask=`).
+    /// Returns the CPUs whose bits are set in a mask; bit 0 is CPU 0 (`cpumask=`).
     pub fn from_mask(mask: u64) -> CpuSet {
         (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
     }
 
-    /// Parses `0-3,8,10-11`, as sysfs prints it and `cpus_allowed=` takes it. An empty text is the
-    /// empty set. `None` for anything else.
+    /// Parses a list such as `0-3,8,10-11`, as sysfs prints it and `cpus_allowed=` takes it. An empty
+    /// text gives the empty set. `None` for anything else.
     pub fn parse(text: &str) -> Option<CpuSet> {
         let mut set = CpuSet::new();
         for part in text.trim().split(',').filter(|_| !text.trim().is_empty()) {
@@ -42,7 +42,7 @@ impl CpuSet {
         Some(set)
     }
 
-    /// Adds a CPU; numbers above 65535 are ignored.
+    /// Adds a CPU. Numbers above 65535 are ignored.
     pub fn insert(&mut self, cpu: usize) {
         if cpu > HIGHEST {
             return;
@@ -53,7 +53,7 @@ impl CpuSet {
         self.words[cpu / 64] |= 1 << (cpu % 64);
     }
 
-    /// Takes a CPU out.
+    /// Removes a CPU.
     pub fn remove(&mut self, cpu: usize) {
         if let Some(word) = self.words.get_mut(cpu / 64) {
             *word &= !(1 << (cpu % 64));
@@ -61,32 +61,32 @@ impl CpuSet {
         self.shorten();
     }
 
-    /// Whether a CPU is in it.
+    /// Whether the set contains a CPU.
     pub fn contains(&self, cpu: usize) -> bool {
         self.words.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
     }
 
-    /// The CPUs, in ascending order.
+    /// Iterates over the CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.words.len() * 64).filter(|&cpu| self.contains(cpu))
     }
 
-    /// How many.
+    /// Returns the number of CPUs in the set.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// CPUs in both.
+    /// Returns the CPUs that are in both sets.
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
         self.iter().filter(|&cpu| other.contains(cpu)).collect()
     }
 
-    /// CPUs in this and not in the other.
+    /// Returns the CPUs that are in this set but not in `other`.
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         self.iter().filter(|&cpu| !other.contains(cpu)).collect()
     }
@@ -116,7 +116,7 @@ impl Extend<usize> for CpuSet {
     }
 }
 
-/// As sysfs prints it: `0-3,8`.
+/// Formats the set as sysfs prints it: `0-3,8`.
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut cpus = self.iter().peekable();
@@ -136,7 +136,10 @@ impl fmt::Display for CpuSet {
     }
 }
 
-/// CPUs that are online, from sysfs; without it, those this thread may use.
+/// Returns the CPUs that are online according to sysfs; without sysfs, those of [`allowed`].
+///
+/// # Errors
+/// Those of [`allowed`].
 pub fn online() -> Result<CpuSet> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     match CpuSet::parse(&text) {
@@ -145,10 +148,13 @@ pub fn online() -> Result<CpuSet> {
     }
 }
 
-/// CPUs that the calling thread may run on (`sched_getaffinity(2)`): what a container or `taskset`
-/// leaves.
+/// Returns the CPUs that the calling thread may run on (`sched_getaffinity(2)`). A container or
+/// `taskset` may exclude some.
+///
+/// # Errors
+/// Those of `sched_getaffinity(2)`.
 pub fn allowed() -> Result<CpuSet> {
-    // The kernel refuses a buffer smaller than its own mask, whose size it does not tell.
+    // The kernel refuses a buffer smaller than its own mask, whose size no call returns.
     let mut words = vec![0u64; 16];
     loop {
         let bytes = words.len() * 8;
@@ -168,23 +174,23 @@ pub fn allowed() -> Result<CpuSet> {
     Ok(set)
 }
 
-/// Processor cores among the CPUs that the calling thread may run on: the hardware threads of a core
-/// count as one. At least 1; without `/sys` each CPU counts as a core.
+/// Counts the processor cores among the CPUs that the calling thread may run on: the hardware
+/// threads of a core count as one. Returns at least 1; without `/sys` each CPU counts as a core.
 pub fn cores() -> u64 {
     let cpus = allowed().unwrap_or_default();
     let siblings = |cpu: usize| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        // A CPU that does not say is a core of its own.
+        // A CPU without a list counts as a core of its own.
         std::fs::read_to_string(path).unwrap_or_else(|_| cpu.to_string()).trim().to_owned()
     };
     let cores: std::collections::HashSet<String> = cpus.iter().map(siblings).collect();
     (cores.len() as u64).max(1)
 }
 
-/// Lets the calling thread run on these CPUs only (`sched_setaffinity(2)`).
+/// Restricts the calling thread to these CPUs (`sched_setaffinity(2)`).
 ///
 /// # Errors
-/// `EINVAL` if none of them is online and allowed here.
+/// `EINVAL` if none of them is online and allowed for this process.
 pub fn set_affinity(cpus: &CpuSet) -> Result<()> {
     if cpus.is_empty() {
         return Err(Error::new("sched_setaffinity", libc::EINVAL));
@@ -195,7 +201,7 @@ pub fn set_affinity(cpus: &CpuSet) -> Result<()> {
     check("sched_setaffinity", rc).map(drop)
 }
 
-/// The CPU the calling thread runs on at this moment.
+/// Returns the CPU that the calling thread runs on at this moment.
 pub fn current() -> Option<usize> {
     // SAFETY: takes nothing, returns an integer.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
@@ -206,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_round_trip() {
+    fn cpu_lists_round_trip() {
         for text in ["", "0", "0-3", "0-3,8,10-11", "63-65,128"] {
             assert_eq!(CpuSet::parse(text).unwrap().to_string(), text);
         }
@@ -217,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_and_sets() {
+    fn masks_convert_and_sets_intersect() {
         let set = CpuSet::from_mask(0b1101);
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!(set.len(), 3);
@@ -231,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_stays_where_it_is_pinned() {
+    fn a_pinned_thread_stays_on_its_cpu() {
         std::thread::spawn(|| {
             let allowed = allowed().unwrap();
             assert!(!allowed.is_empty() && !online().unwrap().is_empty());

@@ -1,9 +1,9 @@
-//! What the disks below a file did, from the kernel's counters.
+//! The activity of the disks below a file, from the kernel's counters.
 //!
-//! A counter is a number since boot; what happened during a run is the difference of two
-//! readings. The kernel counts an I/O when it completes, so readings before the first and after
-//! the last I/O are exact however short the run is; only the busy time is kept in scheduler ticks
-//! (1 to 10 ms).
+//! The counters start at boot; the activity during a run is the difference of two readings. The
+//! kernel counts an I/O when it completes, so readings before the first and after the last I/O are
+//! exact however short the run is. Only the busy time is coarse: the kernel keeps it in scheduler
+//! ticks (1 to 10 ms).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,49 +12,49 @@ use std::sync::Arc;
 use crate::file::{Device, Kind};
 use crate::{Error, Result, block, clock, file, mount, nvme};
 
-/// Counters of one block device, as in `/sys/block/*/stat` (Linux:
-/// Documentation/block/stat.rst). Ticks are milliseconds, sectors are 512 bytes.
+/// Counters of one block device, as in `/sys/block/*/stat` (Linux: Documentation/block/stat.rst).
+/// Times (`*_ticks`, `in_queue`) are in milliseconds, sectors are 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Reads completed.
     pub read_ios: u64,
-    /// Reads merged into another before they reached the device.
+    /// Reads that were merged into another request before they reached the device.
     pub read_merges: u64,
     /// Sectors read.
     pub read_sectors: u64,
-    /// Time reads took, summed.
+    /// Total time of all reads, in ms.
     pub read_ticks: u64,
     /// Writes completed.
     pub write_ios: u64,
-    /// Writes merged.
+    /// Writes that were merged into another request.
     pub write_merges: u64,
     /// Sectors written.
     pub write_sectors: u64,
-    /// Time writes took, summed.
+    /// Total time of all writes, in ms.
     pub write_ticks: u64,
-    /// I/Os in flight at the reading (not a counter: a difference has that of the later).
+    /// I/Os in flight at the time of the reading. A difference keeps the later value.
     pub in_flight: u64,
-    /// Time during which something was in flight.
+    /// Time in which at least one I/O was in flight, in ms.
     pub io_ticks: u64,
-    /// Time all I/Os took, summed (`time_in_queue`).
+    /// Total time of all I/Os, in ms (`time_in_queue`).
     pub in_queue: u64,
     /// Discards completed (Linux 4.18).
     pub discard_ios: u64,
-    /// Discards merged.
+    /// Discards that were merged into another request.
     pub discard_merges: u64,
     /// Sectors discarded.
     pub discard_sectors: u64,
-    /// Time discards took, summed.
+    /// Total time of all discards, in ms.
     pub discard_ticks: u64,
     /// Cache flushes completed (Linux 5.5).
     pub flush_ios: u64,
-    /// Time flushes took, summed.
+    /// Total time of all cache flushes, in ms.
     pub flush_ticks: u64,
 }
 
 impl Counters {
-    /// Parses the numbers of a `stat` file, or of a `/proc/diskstats` line after the name: 11
-    /// fields, 15 since Linux 4.18, 17 since 5.5. More are left alone.
+    /// Parses the numbers of a `stat` file, or of a `/proc/diskstats` line after the name: 11 fields,
+    /// 15 since Linux 4.18, 17 since 5.5. Further fields are ignored.
     pub fn parse(text: &str) -> Option<Counters> {
         let mut fields = [0u64; 17];
         let mut count = 0;
@@ -84,7 +84,7 @@ impl Counters {
         })
     }
 
-    /// What happened between `earlier` and this reading. Ticks wrap at 2^32 in the kernel.
+    /// Returns the change from `earlier` to this reading. Tick counters wrap at 2^32 in the kernel.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let count = |now: u64, then: u64| now.saturating_sub(then);
         let ticks = |now: u64, then: u64| match now.checked_sub(then) {
@@ -121,12 +121,12 @@ pub struct Line {
     pub device: Device,
     /// The kernel's name.
     pub name: String,
-    /// Its counters.
+    /// Counters of this device.
     pub counters: Counters,
 }
 
-/// Parses `/proc/diskstats`; lines of an unknown form are left out (those of partitions had four
-/// numbers before Linux 2.6.25).
+/// Parses `/proc/diskstats`. Lines in an unknown format are skipped (partitions had four numbers
+/// before Linux 2.6.25).
 pub fn parse(text: &str) -> Vec<Line> {
     text.lines().filter_map(parse_line).collect()
 }
@@ -139,25 +139,25 @@ fn parse_line(line: &str) -> Option<Line> {
     Some(Line { device, name: name.to_owned(), counters: Counters::parse(rest)? })
 }
 
-/// A whole disk, and the disks it is made of.
+/// A whole disk, with the disks that it is built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disk {
     /// The kernel's name: `sda`, `nvme0n1`, `dm-0`, `md127`.
     pub name: String,
-    /// Where its `stat` file is.
+    /// The disk's sysfs directory, which contains `stat`.
     sysfs: PathBuf,
-    /// What a device-mapper or md device is built on, or the paths of an NVMe multipath device:
-    /// whole disks, each once, in order of name.
+    /// The whole disks that a device-mapper or md device is built on, or the paths of an NVMe multipath
+    /// device; each once, ordered by name.
     pub members: Vec<Disk>,
 }
 
 impl Disk {
-    /// The whole disk of a block device or partition; `None` where sysfs does not know it.
+    /// Returns the whole disk of a block device or partition; `None` if sysfs does not know it.
     pub fn of(device: Device) -> Option<Disk> {
         Disk::at(&block::whole_disk_path(device)?, 8)
     }
 
-    /// `depth` bounds stacks of devices, so that nothing in sysfs can make this run for ever.
+    /// `depth` bounds the recursion, so that a loop in sysfs cannot make this run forever.
     fn at(sysfs: &Path, depth: usize) -> Option<Disk> {
         let name = sysfs.file_name()?.to_str()?.to_owned();
         let mut members: Vec<Disk> = match depth {
@@ -169,7 +169,10 @@ impl Disk {
         Some(Disk { name, sysfs: sysfs.to_path_buf(), members })
     }
 
-    /// Reads its counters now.
+    /// Reads the current counters.
+    ///
+    /// # Errors
+    /// Those of reading the `stat` file; `EINVAL` if its format is unknown.
     pub fn counters(&self) -> Result<Counters> {
         let path = self.sysfs.join("stat");
         let text = std::fs::read_to_string(&path)
@@ -178,7 +181,7 @@ impl Disk {
     }
 }
 
-/// Whole disks directly below a disk.
+/// Returns the sysfs directories of the whole disks directly below a disk.
 fn below(sysfs: &Path, name: &str) -> Vec<PathBuf> {
     let list = |directory: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(directory).into_iter().flatten();
@@ -218,11 +221,14 @@ fn nvme_path(name: &str) -> Option<(u32, u32)> {
     Some((subsystem.parse().ok()?, namespace.parse().ok()?))
 }
 
-/// The whole disks that hold a path (a file, a directory, a device, or a file that is not there
-/// yet). Empty for what is on no disk of this machine: tmpfs, NFS, `/dev/null`.
+/// Returns the whole disks that hold a path (a file, a directory, a device, or a file that does not
+/// exist yet). Empty if the path is on no disk of this machine: tmpfs, NFS, `/dev/null`.
 ///
-/// File systems with several devices (btrfs) give all of them; an overlay those of its upper
-/// directory.
+/// For a file system with several devices (btrfs) it returns all of them, for an overlay those of
+/// the upper directory.
+///
+/// # Errors
+/// Those of `stat(2)` and of reading the mount table.
 pub fn disks_of(path: &Path) -> Result<Vec<Disk>> {
     let mut disks: Vec<Disk> = Vec::new();
     for device in devices_of(path, 4)? {
@@ -235,15 +241,16 @@ pub fn disks_of(path: &Path) -> Result<Vec<Disk>> {
     Ok(disks)
 }
 
-/// Finds the disks that hold paths, each file system once: a job may have a hundred thousand files.
+/// Finds the disks that hold paths. It looks up each file system once, because a job may have a
+/// hundred thousand files.
 #[derive(Debug, Default)]
 pub struct DiskFinder {
-    /// By the number of the file system, or of the block device itself.
+    /// Key: the device number of the file system (`false`), or of the block device itself (`true`).
     known: HashMap<(Device, bool), Arc<[Disk]>>,
 }
 
 impl DiskFinder {
-    /// Returns what [`disks_of`] returns for this path; empty where it fails.
+    /// Returns what [`disks_of`] returns for this path; empty if that fails.
     pub fn find(&mut self, path: &Path) -> Arc<[Disk]> {
         let Some(place) = place(path) else {
             return disks_of(path).unwrap_or_default().into();
@@ -253,8 +260,9 @@ impl DiskFinder {
     }
 }
 
-/// What the disks of a path depend on: the number of its file system, or of a block device; `None` where
-/// neither is known yet.
+/// Returns the key under which the disks of a path are cached: the number of its file system
+/// (`false`), or of a block device (`true`). `None` if the path does not exist or is a character
+/// device.
 fn place(path: &Path) -> Option<(Device, bool)> {
     let facts = file::facts(path).ok()?;
     match (facts.kind, facts.node) {
@@ -283,21 +291,21 @@ fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
     Ok(mount.devices())
 }
 
-/// What one disk did between two moments.
+/// The activity of one disk between two readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Activity {
     /// The disk's name.
     pub name: String,
-    /// What it did.
+    /// Change of the counters between the readings.
     pub counters: Counters,
-    /// Time between the moments, nanoseconds.
+    /// Time between the readings, in nanoseconds.
     pub elapsed_ns: u64,
-    /// What the disks below it did; empty for a plain disk.
+    /// Activity of the disks below it; empty for a plain disk.
     pub members: Vec<Activity>,
 }
 
 impl Activity {
-    /// Share of the time during which the disk was busy, in percent, at most 100.
+    /// Returns the share of the time in which the disk was busy, in percent, at most 100.
     pub fn utilisation(&self) -> f64 {
         if self.elapsed_ns == 0 {
             return 0.0;
@@ -306,7 +314,7 @@ impl Activity {
     }
 }
 
-/// One watched disk: what it was at the start.
+/// One watched disk, with its counters at the start.
 #[derive(Debug)]
 struct Watched {
     disk: Disk,
@@ -339,15 +347,18 @@ impl Watched {
     }
 }
 
-/// Watches the disks below a set of files from its creation on.
+/// Watches the disks below a set of files, from its creation on.
 #[derive(Debug, Default)]
 pub struct Watch {
     disks: Vec<Watched>,
 }
 
 impl Watch {
-    /// Starts watching the disks below these paths, each once, in the order in which the paths
-    /// name them. A path whose disk cannot be found is left out: it has no counters.
+    /// Starts watching the disks below these paths. Each disk is watched once; their order follows the
+    /// paths. A path without a disk is skipped, because it has no counters.
+    ///
+    /// # Errors
+    /// Those of [`disks_of`] and [`Disk::counters`].
     pub fn start<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Watch> {
         let mut watch = Watch::default();
         for path in paths {
@@ -356,12 +367,18 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Watches the disks of one more path, from now on.
+    /// Starts watching the disks of one more path.
+    ///
+    /// # Errors
+    /// Those of [`disks_of`] and [`Disk::counters`].
     pub fn add(&mut self, path: &Path) -> Result<()> {
         self.add_disks(&disks_of(path)?)
     }
 
-    /// Watches these disks too, from now on.
+    /// Starts watching these disks too.
+    ///
+    /// # Errors
+    /// Those of [`Disk::counters`].
     pub fn add_disks(&mut self, disks: &[Disk]) -> Result<()> {
         for disk in disks {
             if !self.disks.iter().any(|known| known.disk.name == disk.name) {
@@ -371,17 +388,23 @@ impl Watch {
         Ok(())
     }
 
-    /// Begins anew: what was until now does not count (a ramp time has ended).
+    /// Starts over: activity until now does not count (for example when the ramp time ends).
+    ///
+    /// # Errors
+    /// Those of [`Disk::counters`].
     pub fn restart(&mut self) -> Result<()> {
         self.disks.iter_mut().try_for_each(Watched::restart)
     }
 
-    /// What the disks did since the start. May be called any number of times.
+    /// Returns the activity of the disks since the start. May be called repeatedly.
+    ///
+    /// # Errors
+    /// Those of [`Disk::counters`].
     pub fn activity(&self) -> Result<Vec<Activity>> {
         self.disks.iter().map(Watched::activity).collect()
     }
 
-    /// The disks that are watched.
+    /// Iterates over the watched disks.
     pub fn disks(&self) -> impl Iterator<Item = &Disk> {
         self.disks.iter().map(|watched| &watched.disk)
     }

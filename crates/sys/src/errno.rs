@@ -1,6 +1,6 @@
 //! Names, texts and remedies of errno values.
 
-/// Errno values and the names their manual pages give them, by name.
+/// Errno values with the names that their manual pages give them, ordered by name.
 const NAMES: &[(i32, &str)] = &[
     (libc::E2BIG, "E2BIG"),
     (libc::EACCES, "EACCES"),
@@ -135,14 +135,15 @@ const NAMES: &[(i32, &str)] = &[
     (libc::EXFULL, "EXFULL"),
 ];
 
-/// The symbolic name (`"ENOSPC"`), or `"E?"` for a number Linux does not define.
+/// Returns the symbolic name (`"ENOSPC"`), or `"E?"` for a number that Linux does not define.
 ///
-/// Of names that share a number the one without alias is given: `EAGAIN`, `EDEADLK`, `EOPNOTSUPP`.
+/// If several names share a number, this is the usual one: `EAGAIN`, `EDEADLK`, `EOPNOTSUPP`.
 pub fn name(errno: i32) -> &'static str {
     NAMES.iter().find(|(number, _)| *number == errno).map_or("E?", |(_, name)| name)
 }
 
-/// The errno with this symbolic name. `EWOULDBLOCK`, `EDEADLOCK` and `ENOTSUP` are understood too.
+/// Returns the errno with this symbolic name. The aliases `EWOULDBLOCK`, `EDEADLOCK` and `ENOTSUP`
+/// are accepted too.
 pub fn number(name: &str) -> Option<i32> {
     let name = match name {
         "EWOULDBLOCK" => "EAGAIN",
@@ -153,7 +154,7 @@ pub fn number(name: &str) -> Option<i32> {
     NAMES.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
 }
 
-/// The C library's text (`"No space left on device"`).
+/// Returns the C library's text for an errno (`"No space left on device"`).
 pub fn text(errno: i32) -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the pointer and length describe `buffer`, which outlives the call; the XSI form of
@@ -166,64 +167,81 @@ pub fn text(errno: i32) -> String {
     String::from_utf8_lossy(&buffer[..end]).into_owned()
 }
 
-/// What to do about a failure of `op`, for the causes that are well known.
+/// Returns the likely cause of a failure of `op` and the remedy, for causes that are well known.
 pub fn advice(op: &str, errno: i32) -> Option<&'static str> {
     let says = |word: &str| op.contains(word);
     Some(match errno {
         libc::EACCES | libc::EPERM if says("mlock") => {
-            "raise the memlock limit (ulimit -l) or run as root"
+            "the memory exceeds the memlock limit. To fix: raise it (ulimit -l), or run as root"
         }
         libc::EACCES | libc::EPERM if says("ioprio") => {
-            "the real-time I/O class needs CAP_SYS_NICE or CAP_SYS_ADMIN: run as root"
+            "the real-time I/O class needs CAP_SYS_NICE or CAP_SYS_ADMIN. To fix: run as root"
         }
         libc::EACCES | libc::EPERM if says("setpriority") => {
-            "a negative nice value needs CAP_SYS_NICE or a higher RLIMIT_NICE: run as root"
+            "a negative nice value needs CAP_SYS_NICE or a higher RLIMIT_NICE. To fix: run as root"
         }
-        libc::EACCES | libc::EPERM if says("setres") => "changing user or group needs root",
+        libc::EACCES | libc::EPERM if says("setres") => {
+            "only root may change the user or group. To fix: run as root"
+        }
         libc::EACCES | libc::EPERM if says("SHM_HUGETLB") => {
-            "add your group to vm.hugetlb_shm_group or run as root"
+            "your group may not use huge pages. To fix: add it to vm.hugetlb_shm_group, or run as \
+             root"
         }
         libc::ENOENT if says("write cgroup") => {
-            "this kernel has no such control: weights need the BFQ scheduler or iocost"
+            "this kernel has no such control. To fix: for weights, use the BFQ scheduler or iocost"
         }
-        libc::EACCES | libc::EPERM => "check the owner and mode of the file, or run as root",
+        libc::EACCES | libc::EPERM => {
+            "this user has no permission. To fix: check the owner and mode of the file, or run as root"
+        }
         libc::ENOMEM if says("HUGE") => {
-            "no free huge pages: raise vm.nr_hugepages (see HugePages_Free in /proc/meminfo)"
+            "there are no free huge pages (HugePages_Free in /proc/meminfo). To fix: raise \
+             vm.nr_hugepages"
         }
         libc::ENOMEM | libc::EAGAIN if says("mlock") => {
-            "more memory than may be locked: raise the memlock limit (ulimit -l)"
+            "the memory exceeds the memlock limit. To fix: raise it (ulimit -l)"
         }
         libc::EINVAL if says("O_DIRECT") => {
-            "the file system does not take direct I/O: use direct=0 or another file system"
+            "the file system does not support direct I/O. To fix: use direct=0 or another file system"
         }
-        libc::ENODATA if says("mmap") => "the file became shorter while it was mapped",
+        libc::ENODATA if says("mmap") => {
+            "another program made the file shorter while it was mapped. To fix: stop that program"
+        }
         libc::ENODEV if says("cgroup") => {
-            "mount a hierarchy with the io controller (version 2) or blkio (version 1)"
+            "no hierarchy with a block I/O controller is mounted. To fix: mount one with io (cgroup \
+             version 2) or blkio (version 1)"
         }
-        libc::EMFILE => "too many open files: raise the nofile limit (ulimit -n)",
-        libc::ENFILE => "too many open files in the system: raise fs.file-max",
-        libc::EROFS => "the file system is mounted read-only",
+        libc::EMFILE => "too many open files. To fix: raise the nofile limit (ulimit -n)",
+        libc::ENFILE => "too many open files in the whole system. To fix: raise fs.file-max",
+        libc::EROFS => {
+            "the file system is mounted read-only. To fix: mount it with `-o remount,rw`"
+        }
         libc::ENOSPC if says("cgroup") => {
             "the cgroup has no CPUs or memory nodes, or there are too many cgroups"
         }
-        libc::ENOSPC => "free space on the file system or use a smaller size",
-        libc::EDQUOT => "the user's disk quota is used up",
+        libc::ENOSPC => "the file system is full. To fix: free space on it, or make `size` smaller",
+        libc::EDQUOT => {
+            "the user's disk quota is used up. To fix: delete files, or raise the quota"
+        }
         libc::EFBIG => {
             "the file would exceed the limit of this process or of the file system. To fix: raise the \
              limit (ulimit -f unlimited), or make `size` smaller"
         }
-        libc::EISDIR => "a directory is named where a file is wanted",
-        libc::ENOTDIR => "a component of the path is a file, not a directory",
+        libc::EISDIR => "the path names a directory. To fix: name a file",
+        libc::ENOTDIR => {
+            "a component of the path is a file, not a directory. To fix: check the path"
+        }
         libc::ENXIO | libc::ENODEV if says("open") => "there is no device behind this node",
-        libc::ENOMEDIUM => "the drive has no medium",
+        libc::ENOMEDIUM => "the drive has no medium. To fix: insert one",
         libc::EBUSY if says("open") => {
             "the device is in use (mounted, or held by another device or program)"
         }
         libc::ETXTBSY => "the file is a program that is running, or a swap file",
         libc::ENOSYS => "this kernel does not have the call, or a sandbox forbids it",
-        libc::EIO => "the device reported an error: see the kernel log (dmesg)",
-        libc::EUCLEAN => "the file system is damaged: run its checker (fsck)",
-        libc::ESTALE => "the network file system lost the file: mount it again",
+        libc::EIO => {
+            "the device reported an error. To fix: find the cause in the kernel log (dmesg)"
+        }
+        libc::EUCLEAN => "the file system is damaged. To fix: run its checker (fsck)",
+        libc::ESTALE => "the network file system lost the file. To fix: mount it again",
         _ => return None,
     })
 }
@@ -244,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_the_c_librarys() {
+    fn texts_come_from_the_c_library() {
         assert_eq!(text(libc::ENOSPC), "No space left on device");
         assert_eq!(text(libc::EIO), "Input/output error");
         assert!(text(9999).contains("9999"));

@@ -1,41 +1,43 @@
-//! The one error of this crate: which call, on what, and what the kernel said.
+//! The error type of this crate: the call that failed, its path, and the kernel's answer.
 
 use std::path::{Path, PathBuf};
 
 use crate::errno;
 
-/// Result of a call in this crate.
+/// Result of a fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A system call that failed.
 ///
-/// `Display` names the call, the path, the errno's text and name and, where the cause is
-/// well known, what to do about it.
+/// `Display` names the call, the path, the errno's text and name and, if the cause is well known,
+/// the cause and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The system call or ioctl, spelled as its manual page is (`open`, `ioctl BLKGETSIZE64`).
+    /// The system call or ioctl, spelled as in its manual page (`open`, `ioctl BLKGETSIZE64`).
     pub op: &'static str,
-    /// What it was applied to, when that has a name.
+    /// The path that the call was applied to, if it has one.
     pub path: Option<PathBuf>,
-    /// The positive errno; where the device itself answered, the one nearest to what it said.
+    /// The errno, a positive number. If the device itself refused, the errno closest to its status.
     pub errno: i32,
-    /// What the device said, where it did: the name and the codes of an NVMe status.
+    /// A specific explanation that replaces the errno's text: the device's status (name and codes of
+    /// an NVMe status), or a cause that this crate has found out.
     pub said: Option<String>,
 }
 
 impl Error {
-    /// An error with an explicit errno.
+    /// Creates an error with an explicit errno.
     pub fn new(op: &'static str, errno: i32) -> Error {
         Error { op, path: None, errno, said: None }
     }
 
-    /// The calling thread's `errno`, read right after `op` failed.
+    /// Creates an error from the calling thread's `errno`. Call it right after `op` failed.
     pub fn last(op: &'static str) -> Error {
         Error::from_io(op, &std::io::Error::last_os_error())
     }
 
-    /// Takes the errno out of a standard library error. An error without one (a text that is not
-    /// UTF-8, an early end of file) becomes `EIO`, or `EINVAL` for malformed data.
+    /// Takes the errno from a standard library error. An error without one (text that is not UTF-8, an
+    /// early end of file) becomes `EINVAL` for malformed data, `ENOENT` or `EACCES` by its kind, and
+    /// `EIO` otherwise.
     pub fn from_io(op: &'static str, error: &std::io::Error) -> Error {
         use std::io::ErrorKind;
         let fallback = match error.kind() {
@@ -47,20 +49,20 @@ impl Error {
         Error::new(op, error.raw_os_error().unwrap_or(fallback))
     }
 
-    /// The same error with the device's own words for it.
+    /// Adds an explanation that `Display` shows instead of the errno's text.
     #[must_use]
     pub fn saying(mut self, what: impl ToString) -> Error {
         self.said = Some(what.to_string());
         self
     }
 
-    /// The same error with the path it was about.
+    /// Adds the path that the call was applied to.
     pub fn at(mut self, path: impl AsRef<Path>) -> Error {
         self.path = Some(path.as_ref().to_path_buf());
         self
     }
 
-    /// What to do about it, for the causes that are well known.
+    /// Returns the likely cause and the remedy, for causes that are well known.
     pub fn advice(&self) -> Option<&'static str> {
         errno::advice(self.op, self.errno)
     }
@@ -91,13 +93,13 @@ impl From<Error> for std::io::Error {
     }
 }
 
-/// Turns the `-1` of a system call into an [`Error`].
+/// Turns a negative return value of a system call into an [`Error`] with the thread's errno.
 pub(crate) fn check(op: &'static str, rc: impl Into<i64>) -> Result<i64> {
     let rc = rc.into();
     if rc < 0 { Err(Error::last(op)) } else { Ok(rc) }
 }
 
-/// Like [`check`], repeating the call while a signal interrupts it.
+/// Repeats a system call while a signal interrupts it, and turns its failure into an [`Error`].
 pub(crate) fn retry<R: Into<i64>>(op: &'static str, mut call: impl FnMut() -> R) -> Result<i64> {
     loop {
         match check(op, call()) {
@@ -107,7 +109,7 @@ pub(crate) fn retry<R: Into<i64>>(op: &'static str, mut call: impl FnMut() -> R)
     }
 }
 
-/// A path as the kernel wants it; a NUL byte inside is `EINVAL`.
+/// Converts a path to a C string; `EINVAL` if it contains a NUL byte.
 pub(crate) fn c_path(op: &'static str, path: &Path) -> Result<std::ffi::CString> {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::CString::new(path.as_os_str().as_bytes())

@@ -1,4 +1,4 @@
-//! Files: facts, opening, openers, guarded writing, allocation, syncing, cache, locks.
+//! Files: facts, opening, who has one open, guarded writing, allocation, syncing, cache, locks.
 
 mod allocate;
 mod cache;

@@ -1,8 +1,8 @@
-//! A thread that does nothing but write down the time (`gtod_cpu=`).
+//! A thread that publishes the time in memory (`gtod_cpu=`).
 //!
-//! Where reading the clock is dear, others then read a number in memory instead. Where the time
-//! stamp counter can be used, reading that is cheaper than fetching a cache line that another CPU
-//! keeps writing, and this only costs a CPU.
+//! If reading the clock is expensive, other threads read the published time instead. If the time
+//! stamp counter can be used, reading the counter is cheaper than fetching a cache line that another
+//! CPU keeps writing, and this thread only costs a CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use super::{Clock, Source};
 use crate::cpu::{self, CpuSet};
 use crate::{Error, Result, signal, thread};
 
-/// The time, on a cache line of its own.
+/// The published time, on a cache line of its own.
 #[repr(align(128))]
 struct Line(AtomicU64);
 
@@ -23,7 +23,7 @@ pub(super) fn published() -> u64 {
     NOW.0.load(Ordering::Relaxed)
 }
 
-/// The thread; it ends when this is dropped. Then a clock it gave stands still.
+/// The publishing thread. It ends when this value is dropped, and its clocks then stand still.
 #[derive(Debug)]
 pub struct Publisher {
     stop: Arc<AtomicBool>,
@@ -31,10 +31,10 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Starts it, on this CPU if one is given. It keeps that CPU busy.
+    /// Starts the thread, pinned to CPU `on` if one is given. It keeps that CPU busy.
     ///
     /// # Errors
-    /// `EBUSY` if there is one already; that of pinning for a CPU that is not there.
+    /// `EBUSY` if a publisher already runs; those of [`cpu::set_affinity`] if CPU `on` cannot be used.
     pub fn start(on: Option<usize>) -> Result<Publisher> {
         if RUNNING.swap(true, Ordering::AcqRel) {
             return Err(Error::new("start the clock thread", libc::EBUSY));
@@ -47,7 +47,7 @@ impl Publisher {
             let works = outcome.is_ok();
             let clock = Clock::best();
             NOW.0.store(clock.now(), Ordering::Release);
-            // The other end waits for this; it cannot have gone away.
+            // The receiver waits below for this message, so it still exists.
             let _ = ready.send(outcome);
             while works && !stopped.load(Ordering::Relaxed) {
                 NOW.0.store(clock.now(), Ordering::Relaxed);
@@ -67,8 +67,8 @@ impl Publisher {
         Ok(publisher)
     }
 
-    /// The clock it keeps. Its resolution is the time one round of the thread and the transfer of
-    /// a cache line take.
+    /// Returns a clock that reads the published time. Its resolution is the time of one round of the
+    /// thread plus the transfer of a cache line.
     pub fn clock(&self) -> Clock {
         Clock::plain(Source::Published)
     }
@@ -87,7 +87,7 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported already, and there is nothing to clean up.
+            // The thread's panic, if any, has already been reported, and there is nothing to clean up.
             let _ = thread.join();
         }
         RUNNING.store(false, Ordering::Release);

@@ -1,15 +1,15 @@
-//! Under what conditions the machine runs: what slows a run down that is not the device.
+//! Conditions of the machine that slow a run down although the device is fast.
 //!
 //! | question | module |
 //! |---|---|
-//! | do CPUs run at full speed, do they sleep deeply | [`power`] |
-//! | did heat slow the CPUs down | [`power`] |
-//! | did others wait for CPU, memory or I/O; was time stolen | [`pressure`] |
+//! | do the CPUs run at full speed, do they enter deep idle states | [`power`] |
+//! | did the CPUs throttle because of heat | [`power`] |
+//! | did tasks wait for CPU, memory or I/O; did a hypervisor steal time | [`pressure`] |
 //! | is this process throttled by its cgroup | [`quota`] |
-//! | what is the kernel's clock | [`clock_source`] |
+//! | which clock source does the kernel use | [`clock_source`] |
 //!
-//! Everything is read below a [`Root`]; nothing is written. What a machine does not have is `None`
-//! or empty.
+//! Everything is read below a [`Root`]; nothing is written. A value that the machine does not
+//! provide is `None` or empty.
 
 pub mod power;
 pub mod pressure;
@@ -21,7 +21,7 @@ pub use power::{Governors, Sleep};
 pub use pressure::{CpuTime, Pressure};
 pub use quota::{CpuQuota, IoQuota, Quotas};
 
-/// The kernel's clock in use, and the others it could use.
+/// Returns the kernel's clock source in use, and all that are available.
 pub fn clock_source(root: &Root) -> Option<(String, Vec<String>)> {
     let base = "/sys/devices/system/clocksource/clocksource0";
     let current = root.text(format!("{base}/current_clocksource"))?;
@@ -29,23 +29,23 @@ pub fn clock_source(root: &Root) -> Option<(String, Vec<String>)> {
     Some((current, available.split_whitespace().map(str::to_owned).collect()))
 }
 
-/// What is counted while a run goes on: read before and after.
+/// Counters that change during a run. Read them before and after it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Moment {
-    /// Time in which something waited.
+    /// Time in which tasks waited for a resource.
     pub pressure: Pressure,
-    /// CPU time, and how much of it a hypervisor gave to others.
+    /// CPU time, including the part that a hypervisor gave to other guests.
     pub cpu: Option<CpuTime>,
-    /// The same of each CPU, by its number; empty where the kernel does not say.
+    /// CPU time of each CPU, with the CPU's number; empty if the kernel does not report it.
     pub cpus: Vec<(usize, CpuTime)>,
-    /// Times the CPUs were slowed down for heat.
+    /// How often CPUs throttled because of heat.
     pub cpu_throttles: Option<u64>,
-    /// Limits of this process's cgroups, and how often they bit.
+    /// Limits of this process's cgroups, and how often they took effect.
     pub quotas: Quotas,
 }
 
 impl Moment {
-    /// Now.
+    /// Reads all counters.
     pub fn now(root: &Root) -> Moment {
         Moment {
             pressure: Pressure::read(root),

@@ -1,4 +1,4 @@
-//! Frequency governors, idle states, thermal throttling of CPUs.
+//! Frequency governors, idle states and thermal throttling of CPUs.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ const CPUS: &str = "/sys/devices/system/cpu";
 /// Frequency governors (Linux: Documentation/admin-guide/pm/cpufreq.rst).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Governors {
-    /// Governor and the CPUs that use it.
+    /// Each governor in use, with the CPUs that use it.
     pub by_name: BTreeMap<String, CpuSet>,
-    /// Lowest and highest frequency that any CPU may run at, kHz.
+    /// The lowest and the highest frequency that any CPU may run at, in kHz.
     pub range_khz: Option<(u64, u64)>,
 }
 
 impl Governors {
-    /// Of all CPUs. `None` where the kernel does not set frequencies (virtual machines, firmware).
+    /// Reads the governors of all CPUs. `None` if the kernel does not control the frequencies (virtual
+    /// machines, firmware control).
     pub fn read(root: &Root) -> Option<Governors> {
         let mut found = Governors::default();
         for cpu in cpus(root) {
@@ -34,24 +35,24 @@ impl Governors {
         (!found.by_name.is_empty()).then_some(found)
     }
 
-    /// CPUs that may run below their full speed: all governors but `performance`.
+    /// Returns the CPUs that may run below full speed: those with a governor other than `performance`.
     pub fn variable(&self) -> CpuSet {
         let others = self.by_name.iter().filter(|(name, _)| *name != "performance");
         others.flat_map(|(_, cpus)| cpus.iter()).collect()
     }
 }
 
-/// The deepest idle state that CPU 0 may enter.
+/// An idle state of CPU 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sleep {
-    /// Its name (`C6`).
+    /// Name of the state (`C6`).
     pub state: String,
-    /// Time to wake from it, µs.
+    /// Time to wake from it, in µs.
     pub wake_us: u64,
 }
 
-/// The idle state with the longest wake-up that is enabled (Linux:
-/// Documentation/admin-guide/pm/cpuidle.rst). `None` where CPUs do not sleep.
+/// Returns the enabled idle state of CPU 0 with the longest wake-up time (Linux:
+/// Documentation/admin-guide/pm/cpuidle.rst). `None` if CPUs have no idle states.
 pub fn deepest_sleep(root: &Root) -> Option<Sleep> {
     let base = format!("{CPUS}/cpu0/cpuidle");
     let states = names(&root.path(&base)).into_iter().filter(|name| name.starts_with("state"));
@@ -66,11 +67,11 @@ pub fn deepest_sleep(root: &Root) -> Option<Sleep> {
         .filter(|sleep| sleep.wake_us > 0)
 }
 
-/// Times that CPUs were slowed down for heat, of cores and packages together (x86:
-/// `thermal_throttle`). `None` where it is not counted.
+/// Returns how often cores and packages throttled because of heat, added up (x86:
+/// `thermal_throttle`). `None` if the machine does not count it.
 pub fn throttles(root: &Root) -> Option<u64> {
     let mut cores = None;
-    // Every CPU of a package tells the package's count.
+    // Every CPU of a package reports the count of the package.
     let mut packages: BTreeMap<u64, u64> = BTreeMap::new();
     for cpu in cpus(root) {
         let base = format!("{CPUS}/cpu{cpu}");

@@ -1,14 +1,14 @@
-//! Pressure stall information (Linux 4.20: Documentation/accounting/psi.rst) and CPU time, stolen
-//! time too (`/proc/stat`).
+//! Pressure stall information (Linux 4.20: Documentation/accounting/psi.rst) and CPU time,
+//! including stolen time (`/proc/stat`).
 
 use crate::root::Root;
 
-/// Time since boot in which tasks waited, µs: `some` of them, or `full`: all that were not idle.
+/// Time since boot in which tasks waited for one resource, in µs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// At least one waited.
+    /// Time in which at least one task waited.
     pub some_us: u64,
-    /// All did.
+    /// Time in which all tasks that were not idle waited.
     pub full_us: u64,
 }
 
@@ -21,7 +21,7 @@ impl Stall {
         Some(Stall { some_us: total("some ")?, full_us: total("full ").unwrap_or(0) })
     }
 
-    /// What was added since an earlier reading.
+    /// Returns the increase since an earlier reading.
     pub fn since(self, earlier: Stall) -> Stall {
         Stall {
             some_us: self.some_us.saturating_sub(earlier.some_us),
@@ -30,45 +30,45 @@ impl Stall {
     }
 }
 
-/// The three kinds. `None`: the kernel does not keep it.
+/// Stall times of the three resources. `None`: the kernel does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// Waiting for a CPU.
+    /// Tasks waited for a CPU.
     pub cpu: Option<Stall>,
-    /// Waiting for memory to be freed.
+    /// Tasks waited for memory to be freed.
     pub memory: Option<Stall>,
-    /// Waiting for I/O.
+    /// Tasks waited for I/O.
     pub io: Option<Stall>,
 }
 
 impl Pressure {
-    /// Now.
+    /// Reads the current values.
     pub fn read(root: &Root) -> Pressure {
         let one = |name: &str| Stall::parse(&root.text(format!("/proc/pressure/{name}"))?);
         Pressure { cpu: one("cpu"), memory: one("memory"), io: one("io") }
     }
 }
 
-/// CPU time of all CPUs or of one since boot, in ticks of `USER_HZ` (100 a second).
+/// CPU time of one CPU, or of all together, since boot, in ticks of `USER_HZ` (100 per second).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// Of programs in user mode, guests of virtual machines too. The kernel's own threads have none.
+    /// Time of programs in user mode, including guests of virtual machines. Kernel threads have none.
     pub user: u64,
-    /// Time a virtual CPU was ready and did not run.
+    /// Time in which a virtual CPU was ready but the hypervisor did not run it.
     pub stolen: u64,
-    /// Time in which there was nothing to run, waiting for I/O included.
+    /// Time in which the CPU had nothing to run, including waits for I/O.
     pub idle: u64,
-    /// All time, idle and stolen included.
+    /// All time, including idle and stolen time.
     pub total: u64,
 }
 
 impl CpuTime {
-    /// Of all CPUs together, now.
+    /// Reads the CPU time of all CPUs together.
     pub fn read(root: &Root) -> Option<CpuTime> {
         CpuTime::parse(root.text("/proc/stat")?.lines().next()?.strip_prefix("cpu ")?)
     }
 
-    /// Of each CPU that is online, by its number, now.
+    /// Reads the CPU time of each online CPU, with the CPU's number.
     pub fn of_each(root: &Root) -> Vec<(usize, CpuTime)> {
         let text = root.text("/proc/stat").unwrap_or_default();
         let one = |line: &str| {
@@ -78,11 +78,11 @@ impl CpuTime {
         text.lines().filter_map(one).collect()
     }
 
-    /// The numbers of a line (`proc_stat(5)`).
+    /// Parses the numbers of a `cpu` line (`proc_stat(5)`).
     fn parse(line: &str) -> Option<CpuTime> {
         let words = line.split_whitespace();
         let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; guest time is in user time.
+        // The fields are user nice system idle iowait irq softirq steal; user includes guest time.
         Some(CpuTime {
             user: numbers.first()? + numbers.get(1)?,
             stolen: *numbers.get(7)?,
@@ -91,7 +91,7 @@ impl CpuTime {
         })
     }
 
-    /// Of several CPUs together.
+    /// Adds the time of another CPU.
     #[must_use]
     pub fn and(self, other: CpuTime) -> CpuTime {
         CpuTime {
@@ -102,7 +102,7 @@ impl CpuTime {
         }
     }
 
-    /// What was added since an earlier reading.
+    /// Returns the increase since an earlier reading.
     pub fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime {
             user: self.user.saturating_sub(earlier.user),
@@ -112,7 +112,7 @@ impl CpuTime {
         }
     }
 
-    /// Share of the time that was stolen, 0 to 1.
+    /// Returns the share of the time that the hypervisor stole, 0 to 1.
     pub fn stolen_share(self) -> f64 {
         self.stolen as f64 / self.total.max(1) as f64
     }

@@ -1,5 +1,5 @@
-//! What the control groups of this process limit: I/O to a device, CPU time (Linux:
-//! Documentation/admin-guide/cgroup-v2.rst, version 1 in cgroup-v1/blkio-controller.rst and
+//! Limits that the control groups of this process set on device I/O and CPU time (Linux:
+//! Documentation/admin-guide/cgroup-v2.rst; version 1: cgroup-v1/blkio-controller.rst and
 //! Documentation/scheduler/sched-bwc.rst).
 
 use std::path::PathBuf;
@@ -8,54 +8,54 @@ use crate::file::Device;
 use crate::mount;
 use crate::root::{Root, text};
 
-/// A limit on I/O to one device. `None`: no limit.
+/// A limit on the I/O to one device. `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IoQuota {
-    /// The group that sets it.
+    /// Path of the group that sets the limit.
     pub group: String,
-    /// The device.
+    /// The device that the limit applies to.
     pub device: Option<Device>,
-    /// Bytes read and written a second.
+    /// Limits in bytes per second: `[reads, writes]`.
     pub bytes: [Option<u64>; 2],
-    /// I/Os read and written a second.
+    /// Limits in I/Os per second: `[reads, writes]`.
     pub ios: [Option<u64>; 2],
-    /// `io.latency`: others are slowed down to keep this, µs. Slows a group without one.
+    /// `io.latency` target in µs. To reach it, the kernel slows down groups with a higher target or none.
     pub latency_us: Option<u64>,
 }
 
 /// A limit on CPU time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuQuota {
-    /// The group that sets it.
+    /// Path of the group that sets the limit.
     pub group: String,
-    /// µs of CPU time in each period; `None` where there is no limit.
+    /// CPU time that the group may use in each period, in µs; `None` if there is no limit.
     pub quota_us: Option<u64>,
-    /// The period, µs.
+    /// Length of a period, in µs.
     pub period_us: u64,
-    /// Periods at whose end the group had to wait, since it was made.
+    /// Number of periods in which the group was throttled, since the group was created.
     pub throttled: u64,
-    /// Time it waited, µs.
+    /// Time in which the group was throttled, in µs.
     pub throttled_us: u64,
 }
 
-/// All that applies to this process.
+/// All limits that apply to this process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quotas {
-    /// On I/O.
+    /// Limits on I/O.
     pub io: Vec<IoQuota>,
-    /// On CPU time, of groups with a limit.
+    /// Limits on CPU time, of groups that have one.
     pub cpu: Vec<CpuQuota>,
 }
 
 impl Quotas {
-    /// Of the groups of this process and those above them.
+    /// Reads the limits of the groups that contain this process and of the groups above them.
     pub fn read(root: &Root) -> Quotas {
         let mounts = std::fs::read(root.path("/proc/self/mountinfo")).unwrap_or_default();
         let mounts = mount::parse(&mounts);
         let groups = root.text("/proc/self/cgroup").unwrap_or_default();
         let mut quotas = Quotas::default();
         for line in groups.lines() {
-            // hierarchy:controllers:path; version 2 is hierarchy 0 without controllers.
+            // The fields are hierarchy:controllers:path; version 2 is hierarchy 0 without controllers.
             let mut parts = line.splitn(3, ':');
             let (Some(_), Some(controllers), Some(path)) =
                 (parts.next(), parts.next(), parts.next())
@@ -142,7 +142,7 @@ impl Quotas {
 
     fn cpu_of_version_one(&mut self, directory: &std::path::Path, name: &str) {
         let number = |file: &str| text(&directory.join(file))?.parse::<i64>().ok();
-        // −1: no limit.
+        // −1 means no limit.
         let Some(quota) = number("cpu.cfs_quota_us").filter(|quota| *quota > 0) else { return };
         let stat = text(&directory.join("cpu.stat")).unwrap_or_default();
         self.cpu.push(CpuQuota {
@@ -155,7 +155,7 @@ impl Quotas {
     }
 }
 
-/// `8:16 rbps=2097152 wbps=max riops=max wiops=120`.
+/// Parses a line of `io.max`: `8:16 rbps=2097152 wbps=max riops=max wiops=120`.
 fn io_max(group: &str, line: &str) -> Option<IoQuota> {
     let mut words = line.split_whitespace();
     let device = Device::parse(words.next()?)?;
@@ -174,7 +174,7 @@ fn io_max(group: &str, line: &str) -> Option<IoQuota> {
     (quota.bytes != [None; 2] || quota.ios != [None; 2]).then_some(quota)
 }
 
-/// The number after a key in a file of `key number` lines; 0 where it is not.
+/// Returns the number after a key in a file of `key number` lines; 0 if the key is missing.
 fn keyed(text: &str, key: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
     value.unwrap_or(0)

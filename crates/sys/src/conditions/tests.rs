@@ -6,7 +6,7 @@ use crate::survey::fixture::Machine;
 const CPUS: &str = "/sys/devices/system/cpu";
 
 #[test]
-fn governors_and_sleep() {
+fn reads_governors_and_the_deepest_idle_state() {
     let machine = Machine::new();
     assert_eq!(Governors::read(&machine.root()), None);
     machine.write(&format!("{CPUS}/online"), "0-3");
@@ -34,7 +34,7 @@ fn governors_and_sleep() {
 }
 
 #[test]
-fn throttles_of_a_package_count_once() {
+fn the_throttle_count_of_a_package_is_added_once() {
     let machine = Machine::new();
     machine.write(&format!("{CPUS}/online"), "0-1");
     assert_eq!(power::throttles(&machine.root()), None);
@@ -48,7 +48,7 @@ fn throttles_of_a_package_count_once() {
 }
 
 #[test]
-fn pressure_and_stolen_time() {
+fn reads_pressure_and_stolen_time() {
     let machine = Machine::new();
     assert_eq!(Pressure::read(&machine.root()), Pressure::default());
     let text =
@@ -69,7 +69,7 @@ fn pressure_and_stolen_time() {
 }
 
 #[test]
-fn quotas_of_version_two() {
+fn reads_the_limits_of_cgroup_version_two() {
     let machine = Machine::new();
     machine.write("/proc/self/mountinfo", "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
     machine.write("/proc/self/cgroup", "0::/bench/one");
@@ -92,7 +92,7 @@ fn quotas_of_version_two() {
 }
 
 #[test]
-fn quotas_of_version_one() {
+fn reads_the_limits_of_cgroup_version_one() {
     let machine = Machine::new();
     let mounts = "38 31 0:35 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n\
                   39 31 0:36 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu";
@@ -113,7 +113,7 @@ fn quotas_of_version_one() {
 }
 
 #[test]
-fn clocks() {
+fn reads_the_clock_source() {
     let machine = Machine::new();
     assert_eq!(clock_source(&machine.root()), None);
     let base = "/sys/devices/system/clocksource/clocksource0";

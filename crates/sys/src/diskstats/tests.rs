@@ -9,7 +9,7 @@ garbage
 ";
 
 #[test]
-fn diskstats_of_every_age() {
+fn parses_diskstats_of_every_kernel_generation() {
     let lines = parse(FIXTURE);
     let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
     assert_eq!(names, ["loop0", "vda", "nvme0n1"]);
@@ -46,7 +46,7 @@ fn utilisation_is_a_share_of_the_time() {
 }
 
 #[test]
-fn nvme_names() {
+fn nvme_names_are_told_apart_from_multipath_paths() {
     assert_eq!(nvme_head("nvme1n2"), Some((1, 2)));
     assert_eq!(nvme_head("nvme1c3n2"), None);
     assert_eq!(nvme_head("sda"), None);
@@ -54,9 +54,9 @@ fn nvme_names() {
     assert_eq!(nvme_path("nvme1n2"), None);
 }
 
-/// A made-up sysfs: dm-0 on a partition of sda and on sdb.
+/// Uses a made-up sysfs: dm-0 on a partition of sda and on sdb.
 #[test]
-fn stacked_devices() {
+fn a_stacked_device_reports_its_members() {
     let root = std::env::temp_dir().join(format!("fiord-sysfs-{}", std::process::id()));
     for directory in ["sda/sda1", "sdb", "dm-0/slaves"] {
         std::fs::create_dir_all(root.join(directory)).unwrap();
@@ -83,7 +83,7 @@ fn stacked_devices() {
 }
 
 #[test]
-fn this_machine() {
+fn finds_the_disks_of_this_machine() {
     assert!(disks_of(Path::new("/dev/null")).unwrap().is_empty());
     assert!(disks_of(Path::new("/proc/self/status")).unwrap().is_empty());
     let here = disks_of(Path::new("no/such/file")).unwrap();

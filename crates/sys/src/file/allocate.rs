@@ -1,29 +1,35 @@
-//! Giving a file its size and its blocks.
+//! Setting the size of a file and allocating its blocks.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use crate::error::{check, retry};
 use crate::{Error, Result};
 
-/// How to allocate, by the words of `fallocate=`.
+/// How to allocate; the values of `fallocate=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preallocate {
-    /// Not at all.
+    /// Allocate nothing.
     None,
-    /// `fallocate(2)` with mode 0; where the file system has none, nothing.
+    /// `fallocate(2)` with mode 0; nothing if the file system does not support it.
     Native,
-    /// `posix_fallocate(3)`: writes a byte into each block where the file system has no call.
+    /// `posix_fallocate(3)`, which writes a byte to each block if the file system has no such call.
     Posix,
-    /// `fallocate(2)` keeping the file's size.
+    /// `fallocate(2)` without changing the file's size.
     Keep,
-    /// `ftruncate(2)`: size without blocks.
+    /// `ftruncate(2)`: sets the size, allocates no blocks.
     Truncate,
 }
 
-/// Allocates `offset..offset+length`. Returns whether anything was done: `false` for
-/// [`Preallocate::None`], and for [`Preallocate::Native`] where the file system cannot.
+/// Allocates `length` bytes from `offset`. Returns whether it did anything: `false` for
+/// [`Preallocate::None`], for a length of 0, and for [`Preallocate::Native`] if the file system does
+/// not support it.
 ///
-/// [`Preallocate::Truncate`] only ever extends the file, to `offset + length`.
+/// [`Preallocate::Truncate`] only extends the file, to `offset + length`; it never shortens it.
+///
+/// # Errors
+/// `EFBIG` if a number exceeds the kernel's signed offset or a file size limit; `ENOSPC` if the
+/// file system is full; `EOPNOTSUPP` for [`Preallocate::Keep`] if the file system does not support
+/// it.
 pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> Result<bool> {
     let fd = file.as_fd().as_raw_fd();
     let (start, len) = (signed("fallocate", offset)?, signed("fallocate", length)?);
@@ -40,7 +46,7 @@ pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> 
             };
         }
         Preallocate::Posix => {
-            // SAFETY: as above. The errno is the result, not -1.
+            // SAFETY: as above. The function returns the errno instead of -1.
             match unsafe { libc::posix_fallocate(fd, start, len) } {
                 0 => {}
                 errno => return Err(Error::new("posix_fallocate", errno)),
@@ -66,14 +72,17 @@ fn unsupported(errno: i32) -> bool {
     matches!(errno, libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL | libc::ENODEV)
 }
 
-/// Sets the size of a file, in bytes; what is added reads as zeroes and has no blocks.
+/// Sets the size of a file in bytes. The added part reads as zeroes and has no blocks.
+///
+/// # Errors
+/// Those of `ftruncate(2)`; `EFBIG` if the size exceeds the kernel's signed offset.
 pub fn truncate(file: impl AsFd, size: u64) -> Result<()> {
     let size = signed("ftruncate", size)?;
     // SAFETY: integers only; the descriptor is open while borrowed.
     retry("ftruncate", || unsafe { libc::ftruncate(file.as_fd().as_raw_fd(), size) }).map(drop)
 }
 
-/// A byte count as the kernel's signed offset; what does not fit is `EFBIG`.
+/// Converts a byte count to the kernel's signed offset; `EFBIG` if it does not fit.
 pub(super) fn signed(op: &'static str, bytes: u64) -> Result<i64> {
     check(op, i64::try_from(bytes).unwrap_or(-1)).map_err(|_| Error::new(op, libc::EFBIG))
 }

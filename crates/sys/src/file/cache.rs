@@ -1,4 +1,4 @@
-//! The page cache: advice, dropping, and what is in it.
+//! The page cache: giving advice, dropping pages, and counting what it holds.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -7,24 +7,27 @@ use super::facts::{Kind, facts_of};
 use crate::error::check;
 use crate::{Error, Result, block};
 
-/// Advice of `posix_fadvise(2)`.
+/// An access pattern for `posix_fadvise(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Advice {
     /// No special treatment.
     Normal,
-    /// Read ahead more.
+    /// Read ahead more than usual.
     Sequential,
     /// Do not read ahead.
     Random,
-    /// Used once; does something since Linux 6.3.
+    /// The data is used once; has an effect since Linux 6.3.
     NoReuse,
-    /// Read it in now.
+    /// Read the data in now.
     WillNeed,
-    /// Drop it from the cache if clean.
+    /// Drop clean pages from the cache.
     DontNeed,
 }
 
-/// `posix_fadvise(2)`; a length of 0 means to the end of the file.
+/// Announces an access pattern with `posix_fadvise(2)`. A length of 0 means to the end of the file.
+///
+/// # Errors
+/// Those of `posix_fadvise(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
 pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: Advice) -> Result<()> {
     let op = "posix_fadvise";
     let advice = match advice {
@@ -36,22 +39,25 @@ pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: Advice) -> Resu
         Advice::DontNeed => libc::POSIX_FADV_DONTNEED,
     };
     let (offset, length) = (signed(op, offset)?, signed(op, length)?);
-    // SAFETY: integers only; the descriptor is open while borrowed. The errno is the result.
+    // SAFETY: integers only; the descriptor is open while borrowed. The function returns the errno.
     match unsafe { libc::posix_fadvise(file.as_fd().as_raw_fd(), offset, length, advice) } {
         0 => Ok(()),
         errno => Err(Error::new(op, errno)),
     }
 }
 
-/// Drops the cached pages of `offset..offset+length` (0: to the end), so that the next read goes
-/// to the device.
+/// Drops the cached pages of `length` bytes from `offset` (0: to the end of the file), so that the
+/// next read goes to the device.
 ///
-/// - A regular file: `POSIX_FADV_DONTNEED`. Only clean pages go; sync first to drop dirty ones.
-/// - A block device: `BLKFLSBUF`, which writes back and drops its whole buffer cache and needs
-///   `CAP_SYS_ADMIN`; without it, `POSIX_FADV_DONTNEED`, which drops what is clean.
-/// - Anything else has no cache: nothing is done.
+/// - Regular file: `POSIX_FADV_DONTNEED`. It drops clean pages only; sync first to drop dirty ones.
+/// - Block device: `BLKFLSBUF`, which writes back and drops its whole buffer cache and needs
+///   `CAP_SYS_ADMIN`; without that, `POSIX_FADV_DONTNEED`, which drops clean pages.
+/// - Anything else has no cache, and nothing happens.
 ///
-/// Returns whether there was something that could be dropped.
+/// Returns whether the file has a cache to drop.
+///
+/// # Errors
+/// Those of `fstat(2)`, `BLKFLSBUF` and `posix_fadvise(2)`.
 pub fn drop_cache(file: impl AsFd, offset: u64, length: u64) -> Result<bool> {
     match facts_of(&file)?.kind {
         Kind::Regular => {
@@ -71,28 +77,29 @@ pub fn drop_cache(file: impl AsFd, offset: u64, length: u64) -> Result<bool> {
     }
 }
 
-/// What the page cache holds of a range, in pages.
+/// Page cache use of a range of a file, in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheUse {
-    /// In memory.
+    /// Pages in the cache.
     pub cached: u64,
-    /// Of these, dirty.
+    /// Cached pages that are dirty.
     pub dirty: u64,
-    /// Of these, being written back.
+    /// Cached pages that are being written back.
     pub writeback: u64,
-    /// Once there, and evicted.
+    /// Pages that were in the cache and have been evicted.
     pub evicted: u64,
-    /// Evicted lately.
+    /// Pages that were evicted recently.
     pub recently_evicted: u64,
 }
 
-/// `cachestat(2)`, Linux 6.5: what the page cache holds of `offset..offset+length` (a length of
-/// 0: to the end of the file).
+/// Returns the page cache use of `length` bytes from `offset` (0: to the end of the file), from
+/// `cachestat(2)` (Linux 6.5).
 ///
 /// # Errors
-/// `ENOSYS` before Linux 6.5; `EPERM` for a file one may neither own nor write (since 6.14).
+/// `ENOSYS` before Linux 6.5; `EPERM` if the caller neither owns nor may write the file (since
+/// 6.14).
 pub fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<CacheUse> {
-    /// The number is the same on every architecture (calls after 424 are).
+    /// System calls after 424 have one number on all architectures.
     const SYS_CACHESTAT: libc::c_long = 451;
     let range = [offset, length];
     let mut pages = [0u64; 5];

@@ -1,4 +1,4 @@
-//! Where a file has data.
+//! Data and holes of a file.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
@@ -7,27 +7,36 @@ use super::allocate::signed;
 use crate::Result;
 use crate::error::check;
 
-/// The first byte at or after `offset` that may hold data (`SEEK_DATA`); `None` if only a hole
-/// follows. Unwritten (preallocated) extents count as holes on ext4, XFS and btrfs. A file system
-/// without support calls everything data.
+/// Returns the first byte at or after `offset` that may hold data (`SEEK_DATA` of `lseek(2)`);
+/// `None` if only a hole follows. Unwritten (preallocated) extents count as holes on ext4, XFS and
+/// btrfs. A file system without support reports everything as data.
 ///
 /// Moves the descriptor's file position.
+///
+/// # Errors
+/// Those of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
 pub fn next_data(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
     seek("lseek SEEK_DATA", file, offset, libc::SEEK_DATA)
 }
 
-/// The first byte at or after `offset` that lies in a hole (`SEEK_HOLE`); the end of the file
-/// counts as one. `None` at or after the end of the file.
+/// Returns the first byte at or after `offset` that lies in a hole (`SEEK_HOLE` of `lseek(2)`); the
+/// end of the file counts as a hole. `None` at or after the end of the file.
 ///
 /// Moves the descriptor's file position.
+///
+/// # Errors
+/// Those of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
 pub fn next_hole(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
     seek("lseek SEEK_HOLE", file, offset, libc::SEEK_HOLE)
 }
 
-/// Bytes of `from..to` that may hold data, by [`next_data`] and [`next_hole`]. `None` when they lie
-/// in more than `most` pieces: counting them would take long.
+/// Counts the bytes of `from..to` that may hold data, with [`next_data`] and [`next_hole`]. `None`
+/// if they lie in more than `most` pieces, because counting them would take long.
 ///
 /// Moves the descriptor's file position.
+///
+/// # Errors
+/// Those of [`next_data`].
 pub fn data_bytes(file: impl AsFd, from: u64, to: u64, most: usize) -> Result<Option<u64>> {
     let mut bytes = 0;
     let mut at = from;
@@ -45,11 +54,15 @@ pub fn data_bytes(file: impl AsFd, from: u64, to: u64, most: usize) -> Result<Op
     Ok(None)
 }
 
-/// The parts of `from..to` of a file that were written, in order, those that touch as one. Space that was
-/// allocated and not written is no part, even where its pages are cached, which `SEEK_DATA` takes for
-/// data; where the file system lists no extents ([`next_data`] is asked then) it may be one.
+/// Returns the parts of `from..to` of a file that were written, in order; adjacent parts are merged.
+/// Space that is allocated but not written is left out, even if its pages are cached (`SEEK_DATA`
+/// counts those as data). If the file system lists no extents, [`next_data`] is used instead, and
+/// unwritten space may be included.
 ///
-/// Writes out what the page cache holds of the file first. Moves the descriptor's file position.
+/// First writes back what the page cache holds of the file. Moves the descriptor's file position.
+///
+/// # Errors
+/// Those of `fstat(2)`, `FS_IOC_FIEMAP` and [`next_data`].
 pub fn written(file: impl AsFd, from: u64, to: u64) -> Result<Vec<Range<u64>>> {
     let mut parts: Vec<Range<u64>> = Vec::new();
     let mut add = |part: Range<u64>| match parts.last_mut() {
@@ -57,7 +70,7 @@ pub fn written(file: impl AsFd, from: u64, to: u64) -> Result<Vec<Range<u64>>> {
         Some(last) if last.end == part.start => last.end = part.end,
         _ => parts.push(part),
     };
-    // Extents end with blocks, and the file may end before.
+    // Extents end at block boundaries; the file may end earlier.
     let to = to.min(super::facts_of(&file)?.size);
     let mut at = from;
     while at < to {
@@ -91,7 +104,7 @@ const FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 1;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 
-/// `struct fiemap_extent`.
+/// `struct fiemap_extent` of `linux/fiemap.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct Extent {
@@ -103,7 +116,7 @@ struct Extent {
     reserved: [u32; 3],
 }
 
-/// `struct fiemap` with room for some extents.
+/// `struct fiemap` of `linux/fiemap.h`, with room for 64 extents.
 #[repr(C)]
 #[derive(Debug)]
 struct Extents {
@@ -117,7 +130,7 @@ struct Extents {
 }
 
 impl Extents {
-    /// The first extents of a range.
+    /// Reads the first extents of a range.
     fn of(file: impl AsFd, start: u64, length: u64) -> Result<Extents> {
         let mut found = Extents {
             start,
@@ -130,7 +143,7 @@ impl Extents {
         };
         let fd = file.as_fd().as_raw_fd();
         // SAFETY: the descriptor is open while borrowed; the argument is a `struct fiemap` followed by
-        // as many extents as its `count` says, and the kernel writes no further.
+        // `count` extents, and the kernel does not write beyond them.
         let rc = unsafe { libc::ioctl(fd, FS_IOC_FIEMAP as libc::Ioctl, &raw mut found) };
         check("FS_IOC_FIEMAP", rc)?;
         Ok(found)

@@ -1,4 +1,4 @@
-//! What a path is: kind, size, device, inode; and how much room its file system has.
+//! Facts about a path (kind, size, device, inode), and the free space of its file system.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
@@ -9,9 +9,9 @@ use crate::{Error, Result, block};
 /// A device number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Device {
-    /// Which driver.
+    /// Number of the driver.
     pub major: u32,
-    /// Which of its devices.
+    /// Number of the device within the driver.
     pub minor: u32,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for Device {
     }
 }
 
-/// What kind of thing a path names.
+/// Type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
@@ -49,7 +49,7 @@ pub enum Kind {
     Socket,
     /// A directory.
     Directory,
-    /// A symbolic link (only [`link_facts`] reports one).
+    /// A symbolic link; only [`link_facts`] reports one.
     Link,
 }
 
@@ -67,28 +67,28 @@ impl Kind {
     }
 }
 
-/// What `stat(2)` says.
+/// Facts about a file, from `stat(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// What it is.
+    /// Type of the file.
     pub kind: Kind,
     /// `st_size` in bytes: 0 for devices (see [`target_size`]).
     pub size: u64,
-    /// Bytes the file system has allocated; counts preallocated but unwritten extents too.
+    /// Bytes that the file system has allocated, including preallocated but unwritten extents.
     pub allocated: u64,
     /// The file system's preferred I/O size in bytes.
     pub io_size: u64,
-    /// The device holding the file (major 0 for btrfs, overlay, tmpfs, NFS …).
+    /// The device that holds the file (major 0 for btrfs, overlay, tmpfs, NFS …).
     pub device: Device,
-    /// The device the node stands for, when it is a device node.
+    /// The device that the node stands for, if the file is a device node.
     pub node: Option<Device>,
-    /// Inode number: with `device` it identifies the file.
+    /// Inode number. Together with `device` it identifies the file.
     pub inode: u64,
     /// Permission bits.
     pub mode: u32,
-    /// The user id of its owner.
+    /// User id of the owner.
     pub owner: u32,
-    /// How many names it has (hard links).
+    /// Number of hard links.
     pub links: u64,
 }
 
@@ -99,7 +99,7 @@ impl Facts {
         Facts {
             kind,
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            // stat counts in 512-byte units on Linux, whatever the file system's block is.
+            // stat(2) on Linux counts in units of 512 bytes, whatever the file system's block size is.
             allocated: (stat.st_blocks as u64).saturating_mul(512),
             io_size: stat.st_blksize as u64,
             device: Device::from_raw(stat.st_dev),
@@ -107,7 +107,7 @@ impl Facts {
             inode: stat.st_ino,
             mode: stat.st_mode & 0o7777,
             owner: stat.st_uid,
-            // Narrower on some architectures.
+            // The field is narrower on some architectures.
             #[allow(clippy::unnecessary_cast)]
             links: stat.st_nlink as u64,
         }
@@ -119,7 +119,10 @@ fn zeroed_stat() -> libc::stat {
     unsafe { std::mem::zeroed() }
 }
 
-/// Facts about a path, following symbolic links.
+/// Returns facts about a path. Follows symbolic links.
+///
+/// # Errors
+/// Those of `stat(2)`.
 pub fn facts(path: &Path) -> Result<Facts> {
     let name = c_path("stat", path)?;
     let mut stat = zeroed_stat();
@@ -129,7 +132,10 @@ pub fn facts(path: &Path) -> Result<Facts> {
     Ok(Facts::from_stat(&stat))
 }
 
-/// Facts about a path itself, symbolic link or not.
+/// Returns facts about a path. Does not follow a symbolic link at its end.
+///
+/// # Errors
+/// Those of `lstat(2)`.
 pub fn link_facts(path: &Path) -> Result<Facts> {
     let name = c_path("lstat", path)?;
     let mut stat = zeroed_stat();
@@ -139,7 +145,10 @@ pub fn link_facts(path: &Path) -> Result<Facts> {
     Ok(Facts::from_stat(&stat))
 }
 
-/// Facts about an open file.
+/// Returns facts about an open file.
+///
+/// # Errors
+/// Those of `fstat(2)`.
 pub fn facts_of(file: impl AsFd) -> Result<Facts> {
     let mut stat = zeroed_stat();
     // SAFETY: the descriptor is open while borrowed; `stat` is writable.
@@ -148,7 +157,10 @@ pub fn facts_of(file: impl AsFd) -> Result<Facts> {
     Ok(Facts::from_stat(&stat))
 }
 
-/// Whether something with this name is there. Failures other than "no such file" are errors.
+/// Whether a file with this name exists.
+///
+/// # Errors
+/// Those of `stat(2)`, except `ENOENT` and `ENOTDIR`, which mean `false`.
 pub fn exists(path: &Path) -> Result<bool> {
     match facts(path) {
         Ok(_) => Ok(true),
@@ -157,11 +169,14 @@ pub fn exists(path: &Path) -> Result<bool> {
     }
 }
 
-/// Size in bytes of what I/O can address: the length of a file, the capacity of a block device,
-/// the size of the character devices that have one (see [`block::char_size`]). `None` for what
-/// has no size: pipes, sockets, `/dev/zero`, directories.
+/// Returns the number of bytes that I/O can address: the length of a file, the capacity of a block
+/// device, or the size of a character device that has one (see [`block::char_size`]). `None` for
+/// files without a size: pipes, sockets, `/dev/zero`, directories.
 ///
-/// A block device's capacity is read from sysfs and needs no permission on the device itself.
+/// The capacity of a block device is read from sysfs, which needs no permission on the device.
+///
+/// # Errors
+/// Those of `stat(2)`; if sysfs does not know a block device, those of opening it.
 pub fn target_size(path: &Path) -> Result<Option<u64>> {
     let facts = facts(path)?;
     match (facts.kind, facts.node) {
@@ -178,31 +193,32 @@ pub fn target_size(path: &Path) -> Result<Option<u64>> {
     }
 }
 
-/// Room on a file system, in bytes.
+/// Space of a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Its size.
+    /// Size of the file system.
     pub total: u64,
-    /// Free, the reserve of root included.
+    /// Free space, including the part reserved for root.
     pub free: u64,
-    /// Free for an unprivileged user.
+    /// Space that is free for an unprivileged user.
     pub available: u64,
-    /// Its block size.
+    /// Block size of the file system.
     pub block_size: u64,
 }
 
-/// Room on the file system that a file at `path` lies on, through symbolic links; of one that is not
-/// there yet, where it would be made: in the nearest directory above that is there.
+/// Returns the space of the file system that holds the file at `path`, following symbolic links. If
+/// the file does not exist, returns the space of the file system on which it would be created: that
+/// of the nearest existing directory above it.
 ///
 /// # Errors
-/// As [`space`].
+/// Those of `statvfs(3)`.
 pub fn space_for(path: &Path) -> Result<Space> {
-    // As many links as the kernel follows.
+    // The kernel follows as many links.
     const LINKS: usize = 40;
     let absolute =
         |path: &Path| std::path::absolute(path).map_err(|e| Error::from_io("statvfs", &e).at(path));
     let mut at = absolute(path)?;
-    // A link to what is not there yet: opening it makes that.
+    // Opening a link to a missing file creates the file that the link leads to.
     for _ in 0..LINKS {
         match std::fs::read_link(&at) {
             Ok(to) => at = absolute(&at.parent().unwrap_or(Path::new("/")).join(to))?,
@@ -217,7 +233,10 @@ pub fn space_for(path: &Path) -> Result<Space> {
     }
 }
 
-/// Room on the file system that holds `path` (a file or a directory).
+/// Returns the space of the file system that holds `path` (a file or a directory).
+///
+/// # Errors
+/// Those of `statvfs(3)`; `ENOENT` if the path does not exist.
 pub fn space(path: &Path) -> Result<Space> {
     let name = c_path("statvfs", path)?;
     // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.

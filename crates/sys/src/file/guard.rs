@@ -1,18 +1,18 @@
-//! Writing files without harm to others: every path by which fiord creates, opens for writing,
-//! replaces, renames or removes a file goes through a [`Guard`].
+//! Writing files without harming other users' data. Wherever fiord creates, opens for writing,
+//! replaces, renames or removes a file, it uses a [`Guard`].
 //!
-//! | rule | how it holds |
+//! | rule | how the guard enforces it |
 //! |---|---|
-//! | regular files in system directories are not written, created or removed | [`super::system`] looks at the open descriptor, so that neither the spelling of the path nor links nor a race matter |
-//! | a name that fiord made up is never followed through a symbolic link | `O_NOFOLLOW` |
-//! | in a sticky directory such as `/tmp` a made-up name is created or is the caller's own file | `O_EXCL`; owner and link count |
+//! | fiord does not write, create or remove regular files in system directories | [`super::system`] checks the open descriptor, so the spelling of the path, links and races make no difference |
+//! | fiord follows no symbolic link in place of a name that it generated | `O_NOFOLLOW` |
+//! | in a sticky directory such as `/tmp`, a file with a generated name is new or belongs to the caller | `O_EXCL`; owner and link count |
 //!
-//! A file is opened without `O_CREAT` first and examined; only when it is missing is it created, with
-//! `O_EXCL`, in a directory that was examined through its own descriptor. Nothing is truncated before it
-//! is examined.
+//! The guard opens a file without `O_CREAT` first and examines it. Only if the file is missing does it
+//! create it, with `O_EXCL`, in a directory that it examined through the directory's own descriptor. It
+//! truncates nothing before it has examined it.
 //!
-//! Controls of the kernel (a scheduler in sysfs, a control group) are no files of anyone and are written
-//! by the modules that know them.
+//! The guard does not cover kernel controls (a scheduler in sysfs, a control group). The modules that
+//! know these controls write them.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -25,14 +25,14 @@ use super::{Facts, Kind, Open, facts_of, system, truncate};
 use crate::error::{check, retry};
 use crate::{Error, Result};
 
-/// Symbolic links followed to a file that is to be created; as many as the kernel follows.
+/// Number of symbolic links followed to a file that is to be created; the kernel follows as many.
 const LINKS: usize = 40;
-/// Attempts to open a file that others create and remove at the same time.
+/// Attempts to open a file that other programs create and remove at the same time.
 const ATTEMPTS: usize = 16;
-/// The mode bit of directories in which only a file's owner may remove it.
+/// Mode bit of a directory in which only a file's owner may remove the file.
 const STICKY: u32 = 0o1000;
 
-/// Rules for writing one file.
+/// The rules for writing one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {
     generated: bool,
@@ -43,49 +43,50 @@ pub struct Guard {
 /// A file that was opened for writing.
 #[derive(Debug)]
 pub struct Opened {
-    /// The file.
+    /// Descriptor of the file.
     pub fd: OwnedFd,
     /// Whether this call created it.
     pub created: bool,
 }
 
 impl Guard {
-    /// For a path that the user typed: links are followed.
+    /// Returns the rules for a path that the user typed. Symbolic links are followed.
     pub fn typed() -> Guard {
         Guard { generated: false, system: false, mark: None }
     }
 
-    /// For a target that the user named: as [`Guard::typed`], and a file that is created is marked as
-    /// fiord's.
+    /// Returns the rules for a target that the user named: those of [`Guard::typed`], and a file that the
+    /// guard creates is marked as fiord's.
     pub fn target() -> Guard {
         Guard { mark: Some(Purpose::Target), ..Guard::typed() }
     }
 
-    /// For the file of `mem=`: as [`Guard::typed`], and marked as one that holds buffers.
+    /// Returns the rules for the file of `mem=`: those of [`Guard::typed`], and a file that the guard
+    /// creates is marked as a buffer file.
     pub fn buffer_file() -> Guard {
         Guard { mark: Some(Purpose::Buffers), ..Guard::typed() }
     }
 
-    /// For a name that fiord made up: a symbolic link in its place is an error.
+    /// Returns the rules for a file name that fiord generated: a symbolic link in its place is an error.
     pub fn generated() -> Guard {
         Guard { generated: true, system: false, mark: None }
     }
 
-    /// Permits system directories (`allow_mounted_write=1`).
+    /// Permits writing in system directories (`allow_mounted_write=1`).
     #[must_use]
     pub fn allow_system(self, on: bool) -> Guard {
         Guard { system: on, ..self }
     }
 
-    /// Opens a file for writing, and creates it if `how` says so.
+    /// Opens a file for writing. Creates it if it is missing and `how` asks for that.
     ///
     /// # Errors
-    /// `EPERM` where the file or its directory is a system directory's, `ELOOP` where a made-up name
-    /// is a symbolic link, `EEXIST` where it is another user's file in a sticky directory; each with
-    /// the remedy. Else what `open(2)` says.
+    /// `EPERM` if the file or its directory lies in a system directory; `ELOOP` if a generated name is a
+    /// symbolic link; `EEXIST` if a generated name in a sticky directory is another user's file. Each of
+    /// these states the remedy. Otherwise those of `open(2)`.
     pub fn open(self, how: Open, path: &Path) -> Result<Opened> {
         let plain = how.create(false).truncate(false);
-        // A pipe in the place of a made-up name must not hold up the caller.
+        // A pipe in place of a generated name must not block the caller.
         let first = plain.no_follow(self.generated).nonblocking(self.generated);
         for _ in 0..ATTEMPTS {
             match first.open(path) {
@@ -102,21 +103,21 @@ impl Guard {
                 }
                 Err(error) => return Err(error),
             }
-            // `None`: another program has created it in this moment.
+            // `None`: another program has created the file in the meantime.
             if let Some(fd) = self.create(how, path)? {
                 return Ok(Opened { fd, created: true });
             }
         }
-        Err(Error::new("open", libc::EAGAIN).at(path).saying(
-            "other programs create and remove it all the time. To fix: use another directory",
-        ))
+        Err(Error::new("open", libc::EAGAIN)
+            .at(path)
+            .saying("other programs keep creating and removing it. To fix: use another directory"))
     }
 
-    /// Opens a file for writing and empties it, or creates it. What is no regular file (`/dev/null`, a
-    /// pipe) is opened as it is.
+    /// Opens a file for writing and empties it, or creates it. Files that are not regular (`/dev/null`, a
+    /// pipe) are opened as they are.
     ///
     /// # Errors
-    /// As [`Guard::open`].
+    /// Those of [`Guard::open`].
     pub fn replace(self, path: &Path) -> Result<File> {
         let Opened { fd, created } =
             self.open(Open::write_only().create(true).mode(0o666), path)?;
@@ -126,10 +127,10 @@ impl Guard {
         Ok(File::from(fd))
     }
 
-    /// Removes a name. Returns whether there was one.
+    /// Removes a file name. Returns whether it existed.
     ///
     /// # Errors
-    /// `EPERM` where it lies in a system directory; else what `unlink(2)` says.
+    /// `EPERM` if it lies in a system directory; otherwise those of `unlink(2)`.
     pub fn remove(self, path: &Path) -> Result<bool> {
         let place = match Place::of("unlink", path) {
             Err(error) if error.errno == libc::ENOENT => return Ok(false),
@@ -145,10 +146,10 @@ impl Guard {
         }
     }
 
-    /// Gives a file another name, which may be taken: that file goes.
+    /// Renames a file. Replaces a file that has the new name.
     ///
     /// # Errors
-    /// `EPERM` where either lies in a system directory; else what `rename(2)` says.
+    /// `EPERM` if either name lies in a system directory; otherwise those of `rename(2)`.
     pub fn rename(self, from: &Path, to: &Path) -> Result<()> {
         let (old, new) = (Place::of("rename", from)?, Place::of("rename", to)?);
         self.permit(&old.directory, parent(from), from)?;
@@ -159,10 +160,10 @@ impl Guard {
         check("rename", rc).map(drop).map_err(|error| error.at(to))
     }
 
-    /// Makes a directory and those above it that are missing.
+    /// Creates a directory and the missing directories above it.
     ///
     /// # Errors
-    /// `EPERM` where one would be made in a system directory; else what `mkdir(2)` says.
+    /// `EPERM` if it would create one in a system directory; otherwise those of `mkdir(2)`.
     pub fn make_directories(self, path: &Path) -> Result<()> {
         let start = if path.is_absolute() { "/" } else { "." };
         let mut at = directory("mkdir", Path::new(start))?;
@@ -179,7 +180,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Opens a directory in another one, and makes it if it is missing.
+    /// Opens a directory inside another one; creates it if it is missing.
     fn step_into(self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<OwnedFd> {
         let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
         let name = c_name("mkdir", name, path)?;
@@ -197,7 +198,7 @@ impl Guard {
         open_at("mkdir", at, &name, flags | libc::O_NOFOLLOW, 0).map_err(|error| error.at(path))
     }
 
-    /// Creates a missing file where `path` leads. `None` when it is no longer missing.
+    /// Creates the missing file that `path` leads to. `None` if the file exists by now.
     fn create(self, how: Open, path: &Path) -> Result<Option<OwnedFd>> {
         let mut at = path.to_path_buf();
         for _ in 0..LINKS {
@@ -217,7 +218,7 @@ impl Guard {
         Err(Error::new("open", libc::ELOOP).at(path))
     }
 
-    /// Creates a file in a directory that may have one. `EEXIST` where something has the name.
+    /// Creates a file in a directory that has already been checked. `EEXIST` if the name is taken.
     fn create_in(self, at: &OwnedFd, name: &CString, how: Open) -> Result<OwnedFd> {
         let (flags, mode) = how.create(true).exclusive(true).no_follow(true).raw();
         let fd = open_at("open", at, name, flags, mode)?;
@@ -227,8 +228,8 @@ impl Guard {
         Ok(fd)
     }
 
-    /// Follows a link of the system to a device (`/dev/disk/by-id/…`), where `filename_format` makes up the
-    /// names of devices. No other link is followed.
+    /// Follows a link below `/dev` to a device (`/dev/disk/by-id/…`), for device names that
+    /// `filename_format` generates. Follows no other link.
     fn follow_device(self, plain: Open, path: &Path) -> Result<Opened> {
         let place = Place::of("open", path)?;
         let system = system::of(place.directory.as_fd(), parent(path))?;
@@ -242,7 +243,7 @@ impl Guard {
         }
     }
 
-    /// Refuses what must not be written, now that it is open.
+    /// Refuses an open file that must not be written.
     fn examine(self, fd: &OwnedFd, path: &Path) -> Result<()> {
         let facts = facts_of(fd)?;
         if facts.kind == Kind::Regular {
@@ -256,8 +257,8 @@ impl Guard {
         Ok(())
     }
 
-    /// Refuses a file or directory that is, or lies in, a system directory: what is open, by which path
-    /// it was opened, and which path the error is about.
+    /// Refuses a file or directory that is, or lies in, a system directory. `fd` is the open file,
+    /// `opened` the path that it was opened by, and `path` the one that the error names.
     fn permit(self, fd: &OwnedFd, opened: &Path, path: &Path) -> Result<()> {
         if self.system {
             return Ok(());
@@ -272,8 +273,8 @@ impl Guard {
     }
 }
 
-/// Creates many files by the rules of a [`Guard`], and examines each directory once: it stays open, so
-/// that nothing else can take its place.
+/// Creates many files by the rules of a [`Guard`]. It examines each directory once and keeps it open,
+/// so that nothing else can take its place.
 #[derive(Debug)]
 pub struct Creator {
     guard: Guard,
@@ -281,15 +282,15 @@ pub struct Creator {
 }
 
 impl Creator {
-    /// By these rules.
+    /// Creates files by these rules.
     pub fn new(guard: Guard) -> Creator {
         Creator { guard, last: None }
     }
 
-    /// Opens a file that is probably missing; otherwise as [`Guard::open`].
+    /// Opens a file, and is fast if the file is missing. The result is that of [`Guard::open`].
     ///
     /// # Errors
-    /// As [`Guard::open`].
+    /// Those of [`Guard::open`].
     pub fn open(&mut self, how: Open, path: &Path) -> Result<Opened> {
         let Some(name) = path.file_name().filter(|_| how.creates()) else {
             return self.guard.open(how, path);
@@ -308,7 +309,7 @@ impl Creator {
                 self.last = Some(directory);
                 Ok(Opened { fd, created: true })
             }
-            // It is there, or the directory was replaced.
+            // The file exists, or another program replaced the directory.
             Err(error) if matches!(error.errno, libc::EEXIST | libc::ENOENT) => {
                 self.guard.open(how, path)
             }
@@ -319,8 +320,8 @@ impl Creator {
 
 fn planted(path: &Path) -> Error {
     Error::new("open", libc::ELOOP).at(path).saying(
-        "a symbolic link is in the place of a file whose name fiord made up, and what it leads to may \
-         be anyone's. To fix: remove the link, or name the file it leads to with filename=",
+        "fiord generated this file name, and a symbolic link has it; the link may lead to any user's \
+         file. To fix: remove the link, or name the file it leads to with filename=",
     )
 }
 
@@ -330,8 +331,8 @@ fn not_ours(path: &Path, facts: &Facts) -> Error {
         links => format!("it has {links} names (hard links)"),
     };
     Error::new("open", libc::EEXIST).at(path).saying(format!(
-        "a file is in the place of one whose name fiord made up, in a directory that all users write \
-         to, and {why}. To fix: remove it, use another directory, or name the file with filename="
+        "fiord generated this file name, and a file that all users could have created has it ({why}). \
+         To fix: remove the file, use another directory, or name the file with filename="
     ))
 }
 
@@ -343,7 +344,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A name in a directory that is open.
+/// A file name in an open directory.
 struct Place {
     directory: OwnedFd,
     name: CString,
@@ -356,7 +357,7 @@ impl Place {
         Ok(Place { directory, name: c_name(op, name, path)? })
     }
 
-    /// Where it leads, if it is a symbolic link.
+    /// Returns the target of the name, if it is a symbolic link.
     fn link(&self) -> Option<PathBuf> {
         let mut text = vec![0u8; libc::PATH_MAX as usize];
         // SAFETY: the name is NUL-terminated, the buffer writable for its length; both outlive the call.
@@ -373,7 +374,7 @@ fn c_name(op: &'static str, name: &OsStr, path: &Path) -> Result<CString> {
     CString::new(name.as_bytes()).map_err(|_| Error::new(op, libc::EINVAL).at(path))
 }
 
-/// Opens a directory to look at it and to name what is in it.
+/// Opens a directory with `O_PATH`, to examine it and to access names in it.
 fn directory(op: &'static str, path: &Path) -> Result<OwnedFd> {
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
     let name = crate::error::c_path(op, path)?;

@@ -1,32 +1,35 @@
-//! What direct and atomic I/O on a file must look like, from `statx(2)`.
+//! Requirements of direct and atomic I/O on a file, from `statx(2)`.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use crate::Result;
 use crate::error::check;
 
-/// Alignment that direct I/O must have, in bytes.
+/// The alignment that direct I/O requires, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectLimits {
-    /// Of buffers in memory.
+    /// Alignment of buffers in memory.
     pub memory: u32,
-    /// Of offsets and lengths.
+    /// Alignment of offsets and lengths.
     pub offset: u32,
 }
 
-/// Sizes that atomic writes may have, in bytes.
+/// The sizes that atomic writes may have, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtomicLimits {
-    /// The smallest.
+    /// The smallest size.
     pub unit_min: u32,
-    /// The largest.
+    /// The largest size.
     pub unit_max: u32,
-    /// How many segments one write may have.
+    /// The largest number of segments of one write.
     pub segments_max: u32,
 }
 
-/// What the file system answers about direct I/O: `None` if it (or a kernel before 6.1) does not
-/// say, `Some(None)` if direct I/O is not possible on this file.
+/// Returns the requirements of direct I/O: `None` if the file system (or a kernel before 6.1) does
+/// not report them, `Some(None)` if direct I/O is not possible on this file.
+///
+/// # Errors
+/// Those of `statx(2)`.
 pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
     let facts = statx(file, libc::STATX_DIOALIGN)?;
     if facts.stx_mask & libc::STATX_DIOALIGN == 0 {
@@ -37,7 +40,10 @@ pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
     Ok(Some((limits.offset != 0).then_some(limits)))
 }
 
-/// What atomic writes may look like: `None` where there are none (or before Linux 6.11).
+/// Returns the limits of atomic writes: `None` if the file supports none (or before Linux 6.11).
+///
+/// # Errors
+/// Those of `statx(2)`.
 pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
     let facts = statx(file, libc::STATX_WRITE_ATOMIC)?;
     if facts.stx_mask & libc::STATX_WRITE_ATOMIC == 0 || facts.stx_atomic_write_unit_max == 0 {
@@ -50,13 +56,16 @@ pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
     }))
 }
 
-/// Whether a file is overwritten in place and without checksums on a file system that does neither
-/// by itself (btrfs, `chattr +C`): `FS_NOCOW_FL` of `FS_IOC_GETFLAGS` (`linux/fs.h`).
+/// Whether a file is overwritten in place and without checksums on a file system that copies on write
+/// by default (btrfs, `chattr +C`): `FS_NOCOW_FL` of `FS_IOC_GETFLAGS` (`linux/fs.h`).
+///
+/// # Errors
+/// Those of `FS_IOC_GETFLAGS` (`ioctl_iflags(2)`); `ENOTTY` if the file system has no such flags.
 pub fn is_nocow(file: impl AsFd) -> Result<bool> {
     const FS_NOCOW_FL: libc::c_long = 0x0080_0000;
     let mut flags: libc::c_long = 0;
     let fd = file.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes an int, for which a `long`, the type in the call's number, has room.
+    // SAFETY: the kernel writes an int, and a `long` (the type that the request number encodes) has room.
     let rc = unsafe { libc::ioctl(fd, libc::FS_IOC_GETFLAGS, &mut flags) };
     check("FS_IOC_GETFLAGS", rc)?;
     Ok(flags & FS_NOCOW_FL != 0)

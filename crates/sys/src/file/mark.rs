@@ -1,6 +1,6 @@
-//! The mark on files that fiord created under a name that the user typed: the extended attribute
-//! `user.fiord`. A later job that makes such a file longer, or puts its buffers into it, changes nothing
-//! that belongs to anyone else.
+//! The extended attribute `user.fiord`, which marks files that fiord created under a name that the user
+//! typed. A later job that extends such a file, or puts its buffers into it, changes no other program's
+//! data.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
@@ -8,15 +8,15 @@ use std::path::Path;
 use crate::error::c_path;
 
 const NAME: &std::ffi::CStr = c"user.fiord";
-/// Longer than any value.
+/// Buffer size; longer than any value of the attribute.
 const LONGEST: usize = 16;
 
-/// What fiord created a file for.
+/// The purpose for which fiord created a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// As the target of a job.
+    /// Target of a job.
     Target,
-    /// For the buffers of a job (`mem=`).
+    /// Buffers of a job (`mem=`).
     Buffers,
 }
 
@@ -29,23 +29,23 @@ impl Purpose {
     }
 }
 
-/// Marks a new file. File systems without extended attributes leave it unmarked, which only means that
-/// a later run takes it for anyone's.
+/// Marks a new file. On a file system without extended attributes the file stays unmarked; a later run
+/// then treats it as another program's file.
 pub(super) fn set(file: impl AsFd, purpose: Purpose) {
     let value = purpose.value();
     let fd = file.as_fd().as_raw_fd();
-    // SAFETY: name and value outlive the call, the length is the value's, the descriptor is open.
+    // SAFETY: name and value outlive the call, the length is that of the value, the descriptor is open.
     unsafe { libc::fsetxattr(fd, NAME.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
 }
 
-/// Whether fiord created the file that a path leads to, for any purpose.
+/// Whether fiord created the file at a path, for any purpose.
 pub fn is_created_by_fiord(path: &Path) -> bool {
     let Ok(path) = c_path("getxattr", path) else { return false };
-    // SAFETY: both names are NUL-terminated and outlive the call; a length of 0 asks for the size only.
+    // SAFETY: both names are NUL-terminated and outlive the call; with length 0 it returns only the size.
     unsafe { libc::getxattr(path.as_ptr(), NAME.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
 }
 
-/// Whether fiord created an open file for buffers.
+/// Whether fiord created an open file to hold buffers.
 pub fn is_buffer_file(file: impl AsFd) -> bool {
     let mut value = [0u8; LONGEST];
     let (fd, room) = (file.as_fd().as_raw_fd(), value.len());

@@ -6,8 +6,11 @@ use std::path::Path;
 use crate::error::{c_path, check, retry};
 use crate::{Error, Result};
 
-/// Opens what a descriptor stands for once more, with the same access and flags: it has a position of
-/// its own then, as a `dup(2)` has not.
+/// Opens the file behind a descriptor again, with the same access and flags. Unlike a descriptor of
+/// `dup(2)`, the new one has its own file position.
+///
+/// # Errors
+/// Those of `fcntl(2)` and `open(2)`.
 pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
     // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
     let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
@@ -15,12 +18,12 @@ pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
         return Err(Error::last("fcntl"));
     }
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    // The name that the kernel has for it is a link.
+    // The name in /proc is a symbolic link.
     let flags = flags & !libc::O_NOFOLLOW | libc::O_CLOEXEC;
     Open { flags, noatime: false, mode: 0 }.open(path.as_ref())
 }
 
-/// Makes calls wait again on what was opened with `O_NONBLOCK`.
+/// Makes calls block again on a file that was opened with `O_NONBLOCK`.
 pub(super) fn wait_again(file: impl AsFd) -> Result<()> {
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
@@ -29,7 +32,8 @@ pub(super) fn wait_again(file: impl AsFd) -> Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd, libc::F_SETFL, flags & !libc::O_NONBLOCK) }).map(drop)
 }
 
-/// How to open a file. `O_CLOEXEC` is always set, so that a child (`exec_prerun`) inherits nothing.
+/// Flags to open a file with. `O_CLOEXEC` is always set, so that a child (`exec_prerun`) inherits
+/// nothing.
 ///
 /// ```no_run
 /// # use fiord_sys::file::Open;
@@ -59,81 +63,81 @@ impl Open {
         Open { flags: access | libc::O_CLOEXEC, noatime: false, mode: 0o644 }
     }
 
-    /// For reading.
+    /// Opens the file for reading.
     pub fn read_only() -> Open {
         Open::with_access(libc::O_RDONLY)
     }
 
-    /// For writing.
+    /// Opens the file for writing.
     pub fn write_only() -> Open {
         Open::with_access(libc::O_WRONLY)
     }
 
-    /// For both.
+    /// Opens the file for reading and writing.
     pub fn read_write() -> Open {
         Open::with_access(libc::O_RDWR)
     }
 
-    /// To look at what is there and where it lies (`O_PATH`): neither to read nor to write it.
+    /// Opens the file only to examine it (`O_PATH`), not to read or write it.
     pub fn to_look() -> Open {
         Open::with_access(libc::O_PATH)
     }
 
-    /// Whether a missing file is created.
+    /// Whether these flags create a missing file.
     pub(super) fn creates(self) -> bool {
         self.flags & libc::O_CREAT != 0
     }
 
-    /// The flags and the permission bits.
+    /// Returns the flags and the permission bits.
     pub(super) fn raw(self) -> (i32, libc::mode_t) {
         (self.flags, self.mode)
     }
 
     flag!(
-        /// `O_DIRECT`: bypass the page cache. `EINVAL` where the file system cannot.
+        /// `O_DIRECT`: bypasses the page cache. `open` fails with `EINVAL` if the file system cannot.
         direct, libc::O_DIRECT);
     flag!(
-        /// `O_SYNC`: each write waits for data and metadata.
+        /// `O_SYNC`: each write waits for data and metadata to reach the medium.
         sync, libc::O_SYNC);
     flag!(
-        /// `O_DSYNC`: each write waits for data and the metadata to read it back.
+        /// `O_DSYNC`: each write waits for data and the metadata needed to read it back.
         data_sync, libc::O_DSYNC);
     flag!(
-        /// `O_CREAT`: make the file if it is not there.
+        /// `O_CREAT`: creates a missing file.
         create, libc::O_CREAT);
     flag!(
-        /// `O_EXCL`: with `create`, fail if it is there; on a block device, fail if it is in use.
+        /// `O_EXCL`: with `create`, fails if the file exists; on a block device, fails if it is in use.
         exclusive, libc::O_EXCL);
     flag!(
-        /// `O_TRUNC`: empty the file.
+        /// `O_TRUNC`: empties the file.
         truncate, libc::O_TRUNC);
     flag!(
-        /// `O_APPEND`: write at the end.
+        /// `O_APPEND`: writes at the end of the file.
         append, libc::O_APPEND);
     flag!(
-        /// `O_NONBLOCK`: do not wait for the other end of a pipe or for a medium.
+        /// `O_NONBLOCK`: does not wait for the other end of a pipe or for a medium.
         nonblocking, libc::O_NONBLOCK);
     flag!(
-        /// `O_NOFOLLOW`: fail on a symbolic link.
+        /// `O_NOFOLLOW`: fails on a symbolic link.
         no_follow, libc::O_NOFOLLOW);
 
-    /// `O_NOATIME`: reads leave the access time alone. Only the file's owner and root may ask
-    /// that; for others the file is opened without it.
+    /// `O_NOATIME`: reads do not change the access time. Only the file's owner and root may set the
+    /// flag; for other users the file is opened without it.
     #[must_use]
     pub fn no_access_time(self, on: bool) -> Open {
         Open { noatime: on, ..self }
     }
 
-    /// Permission bits of a file that is created (the umask is taken off); 0644 if not set.
+    /// Sets the permission bits of a created file, before the umask is applied; the default is 0644.
     #[must_use]
     pub fn mode(self, mode: u32) -> Open {
         Open { mode, ..self }
     }
 
-    /// Opens it.
+    /// Opens the file.
     ///
     /// # Errors
-    /// The call in the error names the flags that are often the cause: `open O_DIRECT`.
+    /// Those of `open(2)`. The error names the flag that is often the cause: `open O_DIRECT`.
     pub fn open(self, path: &Path) -> Result<OwnedFd> {
         if self.noatime {
             match self.open_with(path, self.flags | libc::O_NOATIME) {
@@ -155,7 +159,10 @@ impl Open {
     }
 }
 
-/// Opens a directory, for `fsync` of its entries and for `syncfs`.
+/// Opens a directory, to `fsync` its entries or to call `syncfs`.
+///
+/// # Errors
+/// `ENOTDIR` if the path is not a directory; otherwise those of `open(2)`.
 pub fn open_directory(path: &Path) -> Result<OwnedFd> {
     let fd = Open::with_access(libc::O_RDONLY | libc::O_DIRECTORY).open(path)?;
     debug_assert!(fd.as_raw_fd() >= 0);

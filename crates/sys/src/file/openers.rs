@@ -1,4 +1,4 @@
-//! Who has a file open, as `/proc` tells.
+//! The processes that have a file open, from `/proc`.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -9,9 +9,9 @@ use super::{Device, Facts, Kind};
 /// A process that has a file open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
-    /// Its number.
+    /// Process id.
     pub pid: u32,
-    /// Its name, cut to 15 bytes by the kernel (`/proc/PID/comm`).
+    /// Command name, which the kernel cuts to 15 bytes (`/proc/PID/comm`).
     pub name: String,
 }
 
@@ -21,9 +21,9 @@ impl std::fmt::Display for Opener {
     }
 }
 
-/// Other processes that have the file or device open, by their number; those of other users only
-/// where one may look at them. Ends early after `within`: a machine has thousands of processes with
-/// thousands of files.
+/// Returns the other processes that have the file or device open, ordered by process id. Processes of
+/// other users are included only if the caller may inspect them. Stops after the time `within`, because
+/// a machine may have thousands of processes with thousands of files.
 pub fn openers(facts: &Facts, within: Duration) -> Vec<Opener> {
     openers_below(Path::new("/proc"), facts, within)
 }
@@ -48,8 +48,8 @@ fn openers_below(proc: &Path, facts: &Facts, within: Duration) -> Vec<Opener> {
     found
 }
 
-/// Whether a link of `/proc/PID/fd` leads to the file. Devices are the same by their numbers,
-/// whatever node they were opened by.
+/// Whether a link of `/proc/PID/fd` leads to the file. Block devices are compared by device number,
+/// because they may be open through different nodes.
 fn is(facts: &Facts, link: &Path) -> bool {
     let Ok(other) = std::fs::metadata(link) else { return false };
     match facts.kind {
@@ -69,7 +69,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_process_that_has_it_open_is_named_and_this_one_is_not() {
+    fn another_process_with_the_file_open_is_named_and_this_one_is_not() {
         let path = std::env::temp_dir().join(format!("fiord-opened-{}", std::process::id()));
         std::fs::write(&path, "x").unwrap();
         let mine = std::fs::File::open(&path).unwrap();
@@ -81,9 +81,9 @@ mod tests {
         let _ = other.kill();
         let _ = other.wait();
         let _ = std::fs::remove_file(&path);
-        // A process that another test starts just now has it too, until it runs its program.
+        // A process that another test starts right now inherits the file until it runs its program.
         let found: Vec<_> = found.iter().filter(|opener| opener.pid == other.id()).collect();
-        // Between the fork and the program its name is still this one's.
+        // Between fork and exec the child still has this process's name.
         assert!(matches!(&found[..], [opener] if !opener.name.is_empty()), "{found:?}");
         assert_eq!(openers(&facts, Duration::ZERO), []);
     }

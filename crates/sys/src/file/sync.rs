@@ -1,4 +1,4 @@
-//! Getting written data onto the medium.
+//! Writing cached data to the medium.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -6,38 +6,48 @@ use super::allocate::signed;
 use crate::Result;
 use crate::error::retry;
 
-/// `fsync(2)`: data and metadata.
+/// Writes data and metadata of a file to the medium (`fsync(2)`).
+///
+/// # Errors
+/// Those of `fsync(2)`.
 pub fn fsync(file: impl AsFd) -> Result<()> {
     // SAFETY: the descriptor is open while borrowed.
     retry("fsync", || unsafe { libc::fsync(file.as_fd().as_raw_fd()) }).map(drop)
 }
 
-/// `fdatasync(2)`: data and the metadata needed to read it back.
+/// Writes the data of a file, and the metadata needed to read it back, to the medium
+/// (`fdatasync(2)`).
+///
+/// # Errors
+/// Those of `fdatasync(2)`.
 pub fn fdatasync(file: impl AsFd) -> Result<()> {
     // SAFETY: the descriptor is open while borrowed.
     retry("fdatasync", || unsafe { libc::fdatasync(file.as_fd().as_raw_fd()) }).map(drop)
 }
 
-/// `syncfs(2)`: everything dirty on the file system that holds `file`. Errors of the write-back
-/// are reported since Linux 5.8.
+/// Writes all dirty data of the file system that holds `file` (`syncfs(2)`). Linux reports
+/// write-back errors since 5.8.
+///
+/// # Errors
+/// Those of `syncfs(2)`.
 pub fn sync_file_system(file: impl AsFd) -> Result<()> {
     // SAFETY: the descriptor is open while borrowed.
     retry("syncfs", || unsafe { libc::syncfs(file.as_fd().as_raw_fd()) }).map(drop)
 }
 
-/// What `sync_file_range(2)` does; the words of `sync_file_range=`.
+/// Steps of `sync_file_range(2)`; the values of `sync_file_range=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct RangeSync {
-    /// Wait for write-out that is under way before starting new (`wait_before`).
+    /// Wait for write-out that is in progress before starting new (`wait_before`).
     pub wait_before: bool,
     /// Start write-out of dirty pages (`write`).
     pub write: bool,
-    /// Wait for it (`wait_after`).
+    /// Wait for the new write-out (`wait_after`).
     pub wait_after: bool,
 }
 
 impl RangeSync {
-    /// The flags as the kernel (and `io_uring`) takes them.
+    /// Returns the flags as the kernel and `io_uring` take them.
     pub fn bits(self) -> u32 {
         let mut bits = 0;
         if self.wait_before {
@@ -53,8 +63,11 @@ impl RangeSync {
     }
 }
 
-/// `sync_file_range(2)`. Gives no promise about metadata or the drive's cache. A length of 0
-/// means to the end of the file.
+/// Writes out a range of a file with `sync_file_range(2)`. Does not write metadata and does not flush
+/// the drive's cache. A length of 0 means to the end of the file.
+///
+/// # Errors
+/// Those of `sync_file_range(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
 pub fn sync_range(file: impl AsFd, offset: u64, length: u64, how: RangeSync) -> Result<()> {
     let op = "sync_file_range";
     let (offset, length) = (signed(op, offset)?, signed(op, length)?);

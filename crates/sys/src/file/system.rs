@@ -1,12 +1,13 @@
-//! Whether a file lies in a directory of the system, wherever its path seems to lead.
+//! Finds out whether a file lies in a system directory, whatever its path looks like.
 //!
-//! Asked of an open descriptor, so that spelling (`..`, relative names), symbolic links, `/proc/self/root`
-//! and races make no difference: the kernel knows where the file lies (`/proc/self/fd`), and the mount
-//! table knows where else the same directory is mounted (bind mounts). Without `/proc` the path is
-//! resolved instead and must still lead to the same file; bind mounts are not seen then.
+//! The check works on an open descriptor, so spelling (`..`, relative names), symbolic links,
+//! `/proc/self/root` and races make no difference: the kernel knows where the file lies
+//! (`/proc/self/fd`), and the mount table shows where else the same directory is mounted (bind mounts).
+//! Without `/proc` the check resolves the path instead, which must still lead to the same file; it does
+//! not see bind mounts then.
 //!
-//! What cannot be seen: hard links (a second name elsewhere for a file of the system), and the
-//! directories of the machine around a chroot or container, which are no system directories inside it.
+//! The check does not see hard links (a second name elsewhere for a system file), nor the directories of
+//! the machine around a chroot or container, which are not system directories inside it.
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -17,21 +18,21 @@ use super::{Device, Open, facts, facts_of};
 use crate::mount::{self, Mount};
 use crate::{Error, Result};
 
-/// Directories that hold the system and no data of users.
+/// Directories that hold the system and no user data.
 pub const DIRECTORIES: &[&str] = &[
     "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/libexec", "/boot",
     "/proc", "/sys", "/dev",
 ];
 
-/// In them, but made for the data of programs: shared memory and huge pages.
+/// Directories inside [`DIRECTORIES`] that are meant for program data: shared memory and huge pages.
 pub const EXCEPT: &[&str] = &["/dev/shm", "/dev/hugepages"];
 
-/// A file that lies in a system directory. `Display` says so in a sentence without its full stop.
+/// A file that lies in a system directory. `Display` states this in a sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemFile {
-    /// Where it lies, without links.
+    /// Real path of the file, with links resolved.
     pub location: PathBuf,
-    /// The system directory, as it is usually named.
+    /// The system directory, by its usual name.
     pub directory: &'static str,
 }
 
@@ -39,19 +40,22 @@ impl fmt::Display for SystemFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SystemFile { location, directory } = self;
         match *directory {
-            "/dev" => write!(f, "it is no device, and {} lies in /dev", location.display()),
+            "/dev" => {
+                let location = location.display();
+                write!(f, "it is not a device, and {location} lies in the system directory /dev")
+            }
             _ => write!(f, "{} lies in the system directory {directory}", location.display()),
         }
     }
 }
 
-/// The system directory that a path leads to, links followed; of a file that is missing, the one that
-/// it would be created in. Says nothing about what kind of file it is.
+/// Returns the system directory that a path leads to, following links. For a missing file, it is the
+/// system directory that the file would be created in. Does not check the type of the file.
 ///
 /// # Errors
-/// The path cannot be looked at.
+/// Those of `open(2)`, except for a missing file; `ELOOP` after too many symbolic links.
 pub fn directory_of(path: &Path) -> Result<Option<SystemFile>> {
-    // As many links as the kernel follows.
+    // The kernel follows as many links.
     const LINKS: usize = 40;
     let mut at = path.to_path_buf();
     for _ in 0..LINKS {
@@ -60,7 +64,7 @@ pub fn directory_of(path: &Path) -> Result<Option<SystemFile>> {
             Err(error) if !missing(&error) => return Err(error),
             Err(_) => {}
         }
-        // A link to what is missing: opening it would create that.
+        // Opening a link to a missing file would create the file that the link leads to.
         at = match std::fs::read_link(&at) {
             Ok(to) => above(&at).join(to),
             Err(_) => above(&at).to_path_buf(),
@@ -77,7 +81,8 @@ fn above(path: &Path) -> &Path {
     path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The system directory that an open file or directory is or lies in. `path` is how it was opened.
+/// Returns the system directory that an open file or directory is or lies in. `path` is the path that
+/// it was opened by.
 pub(super) fn of(fd: BorrowedFd, path: &Path) -> Result<Option<SystemFile>> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let location = match std::fs::read_link(&link) {
@@ -93,7 +98,7 @@ pub(super) fn of(fd: BorrowedFd, path: &Path) -> Result<Option<SystemFile>> {
     Ok(directory.map(|directory| SystemFile { location, directory }))
 }
 
-/// Where a path leads, when that is what is open.
+/// Resolves a path, and checks that it still leads to the open file.
 fn resolved(fd: BorrowedFd, path: &Path) -> Result<PathBuf> {
     let location =
         std::fs::canonicalize(path).map_err(|error| Error::from_io("realpath", &error).at(path))?;
@@ -101,11 +106,12 @@ fn resolved(fd: BorrowedFd, path: &Path) -> Result<PathBuf> {
     if (there.device, there.inode) == (here.device, here.inode) {
         return Ok(location);
     }
-    let said = "something else is there now than a moment ago. To fix: run again";
+    let said = "another file has taken its place since it was opened. To fix: run again";
     Err(Error::new("open", libc::EAGAIN).at(path).saying(said))
 }
 
-/// The system directories without links: `/bin` is `/usr/bin` on most machines.
+/// System directories with their usual names, as named and with links resolved (`/bin` is `/usr/bin` on
+/// most machines); then the exceptions.
 struct Tables(Vec<(PathBuf, &'static str)>, Vec<PathBuf>);
 
 impl Tables {
@@ -124,7 +130,7 @@ fn tables() -> &'static Tables {
         let mut all: Vec<(PathBuf, &'static str)> = Vec::new();
         for name in DIRECTORIES {
             all.push((name.into(), name));
-            // A link to `/` or to a directory of users would take everything in there with it.
+            // A link to `/` or to a user directory would turn everything there into system files.
             let real = real(name);
             if real.parent().is_some() {
                 all.push((real, name));
@@ -134,10 +140,10 @@ fn tables() -> &'static Tables {
     })
 }
 
-/// Where a directory of some file system shows up as a system directory.
+/// A directory of a file system that is visible as a system directory.
 struct Shown {
     device: Device,
-    /// Within the file system.
+    /// Path within the file system.
     inside: PathBuf,
     directory: &'static str,
 }
@@ -147,8 +153,8 @@ struct MountTable {
     shown: Vec<Shown>,
 }
 
-/// The system directory in which what lies at `location` can be seen too, through another mount of
-/// its file system.
+/// Returns the system directory in which the file at `location` is visible too, through another mount
+/// of its file system.
 fn mounted_in(id: u64, location: &Path) -> Option<&'static str> {
     static TABLE: Mutex<Option<MountTable>> = Mutex::new(None);
     let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +170,7 @@ impl MountTable {
         let tables = tables();
         let mut shown = Vec::new();
         for mount in &mounts {
-            // All of it lies in a system directory, or some of it is system directories.
+            // Either the mount lies in a system directory, or parts of it are system directories.
             if let Some(directory) = tables.holding(&mount.point) {
                 shown.push(Shown { device: mount.device, inside: mount.root.clone(), directory });
             }

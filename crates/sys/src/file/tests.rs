@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// A file name of this test's own, removed at the end.
+/// The name of a file for one test; removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -24,7 +24,7 @@ impl Drop for Scratch {
 }
 
 #[test]
-fn facts_of_each_kind() {
+fn facts_name_the_kind_of_each_file() {
     let kind = |path: &str| facts(Path::new(path)).unwrap().kind;
     assert_eq!(kind("/"), Kind::Directory);
     assert_eq!(kind("/dev/null"), Kind::Char);
@@ -38,7 +38,7 @@ fn facts_of_each_kind() {
 }
 
 #[test]
-fn sizes() {
+fn files_have_a_size_and_devices_without_capacity_none() {
     let scratch = Scratch::new("sizes");
     let fd = scratch.open();
     truncate(&fd, 12345).unwrap();
@@ -52,7 +52,7 @@ fn sizes() {
 }
 
 #[test]
-fn what_is_reopened_has_a_position_of_its_own() {
+fn a_reopened_file_has_its_own_position() {
     use std::io::{Read, Write};
     let scratch = Scratch::new("reopen");
     let first = scratch.open();
@@ -64,7 +64,7 @@ fn what_is_reopened_has_a_position_of_its_own() {
 }
 
 #[test]
-fn allocation_by_each_word() {
+fn each_preallocation_mode_sets_the_size_it_promises() {
     let scratch = Scratch::new("allocate");
     let fd = scratch.open();
     let size = || facts_of(&fd).unwrap().size;
@@ -86,7 +86,7 @@ fn allocation_by_each_word() {
 }
 
 #[test]
-fn opening_with_flags() {
+fn open_applies_each_flag() {
     let scratch = Scratch::new("open");
     let missing = Open::read_only().open(&scratch.0).unwrap_err();
     assert_eq!((missing.op, missing.errno), ("open", libc::ENOENT));
@@ -95,11 +95,11 @@ fn opening_with_flags() {
     let again = Open::write_only().create(true).exclusive(true).open(&scratch.0).unwrap_err();
     assert_eq!(again.errno, libc::EEXIST);
     Open::read_only().no_access_time(true).open(&scratch.0).unwrap();
-    // Not ours unless we are root: falls back to a plain open.
+    // The file is not ours unless we are root; the call falls back to a plain open.
     Open::read_only().no_access_time(true).open(Path::new("/proc/self/status")).unwrap();
     Open::read_write().sync(true).data_sync(true).truncate(true).open(&scratch.0).unwrap();
     let directory = Open::read_write().open(Path::new("/")).unwrap_err();
-    assert!(directory.to_string().contains("a directory is named"), "{directory}");
+    assert!(directory.to_string().contains("the path names a directory"), "{directory}");
     match Open::read_only().direct(true).open(Path::new("/proc/self/status")) {
         Ok(_) => eprintln!("this kernel takes O_DIRECT on proc"),
         Err(error) => assert!(error.to_string().contains("direct=0"), "{error}"),
@@ -109,7 +109,7 @@ fn opening_with_flags() {
 }
 
 #[test]
-fn syncing_and_cache() {
+fn data_is_synced_and_dropped_from_the_cache() {
     let scratch = Scratch::new("sync");
     let fd = scratch.open();
     allocate(&fd, Preallocate::Truncate, 0, 65536).unwrap();
@@ -134,19 +134,19 @@ fn syncing_and_cache() {
 }
 
 #[test]
-fn holes_and_data() {
+fn a_truncated_file_is_one_hole() {
     let scratch = Scratch::new("holes");
     let fd = scratch.open();
     truncate(&fd, 1 << 20).unwrap();
     match next_data(&fd, 0).unwrap() {
         None => assert_eq!(next_hole(&fd, 0).unwrap(), Some(0)),
-        Some(at) => assert_eq!(at, 0, "a file system without holes says data at once"),
+        Some(at) => assert_eq!(at, 0, "a file system without holes reports data at once"),
     }
     assert_eq!(next_data(&fd, 1 << 20).unwrap(), None);
 }
 
 #[test]
-fn written_parts_are_those_that_were_written() {
+fn written_returns_exactly_the_written_parts() {
     let scratch = Scratch::new("written");
     let file = std::fs::File::from(scratch.open());
     allocate(&file, Preallocate::Native, 0, 1 << 20).unwrap();
@@ -165,7 +165,7 @@ fn written_parts_are_those_that_were_written() {
 }
 
 #[test]
-fn locks_exclude_other_opens() {
+fn locks_exclude_other_opens_of_the_file() {
     let scratch = Scratch::new("lock");
     let (one, two) = (scratch.open(), scratch.open());
     let held = Lock::hold(one.as_fd(), LockKind::Exclusive).unwrap();
@@ -177,7 +177,7 @@ fn locks_exclude_other_opens() {
 }
 
 #[test]
-fn hints_and_limits_answer() {
+fn lifetime_hints_are_set_and_limits_are_read() {
     let scratch = Scratch::new("hints");
     let fd = scratch.open();
     for lifetime in

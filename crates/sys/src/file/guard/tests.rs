@@ -1,11 +1,12 @@
-//! What is tried in system directories here would do no harm if it were let through: a name in
-//! `/dev` and one that `/proc` makes up. `crates/fiord/tests/run/safety.rs` attacks files in `/etc`.
+//! The attempts in system directories would do no harm if the guard let them through: they use a
+//! name in `/dev` and one that `/proc` generates. `crates/fiord/tests/run/safety.rs` attacks files
+//! in `/etc`.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 
-/// A directory of this test's own.
+/// A directory for one test; removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -59,7 +60,7 @@ fn files_are_created_opened_replaced_renamed_and_removed() {
 }
 
 #[test]
-fn directories_are_made_where_they_are_missing() {
+fn missing_directories_are_created() {
     let scratch = Scratch::new("directories");
     let path = scratch.path("a/../b/./c");
     Guard::typed().make_directories(&path).unwrap();
@@ -71,7 +72,7 @@ fn directories_are_made_where_they_are_missing() {
 }
 
 #[test]
-fn system_directories_are_seen_through_every_spelling() {
+fn system_directories_are_recognised_in_every_spelling() {
     let scratch = Scratch::new("spelling");
     let up = "../".repeat(scratch.0.components().count());
     symlink("/dev", scratch.path("dev")).unwrap();
@@ -96,24 +97,24 @@ fn system_directories_are_seen_through_every_spelling() {
     assert_eq!(Guard::typed().remove(Path::new("/dev/null")).unwrap_err().errno, libc::EPERM);
     let away = Guard::typed().rename(Path::new("/dev/null"), &scratch.path("null"));
     assert_eq!(away.unwrap_err().errno, libc::EPERM);
-    // An open file, by the name that the kernel has for it.
+    // An open file, by its name in /proc/self/fd.
     let comm = Open::read_only().open(Path::new("/proc/self/comm")).unwrap();
     let path = PathBuf::from(format!("/proc/self/fd/{}", comm.as_raw_fd()));
     refused(Guard::typed(), &path, libc::EPERM);
     let own = Guard::typed().open(how(), &scratch.path("own")).unwrap().fd;
     let path = PathBuf::from(format!("/proc/self/fd/{}", own.as_raw_fd()));
-    assert!(Guard::typed().open(how(), &path).is_ok(), "a file of one's own by its descriptor");
+    assert!(Guard::typed().open(how(), &path).is_ok(), "the caller's own file by its descriptor");
 }
 
 #[test]
-fn shared_memory_and_similar_names_are_no_system_directories() {
+fn shared_memory_and_similar_names_are_not_system_directories() {
     let none = |path: &str| super::system::directory_of(Path::new(path)).unwrap().is_none();
     assert!(none("/dev/shm/f") && none("/library/f") && none("/var/lib/f") && none("/etcetera"));
     assert!(!none("/usr/no/such/f") && !none("/lib/f") && !none("/sys/f"));
 }
 
 #[test]
-fn a_link_in_the_place_of_a_made_up_name_is_not_followed() {
+fn a_link_in_place_of_a_generated_name_is_not_followed() {
     let scratch = Scratch::new("link");
     for (to, name) in [("victim", "a.0.0"), ("missing", "b.0.0")] {
         std::fs::write(scratch.path("victim"), "mine").unwrap();
@@ -126,7 +127,7 @@ fn a_link_in_the_place_of_a_made_up_name_is_not_followed() {
 }
 
 #[test]
-fn in_a_sticky_directory_a_made_up_name_is_new_or_our_own() {
+fn in_a_sticky_directory_a_generated_name_is_new_or_our_own() {
     let scratch = Scratch::new("sticky");
     let path = scratch.path("a.0.0");
     let mode = |mode| {
@@ -150,7 +151,7 @@ fn in_a_sticky_directory_a_made_up_name_is_new_or_our_own() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_made_up_name_holds_nothing_up() {
+fn a_pipe_in_place_of_a_generated_name_does_not_block() {
     let scratch = Scratch::new("pipe");
     let path = scratch.path("a.prerun.txt");
     let name = crate::error::c_path("mkfifo", &path).unwrap();
@@ -160,7 +161,7 @@ fn a_pipe_in_the_place_of_a_made_up_name_holds_nothing_up() {
 }
 
 #[test]
-fn a_file_that_was_there_is_waited_for_as_usual() {
+fn an_existing_file_is_opened_in_blocking_mode() {
     let scratch = Scratch::new("flags");
     let path = scratch.path("a.0.0");
     std::fs::write(&path, "").unwrap();
@@ -170,7 +171,7 @@ fn a_file_that_was_there_is_waited_for_as_usual() {
 }
 
 #[test]
-fn only_what_the_user_named_is_marked() {
+fn only_files_that_the_user_named_are_marked() {
     let scratch = Scratch::new("mark");
     let created = |guard: Guard, name: &str| {
         let path = scratch.path(name);
@@ -183,21 +184,21 @@ fn only_what_the_user_named_is_marked() {
     assert!(!created(Guard::generated(), "a.0.0"));
     assert!(created(Guard::buffer_file(), "buffers"));
     std::fs::write(scratch.path("other"), "").unwrap();
-    assert!(!created(Guard::target(), "other"), "it was there");
+    assert!(!created(Guard::target(), "other"), "it existed before");
 }
 
 #[test]
-fn many_files_are_created_by_the_same_rules() {
+fn a_creator_follows_the_rules_of_its_guard() {
     let scratch = Scratch::new("many");
     let mut creator = Creator::new(Guard::generated());
     let mut open = |name: &str| creator.open(how(), &scratch.path(name));
     assert!(open("a.0.0").unwrap().created);
     assert!(open("a.0.1").unwrap().created);
-    assert!(!open("a.0.1").unwrap().created, "it is there");
+    assert!(!open("a.0.1").unwrap().created, "it exists");
     symlink("a.0.0", scratch.path("a.0.2")).unwrap();
     assert_eq!(open("a.0.2").unwrap_err().errno, libc::ELOOP);
     assert_eq!(open("none/a.0.3").unwrap_err().errno, libc::ENOENT);
-    // The directory is replaced by a link to one of the system.
+    // Replace the directory by a link to a system directory.
     std::fs::create_dir(scratch.path("d")).unwrap();
     assert!(open("d/a.0.0").unwrap().created);
     std::fs::remove_dir_all(scratch.path("d")).unwrap();
