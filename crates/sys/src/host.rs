@@ -1,8 +1,8 @@
-//! The machine: name, page sizes, memory, wall time.
+//! The machine: host name, page sizes, memory, wall time.
 
 use std::sync::OnceLock;
 
-/// The host's name (`gethostname(2)`); empty if there is none.
+/// Returns the host name (`gethostname(2)`); empty if the call fails.
 pub fn name() -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the pointer and length describe `buffer`; one byte is kept for the NUL.
@@ -14,7 +14,7 @@ pub fn name() -> String {
     String::from_utf8_lossy(&buffer[..end]).into_owned()
 }
 
-/// Bytes in a page.
+/// Returns the page size in bytes.
 pub fn page_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
     // SAFETY: takes and returns integers.
@@ -24,30 +24,31 @@ pub fn page_size() -> usize {
     })
 }
 
-/// Bytes in a huge page of the default size (2 MiB if the kernel has none).
+/// Returns the default huge page size in bytes (2 MiB if the kernel has no huge pages).
 pub fn huge_page_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
     *SIZE.get_or_init(|| memory().huge_page_size as usize)
 }
 
-/// What `/proc/meminfo` says, in bytes.
+/// Memory of the machine from `/proc/meminfo`, in bytes unless stated otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// All the kernel can use.
+    /// All memory that the kernel can use.
     pub total: u64,
-    /// What programs could get without swapping.
+    /// Memory that programs could get without swapping.
     pub available: u64,
-    /// Dirty pages.
+    /// Memory in dirty pages.
     pub dirty: u64,
-    /// Pages under write-back.
+    /// Memory in pages under write-back.
     pub writeback: u64,
-    /// Free huge pages (a count).
+    /// Number of free huge pages of the default size.
     pub huge_pages_free: u64,
-    /// Size of one.
+    /// Default huge page size.
     pub huge_page_size: u64,
 }
 
-/// Memory of the machine. Where `/proc` is not there: the total from `sysconf(3)`, the rest 0.
+/// Reads the memory of the machine. Without `/proc` it takes the total from `sysconf(3)` and sets the
+/// rest to 0, except for the huge page size (2 MiB).
 pub fn memory() -> Memory {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let mut memory = parse_meminfo(&text);
@@ -75,13 +76,13 @@ fn parse_meminfo(text: &str) -> Memory {
     }
 }
 
-/// Wall time in nanoseconds since 1970.
+/// Returns the wall time in nanoseconds since 1970.
 pub fn wall_time() -> u64 {
     crate::clock::wall()
 }
 
-/// Seconds to add to UTC for local time at this moment (seconds since 1970), by the time zone of
-/// the process (`localtime_r(3)`); 0 where that is not known.
+/// Returns the seconds to add to UTC to get local time, at the moment `at` (seconds since 1970), in the
+/// time zone of the process (`localtime_r(3)`); 0 if it is not known.
 pub fn utc_offset(at: u64) -> i32 {
     let Ok(at) = libc::time_t::try_from(at) else { return 0 };
     // SAFETY: `tm` is a C struct of integers and one pointer, for which all zeroes is a value.
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn meminfo_lines() {
+    fn meminfo_is_parsed_in_bytes() {
         let text = "MemTotal:       1000 kB\nMemAvailable:    500 kB\nDirty: 8 kB\nWriteback: 4 kB\n\
                     HugePages_Free:        3\nHugepagesize:       2048 kB\n";
         let memory = parse_meminfo(text);
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine() {
+    fn this_machine_has_plausible_values() {
         assert!(!name().is_empty());
         assert!(page_size().is_power_of_two());
         assert!(memory().total > 16 << 20);

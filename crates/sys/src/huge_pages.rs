@@ -1,35 +1,35 @@
-//! The sizes of huge pages that the kernel offers, and how one of them is asked for.
+//! The sizes of huge pages that the kernel offers, and how to request one of them.
 //!
 //! Each size has a pool in `/sys/kernel/mm/hugepages/hugepages-<KiB>kB/`
-//! (`Documentation/admin-guide/mm/hugetlbpage.rst`). Which pool a mapping or a segment takes its
-//! pages from stands in its flags: the logarithm of the size in bits 26 to 31
-//! (`asm-generic/hugetlb_encode.h`; `MAP_HUGE_SHIFT` and `SHM_HUGE_SHIFT` are the same); all zeroes
-//! there mean the default size, `Hugepagesize` of `/proc/meminfo`.
+//! (`Documentation/admin-guide/mm/hugetlbpage.rst`). The flags of a mapping or segment select the pool:
+//! bits 26 to 31 hold the base-2 logarithm of the size (`asm-generic/hugetlb_encode.h`;
+//! `MAP_HUGE_SHIFT` and `SHM_HUGE_SHIFT` are the same). If these bits are zero, the kernel uses the
+//! default size, `Hugepagesize` of `/proc/meminfo`.
 
 use std::path::{Path, PathBuf};
 
-/// Where the kernel keeps the pools.
+/// Directory that contains the pools.
 const POOLS: &str = "/sys/kernel/mm/hugepages";
 
-/// The pages of one size.
+/// The huge pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     pub page: u64,
-    /// Pages that are reserved for whoever asks (`nr_hugepages`).
+    /// Number of pages in the pool (`nr_hugepages`).
     pub reserved: u64,
-    /// Those of them that are in no use and promised to nobody.
+    /// Number of pages that are neither in use nor promised to a mapping.
     pub free: u64,
 }
 
 impl Pool {
-    /// The file in which the number of reserved pages is set.
+    /// Returns the file that sets the number of pages in the pool with this page size.
     pub fn file(page: u64) -> PathBuf {
         Path::new(POOLS).join(format!("hugepages-{}kB/nr_hugepages", page / 1024))
     }
 }
 
-/// The pools of this kernel, by size, ascending; none where it has no huge pages.
+/// Lists the pools of this kernel, ordered by page size; empty if it has no huge pages.
 pub fn pools() -> Vec<Pool> {
     pools_in(Path::new(POOLS))
 }
@@ -51,7 +51,7 @@ fn pools_in(directory: &Path) -> Vec<Pool> {
     pools
 }
 
-/// The bits of `mmap(2)` and `shmget(2)` flags that ask for pages of this size, a power of two.
+/// Returns the bits of `mmap(2)` and `shmget(2)` flags that request pages of this size, a power of two.
 pub(crate) fn flag(page: u64) -> i32 {
     /// `HUGETLB_FLAG_ENCODE_SHIFT`.
     const SHIFT: u32 = 26;
@@ -60,25 +60,27 @@ pub(crate) fn flag(page: u64) -> i32 {
     ((page.checked_ilog2().unwrap_or(0) & MASK) << SHIFT) as i32
 }
 
-/// Bytes as people write the sizes of pages.
+/// Formats a page size with its unit, such as `2 MiB`.
 pub fn words(page: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let fits = units.into_iter().find(|(_, unit)| page >= *unit && page.is_multiple_of(*unit));
     fits.map_or(format!("{page} bytes"), |(name, unit)| format!("{} {name}", page / unit))
 }
 
-/// Why there is no memory of `bytes` in pages of this size, and what to do.
+/// Explains why `bytes` of memory are not available in pages of this size, and gives the remedy.
 pub(crate) fn missing(page: u64, bytes: u64) -> String {
     let wanted = bytes.div_ceil(page.max(1));
     let (words, file) = (words(page), Pool::file(page));
     let Some(pool) = pools().into_iter().find(|pool| pool.page == page) else {
-        return format!("this kernel has no huge pages of {words}");
+        return format!(
+            "this kernel has no huge pages of {words}. To fix: use a size that is listed in {POOLS}"
+        );
     };
     let more = pool.reserved + wanted.saturating_sub(pool.free).max(1);
     format!(
-        "huge pages of {words}: {wanted} needed, {} free of the {} that are reserved; as root: echo \
-         {more} > {}, then read it: it holds what the kernel found room for (early after boot that is \
-         most)",
+        "not enough huge pages of {words}: {wanted} needed, {} of {} reserved pages are free. To fix: \
+         as root, run `echo {more} > {}` and read the file back: it holds the number of pages that the \
+         kernel could reserve (soon after boot it can reserve most)",
         pool.free,
         pool.reserved,
         file.display()
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pools_of_a_kernel() {
+    fn pools_are_read_with_their_free_pages() {
         let base = std::env::temp_dir().join(format!("fiord-pools-{}", std::process::id()));
         for (name, [reserved, free, promised]) in
             [("hugepages-1048576kB", [1, 1, 0]), ("hugepages-2048kB", [20, 12, 4])]
@@ -110,9 +112,9 @@ mod tests {
         assert!(pools_in(Path::new("/nowhere")).is_empty());
     }
 
-    /// The values of `asm-generic/hugetlb_encode.h`.
+    /// Compares with the values of `asm-generic/hugetlb_encode.h`.
     #[test]
-    fn flags_are_those_of_the_kernel() {
+    fn flags_match_the_kernels_encoding() {
         assert_eq!(flag(2 << 20), libc::MAP_HUGE_2MB);
         assert_eq!(flag(1 << 30), libc::MAP_HUGE_1GB);
         assert_eq!(flag(64 << 10), 16 << 26);
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_with_the_remedy() {
+    fn a_shortage_of_huge_pages_is_reported_with_the_remedy() {
         assert_eq!((words(2 << 20), words(64 << 10)), ("2 MiB".into(), "64 KiB".into()));
         assert!(missing(3 << 20, 1).contains("no huge pages of 3 MiB"));
         for pool in pools() {

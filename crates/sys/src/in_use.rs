@@ -1,7 +1,8 @@
-//! Who uses a device: mounts and swap of it, of its partitions and of what is built on them, and what
-//! holds it without being in a list.
+//! Finds out whether a device is in use: whether the device, its partitions or devices built on them
+//! are mounted or swap, and whether another holder keeps it that no list shows.
 //!
-//! What cannot be told is an error, never "nobody": who asks is about to destroy what is there.
+//! If that cannot be determined, the functions return an error and never "not in use", because the
+//! caller is about to destroy the data.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,20 +13,21 @@ use crate::file::{self, Device, Kind};
 use crate::root::{Root, names, text};
 use crate::{Error, Result, block, mount};
 
-/// One way in which a block device is in use.
+/// A way in which a block device is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
-    /// The device is mounted here.
+    /// The device is mounted.
     Mounted {
-        /// Name of the device that is mounted: the one asked about, or a part of it, or one that
-        /// is built on it.
+        /// Name of the mounted device: the device asked about, one of its partitions, or a device built on
+        /// them.
         device: String,
         /// The mount point.
         point: PathBuf,
     },
-    /// It is swap space.
+    /// The device is swap space.
     Swap {
-        /// Name of the device, as above.
+        /// Name of the swap device: the device asked about, one of its partitions, or a device built on
+        /// them.
         device: String,
     },
 }
@@ -41,17 +43,17 @@ impl std::fmt::Display for Use {
     }
 }
 
-/// Why a device or file is better left alone.
+/// Why a device or file should not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum User {
-    /// It, a part of it, or something built on it is mounted or swap.
+    /// The device, a partition of it, or a device built on it is mounted or swap.
     Listed(Use),
-    /// Something is built on it, or wants it alone.
+    /// Another device is built on it, or a holder has claimed it exclusively.
     Held {
         /// The kernel's name of the device.
         device: String,
-        /// What is built on it (`dm-0`, `md1`, `loop3`, `ubi0`). Empty where no list says: ZFS, an
-        /// external journal, a program with `O_EXCL`.
+        /// Devices built on it (`dm-0`, `md1`, `loop3`, `ubi0`). Empty if no list names the holder: ZFS,
+        /// an external journal, a program with `O_EXCL`.
         by: Vec<String>,
     },
 }
@@ -62,37 +64,37 @@ impl std::fmt::Display for User {
             User::Listed(listed) => listed.fmt(f),
             User::Held { device, by } if by.is_empty() => write!(
                 f,
-                "{device} is held by the kernel or a program that wants it alone (RAID, ZFS, LVM)"
+                "{device} is held by the kernel or a program that uses it exclusively (RAID, ZFS, LVM)"
             ),
             User::Held { device, by } => write!(f, "{device} is held by {}", by.join(", ")),
         }
     }
 }
 
-/// Who uses what a path names; of several the first. For many paths see [`Users::user`].
+/// Returns the first user of the device or file at a path. For many paths use [`Users::user`].
 ///
 /// # Errors
-/// As [`Users::user`].
+/// Those of [`Users::user`].
 pub fn user(path: &Path) -> Result<Option<User>> {
     Users::now().user(path)
 }
 
-/// The storage that a path stands for: a block device of the kernel.
+/// The block device that a path stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Storage {
-    /// Its name.
+    /// The kernel's name of the block device.
     pub name: String,
-    /// Its number.
+    /// Device number.
     pub device: Device,
-    /// Where it can be opened; `None` where `/dev` has no node of it, as in a container.
+    /// Path at which it can be opened; `None` if `/dev` has no node for it, as in a container.
     pub node: Option<PathBuf>,
 }
 
-/// The block device that a path names, or that a character device stands beside: an NVMe generic
-/// device, a SCSI generic device, raw flash. `None` for what is no storage.
+/// Returns the block device that a path names, or the block device of the same storage if the path
+/// names an NVMe generic device, a SCSI generic device or raw flash. `None` for other files.
 ///
 /// # Errors
-/// The path cannot be looked at.
+/// Those of `stat(2)`.
 pub fn storage(path: &Path) -> Result<Option<Storage>> {
     let facts = file::facts(path)?;
     Ok(match (facts.kind, facts.node) {
@@ -117,12 +119,13 @@ fn beside(node: Device) -> Option<(String, Device)> {
 /// One entry of `/proc/swaps`.
 #[derive(Debug)]
 struct Swap {
-    /// Of a device below `/dev`: its name there.
+    /// Name below `/dev`, if the entry is a device there.
     name: Option<String>,
     device: Option<Device>,
 }
 
-/// A loop device that has a file: neither a link nor a claim shows it on a device it is made of.
+/// A loop device with a backing file. If that file is a disk, neither sysfs links nor an exclusive open
+/// of the disk reveal the loop device.
 #[derive(Debug)]
 struct Loop {
     name: String,
@@ -130,39 +133,39 @@ struct Loop {
     backing: PathBuf,
 }
 
-/// What is mounted and what is swap.
+/// Mount points and swap areas.
 #[derive(Debug)]
 struct Tables {
     mounts: HashMap<Device, Vec<PathBuf>>,
     swaps: Vec<Swap>,
 }
 
-/// What is mounted, what is swap and what loop devices there are, for any number of devices. Each is
-/// read when it is first asked for, and once: a regular file needs no mount table.
+/// The mounts, swap areas and loop devices of the machine, for any number of lookups. Each list is read
+/// once, when it is first needed: a lookup of a regular file reads no mount table.
 #[derive(Debug, Default)]
 pub struct Users {
     root: Root,
     tables: OnceLock<Result<Tables>>,
     loops: OnceLock<Vec<Loop>>,
-    /// Device and inode of the file of each loop device that can be looked at, with its index.
+    /// Device and inode of each loop device's backing file, if accessible, with the index in `loops`.
     backings: OnceLock<Vec<((Device, u64), usize)>>,
 }
 
 impl Users {
-    /// On this machine, from the moment on at which it is asked.
+    /// Returns the lists of this machine. Each is read when it is first needed.
     pub fn now() -> Users {
         Users::below(&Root::machine())
     }
 
-    /// On the machine below `root`.
+    /// Returns the lists of the machine below `root`.
     pub fn below(root: &Root) -> Users {
         Users { root: root.clone(), ..Users::default() }
     }
 
-    /// Whether mounts and swap can be told at all.
+    /// Checks that mounts and swap areas can be determined at all.
     ///
     /// # Errors
-    /// The mount table cannot be read.
+    /// Those of reading the mount table.
     pub fn readable(&self) -> Result<()> {
         self.tables().map(drop)
     }
@@ -186,7 +189,7 @@ impl Users {
         self.loops.get_or_init(|| loops(&self.root))
     }
 
-    /// Loop devices that are made of a regular file.
+    /// Iterates over the loop devices whose backing file is this regular file.
     fn loops_of(&self, file: &file::Facts) -> impl Iterator<Item = &Loop> {
         let look = |(index, one): (usize, &Loop)| {
             let facts = file::facts(&self.root.path(&one.backing)).ok()?;
@@ -198,22 +201,23 @@ impl Users {
         backings.filter(move |(of, _)| *of == key).filter_map(|(_, index)| self.loops().get(*index))
     }
 
-    /// How a disk or partition (its sysfs directory), its partitions and what is built on them are
-    /// mounted or swap.
+    /// Returns how a disk or partition (given by its sysfs directory), its partitions and devices built on
+    /// them are mounted or used as swap.
     ///
-    /// For a partition the disk it is a part of does not count: writing to one partition leaves the
-    /// others alone.
+    /// For a partition, uses of the rest of its disk do not count, because a write to the partition does
+    /// not affect them.
     ///
     /// # Errors
-    /// The mount table cannot be read.
+    /// Those of reading the mount table.
     pub fn of(&self, sysfs: &Path) -> Result<Vec<Use>> {
         self.uses_of(self.family(sysfs))
     }
 
-    /// The same by number, which is all there is of a device where sysfs does not know it.
+    /// Returns how a device with this number, its partitions and devices built on them are mounted or used
+    /// as swap. Also works for a device that sysfs does not know, but then only finds the device itself.
     ///
     /// # Errors
-    /// As [`Users::of`].
+    /// Those of reading the mount table.
     pub fn of_device(&self, device: Device) -> Result<Vec<Use>> {
         match self.sysfs(device) {
             Some(sysfs) => self.of(&sysfs),
@@ -239,7 +243,8 @@ impl Users {
         Ok(found)
     }
 
-    /// What is built on a disk or its partitions: holders that the kernel lists, and loop devices.
+    /// Returns the names of devices built on a disk or its partitions: holders that sysfs lists, and loop
+    /// devices.
     pub fn holders(&self, sysfs: &Path, parts: &[block::Partition]) -> Vec<String> {
         let parts: Vec<PathBuf> = parts.iter().map(|part| sysfs.join(&part.name)).collect();
         let mut found = Vec::new();
@@ -252,12 +257,12 @@ impl Users {
         found
     }
 
-    /// Who uses what a path names: a device, or a regular file that is the storage of a loop device in
-    /// use. `None` too for what is not there.
+    /// Returns the user of the device or regular file at a path. A regular file is in use if it backs a
+    /// loop device in use. `None` if it is not in use or does not exist.
     ///
     /// # Errors
-    /// It cannot be told: the block device cannot be opened (`EACCES`), or has no node to open it by
-    /// (`ENOENT`), and no list shows a user.
+    /// The use cannot be determined: no list shows a user, and the block device cannot be opened
+    /// (`EACCES`) or has no node to open (`ENOENT`); or the mount table cannot be read.
     pub fn user(&self, path: &Path) -> Result<Option<User>> {
         let facts = match file::facts(path) {
             Err(error) if matches!(error.errno, libc::ENOENT | libc::ENOTDIR) => return Ok(None),
@@ -272,7 +277,7 @@ impl Users {
         }
     }
 
-    /// Of a block device.
+    /// Returns the user of a block device.
     fn user_of(&self, storage: &Storage) -> Result<Option<User>> {
         if let Some(first) = self.of_device(storage.device)?.into_iter().next() {
             return Ok(Some(User::Listed(first)));
@@ -285,7 +290,7 @@ impl Users {
         }
         let Some(node) = &storage.node else {
             if self.sysfs(storage.device).is_none() {
-                // Flash without a block device: what is mounted from it or built on it was listed.
+                // Flash without a block device: the lists above show its mounts and the devices built on it.
                 return Ok(None);
             }
             return Err(without_node(&storage.name));
@@ -310,7 +315,7 @@ impl Users {
         self.root.path(format!("/sys/dev/block/{device}")).canonicalize().ok()
     }
 
-    /// A disk with its partitions and all that is built on any of them, each once.
+    /// Returns a disk, its partitions and all devices built on any of them, each once.
     fn family(&self, disk: &Path) -> Vec<(String, Option<Device>)> {
         let mut found: Vec<(String, Option<Device>)> = Vec::new();
         let mut todo = vec![disk.to_path_buf()];
@@ -330,13 +335,13 @@ impl Users {
         found
     }
 
-    /// Loop devices whose file is this disk or partition.
+    /// Iterates over the loop devices whose backing file is this disk or partition.
     fn loops_over<'a>(&'a self, sysfs: &Path) -> impl Iterator<Item = &'a Loop> {
         let name = sysfs.file_name().map(|name| name.to_string_lossy().replace('!', "/"));
         let ask = self.root.is_machine() && !self.loops().is_empty();
         let device = if ask { block::device_number(sysfs) } else { None };
         self.loops().iter().filter(move |one| {
-            // Others are files, which may lie where looking at them takes for ever.
+            // Other backing files are regular files, perhaps on a network file system that hangs.
             let Ok(below) = one.backing.strip_prefix("/dev") else { return false };
             let same = |found: file::Facts| found.kind == Kind::Block && found.node == device;
             name.as_deref().is_some_and(|name| below == Path::new(name))
@@ -345,22 +350,24 @@ impl Users {
     }
 }
 
-/// That there is no mount table, as in a chroot or an early boot without `/proc`.
+/// Returns the error for a missing mount table, as in a chroot or an early boot without `/proc`.
 fn untold(why: &std::io::Error, table: &Path) -> Error {
     let error = Error::from_io("read", why).at(table);
     match error.errno {
-        libc::ENOENT => error.saying("it is not there; mount /proc (`mount -t proc proc /proc`)"),
+        libc::ENOENT => error.saying(
+            "the file does not exist: /proc is not mounted. To fix: mount it (`mount -t proc proc /proc`)",
+        ),
         _ => error,
     }
 }
 
-/// That a device can be reached by a generic node alone, as in a container.
+/// Returns the error for a device that only has a generic node here, as in a container.
 fn without_node(name: &str) -> Error {
     let node = block::node(name);
     let said = format!(
-        "this block device is not here. No holder of it shows in sysfs and no mount in this mount \
-         namespace, but outside of it the device may be mounted: give the container the block \
-         device as well (`--device={0}`, or `mknod {0}`)",
+        "this block device has no node here. sysfs shows no holder and this mount namespace no mount \
+         of it, but it may be mounted outside. To fix: give the container the block device as well \
+         (`--device={0}`, or `mknod {0}`)",
         node.display()
     );
     Error::new("open", libc::ENOENT).at(node).saying(said)
@@ -391,7 +398,8 @@ fn loops(root: &Root) -> Vec<Loop> {
     names(&blocks).into_iter().filter(|name| name.starts_with("loop")).filter_map(one).collect()
 }
 
-/// UBI devices that are attached to a flash device, by the name of its block device (`mtdblock0`).
+/// Returns the UBI devices attached to a flash device, given by the name of its block device
+/// (`mtdblock0`).
 fn flash_users(root: &Root, name: &str) -> Vec<String> {
     let Some(number) = name.strip_prefix("mtdblock").and_then(|n| n.parse::<u64>().ok()) else {
         return Vec::new();
@@ -400,18 +408,19 @@ fn flash_users(root: &Root, name: &str) -> Vec<String> {
     names(&root.path("/sys/class/ubi")).into_iter().filter(on_it).collect()
 }
 
-/// Whether the kernel refuses a block device to an exclusive opener: something uses it or a part
-/// of it that may show in no list (ZFS, an external journal, RAID, another program with `O_EXCL`).
-/// The process's own plain descriptors do not count. `false` for what is no block device.
+/// Whether the kernel refuses to open a block device exclusively, because the device or a part of it is
+/// in use in a way that no list may show (ZFS, an external journal, RAID, another program with
+/// `O_EXCL`). Plain descriptors of this process do not count. `false` if the path is not a block
+/// device.
 ///
 /// # Errors
-/// `EACCES` without the right to read the device: then there is no answer.
+/// `EACCES` without the right to read the device: the answer is not known then.
 pub fn is_claimed(path: &Path) -> Result<bool> {
     if file::facts(path)?.kind != Kind::Block {
         return Ok(false);
     }
-    // One question at a time: asking holds the device for a moment, and the jobs of a process must
-    // not take each other's questions for holders. Those of other processes are over soon.
+    // The exclusive open holds the device for a moment. The lock keeps jobs of this process from taking
+    // each other's opens for holders; the retries outlast those of other processes.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..3 {

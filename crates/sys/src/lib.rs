@@ -1,40 +1,40 @@
-//! What the machine is, and safe wrappers over the system calls and ioctls that reach it.
+//! Facts about the machine, and safe wrappers over system calls and ioctls.
 //!
-//! Nothing here knows about jobs. One module a subject:
+//! This crate knows nothing about jobs. Each module has one subject:
 //!
 //! | question | module |
 //! |---|---|
-//! | what time is it, and what does asking cost | [`clock`] |
+//! | what time is it, and what does reading the clock cost | [`clock`] |
 //! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`mod@file`] |
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
 //! | zones: reports, resets, limits | [`zone`] |
 //! | SCSI commands, sense data, the generic driver | [`scsi`] |
-//! | who uses this device | [`in_use`] |
-//! | what is mounted, and what holds this path | [`mount`] |
+//! | is this device in use | [`in_use`] |
+//! | what is mounted, and which mount holds this path | [`mount`] |
 //! | what is this NVMe namespace, and what does its status mean | [`nvme`] |
-//! | what did the disk do while we ran | [`diskstats`] |
-//! | which CPUs and NUMA nodes, and which of them for this thread | [`cpu`], [`numa`] |
+//! | which I/O did the disk do during the run | [`diskstats`] |
+//! | which CPUs and NUMA nodes exist, and which may this thread use | [`cpu`], [`numa`] |
 //! | nice, I/O priority, name, user and group of this thread | [`thread`] |
-//! | every disk with its model, links, queue, users, health | [`survey`] |
-//! | a tree of files that stands for a machine | [`root`] |
+//! | every disk with its model, links, queue, users and health | [`survey`] |
+//! | a directory tree that stands for a machine in tests | [`root`] |
 //! | random bytes at memory speed | [`random_fill`] |
 //! | CPU time, context switches, faults | [`usage`] |
-//! | I/O buffers of every kind | [`memory`] |
-//! | sizes of huge pages, how many are free | [`huge_pages`] |
+//! | I/O buffers from every source | [`memory`] |
+//! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
 //! | cgroups | [`cgroup`] |
-//! | governors, throttling, pressure, quotas, the kernel's clock | [`conditions`] |
+//! | governors, throttling, pressure, quotas, the kernel's clock source | [`conditions`] |
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ | [`signal`] |
-//! | a mapped file, and SIGBUS in it as an error | [`mapping`], [`bus`] |
+//! | a mapped file, with SIGBUS turned into an error | [`mapping`], [`bus`] |
 //! | resource limits, kernel version | [`limits`] |
-//! | which limit keeps this process from memory or threads | [`shortage`] |
-//! | is standard output a terminal, how wide | [`terminal`] |
-//! | was standard output closed from the start | [`standard_output`] |
+//! | which limit denies this process memory or threads | [`shortage`] |
+//! | is standard output a terminal, and how wide | [`terminal`] |
+//! | was standard output closed when the process started | [`standard_output`] |
 //! | host name, page size, memory, wall time | [`host`] |
 //! | run a shell command | [`process`] |
 //!
-//! Every fallible call returns [`Error`], which says what was tried, on which path, and what the
-//! kernel answered. The kernel version a feature needs is in the documentation of the function;
-//! nothing said means Linux 4.4 or older will do.
+//! Every fallible call returns [`Error`], which names the call, the path, and the kernel's answer. If a
+//! feature needs a certain kernel version, the documentation of the function says so; otherwise Linux
+//! 4.4 or older is enough.
 
 pub mod block;
 pub mod bus;

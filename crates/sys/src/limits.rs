@@ -1,14 +1,14 @@
-//! What the kernel is and what it allows.
+//! The kernel version, and the resource limits of the process.
 
 use crate::error::check;
 use crate::{Error, Result};
 
-/// A limit of the process: what is in force, and what it may be raised to.
+/// A resource limit of the process (`getrlimit(2)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// In force; `u64::MAX` is no limit.
+    /// The limit in force; `u64::MAX` means no limit.
     pub soft: u64,
-    /// What an unprivileged process may raise it to.
+    /// The highest value that an unprivileged process may raise the soft limit to.
     pub hard: u64,
 }
 
@@ -30,21 +30,21 @@ fn write(resource: Resource, limit: Limit) -> Result<()> {
     check("setrlimit", unsafe { libc::setrlimit(resource, &limit) }).map(drop)
 }
 
-/// Limits that are only looked at.
+/// A limit that this crate only reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `RLIMIT_AS`: all that is mapped, bytes.
+    /// `RLIMIT_AS`: address space of the process, in bytes.
     AddressSpace,
-    /// `RLIMIT_DATA`: private writable memory, bytes.
+    /// `RLIMIT_DATA`: private writable memory, in bytes.
     Data,
-    /// `RLIMIT_NPROC`: processes and threads of the user.
+    /// `RLIMIT_NPROC`: number of processes and threads of the user.
     Processes,
 }
 
-/// A limit of this process.
+/// Returns a limit of this process.
 ///
 /// # Errors
-/// That of `getrlimit(2)`.
+/// Those of `getrlimit(2)`.
 pub fn of(kind: Kind) -> Result<Limit> {
     read(match kind {
         Kind::AddressSpace => libc::RLIMIT_AS,
@@ -53,22 +53,27 @@ pub fn of(kind: Kind) -> Result<Limit> {
     })
 }
 
-/// Open files (`RLIMIT_NOFILE`).
+/// Returns the limit on open files (`RLIMIT_NOFILE`).
+///
+/// # Errors
+/// Those of `getrlimit(2)`.
 pub fn open_files() -> Result<Limit> {
     read(libc::RLIMIT_NOFILE)
 }
 
-/// The size of a file that this process writes, bytes (`RLIMIT_FSIZE`).
+/// Returns the limit on the size of files that this process writes, in bytes (`RLIMIT_FSIZE`).
 ///
 /// # Errors
-/// That of `getrlimit(2)`.
+/// Those of `getrlimit(2)`.
 pub fn file_size() -> Result<Limit> {
     read(libc::RLIMIT_FSIZE)
 }
 
-/// Sees to it that `want` files can be open at once: raises the soft limit, and as root the hard
-/// one, if they are lower. Returns the soft limit that is now in force, which may be below
-/// `want`.
+/// Raises the limit on open files so that `want` files can be open at once: the soft limit, and as root
+/// the hard one, if they are lower. Returns the soft limit now in force, which may be below `want`.
+///
+/// # Errors
+/// Those of `getrlimit(2)` and `setrlimit(2)`.
 pub fn raise_open_files(want: u64) -> Result<u64> {
     raise(libc::RLIMIT_NOFILE, want)
 }
@@ -79,14 +84,14 @@ fn raise(resource: Resource, want: u64) -> Result<u64> {
         return Ok(now.soft);
     }
     let raised = Limit { soft: want, hard: now.hard.max(want) };
-    // Without privilege, as far as the hard limit goes.
+    // Without privilege, raise the soft limit up to the hard limit.
     if write(resource, raised).is_err() {
         write(resource, Limit { soft: want.min(now.hard), hard: now.hard })?;
     }
     Ok(read(resource)?.soft)
 }
 
-/// A kernel version, to be compared: `kernel()? >= Kernel::new(5, 19)`.
+/// A kernel version. Versions can be compared: `kernel()? >= Kernel::new(5, 19)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kernel {
     /// First number.
@@ -98,12 +103,12 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// `major.minor.0`.
+    /// Returns the version `major.minor.0`.
     pub const fn new(major: u32, minor: u32) -> Kernel {
         Kernel { major, minor, patch: 0 }
     }
 
-    /// Parses a release (`6.18.44-rc1`, `5.4`).
+    /// Parses a kernel release (`6.18.44-rc1`, `5.4`).
     pub fn parse(release: &str) -> Option<Kernel> {
         let mut numbers = release.split('.').map(|part| {
             let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -120,7 +125,10 @@ impl std::fmt::Display for Kernel {
     }
 }
 
-/// The running kernel's release, as `uname -r` prints it.
+/// Returns the running kernel's release, as `uname -r` prints it.
+///
+/// # Errors
+/// Those of `uname(2)`.
 pub fn kernel_release() -> Result<String> {
     // SAFETY: `utsname` is a C struct of character arrays, for which all zeroes is a value.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
@@ -131,13 +139,17 @@ pub fn kernel_release() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The running kernel's version.
+/// Returns the running kernel's version.
+///
+/// # Errors
+/// Those of `uname(2)`; `EINVAL` if the release has an unknown format.
 pub fn kernel() -> Result<Kernel> {
     Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", libc::EINVAL))
 }
 
-/// Who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 everybody, 1 the group in
-/// `kernel.io_uring_group` and privileged processes, 2 nobody. Older kernels: 0.
+/// Returns who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 all processes, 1 the
+/// group in `kernel.io_uring_group` and privileged processes, 2 no process. Returns 0 on older
+/// kernels.
 pub fn io_uring_disabled() -> u64 {
     read_number("/proc/sys/kernel/io_uring_disabled").unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! A mapped file whose faults are errors.
+//! A memory-mapped file whose faults are returned as errors.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -7,78 +7,78 @@ use std::ptr::NonNull;
 use crate::error::check;
 use crate::{Error, Result, bus, file, host};
 
-/// What a mapping may be used for.
+/// How a mapping may be accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Reading.
+    /// The mapping is only read.
     Read,
-    /// Writing; the processor may read what it writes to all the same.
+    /// The mapping is written; the processor may also read it.
     Write,
 }
 
-/// How a mapping will be used, for `madvise(2)`.
+/// The access pattern of a mapping, for `madvise(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pattern {
     /// No special treatment.
     Normal,
-    /// In order: read ahead.
+    /// Sequential access: read ahead.
     Sequential,
-    /// Anywhere: do not read ahead.
+    /// Random access: do not read ahead.
     Random,
-    /// Not soon: drop it.
+    /// The range is not needed soon: drop it.
     DontNeed,
-    /// With huge pages where the file system can (`MADV_HUGEPAGE`).
+    /// Use huge pages if the file system supports them (`MADV_HUGEPAGE`).
     Huge,
 }
 
-/// A range of a file in memory, shared with the page cache. Copying in and out of it returns an
-/// error where the bare memory access would raise `SIGBUS`.
+/// A range of a file in memory, shared with the page cache. Where a bare memory access would raise
+/// `SIGBUS`, the copying functions return an error.
 ///
-/// It is `Send` but not `Sync`: a mapping belongs to one thread at a time.
+/// A mapping is `Send` but not `Sync`: it belongs to one thread at a time.
 #[derive(Debug)]
 pub struct Mapping {
-    /// Taken down before the memory goes (fields are dropped in their order): another thread's
-    /// mapping may be given the same addresses at once, and its faults are not this one's.
+    /// Declared first so that it is dropped before the memory is unmapped: another thread's mapping may
+    /// get the same addresses at once, and its faults do not belong to this guard.
     guard: bus::Guard,
     area: Area,
-    /// Bytes that can be used: all of them, or none after the file could not be mapped anew.
+    /// Usable bytes: the whole mapping, or 0 after the file could not be mapped again.
     len: usize,
-    /// Bytes from the start that reads and writes may touch.
+    /// Number of bytes from the start that reads and writes may touch.
     limit: usize,
     offset: u64,
     access: Access,
-    /// Why the file could not be mapped anew after a fault.
+    /// The error of mapping the file again after a fault, if that failed.
     broken: Option<Error>,
-    /// Kept to map anew after a fault.
+    /// Used to map the file again after a fault.
     file: File,
 }
 
-/// Memory that a file is mapped into.
+/// The memory that a file is mapped into.
 #[derive(Debug)]
 struct Area {
     base: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: the memory is owned by this value alone and has no tie to a thread.
+// SAFETY: this value alone owns the memory, which is not tied to a thread.
 unsafe impl Send for Area {}
 
 impl Drop for Area {
     fn drop(&mut self) {
-        debug_assert!(!bus::is_guarded(self.base.as_ptr()), "the guard goes first");
+        debug_assert!(!bus::is_guarded(self.base.as_ptr()), "the guard must be dropped first");
         // SAFETY: exactly the range that was mapped, which nothing borrows.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
 
 impl Mapping {
-    /// Maps `len` bytes of the file from `offset`, which must be a multiple of the page size. The
-    /// descriptor is duplicated.
+    /// Maps `len` bytes of the file from `offset`, which must be a multiple of the page size. Duplicates
+    /// the descriptor.
     ///
     /// # Errors
-    /// `EINVAL` for a length of 0 or an offset that is not aligned; `EACCES` if the file is not
-    /// open for it ([`Access::Write`] needs reading and writing); `ENODEV` for what cannot be
-    /// mapped (pipes, some devices).
+    /// `EINVAL` for a length of 0 or an unaligned offset; `EACCES` if the file is not open for this
+    /// access ([`Access::Write`] needs reading and writing); `ENODEV` for files that cannot be mapped
+    /// (pipes, some devices).
     pub fn new(file: impl AsFd, access: Access, offset: u64, len: usize) -> Result<Mapping> {
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
@@ -88,47 +88,48 @@ impl Mapping {
         Ok(Mapping { guard, area, len, limit: len, offset, access, broken: None, file })
     }
 
-    /// Where in the file it begins, in bytes.
+    /// Returns the offset in the file at which the mapping begins, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Its length in bytes; 0 after a fault when the file could not be mapped anew.
-    #[allow(clippy::len_without_is_empty)] // the kernel maps nothing empty
+    /// Returns the length in bytes; 0 after a fault if the file could not be mapped again.
+    #[allow(clippy::len_without_is_empty)] // the kernel refuses an empty mapping
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Keeps reads and writes from what lies behind the first `bytes`, as the file is no longer.
+    /// Restricts reads and writes to the first `bytes`, because the file is not longer than that.
     pub fn limit(&mut self, bytes: usize) {
         self.limit = bytes.min(self.len);
     }
 
-    /// Whether `len` bytes of the file at `offset` lie inside.
+    /// Whether the mapping contains `len` bytes of the file at `offset`.
     pub fn covers(&self, offset: u64, len: usize) -> bool {
         self.inside(self.len, offset, len).is_some()
     }
 
-    /// Whether `len` bytes of the file at `offset` lie inside, and before the limit.
+    /// Whether the mapping contains `len` bytes of the file at `offset`, all before the limit.
     #[inline(always)]
     pub fn reaches(&self, offset: u64, len: usize) -> bool {
         self.inside(self.limit, offset, len).is_some()
     }
 
-    /// Where `len` bytes of the file at `offset` begin, counted from the start of the mapping;
-    /// `None` when they do not lie in its first `all` bytes.
+    /// Returns the position of `len` bytes of the file at `offset`, counted from the start of the mapping;
+    /// `None` if they do not lie in its first `all` bytes.
     #[inline(always)]
     fn inside(&self, all: usize, offset: u64, len: usize) -> Option<usize> {
-        // What lies before the mapping becomes a place far behind it.
+        // An offset before the mapping wraps around to a position far beyond its end.
         let at = offset.wrapping_sub(self.offset);
         (at <= all as u64 && len as u64 <= all as u64 - at).then_some(at as usize)
     }
 
-    /// Copies from the file at `offset` (counted from the start of the file).
+    /// Copies from the file at `offset` (counted from the start of the file) to `into`.
     ///
     /// # Errors
-    /// `EINVAL` outside the mapping or its [limit](Mapping::limit); `ENODATA` where the file has
-    /// become shorter; `EIO` where the device failed.
+    /// `EINVAL` outside the mapping or its [limit](Mapping::limit); `ENODATA` if the file has become
+    /// shorter; `EIO` if the device failed; the error of `mmap(2)` if the file could not be mapped again
+    /// after a fault.
     #[inline(always)]
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<()> {
         let from = self.place("mmap read", self.limit, offset, into.len())?;
@@ -141,12 +142,12 @@ impl Mapping {
         }
     }
 
-    /// Copies to the file at `offset` (counted from the start of the file), into the page cache:
-    /// [`Mapping::sync`] writes it out.
+    /// Copies `from` to the file at `offset` (counted from the start of the file). The data goes to the
+    /// page cache; [`Mapping::sync`] writes it out.
     ///
     /// # Errors
-    /// As for [`Mapping::read`], `ENOSPC` where the file system has no room for a hole that is
-    /// filled, and `EBADF` if it is mapped for reading.
+    /// Those of [`Mapping::read`]; `ENOSPC` if the file system has no space to fill a hole; `EBADF` if the
+    /// file is mapped for reading.
     #[inline(always)]
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
         if self.access != Access::Write {
@@ -161,14 +162,21 @@ impl Mapping {
         }
     }
 
-    /// Writes a range out and waits (`msync(2)` with `MS_SYNC`); the range is widened to pages.
+    /// Writes a range out and waits for it (`msync(2)` with `MS_SYNC`). The range is extended to whole
+    /// pages.
+    ///
+    /// # Errors
+    /// `EINVAL` outside the mapping; otherwise those of `msync(2)`.
     pub fn sync(&self, offset: u64, len: usize) -> Result<()> {
         let (start, len) = self.pages("msync", offset, len)?;
         // SAFETY: the range lies inside the mapping.
         check("msync", unsafe { libc::msync(start.cast(), len, libc::MS_SYNC) }).map(drop)
     }
 
-    /// Says how a range will be used; it is widened to pages.
+    /// Announces the access pattern of a range (`madvise(2)`). The range is extended to whole pages.
+    ///
+    /// # Errors
+    /// `EINVAL` outside the mapping; otherwise those of `madvise(2)`.
     pub fn advise(&self, offset: u64, len: usize, pattern: Pattern) -> Result<()> {
         let (start, len) = self.pages("madvise", offset, len)?;
         let advice = match pattern {
@@ -178,15 +186,15 @@ impl Mapping {
             Pattern::DontNeed => libc::MADV_DONTNEED,
             Pattern::Huge => libc::MADV_HUGEPAGE,
         };
-        // SAFETY: the range lies inside the mapping, which is shared with the file: none of these
-        // advices loses data.
+        // SAFETY: the range lies inside the mapping, which is shared with the file, so none of these advices
+        // loses data.
         check("madvise", unsafe { libc::madvise(start.cast(), len, advice) }).map(drop)
     }
 
     #[inline(always)]
     fn place(&self, op: &'static str, all: usize, offset: u64, len: usize) -> Result<*mut u8> {
         let Some(at) = self.inside(all, offset, len) else { return Err(self.outside(op)) };
-        // SAFETY: `inside` has checked that the place lies in the mapping.
+        // SAFETY: `inside` has checked that the position lies in the mapping.
         Ok(unsafe { self.area.base.as_ptr().add(at) })
     }
 
@@ -198,18 +206,18 @@ impl Mapping {
     fn pages(&self, op: &'static str, offset: u64, len: usize) -> Result<(*mut u8, usize)> {
         let start = self.place(op, self.len, offset, len)?;
         let lead = start as usize % host::page_size();
-        // SAFETY: the mapping begins at a page, so the page of a place in it does not begin
-        // before it.
+        // SAFETY: the mapping begins at a page boundary, so the page that contains `start` does not begin
+        // before the mapping.
         Ok((unsafe { start.sub(lead) }, len + lead))
     }
 
-    /// Maps the file anew over what the handler left, and finds out what was wrong.
+    /// Maps the file again over the anonymous memory that the handler left, and determines the error.
     #[cold]
     #[inline(never)]
     fn recover(&mut self, op: &'static str, fault: bus::Fault) -> Error {
         let Area { base, len } = self.area;
         if let Err(error) = map(&self.file, self.access, self.offset, len, base.as_ptr()) {
-            // Memory that is no file, or nothing at all, is left: no access goes there any more.
+            // The range holds anonymous memory or nothing at all: forbid any further access.
             (self.len, self.limit) = (0, 0);
             self.broken = Some(error.clone());
             return error;
@@ -235,7 +243,7 @@ impl Mapping {
     }
 }
 
-/// Maps at an address of the kernel's choice, or at `at` in place of what is there.
+/// Maps a file at an address that the kernel chooses, or at `at`, replacing what is mapped there.
 fn map(file: &File, access: Access, offset: u64, len: usize, at: *mut u8) -> Result<NonNull<u8>> {
     let protection = match access {
         Access::Read => libc::PROT_READ,
@@ -243,8 +251,8 @@ fn map(file: &File, access: Access, offset: u64, len: usize, at: *mut u8) -> Res
     };
     let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
     let start = i64::try_from(offset).map_err(|_| Error::new("mmap", libc::EOVERFLOW))?;
-    // SAFETY: with a null address nothing existing is touched; otherwise the caller owns the
-    // mapping of `len` bytes at `at` that is replaced.
+    // SAFETY: with a null address the call touches no existing mapping; otherwise the caller owns the
+    // `len` bytes at `at` that it replaces.
     let base = unsafe {
         let flags = libc::MAP_SHARED | fixed;
         libc::mmap(at.cast(), len, protection, flags, file.as_raw_fd(), start)
@@ -268,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_reach_the_file() {
+    fn writes_reach_the_file_and_reads_return_them() {
         let (path, file) = scratch("copies", 4);
         let page = host::page_size();
         let mut mapping = Mapping::new(&file, Access::Write, page as u64, 3 * page).unwrap();
@@ -311,12 +319,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_mapped_anew_goes_on_failing() {
+    fn a_mapping_that_cannot_be_restored_keeps_failing() {
         let (path, file) = scratch("anew", 2);
         let page = host::page_size();
         let mut mapping = Mapping::new(&file, Access::Write, 0, 2 * page).unwrap();
         file.set_len(0).unwrap();
-        // A directory is open for reading only, and cannot be mapped.
+        // A directory is open for reading only and cannot be mapped.
         mapping.file = File::open(std::env::temp_dir()).unwrap();
         let first = mapping.write(0, &[1; 10]).unwrap_err();
         assert_eq!((first.op, first.errno), ("mmap", libc::EACCES));
@@ -326,18 +334,18 @@ mod tests {
             assert_eq!(mapping.read(page as u64, &mut [0; 10]), Err(first.clone()));
         }
         assert_eq!(mapping.sync(0, page), Err(first));
-        // Whoever has windows takes another one.
+        // A caller with several windows maps another one.
         assert!(!mapping.covers(0, 1));
         std::fs::remove_file(path).unwrap();
     }
 
     #[test]
-    fn the_guard_goes_before_the_memory() {
+    fn the_guard_is_dropped_before_the_memory() {
         let (path, file) = scratch("order", 1);
         let mapping = Mapping::new(&file, Access::Read, 0, host::page_size()).unwrap();
         let base = mapping.area.base.as_ptr();
         assert!(bus::is_guarded(base));
-        // The area asserts that it is guarded no more when it goes.
+        // `Area::drop` asserts that no guard covers it any more.
         drop(mapping);
         std::fs::remove_file(path).unwrap();
     }

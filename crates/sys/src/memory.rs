@@ -1,8 +1,8 @@
-//! I/O buffers of every kind that `mem=` knows.
+//! I/O buffers from every source that `mem=` offers.
 //!
-//! A [`Region`] is reserved, not touched: pages come into being when they are used, so a thousand
-//! jobs that never touch their buffers cost address space only. All regions read as zeroes at
-//! first, except those mapped from a file that had contents.
+//! A [`Region`] reserves memory but does not touch it: the kernel provides pages when they are used, so
+//! a thousand jobs that never touch their buffers cost only address space. All regions read as zeroes
+//! at first, except those mapped from a file that had contents.
 
 mod buffer_file;
 
@@ -16,24 +16,25 @@ use crate::{Error, Result, bus, host, huge_pages, shortage};
 use buffer_file::Range;
 pub use buffer_file::takes_buffers;
 
-/// Where a buffer's memory comes from; the words of `mem=`.
+/// The source of a buffer's memory; the values of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Source {
-    /// Private anonymous memory (`malloc`): what the C library does for large blocks.
+    /// Private anonymous memory (`malloc`), as the C library provides for large blocks.
     #[default]
     Malloc,
     /// A System V segment, private to the process (`shm`).
     Shm,
-    /// The same on huge pages (`shmhuge`) of so many bytes; `None`: of the kernel's default size.
+    /// A System V segment of huge pages (`shmhuge`). The value is the page size in bytes; `None` means
+    /// the kernel's default size.
     ShmHuge(Option<u64>),
-    /// Private anonymous memory, or a file (`mmap`, `mmap:/path`). The file is mapped shared, as
-    /// private pages of a file would be anonymous memory again after the first write.
+    /// Private anonymous memory, or a file (`mmap`, `mmap:/path`). The file is mapped shared, because
+    /// private pages of a file would become anonymous memory after the first write.
     Mmap(Option<PathBuf>),
     /// Anonymous huge pages, or a file on hugetlbfs (`mmaphuge`, `mmaphuge:/path`).
     MmapHuge {
-        /// The file.
+        /// Path of the file, if the memory comes from one.
         file: Option<PathBuf>,
-        /// Bytes of a page; `None`: the kernel's default, or what the file system of `file` has.
+        /// Page size in bytes; `None` means the kernel's default, or that of the file system of `file`.
         page: Option<u64>,
     },
     /// Shared anonymous memory, or a file (`mmapshared`, `mmapshared:/path`).
@@ -41,12 +42,12 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether it consists of huge pages, whose size lengths are rounded up to.
+    /// Whether the memory consists of huge pages. Lengths are then rounded up to their size.
     pub fn is_huge(&self) -> bool {
         matches!(self, Source::ShmHuge(_) | Source::MmapHuge { .. })
     }
 
-    /// The file that it is mapped from.
+    /// Returns the path of the file that the memory is mapped from.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Source::Mmap(path) | Source::MmapShared(path) | Source::MmapHuge { file: path, .. } => {
@@ -56,7 +57,7 @@ impl Source {
         }
     }
 
-    /// The size of huge pages that is asked for.
+    /// Returns the requested size of huge pages.
     fn huge_page(&self) -> Option<u64> {
         match self {
             Source::ShmHuge(page) | Source::MmapHuge { page, .. } => *page,
@@ -64,52 +65,53 @@ impl Source {
         }
     }
 
-    /// The flags that ask for it.
+    /// Returns the flags that request huge pages of the wanted size.
     fn huge_flag(&self) -> i32 {
         self.huge_page().map_or(0, huge_pages::flag)
     }
 }
 
-/// How a region was got, and so how it is given back.
+/// How a region was allocated, which determines how it is released.
 #[derive(Debug)]
 enum Origin {
     Mapped,
     Segment,
-    /// Mapped from a range of a file, given back when the mapping is gone.
+    /// Mapped from a range of a file. The range is released after the mapping.
     File {
         _range: Range,
     },
 }
 
-/// Memory for I/O. Dropping it gives it back; no I/O may be under way on it then.
+/// Memory for I/O. Dropping it releases the memory; no I/O may be in flight on it then.
 #[derive(Debug)]
 pub struct Region {
-    /// Aligned start.
+    /// First usable byte, aligned as requested.
     start: NonNull<u8>,
     len: usize,
-    /// What was mapped: begins at or before `start`.
+    /// Start of the mapping, at or before `start`.
     base: NonNull<u8>,
     mapped: usize,
     page: usize,
     origin: Origin,
-    /// Of a file: it may become shorter, and its pages are then lost. [`bus::Watch`] tells.
+    /// Guards a file-backed region against `SIGBUS`: the file may become shorter, and the affected pages
+    /// are then lost. [`bus::Watch`] reports that.
     guard: Option<bus::Guard>,
 }
 
-// SAFETY: a region owns its memory alone (file-backed ones have a range of the file to themselves
-// in this process), so it may move to another thread, as a `Vec<u8>` may.
+// SAFETY: a region is the only owner of its memory (file-backed ones have a range of the file to
+// themselves in this process), so it may move to another thread, as a `Vec<u8>` may.
 unsafe impl Send for Region {}
 // SAFETY: through `&Region` the memory can only be read by safe code.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Reserves `len` bytes starting at a multiple of `align` (0 and 1 mean: page-aligned; huge
-    /// sources are aligned to their page at least).
+    /// Reserves `len` bytes that start at a multiple of `align`. An alignment of 0 or 1 means
+    /// page-aligned; memory in huge pages is aligned at least to the page size.
     ///
     /// # Errors
-    /// `EINVAL` for an alignment that is not a power of two or no length, `ENOMEM` when there is
-    /// not so much, with what to do about it for huge pages; a size of huge pages that the kernel or
-    /// the file system of the named file does not have.
+    /// `EINVAL` if the alignment is not a power of two, the length is 0, or the kernel or the file
+    /// system of the named file does not have the requested size of huge pages; `ENOMEM` if there is
+    /// not enough memory, with the limit and the remedy; `EEXIST` if the named file holds data.
     pub fn new(source: &Source, len: usize, align: usize) -> Result<Region> {
         let align = align.max(1);
         if len == 0 || !align.is_power_of_two() {
@@ -154,41 +156,44 @@ impl Region {
         Ok(region)
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// Usable length in bytes.
+    /// Returns the usable length in bytes.
     #[allow(clippy::len_without_is_empty)] // a region is never empty
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Size of the pages it is made of. `mmaphuge:/path` on a file system other than hugetlbfs
-    /// works, but with ordinary pages: then this is [`host::page_size`].
+    /// Returns the size of the pages that the region consists of, in bytes. `mmaphuge:/path` on a file
+    /// system other than hugetlbfs works with ordinary pages; then this is [`host::page_size`].
     pub fn page_size(&self) -> usize {
         self.page
     }
 
-    /// The bytes.
+    /// Returns the bytes of the region.
     ///
-    /// The kernel must not be writing into the region (a read that is under way).
+    /// The kernel must not be writing to the region (no read may be in flight).
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `len` bytes from `start` are mapped, initialised by the kernel (zeroes or file
         // contents) and owned by this region.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
-    /// The bytes, to fill.
+    /// Returns the bytes of the region, for writing.
     ///
-    /// The kernel must not be using the region (I/O that is under way).
+    /// The kernel must not be using the region (no I/O may be in flight).
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`, and `&mut self` excludes other users.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// `mlock(2)`: keeps all of it in memory (and brings it in). Undone when dropped.
+    /// Brings the whole region into memory and keeps it there (`mlock(2)`), until the region is dropped.
+    ///
+    /// # Errors
+    /// `ENOMEM` or `EPERM` if the memlock limit is too low; otherwise those of `mlock(2)`.
     pub fn lock(&mut self) -> Result<()> {
         // SAFETY: the range is mapped by this region.
         check("mlock", unsafe { libc::mlock(self.base.as_ptr().cast(), self.mapped) }).map(drop)
@@ -197,7 +202,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // First, as these addresses may belong to another mapping soon.
+        // Remove the guard first, because another mapping may soon get these addresses.
         self.guard = None;
         match &self.origin {
             Origin::Segment => {
@@ -212,15 +217,18 @@ impl Drop for Region {
     }
 }
 
-/// Pins `bytes` of memory for as long as the result lives (`lockmem=`), to leave less for the
-/// page cache.
+/// Locks `bytes` of memory for as long as the result lives (`lockmem=`), which leaves less for the page
+/// cache.
+///
+/// # Errors
+/// Those of [`Region::new`] and [`Region::lock`].
 pub fn pin(bytes: usize) -> Result<Region> {
     let mut region = Region::new(&Source::Malloc, bytes, 0)?;
     region.lock()?;
     Ok(region)
 }
 
-/// The unit in which the source's memory comes.
+/// Returns the page size of the source's memory, in bytes.
 fn page_size_of(source: &Source) -> Result<usize> {
     let asked = source.huge_page();
     let Some(path) = source.path() else {
@@ -236,11 +244,12 @@ fn page_size_of(source: &Source) -> Result<usize> {
             let page = huge_pages::words(page);
             let has = match there {
                 Some(size) => format!("has pages of {}", huge_pages::words(size as u64)),
-                None => "is no hugetlbfs".into(),
+                None => "is not a hugetlbfs".into(),
             };
             let said = format!(
-                "it is to be in huge pages of {page}, and its file system {has}; mount one (mount -t \
-                 hugetlbfs -o pagesize={} none /mnt/huge) or leave the file out of `mem`",
+                "the buffers need huge pages of {page}, but the file system of this file {has}. To \
+                 fix: mount one (mount -t hugetlbfs -o pagesize={} none /mnt/huge) and name a file \
+                 there, or name no file in `mem`",
                 page.replace(' ', "").trim_end_matches("iB")
             );
             Err(Error::new("mmap", libc::EINVAL).at(path).saying(said))
@@ -249,7 +258,7 @@ fn page_size_of(source: &Source) -> Result<usize> {
     }
 }
 
-/// A size of huge pages that the kernel has; a program for 32 bits can map none beyond them.
+/// Checks that the kernel has huge pages of this size and that it fits the address size of this program.
 fn huge_page(page: u64) -> Result<usize> {
     let known = huge_pages::pools().iter().any(|pool| pool.page == page);
     let size = usize::try_from(page).ok().filter(|_| known && page.is_power_of_two());
@@ -259,7 +268,7 @@ fn huge_page(page: u64) -> Result<usize> {
     })
 }
 
-/// Names the limit that keeps `len` bytes of ordinary memory from this process.
+/// Returns a function that adds to `ENOMEM` which limit denies the process `len` bytes of memory.
 fn none_left(len: usize) -> impl Fn(Error) -> Error {
     move |error| match error.errno {
         libc::ENOMEM => error.saying(shortage::of_memory(len as u64)),
@@ -267,7 +276,7 @@ fn none_left(len: usize) -> impl Fn(Error) -> Error {
     }
 }
 
-/// Says how many huge pages there would have to be, where that is what was wrong.
+/// Adds to an error how many huge pages are missing, if that is its cause.
 fn none_free(error: Error, page: usize, len: usize) -> Error {
     match error.errno {
         libc::ENOMEM | libc::ENOSPC => {
@@ -278,7 +287,7 @@ fn none_free(error: Error, page: usize, len: usize) -> Error {
     }
 }
 
-/// Page size of a hugetlbfs directory; `None` on any other file system.
+/// Returns the page size of a hugetlbfs directory in bytes; `None` on any other file system.
 fn hugetlbfs_page(directory: &Path) -> Option<usize> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let name = crate::error::c_path("statfs", directory).ok()?;
@@ -304,7 +313,7 @@ fn map_anonymous(source: &Source, len: usize) -> Result<NonNull<u8>> {
 
 fn map(op: &'static str, len: usize, flags: i32, fd: i32, offset: i64) -> Result<NonNull<u8>> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+    // SAFETY: a new mapping at an address that the kernel chooses touches no existing memory.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, fd, offset) };
     if base == libc::MAP_FAILED {
         return Err(Error::last(op));
@@ -317,10 +326,11 @@ fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
     let id = check(op, unsafe {
         libc::shmget(libc::IPC_PRIVATE, len, libc::IPC_CREAT | flags | 0o600)
     })?;
-    // SAFETY: attaches at an address of the kernel's choice.
+    // SAFETY: the kernel chooses the address.
     let base = unsafe { libc::shmat(id as i32, std::ptr::null(), 0) };
     let attached = if base as isize == -1 { Err(Error::last("shmat")) } else { Ok(base) };
-    // Marked for removal at once: it lives until it is detached, even if the process is killed.
+    // The segment is marked for removal at once: it lives until it is detached, even if the process is
+    // killed.
     // SAFETY: integers and a null pointer that IPC_RMID does not read.
     unsafe { libc::shmctl(id as i32, libc::IPC_RMID, std::ptr::null_mut()) };
     NonNull::new(attached?.cast()).ok_or_else(|| Error::new(op, libc::ENOMEM))
@@ -348,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn every_plain_source_and_alignment() {
+    fn every_source_without_huge_pages_works_with_every_alignment() {
         for source in [Source::Malloc, Source::Shm, Source::Mmap(None), Source::MmapShared(None)] {
             for align in [0, 1, 512, 4096, 65536, 4 << 20] {
                 works(&source, align);
@@ -357,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn file_backed_regions_do_not_overlap_and_leave_no_file() {
+    fn file_backed_regions_do_not_overlap_and_leave_no_file_behind() {
         let path = std::env::temp_dir().join(format!("fiord-region-{}", std::process::id()));
         let source = Source::MmapShared(Some(path.clone()));
         let first = works(&source, 4096);
@@ -370,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_data_is_refused_and_an_empty_one_is_empty_again() {
+    fn a_file_with_data_is_refused_and_an_empty_one_is_emptied_again() {
         let path = std::env::temp_dir().join(format!("fiord-data-{}", std::process::id()));
         let source = Source::Mmap(Some(path.clone()));
         std::fs::write(&path, "data").unwrap();
@@ -387,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_a_killed_run_left_behind_is_used_and_removed() {
+    fn a_file_left_by_a_killed_run_is_used_and_removed() {
         let path = std::env::temp_dir().join(format!("fiord-left-{}", std::process::id()));
         let how = crate::file::Open::read_write().create(true);
         let left = crate::file::Guard::buffer_file().open(how, &path).unwrap();
@@ -401,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_work_or_say_what_to_do() {
+    fn huge_pages_work_or_the_error_names_the_remedy() {
         let sizes = huge_pages::pools().into_iter().map(|pool| Some(pool.page)).chain([None]);
         for size in sizes {
             for source in [Source::MmapHuge { file: None, page: size }, Source::ShmHuge(size)] {
@@ -426,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_not_there_is_said() {
+    fn a_page_size_that_the_kernel_lacks_is_reported() {
         let page = Some(3 << 20);
         for source in [Source::MmapHuge { file: None, page }, Source::ShmHuge(page)] {
             let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
@@ -435,11 +445,11 @@ mod tests {
         let file = Some(std::env::temp_dir().join("fiord-not-huge"));
         let source = Source::MmapHuge { file, page: Some(2 << 20) };
         let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
-        assert!(error.contains("no hugetlbfs") && error.contains("pagesize=2M"), "{error}");
+        assert!(error.contains("not a hugetlbfs") && error.contains("pagesize=2M"), "{error}");
     }
 
     #[test]
-    fn a_file_on_hugetlbfs_has_its_page_size() {
+    fn a_file_on_hugetlbfs_has_the_page_size_of_its_file_system() {
         let mounts = crate::mount::mounts().unwrap();
         let Some(mount) = mounts.iter().find(|mount| mount.kind == "hugetlbfs") else {
             return eprintln!("skipped: no hugetlbfs is mounted");
@@ -455,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn untouched_memory_costs_nothing() {
+    fn untouched_memory_is_not_resident() {
         let before = crate::usage::memory().unwrap().resident;
         let region = Region::new(&Source::Malloc, 4 << 30, 4096).unwrap();
         let after = crate::usage::memory().unwrap().resident;
@@ -464,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn impossible_lengths_and_alignments_are_refused() {
         assert_eq!(Region::new(&Source::Malloc, 0, 0).unwrap_err().errno, libc::EINVAL);
         assert_eq!(Region::new(&Source::Malloc, 1, 3).unwrap_err().errno, libc::EINVAL);
         assert_eq!(Region::new(&Source::Malloc, usize::MAX, 0).unwrap_err().errno, libc::ENOMEM);

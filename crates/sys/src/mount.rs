@@ -1,4 +1,4 @@
-//! What is mounted, and on what.
+//! The mount table.
 
 use std::ffi::{CStr, OsString};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -11,41 +11,41 @@ use crate::{Error, Result, file};
 /// One line of `/proc/self/mountinfo` (format: `proc_pid_mountinfo(5)`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// The kernel's number of the mount.
+    /// The kernel's mount id.
     pub id: u64,
-    /// Device of the file system; major 0 if it is not on one block device.
+    /// Device number of the file system; major 0 if it does not lie on one block device.
     pub device: Device,
-    /// The directory of the file system that is mounted: `/` unless it is a bind mount of a part.
+    /// The mounted directory of the file system: `/`, or another one for a bind mount.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// Mount point.
     pub point: PathBuf,
     /// File system type.
     pub kind: String,
-    /// What was mounted: a device path for those on disks.
+    /// Mount source: a device path if the file system lies on a disk.
     pub source: PathBuf,
     /// Options of the mount itself (`rw,noatime`).
     pub options: String,
-    /// Options of the file system (`upperdir=` of overlay is among them).
+    /// Options of the file system (for an overlay they include `upperdir=`).
     pub super_options: String,
 }
 
 impl Mount {
-    /// The value of a file system option (`upperdir`).
+    /// Returns the value of a file system option, such as `upperdir`.
     pub fn super_option(&self, name: &str) -> Option<&str> {
         self.super_options
             .split(',')
             .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Block devices the file system is on: one by its number, or, for file systems that have a
-    /// number of their own (btrfs, bcachefs), all that its source and sysfs name. Empty for what is
-    /// on no block device.
+    /// Returns the block devices of the file system: one by its number or, for file systems with their
+    /// own number (btrfs, bcachefs), all that its source and sysfs name. Empty if it lies on no block
+    /// device.
     pub fn devices(&self) -> Vec<Device> {
         if self.device.major != 0 {
             return vec![self.device];
         }
         let mut devices = Vec::new();
-        // bcachefs names all its devices, with colons between.
+        // bcachefs lists all its devices, separated by colons.
         for part in self.source.to_string_lossy().split(':').filter(|part| part.starts_with('/')) {
             if let Ok(facts) = file::facts(Path::new(part)) {
                 devices.extend(facts.node.filter(|_| facts.kind == file::Kind::Block));
@@ -62,7 +62,7 @@ impl Mount {
     }
 }
 
-/// All devices of the btrfs file systems that use one of these.
+/// Returns all devices of the btrfs file systems that use one of the known devices.
 fn btrfs_siblings(known: &[Device]) -> Vec<Device> {
     let mut all = Vec::new();
     for system in std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten() {
@@ -78,14 +78,17 @@ fn btrfs_siblings(known: &[Device]) -> Vec<Device> {
     all
 }
 
-/// All mounts this process sees.
+/// Reads all mounts that this process sees.
+///
+/// # Errors
+/// Those of reading `/proc/self/mountinfo`.
 pub fn mounts() -> Result<Vec<Mount>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read(path).map_err(|error| Error::from_io("read", &error).at(path))?;
     Ok(parse(&text))
 }
 
-/// Parses mountinfo; lines of an unknown form are left out.
+/// Parses mountinfo. Lines in an unknown format are skipped.
 pub fn parse(text: &[u8]) -> Vec<Mount> {
     text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
 }
@@ -99,7 +102,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     let root = unescape(fields.next()?);
     let point = unescape(fields.next()?);
     let options = String::from_utf8_lossy(fields.next()?).into_owned();
-    // Any number of optional fields, then a single hyphen.
+    // Any number of optional fields come before a single hyphen.
     fields.by_ref().find(|field| *field == b"-")?;
     let kind = String::from_utf8_lossy(fields.next()?).into_owned();
     let source = unescape(fields.next()?);
@@ -116,7 +119,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Undoes the kernel's octal escapes of space, tab, newline and backslash (`\040`).
+/// Replaces the kernel's octal escapes of space, tab, newline and backslash (`\040`).
 fn unescape(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -139,10 +142,13 @@ fn unescape(field: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The mount that holds a path, which need not exist as long as its directory does.
+/// Returns the mount that holds a path. The path need not exist.
 ///
-/// By the kernel's mount number where `statx(2)` gives it (Linux 5.8), else by the longest mount
-/// point that the path begins with.
+/// Uses the kernel's mount id if `statx(2)` returns it (Linux 5.8), else the longest mount point that
+/// the path begins with.
+///
+/// # Errors
+/// Those of reading `/proc/self/mountinfo`.
 pub fn holding(path: &Path) -> Result<Option<Mount>> {
     let mut mounts = mounts()?;
     let existing = nearest_existing(path);
@@ -154,7 +160,7 @@ pub fn holding(path: &Path) -> Result<Option<Mount>> {
     Ok(found.map(|index| mounts.swap_remove(index)))
 }
 
-/// The path made absolute without links, or the nearest directory above it that exists.
+/// Returns the absolute path with links resolved, or the nearest existing directory above it.
 pub(crate) fn nearest_existing(path: &Path) -> PathBuf {
     let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     loop {
@@ -167,7 +173,8 @@ pub(crate) fn nearest_existing(path: &Path) -> PathBuf {
     }
 }
 
-/// Among mounts on the same point, the last hides the others.
+/// Finds the mount with the longest mount point that the path begins with. Among mounts on one mount
+/// point it takes the last, which hides the others.
 fn by_prefix(mounts: &[Mount], path: &Path) -> Option<usize> {
     mounts
         .iter()
@@ -182,7 +189,7 @@ fn mount_id(path: &Path) -> Option<u64> {
     statx_mount(libc::AT_FDCWD, &name, 0)
 }
 
-/// The number of the mount through which a file was opened (Linux 5.8).
+/// Returns the id of the mount through which a file was opened (Linux 5.8).
 pub(crate) fn id_of(fd: BorrowedFd) -> Option<u64> {
     statx_mount(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH)
 }
@@ -210,7 +217,7 @@ broken line
 ";
 
     #[test]
-    fn mountinfo_fixture() {
+    fn mountinfo_is_parsed() {
         let mounts = parse(FIXTURE);
         assert_eq!(mounts.len(), 5);
         assert_eq!(mounts[1].device, Device { major: 254, minor: 0 });
@@ -224,7 +231,7 @@ broken line
     }
 
     #[test]
-    fn this_machines_mounts() {
+    fn the_mount_of_a_path_is_found_on_this_machine() {
         let mounts = mounts().unwrap();
         assert!(!mounts.is_empty());
         let proc = holding(Path::new("/proc/self/status")).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! NUMA nodes, their CPUs, and where a thread's memory comes from.
+//! NUMA nodes, their CPUs, and the memory policy of a thread.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// A set of NUMA node numbers.
 pub type NodeSet = CpuSet;
 
-/// Nodes that are online; just node 0 on a kernel without NUMA.
+/// Returns the nodes that are online; only node 0 on a kernel without NUMA.
 pub fn nodes() -> NodeSet {
     let text = std::fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
     match NodeSet::parse(&text) {
@@ -18,15 +18,15 @@ pub fn nodes() -> NodeSet {
     }
 }
 
-/// CPUs of a node.
+/// Returns the CPUs of a node.
 ///
 /// # Errors
-/// `ENOENT` for a node that does not exist.
+/// `ENOENT` if the node does not exist.
 pub fn cpus_of(node: usize) -> Result<CpuSet> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     match std::fs::read_to_string(&path) {
         Ok(text) => CpuSet::parse(&text).ok_or_else(|| Error::new("parse", libc::EINVAL).at(path)),
-        // Without NUMA in the kernel, node 0 is the machine.
+        // If the kernel has no NUMA support, node 0 is the whole machine.
         Err(_) if node == 0 && !Path::new("/sys/devices/system/node").exists() => {
             crate::cpu::online()
         }
@@ -34,7 +34,10 @@ pub fn cpus_of(node: usize) -> Result<CpuSet> {
     }
 }
 
-/// CPUs of several nodes together (`numa_cpu_nodes=`).
+/// Returns the CPUs of several nodes together (`numa_cpu_nodes=`).
+///
+/// # Errors
+/// `ENOENT` if a node does not exist.
 pub fn cpus_of_all(nodes: &NodeSet) -> Result<CpuSet> {
     let mut cpus = CpuSet::new();
     for node in nodes.iter() {
@@ -43,25 +46,25 @@ pub fn cpus_of_all(nodes: &NodeSet) -> Result<CpuSet> {
     Ok(cpus)
 }
 
-/// Where memory comes from; the words of `numa_mem_policy=`.
+/// Memory policy of a thread; the values of `numa_mem_policy=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The system's default.
     Default,
-    /// This node if it has room, else others (`prefer`).
+    /// Allocate on this node if it has free memory, else on others (`prefer`).
     Prefer(usize),
-    /// These nodes only.
+    /// Allocate on these nodes only.
     Bind(NodeSet),
-    /// These nodes in turn.
+    /// Allocate on these nodes in turn.
     Interleave(NodeSet),
-    /// The node of the CPU that touches a page first (Linux 3.8).
+    /// Allocate on the node of the CPU that first touches a page (Linux 3.8).
     Local,
 }
 
-/// Sets the calling thread's memory policy (`set_mempolicy(2)`), for pages it touches from now on.
+/// Sets the calling thread's memory policy (`set_mempolicy(2)`), for pages that it touches from now on.
 ///
 /// # Errors
-/// `EINVAL` for nodes that are not there; `ENOSYS` on a kernel without NUMA.
+/// `EINVAL` if a node does not exist; `ENOSYS` on a kernel without NUMA.
 pub fn set_policy(policy: &Policy) -> Result<()> {
     // From <linux/mempolicy.h>.
     const MPOL_DEFAULT: libc::c_int = 0;
@@ -83,9 +86,9 @@ pub fn set_policy(policy: &Policy) -> Result<()> {
     };
     let words = nodes.words();
     let pointer = if words.is_empty() { std::ptr::null() } else { words.as_ptr() };
-    // The kernel takes the number of bits plus one.
+    // The kernel expects the number of bits plus one.
     let bits = if words.is_empty() { 0 } else { words.len() * 64 + 1 };
-    // SAFETY: the mask pointer is null with no bits, or points to words that hold all the bits.
+    // SAFETY: the mask pointer is null with 0 bits, or points to words that contain all the bits.
     let rc = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, pointer, bits) };
     check("set_mempolicy", rc).map(drop)
 }
@@ -103,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_are_taken_or_refused_for_a_reason() {
+    fn each_policy_is_set_or_not_supported() {
         let run = || {
             let node = nodes().iter().next().unwrap();
             let set: NodeSet = [node].into_iter().collect();

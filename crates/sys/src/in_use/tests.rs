@@ -1,7 +1,7 @@
 use super::*;
 use crate::survey::fixture::Machine;
 
-/// A machine with the disk `sdb` (8:16), which has one partition.
+/// Makes a machine with the disk `sdb` (8:16), which has one partition.
 fn machine() -> (Machine, String) {
     let tree = Machine::new();
     let disk = tree.disk("/sys/devices/virtual/block/sdb", (8, 16), 1 << 30);
@@ -24,18 +24,18 @@ fn sdb(node: Option<PathBuf>) -> Storage {
 
 fn words(tree: &Machine, storage: &Storage) -> String {
     let found = Users::below(&tree.root()).user_of(storage);
-    found.map_or_else(|e| e.to_string(), |user| user.map_or("nobody".into(), |u| u.to_string()))
+    found.map_or_else(|e| e.to_string(), |user| user.map_or("free".into(), |u| u.to_string()))
 }
 
-const WITHOUT: &str = "open /dev/sdb: this block device is not here. No holder of it shows in sysfs \
-     and no mount in this mount namespace, but outside of it the device may be mounted: give the \
-     container the block device as well (`--device=/dev/sdb`, or `mknod /dev/sdb`)";
+const WITHOUT: &str = "open /dev/sdb: this block device has no node here. sysfs shows no holder and \
+     this mount namespace no mount of it, but it may be mounted outside. To fix: give the container \
+     the block device as well (`--device=/dev/sdb`, or `mknod /dev/sdb`)";
 
 #[test]
 fn a_device_without_a_node_is_not_taken_for_free() {
     let (tree, disk) = machine();
     assert_eq!(words(&tree, &sdb(None)), WITHOUT);
-    // A partition's holder says enough.
+    // The holder of a partition is a sufficient answer.
     let mapped = tree.disk("/sys/devices/virtual/block/dm-0", (252, 0), 1 << 20);
     tree.link(&format!("{disk}/sdb1/holders/dm-0"), &mapped);
     assert_eq!(words(&tree, &sdb(None)), "sdb is held by dm-0");
@@ -44,11 +44,11 @@ fn a_device_without_a_node_is_not_taken_for_free() {
 }
 
 #[test]
-fn what_may_not_be_opened_is_not_taken_for_free() {
+fn a_device_that_cannot_be_opened_is_not_taken_for_free() {
     let (tree, _) = machine();
-    // A file cannot be claimed; a node that is not there can be neither opened nor looked at.
+    // A regular file cannot be claimed; a missing node can be neither opened nor examined.
     tree.write("/dev/sdb", "");
-    assert_eq!(words(&tree, &sdb(Some(tree.root().path("/dev/sdb")))), "nobody");
+    assert_eq!(words(&tree, &sdb(Some(tree.root().path("/dev/sdb")))), "free");
     assert!(words(&tree, &sdb(Some(tree.root().path("/dev/no")))).contains("ENOENT"));
 }
 
@@ -59,15 +59,15 @@ fn a_loop_device_over_a_disk_holds_it() {
     assert_eq!(words(&tree, &sdb(None)), "sdb is held by loop0");
     let users = Users::below(&tree.root());
     assert_eq!(users.holders(&tree.root().path(&disk), &[]), ["loop0"]);
-    // The partition is not what it is made of.
+    // The loop device is made of the disk, not of the partition.
     let part = Storage { name: "sdb1".into(), device: Device { major: 8, minor: 17 }, node: None };
-    assert!(words(&tree, &part).contains("sdb1: this block device is not here"));
+    assert!(words(&tree, &part).contains("sdb1: this block device has no node here"));
     tree.write("/proc/self/mountinfo", "27 1 7:0 / /mnt rw - ext4 /dev/loop0 rw");
     assert_eq!(words(&tree, &sdb(None)), "loop0 is mounted on /mnt");
 }
 
 #[test]
-fn a_file_behind_a_mounted_loop_device() {
+fn a_file_behind_a_mounted_loop_device_is_in_use() {
     let (tree, _) = machine();
     tree.write("/srv/image", "");
     tree.write("/srv/other", "");
@@ -80,7 +80,7 @@ fn a_file_behind_a_mounted_loop_device() {
     assert_eq!(of("/srv/not-there"), None);
 }
 
-/// Two loop devices of one file, of which the second is the one in use.
+/// Two loop devices share one file, and only the second is in use.
 #[test]
 fn every_loop_device_of_a_file_counts() {
     let (tree, _) = machine();
@@ -102,22 +102,22 @@ fn every_loop_device_of_a_file_counts() {
     assert_eq!(users.loops_of(&facts).count(), 2);
 }
 
-/// A chroot or an early boot: nothing is mounted on /proc and /sys.
+/// In a chroot or an early boot nothing is mounted on /proc and /sys.
 #[test]
-fn without_proc_a_file_is_nobodys_and_a_device_not_told() {
+fn without_proc_a_file_is_free_and_a_device_is_an_error() {
     let tree = Machine::new();
     tree.write("/srv/file", "");
     let users = Users::below(&tree.root());
     assert_eq!(users.user(&tree.root().path("/srv/file")), Ok(None));
-    assert!(users.tables.get().is_none(), "the mount table was asked for");
+    assert!(users.tables.get().is_none(), "the mount table was read");
     assert_eq!(users.user(Path::new("/dev/null")), Ok(None));
     assert!(users.tables.get().is_none() && users.readable().is_err());
     let why = words(&tree, &sdb(None));
-    assert!(why.contains("mountinfo: it is not there; mount /proc"), "{why}");
+    assert!(why.contains("mountinfo: the file does not exist: /proc is not mounted"), "{why}");
 }
 
 #[test]
-fn swap_is_known_by_name() {
+fn swap_is_found_by_name() {
     let (tree, _) = machine();
     tree.write("/proc/swaps", "Filename Type Size Used Priority\n/dev/sdb1 partition 1 0 -2");
     tree.write("/dev/sdb1", "");
@@ -125,11 +125,11 @@ fn swap_is_known_by_name() {
 }
 
 #[test]
-fn flash_under_a_file_system_of_its_own() {
+fn flash_is_in_use_by_ubi_or_a_flash_file_system() {
     let (tree, _) = machine();
     let flash =
         Storage { name: "mtdblock3".into(), device: Device { major: 31, minor: 3 }, node: None };
-    assert_eq!(words(&tree, &flash), "nobody");
+    assert_eq!(words(&tree, &flash), "free");
     tree.write("/sys/class/ubi/ubi0/mtd_num", "3");
     assert_eq!(words(&tree, &flash), "mtdblock3 is held by ubi0");
     tree.write("/proc/self/mountinfo", "27 1 31:3 / /rom rw - jffs2 mtd3 rw");
@@ -150,7 +150,7 @@ fn the_root_disk_is_in_use() {
 }
 
 #[test]
-fn what_is_no_storage_is_nobodys() {
+fn files_that_are_not_storage_are_free() {
     assert_eq!(user(Path::new("/dev/null")), Ok(None));
     assert_eq!(user(Path::new("/proc")), Ok(None));
 }

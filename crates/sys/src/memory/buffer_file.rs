@@ -1,5 +1,5 @@
-//! The file behind `mem=mmap:FILE` and its relatives. Buffers are written into it, so it must hold
-//! nothing of anyone's: it is new, or empty, or an earlier run of fiord left it, or it lies on hugetlbfs.
+//! The file behind `mem=mmap:FILE` and similar sources. Jobs write their buffers to it, so it must hold
+//! no data: it must be new, empty, left by an earlier run of fiord, or on hugetlbfs.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,29 +10,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::file::{self, Device, Guard, Kind, Open, Opened};
 use crate::{Error, Result};
 
-/// What is left of the file when its last region is gone.
+/// State in which the file is left when its last region is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// It is removed: fiord created it.
+    /// Remove it, because fiord created it.
     Removed,
-    /// It is empty, as it was.
+    /// Empty it, as it was before.
     Empty,
-    /// It keeps its size (hugetlbfs).
+    /// Keep its size (hugetlbfs).
     Kept,
 }
 
-/// A file with regions in it.
+/// A file that regions are mapped from.
 #[derive(Debug)]
 struct InUse {
     file: File,
     path: PathBuf,
     after: After,
     regions: usize,
-    /// How far it has been given out, so that regions never overlap.
+    /// End of the last range handed out, so that regions never overlap.
     end: u64,
 }
 
-/// Device and inode.
+/// Device and inode of the file.
 type Key = (Device, u64);
 
 static FILES: Mutex<BTreeMap<Key, InUse>> = Mutex::new(BTreeMap::new());
@@ -41,7 +41,7 @@ fn files() -> MutexGuard<'static, BTreeMap<Key, InUse>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A range of the file for one region. Dropping the last one restores or removes the file.
+/// A range of the file for one region. Dropping the last range restores or removes the file.
 #[derive(Debug)]
 pub(super) struct Range {
     key: Key,
@@ -52,13 +52,13 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Takes the next `len` bytes of the file at `path`, on pages of `page` bytes. `huge`: it lies on
-    /// hugetlbfs.
+    /// Reserves the next `len` bytes of the file at `path`, which has pages of `page` bytes. `huge` means
+    /// that it lies on hugetlbfs.
     ///
     /// # Errors
-    /// `EEXIST` where the file holds data; those of [`Guard::open`].
+    /// `EEXIST` if the file holds data; otherwise those of [`Guard::open`].
     pub(super) fn take(path: &Path, len: usize, page: usize, huge: bool) -> Result<Range> {
-        // While one is opened no other may be removed.
+        // Hold the lock, so that no file is removed while this one is opened.
         let mut files = files();
         let how = Open::read_write().create(true).mode(0o600);
         let Opened { fd, created } = Guard::buffer_file().open(how, path)?;
@@ -100,7 +100,7 @@ impl Drop for Range {
             return;
         }
         let Some(used) = files.remove(&self.key) else { return };
-        // There is no one to report a failure to, and another program may have removed it.
+        // No caller could handle a failure here, and another program may have removed the file.
         let _ = match used.after {
             After::Kept => Ok(()),
             After::Empty => file::truncate(&used.file, 0),
@@ -109,7 +109,7 @@ impl Drop for Range {
     }
 }
 
-/// Removes the file, unless another one has its name by now.
+/// Removes the file, unless another file has taken its name.
 fn remove(path: &Path, key: Key) -> Result<()> {
     let now = file::facts(path)?;
     if (now.device, now.inode) == key {
@@ -125,8 +125,8 @@ fn holds_data(path: &Path) -> Error {
     )
 }
 
-/// Whether buffers may be put into the file at a path: it is missing, empty, left by an earlier run of
-/// fiord, or on hugetlbfs. Nothing is opened for writing.
+/// Whether buffers may be written to the file at a path: it is missing, empty, left by an earlier run of
+/// fiord, or on hugetlbfs. Opens nothing for writing.
 pub fn takes_buffers(path: &Path) -> bool {
     let Ok(facts) = file::facts(path) else { return true };
     let left = || Open::read_only().nonblocking(true).open(path).is_ok_and(file::is_buffer_file);

@@ -1,4 +1,4 @@
-//! Commands through the kernel's ioctls (`linux/nvme_ioctl.h`), and Identify and log pages by them.
+//! NVMe commands through the kernel's ioctls (`linux/nvme_ioctl.h`): Identify and log pages.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -6,27 +6,27 @@ use super::Status;
 use crate::Error;
 use crate::survey::health::SMART_BYTES;
 
-/// Bytes of every Identify data structure (Base 5.17).
+/// Size in bytes of every Identify data structure (Base 5.17).
 pub const IDENTIFY_BYTES: usize = 4096;
 
-/// What a controller returns to Identify.
+/// Data that a controller returns to Identify.
 pub type IdentifyData = [u8; IDENTIFY_BYTES];
 
-/// `_IO('N', 0x40)`.
+/// `_IO('N', 0x40)` of `linux/nvme_ioctl.h`.
 const NVME_IOCTL_ID: u32 = 0x4e40;
 
-/// Which queue a command is for.
+/// The queue that a command goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Queue {
-    /// `NVME_IOCTL_ADMIN_CMD`: of the controller.
+    /// The controller's admin queue (`NVME_IOCTL_ADMIN_CMD`).
     Admin,
-    /// `NVME_IOCTL_IO_CMD`: of the namespace.
+    /// An I/O queue of the namespace (`NVME_IOCTL_IO_CMD`).
     Io,
 }
 
 impl Queue {
-    /// `_IOWR('N', 0x41 or 0x43, struct nvme_passthru_cmd)`: it reads and writes, and so is the same
-    /// on every architecture.
+    /// Returns the ioctl request `_IOWR('N', 0x41 or 0x43, struct nvme_passthru_cmd)` and its name.
+    /// `_IOWR` requests have one number on every architecture.
     const fn request(self) -> (u32, &'static str) {
         match self {
             Queue::Admin => (0xc048_4e41, "ioctl NVME_IOCTL_ADMIN_CMD"),
@@ -39,23 +39,23 @@ impl Queue {
 const GET_LOG_PAGE: u8 = 0x02;
 const IDENTIFY: u8 = 0x06;
 
-/// What is to be identified: the CNS field and what goes with it (Base 5.17.1).
+/// What Identify describes: the CNS field with its parameters (Base 5.17.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    /// CNS 00h: the namespace, as the NVM command set has it.
+    /// CNS 00h: the namespace, in the format of the NVM command set.
     Namespace,
     /// CNS 01h: the controller.
     Controller,
-    /// CNS 03h: the list of the namespace's identifiers.
+    /// CNS 03h: the list of namespace identification descriptors.
     Descriptors,
-    /// CNS 05h: the namespace, as a command set (by its CSI) has it.
+    /// CNS 05h: the namespace, in the format of the command set with this CSI.
     NamespaceOf(u8),
-    /// CNS 06h: the controller, as a command set has it.
+    /// CNS 06h: the controller, in the format of the command set with this CSI.
     ControllerOf(u8),
 }
 
 impl Subject {
-    /// CNS, CSI, and whether it is about one namespace.
+    /// Returns CNS, CSI, and whether the command names a namespace.
     const fn fields(self) -> (u32, u8, bool) {
         match self {
             Subject::Namespace => (0x00, 0, true),
@@ -67,12 +67,12 @@ impl Subject {
     }
 }
 
-/// Why an admin command did not work.
+/// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// By the kernel.
+    /// The kernel did not send it.
     Kernel(Error),
-    /// By the controller.
+    /// The controller returned an error status.
     Controller(Status),
 }
 
@@ -80,7 +80,9 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Refused::Kernel(error) => error.fmt(f),
-            Refused::Controller(status) => write!(f, "the controller refuses: {status}"),
+            Refused::Controller(status) => {
+                write!(f, "the controller refused the command: {status}")
+            }
         }
     }
 }
@@ -113,20 +115,20 @@ pub(crate) struct PassthruCmd {
 
 const _: () = assert!(size_of::<PassthruCmd>() == 72);
 
-/// The identifier of the namespace behind an open namespace node (`NVME_IOCTL_ID`).
+/// Returns the identifier of the namespace behind an open namespace node (`NVME_IOCTL_ID`).
 ///
 /// # Errors
-/// `ENOTTY` for what is no NVMe namespace.
+/// `ENOTTY` if the file is not an NVMe namespace.
 pub fn namespace_id(node: impl AsFd) -> Result<u32, Error> {
     // SAFETY: the request takes no argument.
     let id = unsafe { libc::ioctl(node.as_fd().as_raw_fd(), NVME_IOCTL_ID as libc::Ioctl) };
     if id <= 0 { Err(Error::last("ioctl NVME_IOCTL_ID")) } else { Ok(id as u32) }
 }
 
-/// Sends Identify.
+/// Sends Identify and returns the data structure.
 ///
 /// # Errors
-/// `EACCES` without `CAP_SYS_ADMIN` before Linux 6.2; the controller's status where it does not know
+/// `EACCES` without `CAP_SYS_ADMIN` before Linux 6.2; the controller's status if it does not support
 /// the data structure.
 pub fn identify(
     node: impl AsFd,
@@ -144,16 +146,16 @@ pub fn identify(
     receive(node, command)
 }
 
-/// Reads the log page of commands supported and effects (05h, Base 5.16.1.6) of a command set, by
-/// its CSI.
+/// Reads the Commands Supported and Effects log page (05h, Base 5.16.1.6) for the command set with this
+/// CSI.
 ///
 /// # Errors
-/// As [`identify`]; the kernel lets only `CAP_SYS_ADMIN` read it.
+/// `EACCES` without `CAP_SYS_ADMIN`; otherwise those of [`identify`].
 pub fn effects(node: impl AsFd, csi: u8) -> Result<Box<IdentifyData>, Refused> {
     const COMMAND_EFFECTS: u32 = 0x05;
     let command = PassthruCmd {
         opcode: GET_LOG_PAGE,
-        // Log page identifier, and how many dwords, counted from 0.
+        // Log page identifier, and the number of dwords minus one.
         cdw10: COMMAND_EFFECTS | (IDENTIFY_BYTES as u32 / 4 - 1) << 16,
         cdw14: u32::from(csi) << 24,
         ..Default::default()
@@ -161,17 +163,18 @@ pub fn effects(node: impl AsFd, csi: u8) -> Result<Box<IdentifyData>, Refused> {
     receive(node, command)
 }
 
-/// Sends an admin command that brings `N` bytes.
+/// Sends an admin command that returns `N` bytes.
 fn receive<const N: usize>(node: impl AsFd, command: PassthruCmd) -> Result<Box<[u8; N]>, Refused> {
     let mut data = Box::new([0u8; N]);
     send(node, Queue::Admin, command, data.as_mut_slice())?;
     Ok(data)
 }
 
-/// Gives a command to the driver and waits for it. Its data, which it may bring or take, are these.
+/// Passes a command to the driver and waits for it. `data` is the buffer that the command reads or
+/// writes.
 ///
 /// # Errors
-/// The kernel does not send it, or the controller refuses it.
+/// The kernel does not send the command, or the controller returns an error status.
 pub(crate) fn send(
     node: impl AsFd,
     queue: Queue,
@@ -184,7 +187,7 @@ pub(crate) fn send(
     }
     let fd = node.as_fd().as_raw_fd();
     let (request, name) = queue.request();
-    // SAFETY: `command` is the structure of both requests, and `addr` is a buffer of `data_len`
+    // SAFETY: `command` is the structure that both requests expect, and `addr` points to `data_len`
     // bytes; both outlive the call.
     let ret = unsafe { libc::ioctl(fd, request as libc::Ioctl, std::ptr::from_mut(&mut command)) };
     match ret {
@@ -194,16 +197,16 @@ pub(crate) fn send(
     }
 }
 
-/// Reads the SMART / Health Information log of the controller behind a node (Get Log Page, Base
+/// Reads the SMART / Health Information log page of the controller behind a node (Get Log Page, Base
 /// 5.16.1.3).
 ///
 /// # Errors
-/// As [`identify`].
+/// Those of [`identify`].
 pub fn smart_log(node: impl AsFd) -> Result<Box<[u8; SMART_BYTES]>, Refused> {
     const SMART_LOG: u32 = 0x02;
     let command = PassthruCmd {
         opcode: GET_LOG_PAGE,
-        // The controller as a whole, not one namespace.
+        // This value means the controller as a whole instead of one namespace.
         nsid: 0xffff_ffff,
         cdw10: SMART_LOG | (SMART_BYTES as u32 / 4 - 1) << 16,
         ..Default::default()
@@ -216,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_no_namespace() {
+    fn a_regular_file_has_no_namespace() {
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         assert_eq!(namespace_id(&file).unwrap_err().errno, libc::ENOTTY);
         let Refused::Kernel(error) = identify(&file, 1, Subject::Namespace).unwrap_err() else {
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_as_in_the_base_specification() {
+    fn subjects_have_the_cns_of_the_base_specification() {
         assert_eq!(Subject::Namespace.fields(), (0, 0, true));
         assert_eq!(Subject::Controller.fields(), (1, 0, false));
         assert_eq!(Subject::Descriptors.fields(), (3, 0, true));

@@ -1,4 +1,4 @@
-//! What stands behind a namespace's generic character device, `/dev/ngXnY`.
+//! The NVMe namespace behind a generic character device, `/dev/ngXnY`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,39 +8,39 @@ use crate::file::{self, Kind, Open};
 use crate::root::Root;
 use crate::{Error, block};
 
-/// A namespace with its controller: all that Identify and the driver say.
+/// A namespace with its controller, from Identify and from the kernel's driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
-    /// The namespace's identifier.
+    /// Namespace identifier (NSID).
     pub nsid: u32,
-    /// Its command set.
+    /// I/O command set of the namespace.
     pub command_set: CommandSet,
-    /// Its controller.
+    /// The controller of the namespace.
     pub controller: Controller,
-    /// Its format and size.
+    /// Format and size of the namespace.
     pub namespace: Namespace,
-    /// The I/O commands that its controller says it has; `None` where it does not say.
+    /// I/O commands that the controller reports as supported; `None` if it does not report them.
     pub commands: Option<IoCommands>,
-    /// Limits of commands that move no data.
+    /// Limits of commands that transfer no data.
     pub limits: CommandLimits,
-    /// Its zones, where it has any.
+    /// Zone sizes and limits, if the namespace is zoned.
     pub zoned: Option<Zoned>,
-    /// What the driver makes of it.
+    /// Limits of the kernel's driver, if the namespace has a block device.
     pub driver: Option<DriverLimits>,
 }
 
-/// Limits of the kernel's driver on one command, from the queue of the namespace's block device.
+/// The limits of the kernel's driver on one command, from the queue of the namespace's block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DriverLimits {
-    /// `max_hw_sectors_kb` in bytes: MDTS with the controller's own page size, and the driver's.
+    /// `max_hw_sectors_kb` in bytes: MDTS with the controller's real page size, and the driver's limit.
     pub max_transfer: u64,
-    /// `max_segments`: stretches of memory that are not neighbours.
+    /// `max_segments`: number of discontiguous memory segments.
     pub max_segments: u32,
-    /// `io_poll`: some of its queues can be polled for completions.
+    /// `io_poll`: whether some of its queues can be polled for completions.
     pub polls: bool,
 }
 
-/// The kernel's name of a namespace's generic character device (`ng0n1`); `None` for any other
+/// Returns the kernel's name of a namespace's generic character device (`ng0n1`); `None` for any other
 /// character device.
 pub fn generic_name(device: file::Device) -> Option<String> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
@@ -48,32 +48,33 @@ pub fn generic_name(device: file::Device) -> Option<String> {
     is_generic(name).then(|| name.to_owned())
 }
 
-/// The name of the block device of the namespace that a generic device is named for: `nvme0n1` of
+/// Returns the name of the block device of the same namespace as a generic device: `nvme0n1` for
 /// `ng0n1`.
 pub(crate) fn block_name(generic: &str) -> Option<String> {
     is_generic(generic).then(|| format!("nvme{}", &generic["ng".len()..]))
 }
 
-/// The other way round.
+/// Returns the name of the generic device of the same namespace as a block device: `ng0n1` for
+/// `nvme0n1`.
 pub(crate) fn generic_name_of(block: &str) -> Option<String> {
     let generic = format!("ng{}", block.strip_prefix("nvme")?);
     is_generic(&generic).then_some(generic)
 }
 
-/// `ng<controller or subsystem>n<namespace>`.
+/// Whether a name has the form `ng<controller or subsystem>n<namespace>`.
 fn is_generic(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let parts = name.strip_prefix("ng").and_then(|rest| rest.split_once('n'));
     parts.is_some_and(|(controller, namespace)| number(controller) && number(namespace))
 }
 
-/// The block device of the same namespace: its name and number. A zoned namespace that the kernel
-/// makes no block device of has none.
+/// Returns the name and number of the block device of the same namespace as a generic device. `None`
+/// if there is none: the kernel creates no block device for some zoned namespaces.
 pub fn block_sibling(device: file::Device) -> Option<(String, file::Device)> {
     block_sibling_in(&Root::machine(), device)
 }
 
-/// The same below another root.
+/// Works as [`block_sibling`] on the machine below `root`.
 pub(crate) fn block_sibling_in(
     root: &Root,
     device: file::Device,
@@ -84,18 +85,18 @@ pub(crate) fn block_sibling_in(
     Some((name, file::Device::parse(&number)?))
 }
 
-/// The generic character device of a namespace's block device (`/dev/ng0n1` for `/dev/nvme0n1`),
-/// if there is one: Linux 5.13.
+/// Returns the generic character device of a namespace's block device (`/dev/ng0n1` for
+/// `/dev/nvme0n1`), if there is one (Linux 5.13).
 pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
     let generic = generic_name_of(&block::name(device)?)?;
     let found = Path::new("/sys/class/nvme-generic").join(&generic).exists();
     found.then(|| Path::new("/dev").join(generic))
 }
 
-/// Asks a namespace and its controller what they are.
+/// Reads the Identify data of a namespace and its controller.
 ///
 /// # Errors
-/// When the node cannot be opened, is no NVMe namespace, or refuses to be identified.
+/// The node cannot be opened, is not an NVMe namespace, or the controller refuses Identify.
 pub fn inspect(path: &Path) -> Result<Device, Refused> {
     let node = file::facts(path).map_err(Refused::Kernel)?;
     if node.kind != Kind::Char {
@@ -106,7 +107,7 @@ pub fn inspect(path: &Path) -> Result<Device, Refused> {
     let nsid = admin::namespace_id(&fd).map_err(at)?;
     let ask = |subject| admin::identify(&fd, nsid, subject);
     let controller = Controller::parse(&*ask(Subject::Controller)?);
-    // Controllers before NVMe 1.3 have no descriptors, those before 2.0 no command sets.
+    // Controllers before NVMe 1.3 have no descriptors; those before 2.0 have no command sets.
     let command_set =
         ask(Subject::Descriptors).map_or(CommandSet::Nvm, |d| CommandSet::in_descriptors(&d));
     let mut namespace = Namespace::parse(&*ask(Subject::Namespace)?);
@@ -144,18 +145,18 @@ fn driver_limits(device: file::Device) -> Option<DriverLimits> {
 }
 
 impl Device {
-    /// Whether an optional I/O command is there: by its opcode in the log of commands, and else by
-    /// what Identify says of it.
+    /// Whether the controller supports an optional I/O command: according to Identify (`identified`), or
+    /// to its opcode in the Commands Supported and Effects log.
     pub fn has_command(&self, opcode: u8, identified: bool) -> bool {
         identified || self.commands.is_some_and(|commands| commands.has(opcode))
     }
 
-    /// The largest data transfer of one command in bytes of data: MDTS and the driver's limit, with
-    /// which kind it is. `None`: neither sets one.
+    /// Returns the largest data transfer of one command in bytes, the lesser of MDTS and the driver's
+    /// limit, with the name of that limit. `None` if neither sets one.
     pub fn max_transfer(&self) -> Option<(u64, &'static str)> {
         let controller = self.controller.max_transfer.map(|limit| (limit, "MDTS"));
         let driver = self.driver.map(|d| (d.max_transfer, "the driver's max_hw_sectors_kb"));
-        // Of two that are equal the controller's is the reason.
+        // If both are equal, name the controller's limit.
         [controller, driver].into_iter().flatten().min_by_key(|(limit, _)| *limit)
     }
 }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_generic_devices() {
+    fn names_of_generic_devices_are_recognised() {
         assert!(is_generic("ng0n1") && is_generic("ng12n34"));
         for other in ["ng0", "ngn1", "ng0n", "nvme0n1", "ng0n1p1", "ng0c1n1", "null"] {
             assert!(!is_generic(other), "{other}");
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_namespace_says_so() {
+    fn other_files_are_not_namespaces() {
         let Refused::Kernel(error) = inspect(Path::new("/dev/null")).unwrap_err() else {
             panic!("a controller behind /dev/null");
         };

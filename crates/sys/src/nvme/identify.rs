@@ -1,8 +1,8 @@
-//! Identify data structures as typed values with units.
+//! Identify data structures, parsed into typed values with units.
 
 use super::admin::IdentifyData;
 
-/// Little-endian fields by their byte offset in the data structure.
+/// Reads a little-endian field at a byte offset in the data structure.
 fn u16_at(data: &IdentifyData, at: usize) -> u16 {
     u16::from_le_bytes([data[at], data[at + 1]])
 }
@@ -23,34 +23,34 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']).to_owned()
 }
 
-/// The smallest memory page of a controller (`CAP.MPSMIN`, Base 3.1.3.1) where nothing else is
-/// known. No kernel interface tells it for PCIe; the driver's own limit on a transfer, which is
-/// computed from it, comes beside it in [`super::DriverLimits`].
+/// The smallest memory page of a controller (`CAP.MPSMIN`, Base 3.1.3.1), in bytes. The kernel does not
+/// expose the real value for PCIe controllers; [`super::DriverLimits`] holds the driver's limit on a
+/// transfer, which is computed from it.
 pub const LEAST_PAGE: u32 = 4096;
 
-/// A limit as the Identify data have it: 2^n pages, 0 for none. In bytes; one beyond 64 bits is the
-/// largest number.
+/// Converts a limit of 2^n pages to bytes; n = 0 means no limit. A limit beyond 64 bits becomes
+/// `u64::MAX`.
 fn in_pages(exponent: u8, page: u32) -> Option<u64> {
     let pages = 1u64.checked_shl(exponent.into());
     let bytes = pages.and_then(|pages| pages.checked_mul(page.into()));
     (exponent != 0).then(|| bytes.unwrap_or(u64::MAX))
 }
 
-/// What a command set is good for (CSI, Base figure "Command Set Identifiers").
+/// An I/O command set (CSI, Base figure "Command Set Identifiers").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandSet {
-    /// 00h.
+    /// 00h: the NVM command set.
     Nvm,
-    /// 01h.
+    /// 01h: the Key Value command set.
     KeyValue,
-    /// 02h.
+    /// 02h: the Zoned Namespace command set.
     Zoned,
-    /// Any other.
+    /// Any other CSI.
     Other(u8),
 }
 
 impl CommandSet {
-    /// By its identifier.
+    /// Returns the command set with this CSI.
     pub const fn of(csi: u8) -> Self {
         match csi {
             0 => CommandSet::Nvm,
@@ -60,9 +60,9 @@ impl CommandSet {
         }
     }
 
-    /// From a list of namespace identifiers (CNS 03h, Base figure "Namespace Identification
-    /// Descriptor"): type, length, two reserved bytes, the identifier. Type 04h is the command set;
-    /// lists without one are of controllers that know only the NVM command set.
+    /// Reads the command set from a list of namespace identifiers (CNS 03h, Base figure "Namespace
+    /// Identification Descriptor"). Each descriptor has a type, a length, two reserved bytes and the
+    /// identifier; type 04h is the CSI. Without one, the controller knows only the NVM command set.
     pub fn in_descriptors(data: &IdentifyData) -> Self {
         const CSI: u8 = 4;
         let mut at = 0;
@@ -77,59 +77,59 @@ impl CommandSet {
     }
 }
 
-/// The controller (CNS 01h, Base 5.17.2.1).
+/// Identify Controller data (CNS 01h, Base 5.17.2.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controller {
-    /// SN.
+    /// SN: serial number.
     pub serial: String,
-    /// MN.
+    /// MN: model number.
     pub model: String,
-    /// FR.
+    /// FR: firmware revision.
     pub firmware: String,
-    /// VER: major, minor, tertiary.
+    /// VER: version of the specification: major, minor, tertiary.
     pub version: (u16, u8, u8),
-    /// MDTS: the largest data transfer of a command in bytes; `None`: no limit. With pages of
-    /// [`LEAST_PAGE`].
+    /// MDTS: the largest data transfer of a command in bytes, computed with pages of [`LEAST_PAGE`];
+    /// `None`: no limit.
     pub max_transfer: Option<u64>,
-    /// CTRATT.MEM: that limit does not count metadata (else it counts interleaved metadata).
+    /// CTRATT.MEM: MDTS does not count metadata (otherwise it counts interleaved metadata).
     pub transfer_excludes_metadata: bool,
-    /// CTRATT.ELBAS: extended LBA formats.
+    /// CTRATT.ELBAS: supports extended LBA formats.
     pub extended_lba_formats: bool,
-    /// CTRATT.FDPS: flexible data placement.
+    /// CTRATT.FDPS: supports flexible data placement.
     pub flexible_placement: bool,
-    /// LPA bit 1: there is a log page of commands supported and effects.
+    /// LPA bit 1: has the Commands Supported and Effects log page.
     pub effects_log: bool,
-    /// OACS bit 5: directives (streams, data placement).
+    /// OACS bit 5: supports directives (streams, data placement).
     pub directives: bool,
-    /// ONCS: what optional commands it has.
+    /// ONCS: the optional commands that it supports.
     pub optional: Optional,
-    /// VWC bit 0: a volatile write cache.
+    /// VWC bit 0: has a volatile write cache.
     pub volatile_cache: bool,
-    /// AWUN: blocks written atomically in normal operation.
+    /// AWUN: number of blocks that it writes atomically in normal operation.
     pub atomic_blocks: u32,
-    /// AWUPF: blocks written atomically over a power failure.
+    /// AWUPF: number of blocks that it writes atomically even if power fails.
     pub atomic_power_fail_blocks: u32,
 }
 
 /// Optional commands of the NVM command set (ONCS, Base 5.17.2.1 bytes 521:520).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Optional {
-    /// Bit 0.
+    /// Bit 0: Compare.
     pub compare: bool,
-    /// Bit 1.
+    /// Bit 1: Write Uncorrectable.
     pub write_uncorrectable: bool,
-    /// Bit 2: Dataset Management, by which blocks are deallocated.
+    /// Bit 2: Dataset Management, which deallocates blocks.
     pub dataset_management: bool,
-    /// Bit 3.
+    /// Bit 3: Write Zeroes.
     pub write_zeroes: bool,
-    /// Bit 7.
+    /// Bit 7: Verify.
     pub verify: bool,
-    /// Bit 8.
+    /// Bit 8: Copy.
     pub copy: bool,
 }
 
 impl Controller {
-    /// From the data structure.
+    /// Parses the Identify Controller data structure.
     pub fn parse(data: &IdentifyData) -> Self {
         let version = u32_at(data, 80);
         let attributes = u32_at(data, 96);
@@ -160,14 +160,14 @@ impl Controller {
     }
 }
 
-/// Which I/O commands a controller says that it has (log page 05h, Base 5.16.1.6): what Identify
-/// says of optional commands is coarser, and not all controllers say it.
+/// The I/O commands that a controller reports as supported (log page 05h, Base 5.16.1.6). The log page
+/// is finer than the optional commands in Identify, but not all controllers have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoCommands([u64; 4]);
 
 impl IoCommands {
-    /// From the log page: a dword for each admin command, then one for each I/O command, of which
-    /// bit 0 (CSUPP) says that there is this command.
+    /// Parses the log page: a dword for each admin command, then one for each I/O command. Bit 0 (CSUPP)
+    /// of a dword means that the controller supports the command.
     pub fn parse(data: &IdentifyData) -> Self {
         const IO_COMMANDS: usize = 1024;
         let mut has = [0u64; 4];
@@ -178,31 +178,31 @@ impl IoCommands {
         IoCommands(has)
     }
 
-    /// Whether there is the command with this opcode.
+    /// Whether the controller supports the command with this opcode.
     pub const fn has(&self, opcode: u8) -> bool {
         self.0[opcode as usize / 64] >> (opcode % 64) & 1 != 0
     }
 }
 
-/// Limits of commands that move no data (CNS 06h, CSI 00h; NVM 4.1.5.4). `None`: no limit.
+/// Limits of commands that transfer no data (CNS 06h, CSI 00h; NVM 4.1.5.4). `None`: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommandLimits {
-    /// VSL: bytes of a Verify.
+    /// VSL: largest Verify, in bytes.
     pub verify: Option<u64>,
-    /// WZSL: bytes of a Write Zeroes.
+    /// WZSL: largest Write Zeroes, in bytes.
     pub write_zeroes: Option<u64>,
-    /// WUSL: bytes of a Write Uncorrectable.
+    /// WUSL: largest Write Uncorrectable, in bytes.
     pub write_uncorrectable: Option<u64>,
-    /// DMRL: ranges of a Dataset Management.
+    /// DMRL: number of ranges in one Dataset Management command.
     pub deallocate_ranges: Option<u8>,
-    /// DMRSL: blocks of one range.
+    /// DMRSL: number of blocks in one range.
     pub deallocate_range_blocks: Option<u32>,
-    /// DMSL: blocks of all ranges together.
+    /// DMSL: number of blocks in all ranges of a command.
     pub deallocate_blocks: Option<u64>,
 }
 
 impl CommandLimits {
-    /// From the data structure.
+    /// Parses the data structure.
     pub fn parse(data: &IdentifyData) -> Self {
         CommandLimits {
             verify: in_pages(data[0], LEAST_PAGE),
@@ -218,11 +218,11 @@ impl CommandLimits {
 /// One LBA format (NVM 4.1.5.1, figure "LBA Format Data Structure").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LbaFormat {
-    /// LBADS: bytes of data in a block. 0 for a format that is not in use.
+    /// LBADS: data bytes of a block; 0 for a format that is not in use.
     pub data: u32,
-    /// MS: bytes of metadata that go with a block.
+    /// MS: metadata bytes of a block.
     pub metadata: u16,
-    /// RP: 0 the best performance … 3 the least.
+    /// RP: relative performance, from 0 (best) to 3 (worst).
     pub relative_performance: u8,
 }
 
@@ -230,7 +230,7 @@ impl LbaFormat {
     const BYTES: usize = 4;
 
     fn parse(word: u32) -> Self {
-        // Below 512 bytes (2^9) it is not a format, above 2^31 nothing can hold a block.
+        // Less than 512 bytes (2^9) is not a format; no buffer can hold a block above 2^31 bytes.
         let shift = word >> 16 & 0xff;
         LbaFormat {
             data: if (9..=31).contains(&shift) { 1 << shift } else { 0 },
@@ -244,17 +244,17 @@ impl LbaFormat {
 /// field PIF).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Guard {
-    /// CRC-16; 8 bytes of protection information.
+    /// CRC-16, with 8 bytes of protection information.
     #[default]
     Crc16,
-    /// CRC-32C; 16 bytes.
+    /// CRC-32C, with 16 bytes of protection information.
     Crc32,
-    /// CRC-64; 16 bytes.
+    /// CRC-64, with 16 bytes of protection information.
     Crc64,
 }
 
 impl Guard {
-    /// Bytes of the protection information of a block.
+    /// Returns the size of a block's protection information in bytes.
     pub const fn bytes(self) -> u16 {
         match self {
             Guard::Crc16 => 8,
@@ -263,71 +263,71 @@ impl Guard {
     }
 }
 
-/// Protection information that a namespace is formatted with (DPS, NVM 4.1.5.1 byte 29).
+/// The protection information that a namespace is formatted with (DPS, NVM 4.1.5.1 byte 29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protection {
-    /// Type 1, 2 or 3.
+    /// Protection type: 1, 2 or 3.
     pub kind: u8,
-    /// It is the first bytes of the metadata, not the last.
+    /// Whether it is in the first bytes of the metadata instead of the last.
     pub first: bool,
-    /// Its guard.
+    /// Checksum format.
     pub guard: Guard,
-    /// STS: bits of the storage tag, which shares its field with the reference tag.
+    /// STS: number of bits of the storage tag, which shares a field with the reference tag.
     pub storage_tag_bits: u8,
 }
 
-/// What deallocated blocks read as (DLFEAT bits 2:0).
+/// Data that reads of deallocated blocks return (DLFEAT bits 2:0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deallocated {
-    /// It is not said.
-    Unsaid,
+    /// The controller does not specify it.
+    Unspecified,
     /// All bytes 00h.
     Zeroes,
     /// All bytes FFh.
     Ones,
 }
 
-/// The namespace (CNS 00h, NVM 4.1.5.1).
+/// Identify Namespace data (CNS 00h, NVM 4.1.5.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace {
-    /// NSZE: its size in blocks.
+    /// NSZE: size in blocks.
     pub size: u64,
-    /// NCAP: blocks that may be allocated at any time.
+    /// NCAP: number of blocks that may be allocated at any time.
     pub capacity: u64,
-    /// NUSE: blocks that are allocated now.
+    /// NUSE: number of blocks that are allocated now.
     pub used: u64,
-    /// The format that it has (FLBAS).
+    /// The LBA format in use (FLBAS).
     pub format: LbaFormat,
-    /// Index of that format.
+    /// Index of the LBA format in use.
     pub format_index: u8,
-    /// All formats that there are.
+    /// All LBA formats of the namespace.
     pub formats: Vec<LbaFormat>,
-    /// FLBAS bit 4: metadata follow the data of each block in one buffer, and do not come in a
-    /// buffer of their own.
+    /// FLBAS bit 4: metadata follows the data of each block in one buffer, instead of being in a
+    /// separate buffer.
     pub extended: bool,
-    /// Protection information, if it is formatted with any. Its guard is the one of 16 bits until
-    /// [`Namespace::with_guard`] says otherwise.
+    /// Protection information, if the namespace is formatted with it. The guard is CRC-16 until
+    /// [`Namespace::with_guard`] sets another one.
     pub protection: Option<Protection>,
-    /// DLFEAT bits 2:0.
+    /// DLFEAT bits 2:0: data that reads of deallocated blocks return.
     pub deallocated: Deallocated,
-    /// DLFEAT bit 3: Write Zeroes takes the Deallocate bit.
+    /// DLFEAT bit 3: Write Zeroes supports the Deallocate bit.
     pub zeroes_may_deallocate: bool,
-    /// NSFEAT bit 0.
+    /// NSFEAT bit 0: thinly provisioned.
     pub thin: bool,
-    /// NPWG: blocks that writes are best multiples of, where it is told.
+    /// NPWG: preferred write granularity in blocks, if reported.
     pub preferred_write: Option<u32>,
-    /// NPDG: the same for deallocation.
+    /// NPDG: preferred deallocate granularity in blocks, if reported.
     pub preferred_deallocate: Option<u32>,
-    /// NOWS: the optimal size of a write in blocks.
+    /// NOWS: optimal size of a write in blocks, if reported.
     pub optimal_write: Option<u32>,
-    /// NOIOB: blocks between boundaries that I/Os had better not cross.
+    /// NOIOB: distance in blocks between boundaries that I/Os should not cross.
     pub boundary: Option<u32>,
-    /// NSATTR bit 0: write protected.
+    /// NSATTR bit 0: write-protected.
     pub write_protected: bool,
 }
 
 impl Namespace {
-    /// From the data structure.
+    /// Parses the Identify Namespace data structure.
     pub fn parse(data: &IdentifyData) -> Self {
         const FORMATS: usize = 128;
         let features = u32::from(data[24]);
@@ -336,7 +336,7 @@ impl Namespace {
             .map(|i| LbaFormat::parse(u32_at(data, FORMATS + i * LbaFormat::BYTES)))
             .collect();
         let flbas = data[26];
-        // Bits 6:5 are the upper part of the index where there are more than 16 formats.
+        // Bits 6:5 are the upper part of the index if there are more than 16 formats.
         let upper = if count > 16 { flbas >> 1 & 0x30 } else { 0 };
         let format_index = flbas & 0xf | upper;
         let none = LbaFormat { data: 0, metadata: 0, relative_performance: 0 };
@@ -364,7 +364,7 @@ impl Namespace {
             deallocated: match data[33] & 0b111 {
                 1 => Deallocated::Zeroes,
                 2 => Deallocated::Ones,
-                _ => Deallocated::Unsaid,
+                _ => Deallocated::Unspecified,
             },
             zeroes_may_deallocate: bit(data[33].into(), 3),
             thin: bit(features, 0),
@@ -376,7 +376,7 @@ impl Namespace {
         }
     }
 
-    /// The same with the guard that the extended LBA formats name (CNS 05h, CSI 00h; NVM 4.1.5.3,
+    /// Adds the guard and storage tag size from the extended LBA formats (CNS 05h, CSI 00h; NVM 4.1.5.3,
     /// ELBAF from byte 12: bits 6:0 STS, bits 8:7 PIF).
     #[must_use]
     pub fn with_guard(mut self, data: &IdentifyData) -> Self {
@@ -393,39 +393,38 @@ impl Namespace {
         self
     }
 
-    /// Bytes that a block takes up in a data buffer: with its metadata where they follow the data.
+    /// Returns the size of a block in a data buffer in bytes, including metadata that follows the data.
     pub fn block_in_buffer(&self) -> u32 {
         let metadata = if self.extended { u32::from(self.format.metadata) } else { 0 };
         self.format.data + metadata
     }
 
-    /// Its size in bytes of data buffers.
+    /// Returns the size of the namespace in bytes of data buffers.
     pub fn bytes(&self) -> u64 {
         self.size.saturating_mul(u64::from(self.block_in_buffer()))
     }
 }
 
-/// How much of a namespace is allocated, in bytes of data (NSZE, NCAP, NUSE; NVM 4.1.5.1).
+/// The allocated part of a namespace, in bytes of data (NSZE, NCAP, NUSE; NVM 4.1.5.1).
 ///
-/// A block is allocated by being written, and may be deallocated by Dataset Management, Write Zeroes
-/// and Sanitize. A controller that is not made for thin provisioning may report NUSE equal to NCAP at
-/// all times, so that only less says something: that part of the capacity holds nothing now. Where
-/// the namespace is thin and reads of deallocated blocks can be made to fail (DULBE), NUSE must follow
-/// every deallocation.
+/// A write allocates a block; Dataset Management, Write Zeroes and Sanitize may deallocate it. A
+/// controller without thin provisioning may report NUSE equal to NCAP at all times. So only NUSE below
+/// NCAP is information: that part of the capacity holds no data now. If the namespace is thin and can
+/// make reads of deallocated blocks fail (DULBE), NUSE must follow every deallocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allocation {
-    /// NSZE: what can be addressed.
+    /// NSZE: addressable bytes.
     pub size: u64,
-    /// NCAP: what may be allocated at any time.
+    /// NCAP: bytes that may be allocated at any time.
     pub capacity: u64,
-    /// NUSE: what is.
+    /// NUSE: bytes that are allocated now.
     pub used: u64,
     /// NSFEAT bit 0 (THINP): the capacity may be less than the size.
     pub thin: bool,
 }
 
 impl Allocation {
-    /// From a namespace.
+    /// Computes the allocation of a namespace.
     pub fn of(namespace: &Namespace) -> Self {
         let bytes = |blocks: u64| blocks.saturating_mul(namespace.format.data.into());
         Allocation {
@@ -436,33 +435,33 @@ impl Allocation {
         }
     }
 
-    /// The share of the capacity that is allocated, where that is less than all of it. `None` is no
-    /// evidence of anything.
+    /// Returns the allocated share of the capacity (0 to 1) if it is less than the whole capacity. `None`
+    /// proves nothing about the allocation.
     pub fn short_of_full(&self) -> Option<f64> {
         (self.used < self.capacity).then(|| self.used as f64 / self.capacity as f64)
     }
 }
 
-/// The namespace of the zoned command set (CNS 05h, CSI 02h; ZNS 4.1.5.1).
+/// Identify Namespace data of the zoned command set (CNS 05h, CSI 02h; ZNS 4.1.5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zoned {
-    /// ZSZE of the format in use: blocks of a zone.
+    /// ZSZE of the LBA format in use: zone size in blocks.
     pub zone_blocks: u64,
-    /// MAR: zones that may be active; `None`: no limit.
+    /// MAR: number of zones that may be active at a time; `None`: no limit.
     pub max_active: Option<u32>,
-    /// MOR: zones that may be open; `None`: no limit.
+    /// MOR: number of zones that may be open at a time; `None`: no limit.
     pub max_open: Option<u32>,
     /// OZCS bit 0: reads may cross from one zone into the next.
     pub read_across_zones: bool,
-    /// ZASL (CNS 06h, CSI 02h): the largest zone append in bytes; `None`: MDTS.
+    /// ZASL (CNS 06h, CSI 02h): the largest zone append in bytes; `None`: MDTS applies.
     pub max_append: Option<u64>,
 }
 
 impl Zoned {
-    /// From the data structure, for the format in use.
+    /// Parses the data structure, for the LBA format in use.
     pub fn parse(data: &IdentifyData, format_index: u8) -> Self {
         const EXTENSIONS: usize = 2816;
-        // Counts from 0, and all ones for no limit.
+        // Limits are stored minus one; all ones means no limit.
         let limit = |word: u32| word.checked_add(1);
         Zoned {
             zone_blocks: u64_at(data, EXTENSIONS + usize::from(format_index & 0x3f) * 16),
@@ -473,7 +472,7 @@ impl Zoned {
         }
     }
 
-    /// The same with the limit on appends that the controller has (CNS 06h, CSI 02h, byte 0).
+    /// Adds the controller's limit on zone appends (CNS 06h, CSI 02h, byte 0).
     #[must_use]
     pub fn with_controller(mut self, data: &IdentifyData) -> Self {
         self.max_append = in_pages(data[0], LEAST_PAGE);

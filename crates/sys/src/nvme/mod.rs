@@ -1,16 +1,16 @@
-//! NVMe: what a namespace and its controller say of themselves, and what a status means.
+//! NVMe: Identify data of namespaces and controllers, and the meaning of statuses.
 //!
 //! | question | module |
 //! |---|---|
-//! | what does Identify data say: formats, limits, optional commands | [`identify`] |
+//! | what do Identify data report: formats, limits, optional commands | [`identify`] |
 //! | what is behind this `/dev/ngXnY` | [`device`] |
 //! | how is an admin command sent | [`admin`] |
-//! | where may writes be placed | [`placement`] |
-//! | what is status 4081h called | [`status`] |
+//! | which placement identifiers may writes use | [`placement`] |
+//! | what is the name of status 4081h | [`status`] |
 //!
-//! Formats are those of the NVM Express Base Specification 2.0 ("Base"), the NVM Command Set
-//! Specification 1.0 ("NVM") and the Zoned Namespace Command Set Specification 1.1 ("ZNS"). The
-//! parsers are pure functions over what the controller returned; nothing here writes to a device.
+//! Formats are defined in the NVM Express Base Specification 2.0 ("Base"), the NVM Command Set
+//! Specification 1.0 ("NVM") and the Zoned Namespace Command Set Specification 1.1 ("ZNS"). The parsers
+//! are pure functions of the data that the controller returned; nothing here writes to a device.
 
 pub mod admin;
 pub mod device;

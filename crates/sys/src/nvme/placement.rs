@@ -1,5 +1,5 @@
-//! Flexible data placement: which placement identifiers a namespace has (NVM Command Set
-//! Specification 1.0 with TP4146, "I/O Management Receive").
+//! Flexible data placement: the placement identifiers of a namespace (NVM Command Set Specification
+//! 1.0 with TP4146, "I/O Management Receive").
 
 use std::os::fd::AsFd;
 
@@ -9,18 +9,18 @@ use super::admin::{self, PassthruCmd, Queue, Refused};
 const IO_MANAGEMENT_RECEIVE: u8 = 0x12;
 /// Management operation: the status of reclaim unit handles.
 const RECLAIM_UNIT_HANDLES: u32 = 0x01;
-/// Bytes before the descriptors, and of each of them.
+/// Size of the header before the descriptors, and of each descriptor, in bytes.
 const HEADER: usize = 16;
 const DESCRIPTOR: usize = 32;
 
-/// The placement identifiers of a namespace, in the order in which the controller lists their
-/// handles: what `nvme fdp status` shows.
+/// Returns the placement identifiers of a namespace, in the order of the controller's reclaim unit
+/// handles, as `nvme fdp status` shows them.
 ///
 /// # Errors
-/// The controller's status where flexible data placement is not enabled.
+/// The controller's status if flexible data placement is not enabled; otherwise those of the ioctl.
 pub fn identifiers(node: impl AsFd) -> Result<Vec<u16>, Refused> {
-    // First how many there are, then all of them: some controllers refuse to return less than they
-    // are given room for.
+    // Read the number of descriptors first, then all of them: some controllers refuse to return less
+    // than the buffer holds.
     let mut header = [0; HEADER];
     receive(&node, &mut header)?;
     let mut all = vec![0; HEADER + usize::from(count(&header)) * DESCRIPTOR];
@@ -28,26 +28,26 @@ pub fn identifiers(node: impl AsFd) -> Result<Vec<u16>, Refused> {
     Ok(parse(&all))
 }
 
-/// The status of reclaim unit handles, as much of it as there is room for.
+/// Reads the status of reclaim unit handles, as much as fits in `data`.
 fn receive(node: impl AsFd, data: &mut [u8]) -> Result<(), Refused> {
     let command = PassthruCmd {
         opcode: IO_MANAGEMENT_RECEIVE,
         nsid: admin::namespace_id(&node).map_err(Refused::Kernel)?,
         cdw10: RECLAIM_UNIT_HANDLES,
-        // Dwords, counted from 0.
+        // Number of dwords minus one.
         cdw11: data.len() as u32 / 4 - 1,
         ..Default::default()
     };
     admin::send(node, Queue::Io, command, data)
 }
 
-/// How many descriptors there are: bytes 14 and 15.
+/// Returns the number of descriptors: bytes 14 and 15.
 fn count(header: &[u8; HEADER]) -> u16 {
     u16::from_le_bytes([header[14], header[15]])
 }
 
-/// The identifiers in what the controller returned: descriptors of 32 bytes from byte 16, each with
-/// its placement identifier first.
+/// Parses the placement identifiers: descriptors of 32 bytes start at byte 16, and each begins with its
+/// placement identifier.
 fn parse(data: &[u8]) -> Vec<u16> {
     let word = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
     let Some((header, list)) = data.split_first_chunk::<HEADER>() else { return Vec::new() };
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_stand_first_in_each_descriptor() {
+    fn each_descriptor_begins_with_its_identifier() {
         let mut data = vec![0u8; HEADER + 3 * DESCRIPTOR];
         data[14] = 2;
         data[HEADER + DESCRIPTOR] = 0x05;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_no_identifiers() {
+    fn a_regular_file_has_no_identifiers() {
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         assert!(matches!(identifiers(&file), Err(Refused::Kernel(_))));
     }

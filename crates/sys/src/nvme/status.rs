@@ -1,29 +1,29 @@
-//! Statuses of completed commands and their names.
+//! Statuses of completed commands, and their names.
 //!
-//! Base 3.3.3.2 ("Status Field"); the names are those of its status code tables, of NVM 3.1.2
-//! and of ZNS 3.1.2.
+//! The format is that of Base 3.3.3.2 ("Status Field"); the names come from its status code tables, from
+//! NVM 3.1.2 and from ZNS 3.1.2.
 
-/// The status of a completion as the kernel hands it out: the 15 bits above the phase tag.
+/// The status of a completion as the kernel returns it: the 15 bits above the phase tag.
 ///
-/// Bits 7:0 status code, 10:8 status code type, 12:11 command retry delay, 13 more, 14 do not
-/// retry.
+/// Bits 7:0 are the status code, 10:8 the status code type, 12:11 the command retry delay, 13 More,
+/// and 14 Do Not Retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Status(pub u16);
 
-/// The kind of status (Base, figure "Status Code – Status Code Type Values").
+/// The type of a status code (Base, figure "Status Code – Status Code Type Values").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeType {
-    /// 0h: what can happen to any command.
+    /// 0h: statuses that any command can have.
     Generic,
-    /// 1h: what its code means depends on the command.
+    /// 1h: statuses whose meaning depends on the command.
     CommandSpecific,
-    /// 2h: the medium or the integrity of data.
+    /// 2h: errors of the medium or of data integrity.
     Media,
-    /// 3h: the path to the namespace.
+    /// 3h: errors of the path to the namespace.
     Path,
-    /// 7h: the manufacturer's.
+    /// 7h: statuses that the manufacturer defines.
     Vendor,
-    /// Not defined.
+    /// A type that the specification does not define.
     Reserved(u8),
 }
 
@@ -41,12 +41,12 @@ impl std::fmt::Display for CodeType {
 }
 
 impl Status {
-    /// The status code.
+    /// Returns the status code.
     pub const fn code(self) -> u8 {
         self.0 as u8
     }
 
-    /// What kind of status it is.
+    /// Returns the status code type.
     pub const fn code_type(self) -> CodeType {
         match (self.0 >> 8) as u8 & 0b111 {
             0 => CodeType::Generic,
@@ -58,12 +58,12 @@ impl Status {
         }
     }
 
-    /// Whether the same command would fail again.
+    /// Whether the command would fail again if it were retried (Do Not Retry).
     pub const fn do_not_retry(self) -> bool {
         self.0 & 1 << 14 != 0
     }
 
-    /// Its name in the specification; `None` for one that this program does not know.
+    /// Returns the name in the specification; `None` if fiord does not know it.
     pub fn name(self) -> Option<&'static str> {
         let names = match self.code_type() {
             CodeType::Generic => GENERIC,
@@ -75,8 +75,8 @@ impl Status {
         names.iter().find(|(code, _)| *code == self.code()).map(|(_, name)| *name)
     }
 
-    /// Whether it is about the blocks of this one command, so that others may work: an error of
-    /// the medium or of one transfer.
+    /// Whether the error concerns only the blocks of this command (an error of the medium or of one
+    /// transfer), so that other commands may succeed.
     pub const fn is_about_these_blocks(self) -> bool {
         match self.code_type() {
             CodeType::Media => true,
@@ -86,46 +86,50 @@ impl Status {
         }
     }
 
-    /// Whether the namespace had no room: Capacity Exceeded.
+    /// Whether the namespace has no free space (Capacity Exceeded).
     pub const fn is_full(self) -> bool {
         matches!((self.code_type(), self.code()), (CodeType::Generic, 0x81))
     }
 
-    /// What may have been the cause, for those that are well known; else empty.
+    /// Returns the likely cause and the remedy, for statuses that are well known; otherwise an empty text.
     pub const fn advice(self) -> &'static str {
         match (self.code_type(), self.code()) {
             (CodeType::Generic, 0x01) => "the controller does not have this command",
             (CodeType::Generic, 0x02) => {
-                "the controller refuses a field of the command: it may be too long, or carry what \
-                 the namespace's format does not have"
+                "the controller refuses a field of the command. To fix: use a smaller block size, or \
+                 leave out options that the namespace's format does not support"
             }
             (CodeType::Generic, 0x20) | (CodeType::CommandSpecific, 0x82) => {
-                "the namespace is write protected"
+                "the namespace is write-protected. To fix: remove the protection (nvme set-feature)"
             }
             (CodeType::Generic, 0x81) => {
-                "a namespace that is thinly provisioned has no room: trim, or make `size` smaller"
+                "the thinly provisioned namespace is full. To fix: trim it, or make `size` smaller"
             }
             (CodeType::Generic, 0x83) => "another host has reserved the namespace",
             (CodeType::CommandSpecific, 0x81) | (CodeType::Media, 0x82..=0x84) => {
-                "data and protection information do not fit together"
+                "the data does not match its protection information"
             }
             (CodeType::CommandSpecific, 0xbc) => {
-                "zones are written at their write pointer only: use zonemode=zbd"
+                "a zone can only be written at its write pointer. To fix: use zonemode=zbd"
             }
             (CodeType::CommandSpecific, 0xbd | 0xbe) => {
-                "more zones are written than the device keeps open: use zonemode=zbd and \
-                 max_open_zones"
+                "the job writes to more zones than the device can keep open. To fix: use \
+                 zonemode=zbd and max_open_zones"
             }
-            (CodeType::CommandSpecific, 0xb9) => "reset the zone first (`fiord zones --reset`)",
-            (CodeType::Media, 0x87) => "blocks are read that were never written: write them first",
-            (CodeType::Path, _) => "the way to the namespace is broken: see `dmesg`",
+            (CodeType::CommandSpecific, 0xb9) => {
+                "the zone is full. To fix: reset it (`fiord zones --reset`)"
+            }
+            (CodeType::Media, 0x87) => "the blocks were never written. To fix: write them first",
+            (CodeType::Path, _) => {
+                "the path to the namespace is broken. To fix: find the cause in the kernel log (dmesg)"
+            }
             _ => "",
         }
     }
 }
 
 impl std::fmt::Display for Status {
-    /// `LBA Out of Range (NVMe generic command status 80h, do not retry)`.
+    /// Formats the status as `LBA Out of Range (NVMe generic command status 80h, do not retry)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = self.name().unwrap_or("Unnamed status");
         write!(f, "{name} (NVMe {} {:02X}h", self.code_type(), self.code())?;
@@ -133,7 +137,7 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// Base, figures "Generic Command Status Values"; from 80h on those of the command sets.
+/// Base, figures "Generic Command Status Values"; codes from 80h on belong to the command sets.
 const GENERIC: &[(u8, &str)] = &[
     (0x00, "Successful Completion"),
     (0x01, "Invalid Command Opcode"),
@@ -278,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_its_name_and_kind() {
+    fn display_shows_name_and_type() {
         assert_eq!(
             Status(0x4080).to_string(),
             "LBA Out of Range (NVMe generic command status 80h, do not retry)"
@@ -303,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn retry_delay_and_more_are_no_part_of_the_code() {
+    fn retry_delay_and_more_are_not_part_of_the_code() {
         let status = Status(0x3aa2 & !0x0700 | 0x0200 | 0x1800 | 0x2000);
         assert_eq!((status.code(), status.code_type()), (0xa2, CodeType::Media));
         assert!(!status.do_not_retry());
     }
 
     #[test]
-    fn errors_of_the_medium_are_about_one_place() {
+    fn media_errors_concern_only_their_blocks() {
         assert!(Status(0x0281).is_about_these_blocks());
         assert!(Status(0x0006).is_about_these_blocks());
         assert!(!Status(0x4001).is_about_these_blocks());
@@ -318,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_in_order_and_no_name_is_given_twice() {
+    fn codes_are_sorted_and_names_are_unique() {
         let mut names = Vec::new();
         for table in [GENERIC, COMMAND_SPECIFIC, MEDIA, PATH] {
             assert!(table.is_sorted_by_key(|(code, _)| *code));

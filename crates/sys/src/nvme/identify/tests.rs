@@ -1,8 +1,8 @@
-//! Data structures put together byte by byte as the specifications lay them out.
+//! The tests build data structures byte by byte, as the specifications define them.
 
 use super::*;
 
-/// A data structure with these bytes at these offsets.
+/// Builds a data structure with these bytes at these offsets.
 fn with(parts: &[(usize, &[u8])]) -> Box<IdentifyData> {
     let mut data = Box::new([0u8; 4096]);
     for (at, bytes) in parts {
@@ -12,7 +12,7 @@ fn with(parts: &[(usize, &[u8])]) -> Box<IdentifyData> {
 }
 
 #[test]
-fn a_controller() {
+fn identify_controller_is_parsed() {
     let data = with(&[
         (4, b"S1234               "),
         (24, b"Model X                                 "),
@@ -44,9 +44,9 @@ fn a_controller() {
 }
 
 #[test]
-fn a_transfer_without_limit() {
+fn no_transfer_limit_is_none_and_a_huge_one_is_the_largest_number() {
     assert_eq!(Controller::parse(&with(&[])).max_transfer, None);
-    // 2^51 pages of 4 KiB are 2^63 bytes; what is beyond 64 bits is no limit, and never one of 0.
+    // 2^51 pages of 4 KiB are 2^63 bytes. A limit beyond 64 bits must never become a limit of 0.
     assert_eq!(Controller::parse(&with(&[(77, &[51])])).max_transfer, Some(1 << 63));
     for exponent in 52..=255 {
         assert_eq!(
@@ -58,7 +58,7 @@ fn a_transfer_without_limit() {
 }
 
 #[test]
-fn limits_of_commands_without_data() {
+fn limits_of_commands_without_data_are_parsed() {
     let data = with(&[(0, &[7, 12, 0, 64]), (4, &8u32.to_le_bytes())]);
     let limits = CommandLimits::parse(&data);
     assert_eq!((limits.verify, limits.write_zeroes), (Some(512 << 10), Some(16 << 20)));
@@ -67,8 +67,8 @@ fn limits_of_commands_without_data() {
 }
 
 #[test]
-fn the_log_of_commands() {
-    // Write Zeroes (08h) with an effect, Verify (0Ch); Zone Append (7Dh) with effects but not there.
+fn only_supported_io_commands_are_reported() {
+    // Write Zeroes (08h) with an effect, Verify (0Ch); Zone Append (7Dh) has effects, no support.
     let data = with(&[
         (1024 + 8 * 4, &[0b11]),
         (1024 + 12 * 4, &[1]),
@@ -81,7 +81,7 @@ fn the_log_of_commands() {
 }
 
 #[test]
-fn a_plain_namespace() {
+fn a_namespace_without_metadata_is_parsed() {
     let data = with(&[
         (0, &1000u64.to_le_bytes()),
         (8, &900u64.to_le_bytes()),
@@ -117,19 +117,19 @@ fn a_plain_namespace() {
 }
 
 #[test]
-fn metadata_in_line_and_apart() {
+fn metadata_is_interleaved_or_separate() {
     let format: (usize, &[u8]) = (128, &[8, 0, 9, 0]);
     let apart = Namespace::parse(&with(&[(0, &[10]), format]));
     assert_eq!((apart.extended, apart.block_in_buffer(), apart.bytes()), (false, 512, 5120));
     let in_line = Namespace::parse(&with(&[(0, &[10]), (26, &[0x10]), format]));
     assert_eq!((in_line.extended, in_line.block_in_buffer(), in_line.bytes()), (true, 520, 5200));
-    // A format without metadata has none to put anywhere.
+    // A format without metadata is not interleaved, whatever FLBAS says.
     let none = Namespace::parse(&with(&[(26, &[0x10]), (128, &[0, 0, 9, 0])]));
     assert!(!none.extended);
 }
 
 #[test]
-fn protection_information() {
+fn protection_information_has_the_guard_of_its_format() {
     let data = with(&[(29, &[0b1001]), (128, &[64, 0, 12, 0])]);
     let space = Namespace::parse(&data);
     let plain = Protection { kind: 1, first: true, guard: Guard::Crc16, storage_tag_bits: 0 };
@@ -146,17 +146,17 @@ fn protection_information() {
 }
 
 #[test]
-fn more_than_sixteen_formats() {
+fn the_format_index_has_six_bits_with_more_than_sixteen_formats() {
     // Index 35 = 10 0011b: bits 6:5 of FLBAS are 10b, bits 3:0 are 0011b.
     let data = with(&[(25, &[63]), (26, &[0b0100_0011]), (128 + 35 * 4, &[8, 0, 12, 0])]);
     let space = Namespace::parse(&data);
     assert_eq!((space.format_index, space.format.data, space.format.metadata), (35, 4096, 8));
-    // Where there are fewer those bits mean nothing.
+    // With fewer formats, these bits have no meaning.
     assert_eq!(Namespace::parse(&with(&[(25, &[15]), (26, &[0x63])])).format_index, 3);
 }
 
 #[test]
-fn nonsense_does_no_harm() {
+fn data_of_all_ones_is_harmless() {
     let ones = Box::new([0xff; 4096]);
     let space = Namespace::parse(&ones).with_guard(&ones);
     assert_eq!((space.format.data, space.bytes()), (0, u64::MAX));
@@ -167,7 +167,7 @@ fn nonsense_does_no_harm() {
 }
 
 #[test]
-fn command_sets() {
+fn the_command_set_is_found_among_the_descriptors() {
     // An NGUID (type 2, 16 bytes) before the command set.
     let data = with(&[(0, &[2, 16]), (20, &[4, 1, 0, 0, 2])]);
     assert_eq!(CommandSet::in_descriptors(&data), CommandSet::Zoned);
@@ -176,7 +176,7 @@ fn command_sets() {
 }
 
 #[test]
-fn a_zoned_namespace() {
+fn a_zoned_namespace_is_parsed() {
     let data = with(&[
         (2, &[1, 0]),
         (4, &13u32.to_le_bytes()),
@@ -188,7 +188,7 @@ fn a_zoned_namespace() {
     assert_eq!((zoned.read_across_zones, zoned.max_append), (true, Some(128 << 10)));
 }
 
-/// Bytes that follow from a seed (splitmix64).
+/// Generates bytes from a seed (splitmix64).
 fn arbitrary(mut seed: u64) -> Box<IdentifyData> {
     let mut data = Box::new([0u8; 4096]);
     for chunk in data.chunks_exact_mut(8) {
@@ -201,11 +201,11 @@ fn arbitrary(mut seed: u64) -> Box<IdentifyData> {
 }
 
 #[test]
-fn no_bytes_whatever_make_a_parser_panic() {
+fn arbitrary_bytes_never_make_a_parser_panic() {
     for seed in 0..2000 {
         let data = arbitrary(seed);
         let space = Namespace::parse(&data).with_guard(&data);
-        // A format is none, or a block that a transfer can hold.
+        // A format is either unused, or has a block size that a transfer can hold.
         assert!(space.format.data == 0 || (512..=1 << 31).contains(&space.format.data));
         assert!(space.bytes() >= space.size.min(1) * u64::from(space.format.data));
         Controller::parse(&data);
