@@ -1,4 +1,4 @@
-//! Running a command of the user's.
+//! Running a shell command that the user gave.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -11,14 +11,14 @@ use crate::{Error, Result};
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// With this exit status.
+    /// The command exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// This signal killed the command.
     Killed(i32),
 }
 
 impl Ending {
-    /// Whether it exited with status 0.
+    /// Whether the command exited with status 0.
     pub fn is_success(self) -> bool {
         self == Ending::Exited(0)
     }
@@ -33,26 +33,30 @@ impl std::fmt::Display for Ending {
     }
 }
 
-/// How to end a command before its time.
+/// How to end a command early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kill {
-    /// It may clean up (`SIGTERM`).
+    /// With `SIGTERM`: the command may clean up.
     Softly,
-    /// It may not (`SIGKILL`).
+    /// With `SIGKILL`: the command cannot clean up.
     AtOnce,
 }
 
-/// The longest time between two questions to `kill` in [`run_shell`].
+/// The longest interval between two calls of `kill` in [`run_shell`].
 const POLL: Duration = Duration::from_millis(10);
 
-/// Runs a command line by `/bin/sh -c` and waits for it. Its standard output and standard error
-/// go to `output`; standard input is the process's own, unless that is a
-/// terminal.
+/// Runs a command line with `/bin/sh -c` and waits for it. Its standard output and standard error go to
+/// `output`. It inherits the standard input of this process, unless that is a terminal; then it gets
+/// `/dev/null`.
 ///
-/// The command is a process group of its own. `kill` is asked every few milliseconds how to end it; each new
-/// answer sends the signal to the whole group, so that the command leaves no process behind.
+/// The command runs in its own process group. The function calls `kill` every few milliseconds; each
+/// time the answer changes, it sends that signal to the whole group, so that the command leaves no
+/// process behind.
 ///
-/// The command starts with no signal blocked and `SIGPIPE` at its default.
+/// The command starts with no signal blocked and with the default action for `SIGPIPE`.
+///
+/// # Errors
+/// Those of `dup(2)`, `fork(2)` and `execve(2)`.
 pub fn run_shell(
     command: &str,
     output: File,
@@ -62,10 +66,10 @@ pub fn run_shell(
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdout(Stdio::from(output)).stderr(Stdio::from(copy));
     if std::io::stdin().is_terminal() {
-        // A process group that is not the terminal's own is stopped when it reads from there.
+        // The kernel stops a process of a background process group that reads from the terminal.
         shell.stdin(Stdio::null());
     }
-    // SAFETY: between fork and exec this does nothing but change the signal mask.
+    // SAFETY: between fork and exec the function only changes the signal mask.
     unsafe { shell.pre_exec(unblock_signals) };
     let ran = |error: std::io::Error| Error::from_io("run", &error).at("/bin/sh");
     let mut child = shell.process_group(0).spawn().map_err(ran)?;
@@ -88,10 +92,10 @@ pub fn run_shell(
     })
 }
 
-/// Unblocks all signals in a new process: it inherits the mask of the thread that starts it.
+/// Unblocks all signals in a new process, which inherits the mask of the thread that starts it.
 fn unblock_signals() -> std::io::Result<()> {
-    // SAFETY: a sigset is plain memory that sigemptyset initialises; both calls may be made between fork and
-    // exec.
+    // SAFETY: a sigset is plain memory that sigemptyset initialises; both calls are allowed between fork
+    // and exec.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
@@ -100,11 +104,12 @@ fn unblock_signals() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sends a signal to the group of a child that was not waited for, so that its number is no other's.
+/// Sends a signal to the process group of a child. The child has not been waited for, so its id cannot
+/// have been reused.
 fn kill_group(child: u32, at_once: bool) {
     let signal = if at_once { libc::SIGKILL } else { libc::SIGTERM };
     if let Ok(group) = i32::try_from(child) {
-        // SAFETY: integers only. That the group is gone already is no error.
+        // SAFETY: integers only. It is no error if the group no longer exists.
         unsafe { libc::kill(-group, signal) };
     }
 }
@@ -114,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_and_status() {
+    fn a_shell_command_returns_its_output_and_status_and_can_be_killed() {
         let path = std::env::temp_dir().join(format!("fiord-shell-{}", std::process::id()));
         let go_on = &mut || None;
         let mut run = |command| run_shell(command, File::create(&path).unwrap(), go_on).unwrap();
@@ -123,10 +128,10 @@ mod tests {
         assert_eq!(run("kill -9 $$"), Ending::Killed(9));
         assert!(run("true").is_success());
         assert_eq!(Ending::Killed(9).to_string(), "killed by signal 9");
-        // The group is ended, not just the shell; and at once where it does not listen.
+        // The signal reaches the whole group, not only the shell. A group that ignores it is killed.
         let from = std::time::Instant::now();
         let mut kill = || Some(Kill::Softly);
-        // Also where the thread that starts it blocks the signal.
+        // This also works if the thread that starts the command blocks the signal.
         crate::signal::block_in_this_thread().unwrap();
         let ending = run_shell("sleep 60 | cat", File::create(&path).unwrap(), &mut kill).unwrap();
         assert_eq!(ending, Ending::Killed(libc::SIGTERM));

@@ -1,33 +1,33 @@
-//! Random bytes at the speed of memory: not for secrets.
+//! Random bytes at the speed of memory; not for secrets.
 //!
-//! [`Stream`] is 32 generators side by side, each multiply-with-carry with a 64 bit state (Marsaglia;
-//! the multiplier is one for which `A * 2^32 - 1` and half of it less a half are prime, so the period
-//! is `A * 2^31 - 1`, about 2^63). A step is one 32 by 32 bit multiplication, a shift and an addition,
-//! which vector units of every size have, so filling is limited by stores, not by arithmetic. The
-//! widest unit that the processor has is chosen at run time.
+//! [`Stream`] runs 32 generators in parallel. Each is a multiply-with-carry generator with a 64-bit
+//! state (Marsaglia). Its multiplier is chosen so that `A * 2^32 - 1` and `A * 2^31 - 1` are prime, so
+//! the period is `A * 2^31 - 1`, about 2^63. A step is one 32-by-32-bit multiplication, a shift and an
+//! addition. Vector units of every size have these instructions, so the speed of stores limits the fill
+//! rate, not arithmetic. The widest unit of the processor is chosen at run time.
 
-/// How many generators run side by side.
+/// Number of generators that run in parallel.
 pub const LANES: usize = 32;
 
-/// Bytes that all generators make in one step.
+/// Bytes that all generators produce in one step.
 const STEP: usize = LANES * 8;
 
-/// The multiplier.
+/// Multiplier of the generators.
 const A: u64 = 4_294_957_665;
 
-/// Vector units that the code below knows.
+/// Vector units that this module supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// What every processor of this architecture has.
+    /// Instructions that every processor of this architecture has.
     Portable,
-    /// 256 bits.
+    /// AVX2: 256 bits.
     Avx2,
-    /// 512 bits.
+    /// AVX-512: 512 bits.
     Avx512,
 }
 
 impl Unit {
-    /// The widest that this processor has.
+    /// Returns the widest vector unit of this processor.
     pub fn best() -> Unit {
         #[cfg(target_arch = "x86_64")]
         {
@@ -51,22 +51,23 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream for 32 seeds. Seeds that no generator may have are changed.
+    /// Creates a stream from 32 seeds. Seeds that are not valid states are adjusted.
     pub fn new(seeds: [u64; LANES]) -> Self {
         Self::with_unit(seeds, Unit::best())
     }
 
-    /// The same with another vector unit, to compare them. One that the processor lacks is not used.
+    /// Creates a stream that uses another vector unit, to compare them. If the processor lacks the unit, the
+    /// stream uses the best one that it has.
     pub fn with_unit(seeds: [u64; LANES], unit: Unit) -> Self {
-        // A state is below A * 2^32 - 1 and not 0.
+        // A valid state is below A * 2^32 - 1 and not 0.
         let state =
             |seed: u64| (((seed >> 32) * (A - 1)) >> 32) << 32 | (seed & 0xffff_ffff).max(1);
         let unit = if unit as u8 <= Unit::best() as u8 { unit } else { Unit::best() };
         Stream { lanes: seeds.map(state), unit }
     }
 
-    /// Fills `buffer`. The bytes do not depend on the vector unit. What is left over of the last step
-    /// is thrown away.
+    /// Fills `buffer`. The bytes do not depend on the vector unit. Unused bytes of the last step are
+    /// discarded.
     #[inline]
     pub fn fill(&mut self, buffer: &mut [u8]) {
         let (steps, rest) = buffer.as_chunks_mut::<STEP>();
@@ -88,7 +89,7 @@ impl Stream {
         }
     }
 
-    /// The words of one step.
+    /// Returns the words of one step.
     #[inline]
     pub fn words(&mut self) -> [u64; LANES] {
         let out = self.lanes;
@@ -102,7 +103,7 @@ fn next(x: u64) -> u64 {
     (x & 0xffff_ffff).wrapping_mul(A).wrapping_add(x >> 32)
 }
 
-/// Half of the generators at a time: as many as fit into the registers of a 128 bit unit.
+/// Runs half of the generators at a time: as many as fit into the registers of a 128-bit unit.
 fn portable(lanes: &mut [u64; LANES], steps: &mut [[u8; STEP]]) {
     const HALF: usize = LANES / 2;
     for half in [0, HALF] {
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_makes_the_same_bytes() {
+    fn every_vector_unit_produces_the_same_bytes() {
         for len in [0, 1, 7, 8, 255, 256, 257, 4096, 5000] {
             let made = [Unit::Portable, Unit::Avx2, Unit::Avx512].map(|unit| {
                 let mut stream = Stream::with_unit(seeds(), unit);
@@ -186,10 +187,10 @@ mod tests {
         }
     }
 
-    /// Chi-square of the byte values and of the bits of each position: 255 degrees of freedom, limit
-    /// for one in a million by the Wilson-Hilferty approximation.
+    /// Chi-square test of the byte values at each position: 255 degrees of freedom, limit for one in a
+    /// million by the Wilson-Hilferty approximation.
     #[test]
-    fn bytes_are_evenly_spread() {
+    fn byte_values_are_uniformly_distributed() {
         let mut stream = Stream::new(seeds());
         let mut buffer = vec![0; 8 << 20];
         stream.fill(&mut buffer);
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_comes_twice() {
+    fn no_word_occurs_twice() {
         let mut stream = Stream::new(seeds());
         let mut buffer = vec![0; 4 << 20];
         stream.fill(&mut buffer);

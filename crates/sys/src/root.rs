@@ -1,10 +1,10 @@
-//! Where `/sys`, `/proc`, `/dev` and `/run` are: of this machine, or of a tree of files that stands
-//! for one in a test.
+//! The directory that contains `/sys`, `/proc`, `/dev` and `/run`: `/` on this machine, or a directory
+//! tree that stands for a machine in a test.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The directory that holds `sys`, `proc`, `dev` and `run`.
+/// The directory that contains `sys`, `proc`, `dev` and `run`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root(PathBuf);
 
@@ -15,44 +15,43 @@ impl Default for Root {
 }
 
 impl Root {
-    /// This machine.
+    /// Returns the root of this machine, `/`.
     pub fn machine() -> Root {
         Root(PathBuf::from("/"))
     }
 
-    /// Another directory.
+    /// Returns a root at another directory.
     pub fn at(path: impl Into<PathBuf>) -> Root {
         Root(path.into())
     }
 
-    /// Whether it is this machine's own: only then do device numbers and nodes mean anything to the
-    /// kernel.
+    /// Whether this is the root of this machine. Only then do its device numbers and nodes refer to devices
+    /// of the kernel.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }
 
-    /// A path below it, written as on a machine (`/sys/block`).
+    /// Returns the location of a path below this root. The path is written as on a machine (`/sys/block`).
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The text of a file below it, without space at its ends. `None` where there is none, or it may
-    /// not be read.
+    /// Reads a file below this root and trims it. `None` if the file is empty, missing or not readable.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         text(&self.path(path))
     }
 
-    /// The number in a file below it.
+    /// Reads the number in a file below this root.
     pub fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
         number(&self.path(path))
     }
 }
 
-/// The text of an attribute, without space at its ends; `None` too for an empty one.
+/// Reads an attribute and trims it; `None` if it is empty or not readable.
 ///
-/// Thousands of these are read on large machines: nobody is asked how long the file is, which is 0
-/// or 4096 for most of them anyway.
+/// On large machines this reads thousands of attributes, so it does not ask for the file size, which is
+/// 0 or 4096 for most of them anyway.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let mut file = std::fs::File::open(path).ok()?;
     let mut bytes = Vec::new();
@@ -70,15 +69,15 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The longest attribute of sysfs.
+/// Size of the longest sysfs attribute.
 const PAGE: usize = 4096;
 
-/// The number an attribute holds.
+/// Reads the number in an attribute.
 pub(crate) fn number(path: &Path) -> Option<u64> {
     text(path)?.parse().ok()
 }
 
-/// Names in a directory, in order; none where it cannot be read.
+/// Lists the names in a directory, sorted; empty if it cannot be read.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut names: Vec<String> =

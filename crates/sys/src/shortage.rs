@@ -1,7 +1,7 @@
-//! Which limit keeps this process from more memory or threads.
+//! Explains which limit denies this process more memory or threads.
 //!
-//! The texts name the limit, its value, what is in use and what to do. They are written without
-//! allocation, so that [`Allocator`] can report that there is no memory.
+//! The texts name the limit, its value, the current use and the remedy. The code that writes them for
+//! memory does not allocate, so that [`Allocator`] can report that memory is exhausted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
@@ -11,7 +11,7 @@ use crate::host;
 use crate::limits::{self, Kind};
 use crate::root::Root;
 
-/// Why `bytes` more of memory cannot be had.
+/// Explains why `bytes` more of memory are not available.
 pub fn of_memory(bytes: u64) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -19,7 +19,7 @@ pub fn of_memory(bytes: u64) -> String {
     text
 }
 
-/// Why one more thread with a stack of `stack` bytes cannot be had.
+/// Explains why one more thread with a stack of `stack` bytes cannot be created.
 pub fn of_threads(stack: u64) -> String {
     let mut text = String::new();
     let _ = match thread_limit() {
@@ -29,14 +29,14 @@ pub fn of_threads(stack: u64) -> String {
     text
 }
 
-/// Whether `bytes` more exceed the limit on this process's address space (`RLIMIT_AS`).
+/// Whether `bytes` more would exceed the limit on this process's address space (`RLIMIT_AS`).
 pub fn exceeds_address_space(bytes: u64) -> bool {
     let limit = limits::of(Kind::AddressSpace).map_or(u64::MAX, |limit| limit.soft);
     limit != u64::MAX && pages(0).saturating_add(bytes) > limit
 }
 
-/// Keeps the C library from reserving 64 MiB of address space for each thread that allocates, where
-/// the address space is limited. Costs nothing that counts: a job's threads allocate before they run.
+/// If the address space is limited, keeps the C library from reserving 64 MiB of it for each thread that
+/// allocates. The cost is negligible, because a job's threads allocate before they run.
 pub fn save_address_space() {
     #[cfg(target_env = "gnu")]
     if limits::of(Kind::AddressSpace).is_ok_and(|limit| limit.soft != u64::MAX) {
@@ -67,23 +67,24 @@ fn memory(bytes: u64, out: &mut impl Write) -> fmt::Result {
     }
     write!(
         out,
-        "the kernel has no {bytes} bytes more for this process (vm.overcommit_memory, \
+        "the kernel does not give this process {bytes} bytes more (vm.overcommit_memory, \
          vm.max_map_count, memory.max of the control group). To fix: use fewer jobs, a smaller iodepth \
          or smaller blocks"
     )
 }
 
-/// A number of `/proc/self/statm`, in bytes: 0 the address space, 5 private memory.
+/// Reads a field of `/proc/self/statm` (`proc_pid_statm(5)`), in bytes: 0 is the address space, 5 private
+/// memory.
 fn pages(field: usize) -> u64 {
     let mut buffer = [0u8; 128];
-    // SAFETY: a path that ends with a NUL, and plain flags.
+    // SAFETY: the path ends with a NUL; the flags are integers.
     let fd = unsafe { libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
     if fd < 0 {
         return 0;
     }
     // SAFETY: the buffer is writable for its length; the descriptor was just opened.
     let read = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
-    // SAFETY: the descriptor was just opened and nobody else has it.
+    // SAFETY: the descriptor was just opened, and nothing else uses it.
     unsafe { libc::close(fd) };
     let text = buffer.get(..usize::try_from(read).unwrap_or(0)).unwrap_or_default();
     let text = std::str::from_utf8(text).unwrap_or_default();
@@ -91,7 +92,7 @@ fn pages(field: usize) -> u64 {
     number.unwrap_or(0).saturating_mul(host::page_size() as u64)
 }
 
-/// The limit on threads that is reached, in words.
+/// Explains the limit on threads that has been reached, if any.
 fn thread_limit() -> Option<String> {
     let root = Root::machine();
     if let Some((group, max)) = full_group(&root) {
@@ -108,7 +109,7 @@ fn thread_limit() -> Option<String> {
     let mut own = 0;
     let user = status(&root.text("/proc/self/status")?, "Uid:")?;
     for entry in std::fs::read_dir(root.path("/proc")).ok()?.flatten() {
-        // A process may end meanwhile; what is no process has no such file.
+        // A process may end in the meantime; other directories have no such file.
         let Ok(text) = std::fs::read_to_string(entry.path().join("status")) else { continue };
         let threads = status(&text, "Threads:").unwrap_or(0);
         all += threads;
@@ -132,7 +133,8 @@ fn thread_limit() -> Option<String> {
     })
 }
 
-/// The control group of version 2 above this process that has all the threads it may have.
+/// Returns the version 2 control group of this process, or above it, that has reached its limit on
+/// threads, with the limit.
 fn full_group(root: &Root) -> Option<(String, u64)> {
     let groups = root.text("/proc/self/cgroup")?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/');
@@ -144,12 +146,12 @@ fn full_group(root: &Root) -> Option<(String, u64)> {
     std::path::Path::new(own).ancestors().find_map(full)
 }
 
-/// The system's allocator, which ends the process with a message that names the limit when there is
-/// no memory. Rust's own way out is `abort` with the number of bytes only.
+/// The system's allocator. If memory is exhausted, it ends the process with a message that names the
+/// limit; Rust's default is to abort with only the number of bytes.
 #[derive(Debug)]
 pub struct Allocator;
 
-// SAFETY: every call is passed on to the system's allocator with the caller's arguments.
+// SAFETY: every call is forwarded to the system's allocator with the caller's arguments.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
@@ -185,20 +187,20 @@ fn exhausted(size: usize) -> ! {
         let _ = text.write_str("fio: out of memory: ");
         let _ = memory(size as u64, &mut text);
         let _ = text.write_str("\n");
-        // SAFETY: `len` bytes of the array are initialised; _exit runs nothing of this process, whose
-        // other threads may be in the middle of anything.
+        // SAFETY: `len` bytes of the array are initialised; _exit runs no code of this process, whose
+        // other threads may be in any state.
         unsafe {
             libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), text.len);
             libc::_exit(1);
         }
     }
     loop {
-        // SAFETY: no arguments. The first thread that was here ends the process in a moment.
+        // SAFETY: no arguments. The first thread that got here is about to end the process.
         unsafe { libc::pause() };
     }
 }
 
-/// A text on the stack. What does not fit is left out.
+/// A text on the stack. Text beyond its capacity is dropped.
 struct Line {
     bytes: [u8; 640],
     len: usize,
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_has_a_remedy() {
+    fn memory_in_use_is_read_from_statm() {
         assert!(of_memory(1 << 20).contains("To fix: "));
         assert!(of_threads(1 << 20).contains("To fix: "));
     }

@@ -1,13 +1,13 @@
-//! Signals to the process: stop, status, and a reader that went away.
+//! Signals to the process: requests to stop, requests for a status report, and closed pipes.
 //!
-//! The handlers only count and write to an `eventfd`, which wakes whoever waits for it. Only the
-//! last request to stop does more: it ends the process on the spot, whatever it hangs in. That is the
-//! second one, or the third where the program reports something on the second
+//! The handlers only count and write to an `eventfd`, which wakes the thread that waits for it. Only the
+//! last request to stop does more: it ends the process immediately, even if a thread hangs. That is the
+//! second request, or the third if the program handles the second one
 //! ([`Signals::report_on_second`]).
 //!
-//! The system calls that a signal interrupts are restarted (`SA_RESTART`), so that I/O under way
-//! does not fail with `EINTR`. Threads that do I/O should call [`block_in_this_thread`] all the
-//! same: then signals always arrive at the others.
+//! System calls that a signal interrupts are restarted (`SA_RESTART`), so that I/O in flight does not
+//! fail with `EINTR`. Threads that do I/O should nevertheless call [`block_in_this_thread`], so that
+//! signals always arrive at other threads.
 
 use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::OnceLock;
@@ -17,27 +17,30 @@ use std::time::Duration;
 use crate::error::check;
 use crate::{Error, Result};
 
-/// Two requests to stop that are closer than this count as one: a terminal's Ctrl-C that a parent
-/// process passes on arrives twice.
+/// Two requests to stop within this time count as one: a Ctrl-C that a parent process passes on arrives
+/// twice.
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
 static STOPS: AtomicU32 = AtomicU32::new(0);
-/// Requests to stop that are passed on; the next one ends the process.
+/// Number of requests to stop that the program handles; the next one ends the process.
 static PATIENCE: AtomicU32 = AtomicU32::new(1);
 static LAST_STOP_NS: AtomicU64 = AtomicU64::new(0);
 static STOP_SIGNAL: AtomicI32 = AtomicI32::new(0);
 static STATUSES: AtomicU32 = AtomicU32::new(0);
 static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
 
-/// What signals have asked for. There is one a process; get it by [`install`].
+/// The requests that signals have made. Each process has one value; [`install`] returns it.
 #[derive(Debug)]
 pub struct Signals {
     fd: BorrowedFd<'static>,
 }
 
-/// Installs the handlers of `SIGINT`, `SIGTERM`, `SIGHUP` (unless it is ignored, as under
-/// `nohup`) and `SIGUSR1`, and ignores `SIGPIPE`, so that writing to a closed pipe is an error
-/// like any other. Calling it again gives the same value.
+/// Installs handlers for `SIGINT`, `SIGTERM`, `SIGHUP` (unless it is ignored, as under `nohup`) and
+/// `SIGUSR1`, and ignores `SIGPIPE`, so that a write to a closed pipe returns an error. Later calls
+/// return the same value.
+///
+/// # Errors
+/// Those of `eventfd(2)` and `sigaction(2)`.
 pub fn install() -> Result<&'static Signals> {
     static INSTALLED: OnceLock<Result<Signals>> = OnceLock::new();
     INSTALLED.get_or_init(install_once).as_ref().map_err(Clone::clone)
@@ -47,7 +50,7 @@ fn install_once() -> Result<Signals> {
     // SAFETY: integers only.
     let raw =
         check("eventfd", unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
-    // SAFETY: the descriptor was just opened and is nobody else's.
+    // SAFETY: the descriptor was just opened and has no other owner.
     let raw = unsafe { OwnedFd::from_raw_fd(raw as i32) }.into_raw_fd();
     WAKE_FD.store(raw, Ordering::Release);
     for signal in [libc::SIGINT, libc::SIGTERM] {
@@ -58,16 +61,16 @@ fn install_once() -> Result<Signals> {
     }
     set_handler(libc::SIGUSR1, on_status as *const () as usize)?;
     set_handler(libc::SIGPIPE, libc::SIG_IGN)?;
-    // SAFETY: the descriptor is never closed: it is in no owner's hands any more.
+    // SAFETY: the descriptor has no owner any more, so it is never closed.
     Ok(Signals { fd: unsafe { BorrowedFd::borrow_raw(raw) } })
 }
 
-/// Makes a write beyond the limit on file sizes (`RLIMIT_FSIZE`, `ulimit -f`) fail with `EFBIG`
-/// instead of ending the process with `SIGXFSZ`. The signal has a handler and is not ignored, so that
-/// the programs this one starts have the default.
+/// Makes a write beyond the limit on file sizes (`RLIMIT_FSIZE`, `ulimit -f`) fail with `EFBIG` instead
+/// of ending the process with `SIGXFSZ`. It installs a handler instead of ignoring the signal, so that
+/// programs that this process starts keep the default action.
 ///
 /// # Errors
-/// That of `sigaction(2)`.
+/// Those of `sigaction(2)`.
 pub fn survive_file_size_limit() -> Result<()> {
     set_handler(libc::SIGXFSZ, on_file_size as *const () as usize)
 }
@@ -79,26 +82,26 @@ fn set_handler(signal: i32, handler: usize) -> Result<()> {
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is valid; the handlers of this module only do what may be done in one.
+    // SAFETY: `action` is valid; the handlers of this module only make calls that a handler may make.
     check("sigaction", unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }).map(drop)
 }
 
 fn is_ignored(signal: i32) -> Result<bool> {
     // SAFETY: as in `set_handler`.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: with no new action, only the present one is written.
+    // SAFETY: without a new action, the call only writes the current one.
     check("sigaction", unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) })?;
     Ok(action.sa_sigaction == libc::SIG_IGN)
 }
 
-/// What a request to stop does.
+/// How to treat a request to stop.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
-    /// It is passed on: stop in good order.
+    /// The program stops in good order.
     Stop,
-    /// An echo of the one before.
+    /// A repetition of the previous request; ignore it.
     Echo,
-    /// One more than are passed on: end at once.
+    /// One request more than the program handles: end the process immediately.
     End,
 }
 
@@ -123,7 +126,7 @@ extern "C" fn on_stop(signal: libc::c_int) {
             wake();
         }
         Request::Echo => {}
-        // SAFETY: _exit may be called in a signal handler and runs nothing of this process.
+        // SAFETY: _exit may be called in a signal handler and runs no code of this process.
         Request::End => unsafe { libc::_exit(128 + signal) },
     }
 }
@@ -133,11 +136,11 @@ extern "C" fn on_status(_: libc::c_int) {
     wake();
 }
 
-/// Adds one to the eventfd. The interrupted code must not see another errno.
+/// Adds one to the eventfd. Restores errno for the interrupted code.
 fn wake() {
     let one = 1u64;
-    // SAFETY: write(2) may be called in a signal handler; eight bytes are read from `one`. The
-    // errno location is this thread's own.
+    // SAFETY: write(2) may be called in a signal handler; it reads eight bytes from `one`. The errno
+    // location belongs to this thread.
     unsafe {
         let errno = libc::__errno_location();
         let saved = *errno;
@@ -147,40 +150,40 @@ fn wake() {
 }
 
 impl Signals {
-    /// Whether stopping was asked for: one atomic load.
+    /// Whether a signal has asked the program to stop. Costs one atomic load.
     #[inline]
     pub fn stop_requested(&self) -> bool {
         STOPS.load(Ordering::Acquire) > 0
     }
 
-    /// How often stopping was asked for: at most once, or twice after [`Signals::report_on_second`].
+    /// Returns the number of requests to stop: at most 1, or 2 after [`Signals::report_on_second`].
     pub fn stop_requests(&self) -> u32 {
         STOPS.load(Ordering::Acquire)
     }
 
-    /// From now on the second request to stop is passed on, too, and the third one ends the process.
+    /// From now on, the program handles the second request to stop too, and the third one ends the process.
     pub fn report_on_second(&self) {
         PATIENCE.store(2, Ordering::Release);
     }
 
-    /// The signal that asked for it.
+    /// Returns the signal that asked the program to stop.
     pub fn stop_signal(&self) -> Option<i32> {
         self.stop_requested().then(|| STOP_SIGNAL.load(Ordering::Acquire))
     }
 
-    /// How often a status report was asked for (`SIGUSR1`) since the start.
+    /// Returns how often a status report has been requested (`SIGUSR1`).
     pub fn status_requests(&self) -> u32 {
         STATUSES.load(Ordering::Acquire)
     }
 
-    /// Becomes readable when a signal arrives, for a poll loop of one's own; [`Signals::wait`] and
-    /// [`Signals::drain`] make it unreadable again.
+    /// Returns a descriptor that becomes readable when a signal arrives, for use in a poll loop.
+    /// [`Signals::wait`] and [`Signals::drain`] make it unreadable again.
     pub fn fd(&self) -> BorrowedFd<'static> {
         self.fd
     }
 
-    /// Waits for a signal at most so long. Returns whether one arrived (one that arrived before
-    /// counts until it was waited for).
+    /// Waits for a signal, at most for the given time. Returns whether one has arrived since the last call;
+    /// a signal that arrived before this call counts too.
     pub fn wait(&self, at_most: Duration) -> bool {
         use std::os::fd::AsRawFd;
         let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -193,17 +196,20 @@ impl Signals {
         self.drain()
     }
 
-    /// Whether a signal has arrived since the last time; does not wait.
+    /// Returns whether a signal has arrived since the last call. Does not wait.
     pub fn drain(&self) -> bool {
         use std::os::fd::AsRawFd;
         let mut count = 0u64;
-        // SAFETY: eight bytes are written to `count`; the eventfd does not block.
+        // SAFETY: read(2) writes eight bytes to `count`; the eventfd does not block.
         unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), 8) == 8 }
     }
 }
 
-/// Keeps `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGUSR1` away from the calling thread and the threads
-/// it starts; the process's other threads get them.
+/// Blocks `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGUSR1` in the calling thread and in threads that it
+/// starts, so that other threads receive them.
+///
+/// # Errors
+/// Those of `pthread_sigmask(3)`.
 pub fn block_in_this_thread() -> Result<()> {
     // SAFETY: a sigset is plain memory that sigemptyset and sigaddset initialise.
     let rc = unsafe {
@@ -223,7 +229,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn only_a_second_request_that_is_no_echo_ends() {
+    fn a_repeated_request_is_ignored_and_one_too_many_ends_the_process() {
         assert_eq!(judge((0, 1), 5, 0), Request::Stop);
         assert_eq!(judge((1, 1), SAME_REQUEST_NS, 1), Request::Echo);
         assert_eq!(judge((1, 1), 2 * SAME_REQUEST_NS, 1), Request::End);
@@ -231,7 +237,7 @@ mod tests {
         assert_eq!(judge((2, 2), 2 * SAME_REQUEST_NS, 1), Request::End);
     }
 
-    /// Runs one of the bodies below in a process of its own, as signals concern all of it.
+    /// Runs one of the tests below in its own process, because signals affect the whole process.
     fn in_child(body: &str) -> std::process::Output {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", &format!("signal::tests::{body}"), "--nocapture", "--test-threads=1"])
@@ -250,9 +256,9 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_counted() {
-        if !is_child("requests_are_counted") {
-            let output = in_child("requests_are_counted");
+    fn requests_are_counted_and_a_closed_pipe_does_not_kill() {
+        if !is_child("requests_are_counted_and_a_closed_pipe_does_not_kill") {
+            let output = in_child("requests_are_counted_and_a_closed_pipe_does_not_kill");
             assert!(output.status.success(), "{output:?}");
             return;
         }
@@ -270,9 +276,9 @@ mod tests {
     }
 
     #[test]
-    fn the_second_ends() {
-        if !is_child("the_second_ends") {
-            let output = in_child("the_second_ends");
+    fn the_second_request_ends_the_process() {
+        if !is_child("the_second_request_ends_the_process") {
+            let output = in_child("the_second_request_ends_the_process");
             assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{output:?}");
             return;
         }
@@ -281,6 +287,6 @@ mod tests {
         std::thread::sleep(Duration::from_nanos(SAME_REQUEST_NS + 50_000_000));
         send(libc::SIGINT);
         std::thread::sleep(Duration::from_secs(5));
-        panic!("still here");
+        panic!("the process still runs");
     }
 }

@@ -1,7 +1,7 @@
-//! What a thread of this process waits in: which system call, on which file.
+//! Finds out in which system call a thread of this process is blocked, and on which file.
 //!
-//! `/proc/self/task/*/syscall` shows the call that a thread is blocked in and its arguments, also of a thread
-//! that cannot be interrupted. Nothing has to be recorded before: a worker pays nothing for it.
+//! `/proc/self/task/*/syscall` shows the blocking call of a thread and its arguments, even if the thread
+//! cannot be interrupted. The thread records nothing in advance, so workers have no cost.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,30 +9,31 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// The call that a thread waits in.
+/// The call in which a thread is blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// The name of the system call; `a system call` where this module does not know it, `a page fault` where a
-    /// thread waits for memory that is mapped.
+    /// Name of the system call; `a system call` if this module does not know it, `a page fault` if the
+    /// thread waits for mapped memory.
     pub call: &'static str,
-    /// The file that the call is about, if it is about one with a name.
+    /// The file that the call works on, if it has one with a name.
     pub file: Option<PathBuf>,
-    /// The first byte that it reads or writes, if it names one.
+    /// Offset of the first byte that the call reads or writes, if its arguments contain it.
     pub offset: Option<u64>,
 }
 
-/// What the arguments of a call are about.
+/// What the arguments of a call refer to.
 #[derive(Clone, Copy)]
 enum About {
-    /// A descriptor; the index of the argument with the offset.
+    /// A descriptor in argument 0; the value is the index of the argument with the offset.
     Fd(Option<usize>),
-    /// A path in this argument.
+    /// A path in the argument with this index.
     Path(usize),
-    /// Neither.
+    /// Neither a descriptor nor a path.
     Other,
 }
 
-/// What a thread of this process waits in; `None` where it runs, has ended, or cannot be looked at.
+/// Returns the call in which a thread of this process is blocked; `None` if the thread runs, has ended,
+/// or its state cannot be read.
 pub fn waits_in(thread: u32) -> Option<Waiting> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok()?;
     let (number, arguments) = parse(&text)?;
@@ -46,8 +47,8 @@ pub fn waits_in(thread: u32) -> Option<Waiting> {
     Some(Waiting { call, offset: offset.filter(|_| file.is_some()), file })
 }
 
-/// The number of the call and its arguments. The file says `running`, or numbers: the call (-1: none), six
-/// arguments, the stack pointer and the program counter.
+/// Parses the number of the call and its arguments. The file contains either `running`, or numbers: the
+/// call (-1: none), six arguments, the stack pointer and the program counter (`proc_pid_syscall(5)`).
 fn parse(text: &str) -> Option<(i64, Vec<u64>)> {
     let mut words = text.split_whitespace();
     let number = words.next()?.parse().ok()?;
@@ -101,18 +102,18 @@ fn named(number: i64) -> (&'static str, About) {
     }
 }
 
-/// The file behind a descriptor; `None` for what has no name (rings, sockets).
+/// Returns the file behind a descriptor; `None` if it has no name (rings, sockets).
 fn of_descriptor(fd: u64) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/self/fd/{}", fd as i32)).ok()?;
     path.is_absolute().then_some(path)
 }
 
-/// The text at an address of this process, which a blocked thread has given to the kernel. It is read as a file
-/// is: an address that is not there (any more) is an error.
+/// Reads the text at an address of this process that a blocked thread has passed to the kernel. It uses
+/// `/proc/self/mem`, so that an unmapped address is an error and not a fault.
 fn text_at(address: u64) -> Option<PathBuf> {
     let mut bytes = vec![0; 4096];
     let memory = File::open("/proc/self/mem").ok()?;
-    // What follows the text may not be mapped.
+    // The memory after the text may not be mapped, so try shorter reads too.
     let n =
         (0..4).find_map(|less| memory.read_at(&mut bytes[..4096 >> (3 * less)], address).ok())?;
     let end = bytes[..n].iter().position(|byte| *byte == 0)?;
@@ -128,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until a thread is blocked.
+    /// Starts a thread and waits until it is blocked on a file.
     fn blocked(body: impl FnOnce() + Send + 'static) -> Waiting {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
@@ -143,11 +144,11 @@ mod tests {
                 _ => std::thread::sleep(Duration::from_millis(1)),
             }
         }
-        panic!("it does not wait: {:?}", waits_in(thread));
+        panic!("the thread is not blocked: {:?}", waits_in(thread));
     }
 
     #[test]
-    fn the_call_and_the_file_are_named() {
+    fn a_blocked_thread_reports_its_call_and_file() {
         let fifo = std::env::temp_dir().join(format!("fiord-task-{}", std::process::id()));
         let status = std::process::Command::new("mkfifo").arg(&fifo).status();
         if !status.is_ok_and(|status| status.success()) {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_writes_is_read() {
+    fn the_syscall_file_is_parsed() {
         let text = "17 0x5 0x7f00 0x1000 0x2000 0x0 0x0 0x7ffe 0x7f01\n";
         let (number, arguments) = parse(text).unwrap();
         assert_eq!((number, arguments[0], arguments[3]), (17, 5, 0x2000));

@@ -1,18 +1,22 @@
-//! The calling thread: number, name, priorities, user and group.
+//! The calling thread: id, name, priorities, user and group.
 //!
-//! Everything here concerns one thread, not the process, by the kernel's own calls: the C library
-//! would change user and group of all threads together.
+//! All functions affect one thread, not the process. They use system calls directly, because the C
+//! library would change user and group of all threads together.
 
 use crate::Result;
 use crate::error::check;
 
-/// The kernel's number of the calling thread.
+/// Returns the kernel's id of the calling thread (`gettid(2)`).
 pub fn id() -> i32 {
     // SAFETY: takes nothing, returns an integer; cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
-/// Names the thread, as `top -H` and `/proc/*/comm` show it. The kernel keeps 15 bytes.
+/// Sets the thread's name, which `top -H` and `/proc/*/comm` show. The kernel keeps 15 bytes; the name
+/// is cut at a character boundary.
+///
+/// # Errors
+/// Those of `prctl(2)`.
 pub fn set_name(name: &str) -> Result<()> {
     let mut buffer = [0u8; 16];
     let mut end = name.len().min(15);
@@ -24,8 +28,11 @@ pub fn set_name(name: &str) -> Result<()> {
     check("prctl PR_SET_NAME", unsafe { libc::prctl(libc::PR_SET_NAME, buffer.as_ptr()) }).map(drop)
 }
 
-/// How late the kernel may wake the thread, to wake others with it (`PR_SET_TIMERSLACK`), ns; the
-/// usual is 50 µs.
+/// Sets the thread's timer slack in nanoseconds: how much later than requested the kernel may wake it, to
+/// combine wake-ups (`PR_SET_TIMERSLACK` of `prctl(2)`). The default is 50 µs.
+///
+/// # Errors
+/// Those of `prctl(2)`.
 pub fn set_timer_slack(ns: u64) -> Result<()> {
     // SAFETY: integers only.
     check("prctl PR_SET_TIMERSLACK", unsafe {
@@ -34,38 +41,44 @@ pub fn set_timer_slack(ns: u64) -> Result<()> {
     .map(drop)
 }
 
-/// Sets the thread's nice value, -20 to 19 (`setpriority(2)`; more is cut). Going below the
-/// present value needs `CAP_SYS_NICE` or `RLIMIT_NICE`.
+/// Sets the thread's nice value, -20 to 19 (`setpriority(2)`); values outside are clamped.
+///
+/// # Errors
+/// `EACCES` if the value is below the present one and the thread has neither `CAP_SYS_NICE` nor a
+/// sufficient `RLIMIT_NICE`.
 pub fn set_nice(value: i32) -> Result<()> {
     let who = id() as libc::id_t;
     // SAFETY: integers only.
     check("setpriority", unsafe { libc::setpriority(libc::PRIO_PROCESS, who, value) }).map(drop)
 }
 
-/// The thread's nice value.
+/// Returns the thread's nice value.
+///
+/// # Errors
+/// Those of `getpriority(2)`.
 pub fn nice() -> Result<i32> {
-    // The system call returns 20 - nice (1 to 40), so that -1 is always an error; the C
-    // library's wrapper would turn that back and make it ambiguous.
+    // The system call returns 20 - nice (1 to 40), so that -1 is always an error; the C library's
+    // wrapper would convert it back and make the result ambiguous.
     // SAFETY: integers only.
     let rc = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, id()) };
     Ok(20 - check("getpriority", rc)? as i32)
 }
 
-/// I/O priority class; the numbers of `prioclass=`.
+/// I/O priority class (`ioprio_set(2)`); the numbers of `prioclass=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IoClass {
-    /// 0: follows the nice value.
+    /// 0: the class follows from the nice value.
     None,
-    /// 1: before all others; needs `CAP_SYS_NICE` (Linux 5.14) or `CAP_SYS_ADMIN`.
+    /// 1: served before all others; needs `CAP_SYS_NICE` (Linux 5.14) or `CAP_SYS_ADMIN`.
     RealTime,
-    /// 2: the usual one.
+    /// 2: the default class.
     BestEffort,
-    /// 3: only when nobody else wants the disk.
+    /// 3: served only when no other process uses the disk.
     Idle,
 }
 
 impl IoClass {
-    /// The class with this number.
+    /// Returns the class with this number.
     pub fn from_number(number: u32) -> Option<IoClass> {
         [IoClass::None, IoClass::RealTime, IoClass::BestEffort, IoClass::Idle]
             .into_iter()
@@ -73,26 +86,30 @@ impl IoClass {
     }
 }
 
-/// An I/O priority.
+/// I/O priority of a thread or of one I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IoPriority {
-    /// Class.
+    /// Priority class.
     pub class: IoClass,
-    /// Level in the class, 0 (first) to 7.
+    /// Level within the class, 0 (highest) to 7.
     pub level: u8,
     /// Hint, 0 to 1023: a command duration limit descriptor (Linux 6.5).
     pub hint: u16,
 }
 
 impl IoPriority {
-    /// As the kernel takes it, in `ioprio_set(2)` and in each `io_uring` or libaio request: class
-    /// in bits 13 to 15, hint in 3 to 12, level in 0 to 2. What does not fit is cut.
+    /// Encodes the priority as `ioprio_set(2)` and each `io_uring` or libaio request take it: class in
+    /// bits 13 to 15, hint in 3 to 12, level in 0 to 2. Larger values are cut.
     pub fn value(self) -> u16 {
         (self.class as u16) << 13 | (self.hint & 0x3ff) << 3 | u16::from(self.level & 7)
     }
 }
 
 /// Sets the thread's I/O priority.
+///
+/// # Errors
+/// `EPERM` for [`IoClass::RealTime`] without the privilege; `EINVAL` if the kernel does not know the
+/// value.
 pub fn set_io_priority(priority: IoPriority) -> Result<()> {
     const IOPRIO_WHO_PROCESS: libc::c_int = 1;
     let value = libc::c_int::from(priority.value());
@@ -101,7 +118,10 @@ pub fn set_io_priority(priority: IoPriority) -> Result<()> {
     check("ioprio_set", rc).map(drop)
 }
 
-/// The thread's I/O priority as the kernel keeps it (see [`IoPriority::value`]).
+/// Returns the thread's I/O priority as the kernel keeps it (see [`IoPriority::value`]).
+///
+/// # Errors
+/// Those of `ioprio_get(2)`.
 pub fn io_priority() -> Result<u16> {
     const IOPRIO_WHO_PROCESS: libc::c_int = 1;
     // SAFETY: integers only; 0 is the calling thread.
@@ -109,28 +129,34 @@ pub fn io_priority() -> Result<u16> {
     Ok(check("ioprio_get", rc)? as u16)
 }
 
-/// Makes the calling thread act as this user: real, effective and saved id. It loses root's
-/// capabilities and cannot go back. Needs root, or the id it has. Change the group first.
+/// Sets the real, effective and saved user id of the calling thread. The thread loses root's
+/// capabilities and cannot get them back. Set the group first.
+///
+/// # Errors
+/// `EPERM` unless the thread is root or has this id already.
 pub fn set_user(uid: u32) -> Result<()> {
     // SAFETY: integers only; changes the credentials of this thread alone.
     let rc = unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) };
     check("setresuid", rc).map(drop)
 }
 
-/// Makes the calling thread act as this group. Needs root, or the id it has.
+/// Sets the real, effective and saved group id of the calling thread.
+///
+/// # Errors
+/// `EPERM` unless the thread is root or has this id already.
 pub fn set_group(gid: u32) -> Result<()> {
     // SAFETY: integers only; changes the credentials of this thread alone.
     let rc = unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) };
     check("setresgid", rc).map(drop)
 }
 
-/// The thread's effective user id.
+/// Returns the thread's effective user id.
 pub fn user() -> u32 {
     // SAFETY: takes nothing, cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The thread's effective group id.
+/// Returns the thread's effective group id.
 pub fn group() -> u32 {
     // SAFETY: takes nothing, cannot fail.
     unsafe { libc::getegid() }
@@ -140,13 +166,13 @@ pub fn group() -> u32 {
 mod tests {
     use super::*;
 
-    /// Runs in a thread of its own, which keeps what was changed.
+    /// Runs `body` in its own thread, because its changes are permanent.
     fn alone(body: impl FnOnce() + Send + 'static) {
         std::thread::spawn(body).join().unwrap();
     }
 
     #[test]
-    fn names_are_cut_at_a_character() {
+    fn long_names_are_cut_at_a_character_boundary() {
         alone(|| {
             set_name("fiord job sixteen").unwrap();
             let comm = format!("/proc/self/task/{}/comm", id());
@@ -157,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nice_is_the_threads_own() {
+    fn nice_changes_only_the_calling_thread() {
         let before = nice().unwrap();
         alone(move || {
             set_nice(before.max(0) + 1).unwrap();
@@ -167,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn io_priorities() {
+    fn io_priorities_are_encoded_and_set() {
         let priority = IoPriority { class: IoClass::BestEffort, level: 3, hint: 0 };
         assert_eq!(priority.value(), 2 << 13 | 3);
         let hinted = IoPriority { class: IoClass::RealTime, level: 0, hint: 5 };
@@ -181,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn user_and_group_of_one_thread() {
+    fn user_and_group_change_only_in_the_calling_thread() {
         if user() != 0 {
             eprintln!("skipped: needs root");
             return;

@@ -1,4 +1,4 @@
-//! What a thread, or the process, has used: CPU time, context switches, faults, memory.
+//! Resources that a thread or the process has used: CPU time, context switches, faults, memory.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,21 +6,21 @@ use std::io::Read;
 use crate::Result;
 use crate::error::check;
 
-/// Counters of `getrusage(2)`. Differences of two readings of the same thread are what it used
-/// between them ([`Usage::since`]).
+/// Counters of `getrusage(2)`. The difference of two readings of one thread is its use between them
+/// ([`Usage::since`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// CPU time in user mode, nanoseconds (the kernel gives microseconds).
+    /// CPU time in user mode, in nanoseconds (the kernel reports microseconds).
     pub user_ns: u64,
-    /// CPU time in the kernel, nanoseconds.
+    /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// Context switches because the thread waited.
+    /// Context switches because the thread had to wait.
     pub voluntary_switches: u64,
-    /// Context switches because its time slice ended or something more urgent ran.
+    /// Context switches because its time slice ended or a thread of higher priority ran.
     pub involuntary_switches: u64,
     /// Page faults that needed I/O.
     pub major_faults: u64,
-    /// Page faults that did not.
+    /// Page faults that needed no I/O.
     pub minor_faults: u64,
     /// File system reads, in 512-byte units.
     pub blocks_in: u64,
@@ -29,27 +29,36 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of the calling thread (`RUSAGE_THREAD`, Linux 2.6.26).
+    /// Reads the counters of the calling thread (`RUSAGE_THREAD`, Linux 2.6.26).
+    ///
+    /// # Errors
+    /// Those of `getrusage(2)`.
     pub fn of_thread() -> Result<Usage> {
         read(libc::RUSAGE_THREAD)
     }
 
-    /// Of the process, all its threads together.
+    /// Reads the counters of the process, for all its threads together.
+    ///
+    /// # Errors
+    /// Those of `getrusage(2)`.
     pub fn of_process() -> Result<Usage> {
         read(libc::RUSAGE_SELF)
     }
 
-    /// Of all its children that have ended and were waited for.
+    /// Reads the counters of all child processes that have ended and were waited for.
+    ///
+    /// # Errors
+    /// Those of `getrusage(2)`.
     pub fn of_children() -> Result<Usage> {
         read(libc::RUSAGE_CHILDREN)
     }
 
-    /// What was used between `earlier` and this reading.
+    /// Returns the use between `earlier` and this reading.
     pub fn since(&self, earlier: &Usage) -> Usage {
         self.each(earlier, u64::saturating_sub)
     }
 
-    /// All context switches.
+    /// Returns the number of all context switches.
     pub fn switches(&self) -> u64 {
         self.voluntary_switches + self.involuntary_switches
     }
@@ -86,8 +95,8 @@ fn read(who: libc::c_int) -> Result<Usage> {
     })
 }
 
-/// How long the calling thread could have run and had no CPU so far, nanoseconds; `None` where the
-/// kernel does not count it (`CONFIG_SCHED_INFO`).
+/// Returns how long the calling thread has been ready to run but had no CPU, in nanoseconds; `None` if
+/// the kernel does not count it (`CONFIG_SCHED_INFO`).
 pub fn ready_time() -> Option<u64> {
     // On the stack: callers may not allocate. Three numbers of 20 digits fit, and one read returns all.
     let mut text = [0; 96];
@@ -95,7 +104,7 @@ pub fn ready_time() -> Option<u64> {
     parse_ready(std::str::from_utf8(&text[..len]).ok()?)
 }
 
-/// `schedstat` holds time on a CPU, time waited for one, and time slices.
+/// Parses `schedstat`: time on a CPU, time spent waiting for one, number of time slices.
 fn parse_ready(text: &str) -> Option<u64> {
     text.split_whitespace().nth(1)?.parse().ok()
 }
@@ -103,17 +112,20 @@ fn parse_ready(text: &str) -> Option<u64> {
 /// Memory of the process, in bytes, from `/proc/self/status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// Resident now.
+    /// Resident memory now.
     pub resident: u64,
-    /// Resident at most.
+    /// Peak of the resident memory.
     pub peak: u64,
-    /// Locked.
+    /// Locked memory.
     pub locked: u64,
-    /// Address space.
+    /// Size of the address space.
     pub mapped: u64,
 }
 
-/// Memory the process uses.
+/// Reads the memory use of the process.
+///
+/// # Errors
+/// Those of reading `/proc/self/status`.
 pub fn memory() -> Result<Memory> {
     let path = "/proc/self/status";
     let text = std::fs::read_to_string(path)
@@ -134,18 +146,22 @@ fn parse_status(text: &str) -> Memory {
     }
 }
 
-/// Bytes that the process caused to move between memory and storage, from `/proc/self/io`. What
-/// the page cache answers is not among them, direct I/O and read-ahead are.
+/// Bytes that the process caused to move between memory and storage, from `/proc/self/io`
+/// (`proc_pid_io(5)`). They include direct I/O and read-ahead, but not reads that the page cache serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StorageBytes {
-    /// Fetched from storage.
+    /// Bytes fetched from storage.
     pub read: u64,
-    /// Sent to storage, or made dirty in the page cache.
+    /// Bytes sent to storage, or made dirty in the page cache.
     pub written: u64,
 }
 
-/// What the process and all its threads, also those that have ended, moved so far. Needs a kernel
+/// Reads the bytes moved by all threads of the process, including those that have ended. Needs a kernel
 /// with `CONFIG_TASK_IO_ACCOUNTING`.
+///
+/// # Errors
+/// Those of reading `/proc/self/io`; `ENOENT` if the kernel does not have it; `EINVAL` if its format is
+/// unknown.
 pub fn storage_bytes() -> Result<StorageBytes> {
     let path = "/proc/self/io";
     let text = std::fs::read_to_string(path)
@@ -177,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_switches_voluntarily() {
+    fn a_sleeping_thread_switches_voluntarily() {
         let before = Usage::of_thread().unwrap();
         for _ in 0..3 {
             crate::clock::sleep(std::time::Duration::from_millis(1));
@@ -188,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn process_status() {
+    fn memory_is_parsed_in_bytes() {
         let text = "Name:\tx\nVmSize:\t  2048 kB\nVmLck:\t 0 kB\nVmHWM:\t 128 kB\nVmRSS:\t 64 kB\n";
         let parsed = parse_status(text);
         assert_eq!(parsed, Memory { resident: 65536, peak: 131072, locked: 0, mapped: 2097152 });
@@ -196,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn time_waited_for_a_cpu() {
+    fn the_wait_for_a_cpu_is_parsed() {
         assert_eq!(parse_ready("416030 316580 5\n"), Some(316_580));
         assert_eq!(parse_ready(""), None);
     }
 
     #[test]
-    fn bytes_of_storage() {
+    fn storage_bytes_are_parsed() {
         let text =
             "rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 1\n";
         assert_eq!(parse_io(text), Some(StorageBytes { read: 4096, written: 512 }));

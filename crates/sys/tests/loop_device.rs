@@ -1,4 +1,5 @@
-//! Block device calls on a loop device. Needs root and `losetup`; says so where it has neither.
+//! Tests block device calls on a loop device. Needs root and `losetup`, and reports that it skips the
+//! test otherwise.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use fiord_sys::{block, clock, diskstats, in_use};
 
 const SIZE: u64 = 8 << 20;
 
-/// A loop device on a sparse file; both go away at the end.
+/// A loop device on a sparse file; both are removed on drop.
 struct Loop {
     device: PathBuf,
     backing: PathBuf,
@@ -90,7 +91,7 @@ fn sizes(path: &Path) {
     assert_eq!(block::set_scheduler(node, "no-such").unwrap_err().errno, libc::EINVAL);
 }
 
-/// Neither links nor claims show a loop device on what it is made of.
+/// A loop device on another device is found, although neither sysfs links nor claims show it there.
 fn users(device: &Loop) {
     let user = |path: &Path| in_use::user(path).unwrap().map(|user| user.to_string());
     let name = |device: &Loop| device.device.file_name().unwrap().to_str().unwrap().to_owned();
@@ -127,7 +128,7 @@ fn contents(path: &Path) {
     assert_eq!(block::discard(&file, 1, 4096).unwrap_err().errno, libc::EINVAL);
 }
 
-/// Sixteen direct reads of 4 KiB are sixteen I/Os and 128 sectors, at once and in no time.
+/// Sixteen direct reads of 4 KiB count as sixteen I/Os and 128 sectors, immediately.
 fn counters(path: &Path) {
     let file = std::fs::File::from(Open::read_only().direct(true).open(path).unwrap());
     let mut region = Region::new(&Source::Malloc, 4096, 4096).unwrap();

@@ -1,4 +1,4 @@
-//! READ CAPACITY: how large a logical unit is.
+//! READ CAPACITY: the size of a logical unit.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -10,26 +10,27 @@ use crate::file::Open;
 /// Size and block size of a logical unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// Logical blocks.
+    /// Number of logical blocks.
     pub blocks: u64,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     pub block: u32,
 }
 
 impl Capacity {
-    /// Bytes in all.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u64 {
         self.blocks.saturating_mul(u64::from(self.block))
     }
 
-    /// From what READ CAPACITY(16) returns (SBC-4, table 64). `None`: a block of no bytes.
+    /// Parses the data of READ CAPACITY(16) (SBC-4, table 64). `None` if the block size is 0.
     pub fn parse_16(data: &[u8; 32]) -> Option<Self> {
         let last = u64::from_be_bytes(data[..8].try_into().ok()?);
         let block = u32::from_be_bytes(data[8..12].try_into().ok()?);
         (block > 0).then_some(Capacity { blocks: last.saturating_add(1), block })
     }
 
-    /// From what READ CAPACITY(10) returns. `None`: a block of no bytes, or more blocks than fit.
+    /// Parses the data of READ CAPACITY(10). `None` if the block size is 0, or the device has more blocks
+    /// than this command can report.
     pub fn parse_10(data: &[u8; 8]) -> Option<Self> {
         let last = u32::from_be_bytes(data[..4].try_into().ok()?);
         let block = u32::from_be_bytes(data[4..].try_into().ok()?);
@@ -37,10 +38,10 @@ impl Capacity {
     }
 }
 
-/// Asks a device. It must be open for commands.
+/// Reads the capacity of a device that is open for commands.
 ///
 /// # Errors
-/// When the device or the kernel refuses READ CAPACITY in both its forms.
+/// The device or the kernel refuses both forms of READ CAPACITY.
 pub fn read(fd: impl AsFd) -> Result<Capacity, Failure> {
     let mut long = [0; 32];
     let asked = generic::execute(fd.as_fd(), &cdb::read_capacity(32), Data::In(&mut long));
@@ -51,16 +52,16 @@ pub fn read(fd: impl AsFd) -> Result<Capacity, Failure> {
     }
     let mut short = [0; 8];
     match generic::execute(fd.as_fd(), &cdb::read_capacity_10(), Data::In(&mut short)) {
-        Ok(_) => Capacity::parse_10(&short).ok_or(Failure::Nonsense),
-        // What the newer form was refused for is the better reason.
+        Ok(_) => Capacity::parse_10(&short).ok_or(Failure::InvalidAnswer),
+        // The refusal of READ CAPACITY(16) is the more useful error.
         Err(error) => Err(asked.err().unwrap_or(error)),
     }
 }
 
-/// Asks the device at a path.
+/// Reads the capacity of the device at a path.
 ///
 /// # Errors
-/// As [`read`], and when it cannot be opened.
+/// Those of [`read`], and of opening the device.
 pub fn of(path: &Path) -> Result<Capacity, Failure> {
     let fd = Open::read_only().open(path).map_err(|e| Failure::Kernel(e.errno))?;
     read(&fd)
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_devices_return() {
+    fn both_forms_of_read_capacity_are_parsed() {
         let mut long = [0; 32];
         long[..12].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0]);
         let capacity = Capacity::parse_16(&long).unwrap();
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scsi_device_says_so() {
+    fn a_file_that_is_not_a_scsi_device_is_an_error() {
         assert!(matches!(of(Path::new("/dev/null")), Err(Failure::Kernel(_))));
     }
 }

@@ -1,36 +1,36 @@
-//! Command descriptor blocks of block commands (SBC-4, clause 5). Pure functions.
+//! Command descriptor blocks of block commands (SBC-4, clause 5). All functions are pure.
 
-/// A command as the device takes it.
+/// A command descriptor block, as the device receives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cdb {
     bytes: [u8; 32],
     len: u8,
 }
 
-/// Which of its forms a command takes.
+/// The length of a command descriptor block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Length {
-    /// The shortest one that has room for address and length.
+    /// The shortest form that can hold the address and the number of blocks.
     #[default]
     Shortest,
-    /// 10 bytes: addresses of 32 bits, lengths of 16.
+    /// 10 bytes: 32-bit addresses and 16-bit block counts.
     Ten,
-    /// 16 bytes: addresses of 64 bits, lengths of 32.
+    /// 16 bytes: 64-bit addresses and 32-bit block counts.
     Sixteen,
-    /// 32 bytes: the same, with fields for protection information.
+    /// 32 bytes: 64-bit addresses, 32-bit block counts, and fields for protection information.
     ThirtyTwo,
 }
 
-/// What a VERIFY compares (the BYTCHK field).
+/// What VERIFY compares (the BYTCHK field).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Compare {
-    /// Nothing: the device reads its medium.
+    /// Nothing: the device only reads its medium.
     #[default]
     Nothing = 0b00,
-    /// All blocks with data that are sent.
+    /// All blocks, each with the block sent for it.
     All = 0b01,
-    /// All blocks with the one block that is sent.
+    /// All blocks with one block that is sent.
     One = 0b11,
 }
 
@@ -42,40 +42,40 @@ pub enum Command {
         /// Force unit access.
         fua: bool,
     },
-    /// PRE-FETCH: the device loads its cache and sends nothing.
+    /// PRE-FETCH: the device loads blocks into its cache and returns no data.
     Prefetch,
     /// WRITE.
     Write {
         /// Force unit access.
         fua: bool,
     },
-    /// WRITE AND VERIFY, with no comparison.
+    /// WRITE AND VERIFY, without a comparison.
     WriteAndVerify,
-    /// WRITE SAME: one block over the whole range.
+    /// WRITE SAME: writes one block to the whole range.
     WriteSame {
-        /// No data are sent: the device writes zeroes, or what it was set up to (NDOB). Not in 10
-        /// bytes.
+        /// Send no data (NDOB): the device writes zeroes, or a pattern that it is configured for. Not
+        /// available in 10 bytes.
         no_data: bool,
     },
     /// VERIFY.
     Verify(Compare),
     /// WRITE STREAM(16): a write that belongs to a stream.
     WriteStream {
-        /// The stream's identifier.
+        /// Identifier of the stream.
         stream: u16,
         /// Force unit access.
         fua: bool,
     },
-    /// SYNCHRONIZE CACHE. A length of 0 is everything from the address on.
+    /// SYNCHRONIZE CACHE. A length of 0 means everything from the address on.
     Synchronize,
 }
 
-/// A range that the chosen form has no room for.
+/// The requested form cannot hold the range, or the command has no such form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
 
-/// Operation codes in 10 and 16 bytes, and the service action in 32 (operation code 7Fh); 0: the
-/// command has no such form.
+/// Operation codes in 10 and 16 bytes, and the service action in 32 bytes (operation code 7Fh). 0 means
+/// that the command has no such form.
 struct Codes {
     ten: u8,
     sixteen: u8,
@@ -98,7 +98,7 @@ impl Command {
         Codes { ten, sixteen, action }
     }
 
-    /// The flags beside the operation code.
+    /// Returns the flags in the byte that follows the operation code or service action.
     const fn flags(self) -> u8 {
         match self {
             Command::Read { fua } | Command::Write { fua } => (fua as u8) << 3,
@@ -109,7 +109,7 @@ impl Command {
         }
     }
 
-    /// The name that the standard gives it.
+    /// Returns the name of the command in the standard.
     pub const fn name(self) -> &'static str {
         match self {
             Command::Read { .. } => "READ",
@@ -123,10 +123,10 @@ impl Command {
         }
     }
 
-    /// The command for `blocks` logical blocks from `lba`.
+    /// Encodes the command for `blocks` logical blocks from `lba`.
     ///
     /// # Errors
-    /// When the form has no room for these numbers, or the command has no such form.
+    /// [`TooLong`] if the form cannot hold these numbers, or the command has no such form.
     pub fn encode(self, lba: u64, blocks: u32, length: Length) -> Result<Cdb, TooLong> {
         let codes = self.codes();
         let ten = (u32::try_from(lba), u16::try_from(blocks));
@@ -172,7 +172,7 @@ impl Command {
     fn thirty_two(self, action: u16, lba: u64, blocks: u32) -> Cdb {
         let mut bytes = [0; 32];
         bytes[0] = 0x7f;
-        // What follows the eight bytes of the header.
+        // Length of the part after the 8 bytes of the header.
         bytes[7] = 24;
         bytes[8..10].copy_from_slice(&action.to_be_bytes());
         bytes[10] = self.flags();
@@ -182,7 +182,7 @@ impl Command {
     }
 }
 
-/// UNMAP (SBC-4, clause 5.36) with a parameter list of this many bytes.
+/// Encodes UNMAP (SBC-4, clause 5.36) with a parameter list of `list_bytes` bytes.
 pub fn unmap(list_bytes: u16) -> Cdb {
     let mut bytes = [0; 32];
     bytes[0] = 0x42;
@@ -190,25 +190,26 @@ pub fn unmap(list_bytes: u16) -> Cdb {
     Cdb { bytes, len: 10 }
 }
 
-/// Adds a range to the parameter list of an UNMAP, which begins empty. A list has at most 4095 ranges.
+/// Appends a range to the parameter list of an UNMAP, which is empty at first. A list has at most 4095
+/// ranges.
 pub fn add_range(list: &mut Vec<u8>, lba: u64, blocks: u32) {
     list.resize(list.len().max(8), 0);
     list.extend(lba.to_be_bytes());
     list.extend(blocks.to_be_bytes());
     list.extend([0; 4]);
     let len = list.len() as u16;
-    // Lengths of what follows the field itself, and of the descriptors.
+    // Length of the list after this field, and length of the descriptors.
     list[0..2].copy_from_slice(&(len - 2).to_be_bytes());
     list[2..4].copy_from_slice(&(len - 8).to_be_bytes());
 }
 
-/// Bytes of the parameter list of an UNMAP with one range.
+/// Size in bytes of the parameter list of an UNMAP with one range.
 pub const ONE_RANGE: u16 = 24;
 
-/// The vital product data page of limits on commands.
+/// Code of the Block Limits VPD page.
 pub const BLOCK_LIMITS: u8 = 0xb0;
 
-/// INQUIRY (SPC-5, clause 6.7) of a page of vital product data, with room for this many bytes.
+/// Encodes INQUIRY (SPC-5, clause 6.7) for a VPD page, with an allocation length of `room` bytes.
 pub fn inquiry(page: u8, room: u16) -> Cdb {
     let mut bytes = [0; 32];
     (bytes[0], bytes[1], bytes[2]) = (0x12, 1, page);
@@ -216,25 +217,25 @@ pub fn inquiry(page: u8, room: u16) -> Cdb {
     Cdb { bytes, len: 6 }
 }
 
-/// READ CAPACITY(16) (SBC-4, clause 5.21) with room for this many bytes.
+/// Encodes READ CAPACITY(16) (SBC-4, clause 5.21) with an allocation length of `room` bytes.
 pub fn read_capacity(room: u32) -> Cdb {
     service_action(0x10, room)
 }
 
-/// READ CAPACITY(10): 8 bytes come back.
+/// Encodes READ CAPACITY(10), which returns 8 bytes.
 pub fn read_capacity_10() -> Cdb {
     let mut bytes = [0; 32];
     bytes[0] = 0x25;
     Cdb { bytes, len: 10 }
 }
 
-/// STREAM CONTROL (SBC-4, clause 5.35) that opens a stream: 8 bytes come back, the new stream's
-/// identifier in the fifth and sixth.
+/// Encodes STREAM CONTROL (SBC-4, clause 5.35) to open a stream. It returns 8 bytes; the fifth and sixth
+/// are the identifier of the new stream.
 pub fn open_stream() -> Cdb {
     stream_control(0b01, 0)
 }
 
-/// STREAM CONTROL that closes a stream.
+/// Encodes STREAM CONTROL (SBC-4, clause 5.35) to close a stream.
 pub fn close_stream(stream: u16) -> Cdb {
     stream_control(0b10, stream)
 }
@@ -246,7 +247,7 @@ fn stream_control(control: u8, stream: u16) -> Cdb {
     cdb
 }
 
-/// SERVICE ACTION IN(16).
+/// Encodes SERVICE ACTION IN(16) with an allocation length of `room` bytes.
 fn service_action(action: u8, room: u32) -> Cdb {
     let mut bytes = [0; 32];
     bytes[0] = 0x9e;
@@ -256,7 +257,7 @@ fn service_action(action: u8, room: u32) -> Cdb {
 }
 
 impl Cdb {
-    /// The bytes.
+    /// Returns the bytes of the command descriptor block.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_bytes() {
+    fn commands_in_ten_bytes() {
         use Length::{Shortest, Ten};
         let at = (0x0102_0304, 0x0506);
         let read = Command::Read { fua: true };
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_bytes_where_ten_are_too_few() {
+    fn commands_take_sixteen_bytes_if_ten_are_too_short() {
         let far = (1 << 32, 1);
         let read = Command::Read { fua: true };
         check(read, far, Length::Shortest, "88 08 00 00 00 01 00 00 00 00 00 00 00 01 00 00");
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_two_bytes() {
+    fn commands_in_thirty_two_bytes() {
         check(
             Command::Write { fua: true },
             (0x0102_0304_0506_0708, 0x090a_0b0c),
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_refused() {
+    fn ranges_that_do_not_fit_are_refused() {
         let write = Command::Write { fua: false };
         assert_eq!(write.encode(1 << 32, 1, Length::Ten), Err(TooLong));
         assert_eq!(write.encode(0, 1 << 16, Length::Ten), Err(TooLong));
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn unmap_with_its_list() {
+    fn unmap_and_its_parameter_list_are_encoded() {
         let mut list = Vec::new();
         add_range(&mut list, 0x0102_0304_0506_0708, 0x090a_0b0c);
         assert_eq!(list.len(), usize::from(ONE_RANGE));
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_and_streams() {
+    fn read_capacity_and_stream_control_are_encoded() {
         let capacity = read_capacity(32);
         assert_eq!(capacity.as_bytes(), hex("9e 10 00 00 00 00 00 00 00 00 00 00 00 20 00 00"));
         assert_eq!(read_capacity_10().as_bytes(), hex("25 00 00 00 00 00 00 00 00 00"));

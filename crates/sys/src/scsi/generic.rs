@@ -1,5 +1,5 @@
-//! The kernel's generic SCSI driver, version 3 (`scsi/sg.h`): `SG_IO` on block and character
-//! devices, and the header that `/dev/sgN` takes by `write(2)` and gives back by `read(2)`.
+//! The kernel's generic SCSI driver, version 3 (`scsi/sg.h`): `SG_IO` on block and character devices, and
+//! the header that `/dev/sgN` accepts by `write(2)` and returns by `read(2)`.
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -11,73 +11,74 @@ use crate::file::Device;
 use crate::root::{Root, names};
 use crate::{Error, errno};
 
-/// `SG_IO`.
+/// `SG_IO`: sends a command and waits for it.
 pub const SG_IO: libc::Ioctl = 0x2285;
 /// `SG_GET_VERSION_NUM`.
 const SG_GET_VERSION_NUM: libc::Ioctl = 0x2282;
-/// How long a command may take, ms.
+/// Timeout of a command, in ms.
 pub const TIMEOUT_MS: u32 = 60_000;
-/// Bytes that sense data may have (SPC-5: at most 252; the kernel keeps 96).
+/// Size of the buffer for sense data (SPC-5: at most 252 bytes; the kernel keeps 96).
 pub const SENSE_BYTES: usize = 96;
 
-/// No data.
+/// The command transfers no data.
 pub const DXFER_NONE: i32 = -1;
-/// To the device.
+/// The command transfers data to the device.
 pub const DXFER_TO_DEV: i32 = -2;
-/// From the device.
+/// The command transfers data from the device.
 pub const DXFER_FROM_DEV: i32 = -3;
-/// The caller's memory is used itself, where it is aligned and `/proc/scsi/sg/allow_dio` allows it.
+/// The driver uses the caller's memory directly if it is aligned and `/proc/scsi/sg/allow_dio` permits
+/// it.
 pub const FLAG_DIRECT_IO: u32 = 1;
-/// Completions are polled for (`SGV4_FLAG_HIPRI` of version 4 of the driver).
+/// The caller polls for completions (`SGV4_FLAG_HIPRI` of version 4 of the driver).
 pub const FLAG_HIPRI: u32 = 0x800;
 
-/// `struct sg_io_hdr`.
+/// `struct sg_io_hdr` of `scsi/sg.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Header {
-    /// `'S'`.
+    /// Always `'S'`.
     pub interface_id: i32,
-    /// `DXFER_*`.
+    /// Direction of the transfer: one of `DXFER_*`.
     pub dxfer_direction: i32,
-    /// Bytes of the command.
+    /// Length of the command in bytes.
     pub cmd_len: u8,
-    /// Room for sense data.
+    /// Size of the sense buffer in bytes.
     pub mx_sb_len: u8,
-    /// 0: `dxferp` is memory, not a list.
+    /// 0: `dxferp` points to a buffer, not to a list of buffers.
     pub iovec_count: u16,
-    /// Bytes of data.
+    /// Length of the data in bytes.
     pub dxfer_len: u32,
-    /// Data.
+    /// Address of the data.
     pub dxferp: *mut libc::c_void,
-    /// The command.
+    /// Address of the command.
     pub cmdp: *const u8,
-    /// Where sense data go.
+    /// Address of the sense buffer.
     pub sbp: *mut u8,
-    /// In ms.
+    /// Timeout in ms.
     pub timeout: u32,
-    /// `FLAG_*`.
+    /// Combination of `FLAG_*`.
     pub flags: u32,
-    /// The caller's.
+    /// For the caller's use.
     pub pack_id: i32,
-    /// The caller's.
+    /// For the caller's use.
     pub usr_ptr: *mut libc::c_void,
-    /// SCSI status.
+    /// SCSI status of the completed command.
     pub status: u8,
-    /// The same, shifted.
+    /// SCSI status, shifted right by one bit (obsolete).
     pub masked_status: u8,
-    /// Old.
+    /// Message status (obsolete).
     pub msg_status: u8,
-    /// Sense data written.
+    /// Number of bytes of sense data that the driver wrote.
     pub sb_len_wr: u8,
-    /// What the host adapter says.
+    /// Status from the host adapter.
     pub host_status: u16,
-    /// What the driver says.
+    /// Status from the driver.
     pub driver_status: u16,
-    /// Bytes that were not transferred.
+    /// Number of bytes that were not transferred.
     pub resid: i32,
-    /// In ms.
+    /// Duration of the command in ms.
     pub duration: u32,
-    /// Whether anything went wrong.
+    /// Bit 0 is set if anything went wrong.
     pub info: u32,
 }
 
@@ -85,7 +86,7 @@ pub struct Header {
 const _: () = assert!(size_of::<Header>() == 88);
 
 impl Header {
-    /// Of a command without data. Its pointers are the caller's to fill in.
+    /// Header of a command without data. The caller fills in the pointers.
     pub const EMPTY: Header = Header {
         interface_id: 'S' as i32,
         dxfer_direction: DXFER_NONE,
@@ -111,11 +112,11 @@ impl Header {
         info: 0,
     };
 
-    /// What became of a completed command: bytes transferred. `sense`: the memory that its sense
-    /// data went to.
+    /// Returns the bytes transferred by a completed command. `sense` is the buffer that received its
+    /// sense data.
     ///
     /// # Errors
-    /// What the device or the adapter says.
+    /// The error that the device, the host adapter or the driver reported.
     pub fn outcome(&self, sense: &[u8]) -> Result<u32, Failure> {
         let moved = self.dxfer_len.saturating_sub(self.resid.max(0) as u32);
         // SG_INFO_CHECK.
@@ -128,7 +129,7 @@ impl Header {
             Some(sense) if sense.key != 0 => Err(Failure::Device(sense)),
             _ if self.status != 0 => Err(Failure::Status(self.status)),
             _ if self.host_status != 0 => Err(Failure::Host(self.host_status)),
-            // DRIVER_SENSE alone says only that there are sense data.
+            // DRIVER_SENSE alone only means that there is sense data.
             _ if self.driver_status & 0xf7 != 0 => Err(Failure::Driver(self.driver_status)),
             _ => Ok(moved),
         }
@@ -138,22 +139,22 @@ impl Header {
 /// Why a command failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The kernel did not send it, with this errno.
+    /// The kernel did not send the command; this is the errno.
     Kernel(i32),
-    /// The device refused it.
+    /// The device refused the command with this sense data.
     Device(Sense),
-    /// The device answered with a status and no sense data.
+    /// The device returned this status without sense data.
     Status(u8),
-    /// The host adapter could not deliver it.
+    /// The host adapter could not deliver the command; this is its status.
     Host(u16),
-    /// The driver gave it up.
+    /// The driver gave up; this is its status.
     Driver(u16),
-    /// The device's answer makes no sense.
-    Nonsense,
+    /// The device returned invalid data.
+    InvalidAnswer,
 }
 
 impl Failure {
-    /// The errno that stands for it.
+    /// Returns the errno that corresponds to the failure.
     pub const fn errno(self) -> i32 {
         match self {
             Failure::Kernel(errno) => errno,
@@ -177,33 +178,33 @@ impl fmt::Display for Failure {
             Failure::Status(0x08) => write!(f, "the device is busy"),
             Failure::Status(0x18) => write!(f, "another host has reserved the device"),
             Failure::Status(0x28) => write!(f, "the device's queue is full"),
-            Failure::Status(status) => write!(f, "the device answered with status {status:02X}h"),
+            Failure::Status(status) => write!(f, "the device returned status {status:02X}h"),
             Failure::Host(0x01) => write!(f, "the device cannot be reached"),
             Failure::Host(0x03) => write!(f, "the command took longer than {TIMEOUT_MS} ms"),
             Failure::Host(code) => write!(f, "the host adapter gave up (code {code:02X}h)"),
             Failure::Driver(code) => write!(f, "the driver gave up (code {code:02X}h)"),
-            Failure::Nonsense => write!(f, "the device's answer makes no sense"),
+            Failure::InvalidAnswer => write!(f, "the device returned invalid data"),
         }
     }
 }
 
 impl std::error::Error for Failure {}
 
-/// What a command carries.
+/// The data buffer of a command.
 #[derive(Debug)]
 pub enum Data<'a> {
-    /// Nothing.
+    /// No data.
     None,
-    /// Bytes from the device.
+    /// Buffer for data from the device.
     In(&'a mut [u8]),
-    /// Bytes to the device.
+    /// Data for the device.
     Out(&'a [u8]),
 }
 
-/// Sends a command by `SG_IO` and waits for its end. Returns the bytes transferred.
+/// Sends a command with `SG_IO` and waits for it. Returns the number of bytes transferred.
 ///
 /// # Errors
-/// See [`Failure`]. `ENOTTY` and `EINVAL` come from what is no SCSI device.
+/// See [`Failure`]. A file that is not a SCSI device fails with `ENOTTY` or `EINVAL`.
 pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: Data<'_>) -> Result<u32, Failure> {
     let mut sense = [0u8; SENSE_BYTES];
     let (direction, pointer, length) = match data {
@@ -222,7 +223,7 @@ pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: Data<'_>) -> Result<u32, Fai
         ..Header::EMPTY
     };
     // SAFETY: command, sense and data outlive the call; the device writes at most `dxfer_len` bytes to
-    // memory that is borrowed mutably, and only reads what is borrowed otherwise.
+    // memory that is borrowed mutably, and only reads memory that is borrowed otherwise.
     let rc = unsafe { libc::ioctl(fd.as_raw_fd(), SG_IO, &raw mut header) };
     if rc < 0 {
         return Err(Failure::Kernel(Error::last("ioctl SG_IO").errno));
@@ -230,10 +231,10 @@ pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: Data<'_>) -> Result<u32, Fai
     header.outcome(&sense)
 }
 
-/// The version of the driver behind a character device: 30536 for 3.5.36.
+/// Returns the version of the driver behind a character device: 30536 for 3.5.36.
 ///
 /// # Errors
-/// When it is no SCSI generic device.
+/// Those of `SG_GET_VERSION_NUM`, such as `ENOTTY`, if the file is not a SCSI generic device.
 pub fn version(fd: impl AsFd) -> crate::Result<u32> {
     let mut version: libc::c_int = 0;
     // SAFETY: the request writes one int.
@@ -242,7 +243,7 @@ pub fn version(fd: impl AsFd) -> crate::Result<u32> {
     Ok(version.max(0) as u32)
 }
 
-/// The kernel's name of a SCSI generic character device (`sg0`); `None` for any other.
+/// Returns the kernel's name of a SCSI generic character device (`sg0`); `None` for any other device.
 pub fn name(device: Device) -> Option<String> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
     let class = std::fs::canonicalize(path.join("subsystem")).ok()?;
@@ -250,13 +251,13 @@ pub fn name(device: Device) -> Option<String> {
     (class.file_name()? == "scsi_generic").then(|| name.to_owned())
 }
 
-/// The block device of the logical unit behind a SCSI generic or block SCSI generic character
-/// device: its name and number. What is no disk has none.
+/// Returns the name and number of the block device of the logical unit behind a SCSI generic or block
+/// SCSI generic (bsg) character device. `None` if the unit is not a disk.
 pub fn block_sibling(device: Device) -> Option<(String, Device)> {
     block_sibling_in(&Root::machine(), device)
 }
 
-/// The same below another root.
+/// Works as [`block_sibling`] on the machine below `root`.
 pub(crate) fn block_sibling_in(root: &Root, device: Device) -> Option<(String, Device)> {
     let path = std::fs::canonicalize(root.path(format!("/sys/dev/char/{device}"))).ok()?;
     let class = std::fs::canonicalize(path.join("subsystem")).ok()?;
@@ -269,21 +270,21 @@ pub(crate) fn block_sibling_in(root: &Root, device: Device) -> Option<(String, D
     Some((name, Device::parse(&number)?))
 }
 
-/// What a block device is to SCSI commands.
+/// How a block device handles SCSI commands that are sent to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Addressee {
-    /// A logical unit of its own: commands sent to it are about it.
+    /// The device is a whole logical unit, and commands apply to it.
     Unit,
-    /// A part of a logical unit: commands go to the whole.
+    /// The device is a partition; commands apply to the whole logical unit.
     Partition,
-    /// Built on other devices, which are named (device mapper, md, bcache): their drivers hand a
-    /// command of root on to a device below as it is, with addresses that mean another place there.
+    /// The device is built on these devices (device mapper, md, bcache). Its driver passes root's commands
+    /// unchanged to one of them, where the addresses refer to other data.
     BuiltOn(Vec<String>),
-    /// No SCSI device.
+    /// The device is not a SCSI device.
     Other,
 }
 
-/// To whom a SCSI command goes that is sent to a block device.
+/// Returns how a block device handles SCSI commands that are sent to it.
 pub fn addressee(device: Device) -> Addressee {
     addressee_in(&Root::machine(), device)
 }
@@ -313,7 +314,7 @@ mod tests {
     use crate::survey::fixture::Machine;
 
     #[test]
-    fn commands_to_a_mapped_volume_would_be_about_the_disk_beneath() {
+    fn commands_to_a_mapped_volume_would_apply_to_the_disk_below() {
         let tree = Machine::new();
         let unit = "/sys/devices/pci0000:00/host0/target0:0:0/0:0:0:0";
         let disk = tree.disk(&format!("{unit}/block/sdb"), (8, 16), 1 << 30);
@@ -322,7 +323,7 @@ mod tests {
         tree.link("/sys/dev/block/8:16", &disk);
         let part = tree.partition(&disk, 1, (8, 17), (1 << 20, 1 << 20));
         tree.link("/sys/dev/block/8:17", &part);
-        // A unit that the generic driver is not there for.
+        // A logical unit without a node of the generic driver.
         let lonely = "/sys/devices/pci0000:00/host0/target0:0:1/0:0:1:0";
         let other = tree.disk(&format!("{lonely}/block/sdc"), (8, 32), 1 << 30);
         tree.write("/sys/bus/scsi/uevent", "");
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_header_says() {
+    fn the_outcome_follows_from_the_header() {
         let done = Header { dxfer_len: 4096, ..Header::EMPTY };
         assert_eq!(done.outcome(&[]), Ok(4096));
         let short = Header { resid: 512, ..done };
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn other_devices_are_not_taken_for_scsi() {
+    fn other_devices_are_not_taken_for_scsi_devices() {
         let null = Device { major: 1, minor: 3 };
         assert_eq!((name(null), block_sibling(null)), (None, None));
         let fd = crate::file::Open::read_only().open("/dev/null".as_ref()).unwrap();

@@ -1,14 +1,14 @@
-//! SCSI: commands as bytes, what sense data say, and the kernel's generic driver.
+//! SCSI: encoding commands, decoding sense data, and the kernel's generic driver.
 //!
 //! | question | module |
 //! |---|---|
-//! | which bytes are READ(16), UNMAP, WRITE SAME | [`cdb`] |
-//! | what did the device say when it refused | [`sense`] |
+//! | what are the bytes of READ(16), UNMAP, WRITE SAME | [`cdb`] |
+//! | why did the device refuse a command | [`sense`] |
 //! | how is a command sent (`SG_IO`, `/dev/sgN`) | [`generic`] |
 //! | how large is a logical unit | [`capacity`] |
 //! | how many ranges one UNMAP takes | [`unmap`] |
 //!
-//! Formats are those of SCSI Block Commands 4 ("SBC-4") and SCSI Primary Commands 5 ("SPC-5").
+//! Formats are defined in SCSI Block Commands 4 ("SBC-4") and SCSI Primary Commands 5 ("SPC-5").
 
 pub mod capacity;
 pub mod cdb;

@@ -1,33 +1,33 @@
-//! Sense data: why a device did not do what it was told (SPC-5, clause 4.5).
+//! Sense data: why a device did not execute a command (SPC-5, clause 4.5).
 
 use std::fmt;
 
-/// The three numbers that say why.
+/// The error code of sense data, which consists of three numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sense {
-    /// Sense key: the kind of trouble.
+    /// Sense key: the class of the error.
     pub key: u8,
-    /// Additional sense code.
+    /// Additional sense code (ASC).
     pub asc: u8,
-    /// Its qualifier.
+    /// Additional sense code qualifier (ASCQ).
     pub ascq: u8,
 }
 
-/// Sense keys that need a name here.
+/// Sense keys that this program refers to.
 pub mod key {
-    /// It worked, but only after the device had to help itself.
+    /// The command succeeded after the device recovered from an error.
     pub const RECOVERED_ERROR: u8 = 0x1;
-    /// The medium has a flaw.
+    /// The medium has a defect.
     pub const MEDIUM_ERROR: u8 = 0x3;
-    /// Something happened to the device since.
+    /// An event changed the state of the device since the last command.
     pub const UNIT_ATTENTION: u8 = 0x6;
-    /// Data differ from what they were compared with.
+    /// Data differs from the data that it was compared with.
     pub const MISCOMPARE: u8 = 0xe;
 }
 
 impl Sense {
-    /// From what a device sent, in the fixed or the descriptor format. `None` where that is too
-    /// short or of neither.
+    /// Parses sense data in the fixed or the descriptor format. `None` if it is too short or in another
+    /// format.
     pub fn parse(data: &[u8]) -> Option<Self> {
         let of = |key: usize, asc: usize, ascq: usize| {
             let byte = |at: usize| data.get(at).copied().unwrap_or(0);
@@ -40,56 +40,58 @@ impl Sense {
         }
     }
 
-    /// As 20 bits, to travel beside an error number.
+    /// Packs the three numbers into 20 bits, to be stored next to an errno.
     pub const fn bits(self) -> u32 {
         (self.key as u32 & 0xf) << 16 | (self.asc as u32) << 8 | self.ascq as u32
     }
 
-    /// The sense that these bits say.
+    /// Unpacks the three numbers from the result of [`Sense::bits`].
     pub const fn from_bits(bits: u32) -> Self {
         Sense { key: (bits >> 16) as u8 & 0xf, asc: (bits >> 8) as u8, ascq: bits as u8 }
     }
 
-    /// The kind of trouble in words.
+    /// Returns the name of the sense key.
     pub fn key_name(self) -> &'static str {
         KEYS[usize::from(self.key & 0xf)]
     }
 
-    /// Additional code and qualifier in words, where they are known here.
+    /// Returns the text for the additional sense code and qualifier, if fiord knows it.
     pub fn code_name(self) -> Option<&'static str> {
         let code = u16::from_be_bytes([self.asc, self.ascq]);
         let at = CODES.binary_search_by_key(&code, |(code, _)| *code).ok()?;
         Some(CODES[at].1)
     }
 
-    /// Whether it is about the blocks of this one command, so that others may work.
+    /// Whether the error concerns only the blocks of this command, so that other commands may succeed.
     pub const fn is_about_these_blocks(self) -> bool {
         matches!(self.key, key::MEDIUM_ERROR | key::MISCOMPARE)
     }
 
-    /// Whether a thin device had no room.
+    /// Whether a thinly provisioned device has no free space.
     pub const fn is_full(self) -> bool {
         self.asc == 0x27 && self.ascq == 0x07
     }
 
-    /// What may have been the cause, where that is well known; else empty.
+    /// Returns the likely cause and the remedy, for errors that are well known; otherwise an empty text.
     pub fn advice(self) -> &'static str {
         match (self.key, self.asc, self.ascq) {
             (_, 0x20, 0x00) => "the device does not have this command",
-            (_, 0x21, 0x00) => "offset and size go beyond the end of the device",
+            (_, 0x21, 0x00) => {
+                "the I/O lies beyond the end of the device. To fix: make `size` or `offset` smaller"
+            }
             (_, 0x24, 0x00) => {
-                "the device does not have an option of this command, or the block size is more than \
-                 it takes at once"
+                "the device does not support an option of this command, or so many blocks at once. To \
+                 fix: use a smaller block size"
             }
             (_, 0x27, _) => "the device is write-protected",
-            (key::MISCOMPARE, ..) => "what is on the device is not what was compared with it",
+            (key::MISCOMPARE, ..) => "the data on the device differs from the data sent to compare",
             _ => "",
         }
     }
 }
 
 impl fmt::Display for Sense {
-    /// `medium error: unrecovered read error (3h, 11h/00h)`.
+    /// Formats the error as `medium error: unrecovered read error (sense 3h, 11h/00h)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sense { key, asc, ascq } = *self;
         write!(f, "{}", self.key_name())?;
@@ -102,7 +104,7 @@ impl fmt::Display for Sense {
     }
 }
 
-/// Sense keys (SPC-5, table 49).
+/// Names of sense keys (SPC-5, table 49).
 const KEYS: [&str; 16] = [
     "no sense",
     "recovered error",
@@ -122,8 +124,8 @@ const KEYS: [&str; 16] = [
     "completed",
 ];
 
-/// Additional sense codes with their qualifiers that disks and their transports send (SPC-5,
-/// annex F.2), ascending.
+/// Additional sense codes with qualifiers that disks and their transports return (SPC-5, annex F.2),
+/// sorted by code.
 const CODES: &[(u16, &str)] = &[
     (0x0000, "no additional sense information"),
     (0x0006, "I/O process terminated"),
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_formats() {
+    fn the_fixed_and_the_descriptor_format_are_parsed() {
         let mut fixed = [0u8; 18];
         (fixed[0], fixed[2], fixed[12], fixed[13]) = (0x70, 0x03, 0x11, 0x00);
         let sense = Sense::parse(&fixed).unwrap();
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_in_order_and_travel_whole() {
+    fn codes_are_sorted_and_survive_packing() {
         assert!(CODES.is_sorted_by_key(|(code, _)| *code));
         let unknown = Sense { key: 9, asc: 0xab, ascq: 0xcd };
         assert_eq!(Sense::from_bits(unknown.bits()), unknown);

@@ -1,39 +1,39 @@
-//! UNMAP: how many ranges a device takes in one command.
+//! The limits of a device on one UNMAP command.
 
 use std::os::fd::AsFd;
 
 use super::cdb;
 use super::generic::{self, Data};
 
-/// Bytes of the Block Limits page that are read: up to the limits on UNMAP.
+/// Number of bytes of the Block Limits page to read; they include the limits on UNMAP.
 const PAGE: usize = 64;
 
-/// What one UNMAP may hold.
+/// The limits on one UNMAP command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Ranges (block descriptors).
+    /// Number of ranges (block descriptors).
     pub ranges: u32,
-    /// Logical blocks of all ranges together.
+    /// Number of logical blocks in all ranges together.
     pub blocks: u32,
 }
 
 impl Limits {
-    /// What every device takes that knows UNMAP.
+    /// The limits that every device with UNMAP supports.
     pub const LEAST: Limits = Limits { ranges: 1, blocks: u32::MAX };
 
-    /// From the Block Limits page (SBC-4, clause 6.6.4). `None`: the device names no limits.
+    /// Parses the Block Limits page (SBC-4, clause 6.6.4). `None` if the device reports no limits.
     pub fn parse(page: &[u8; PAGE]) -> Option<Self> {
         let field = |at: usize| Some(u32::from_be_bytes(page.get(at..at + 4)?.try_into().ok()?));
         let length = usize::from(u16::from_be_bytes([page[2], page[3]]));
         let (blocks, ranges) = (field(20)?, field(24)?);
-        // The longest list has a length of 16 bits.
+        // The length field of the parameter list has 16 bits.
         let most = (u32::from(u16::MAX) - 8) / 16;
         let named = page[1] == cdb::BLOCK_LIMITS && length >= 24 && blocks > 0 && ranges > 0;
         named.then_some(Limits { ranges: ranges.min(most), blocks })
     }
 }
 
-/// Asks a device. One that does not answer takes one range at a time.
+/// Reads the limits of a device. A device that does not report them gets one range per command.
 pub fn limits(fd: impl AsFd) -> Limits {
     let mut page = [0; PAGE];
     let command = cdb::inquiry(cdb::BLOCK_LIMITS, PAGE as u16);
@@ -48,15 +48,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_of_a_page() {
+    fn limits_are_read_from_the_block_limits_page() {
         let mut page = [0; PAGE];
         (page[1], page[3]) = (0xb0, 0x3c);
-        assert_eq!(Limits::parse(&page), None, "no limits are named");
+        assert_eq!(Limits::parse(&page), None, "the device reports no limits");
         page[20..28].copy_from_slice(&[0, 0, 0x10, 0, 0, 0, 1, 0]);
         assert_eq!(Limits::parse(&page), Some(Limits { ranges: 256, blocks: 4096 }));
         page[24..28].fill(0xff);
         assert_eq!(Limits::parse(&page), Some(Limits { ranges: 4095, blocks: 4096 }));
         page[3] = 0x10;
-        assert_eq!(Limits::parse(&page), None, "an older page ends before them");
+        assert_eq!(Limits::parse(&page), None, "an older page ends before the limits");
     }
 }

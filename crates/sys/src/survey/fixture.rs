@@ -1,18 +1,18 @@
-//! A machine made of files, for tests of all that reads sysfs and procfs: a directory with `sys`,
-//! `proc` and `dev`, laid out as the kernel lays them out, links and all.
+//! A machine made of files, to test code that reads sysfs and procfs: a directory with `sys`, `proc` and
+//! `dev`, laid out as by the kernel, including links.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::root::Root;
 
-/// The tree; removed when dropped.
+/// The directory tree of the machine; removed on drop.
 #[derive(Debug)]
 pub struct Machine {
     directory: PathBuf,
 }
 
-/// A link as a fixture states it: GT/s as sysfs prints it, lanes.
+/// A link: its speed in GT/s as sysfs prints it, and its lanes.
 pub type Link = (&'static str, u32);
 
 impl Default for Machine {
@@ -22,15 +22,15 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// An empty one.
+    /// Creates an empty machine.
     ///
     /// # Panics
-    /// When the directory for temporary files cannot be written, as all methods here.
+    /// Like all methods of this type, panics if the directory for temporary files cannot be written.
     pub fn new() -> Machine {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("fiord-machine-{}-{count}", std::process::id());
-        // Thousands of small files: memory is the place for them.
+        // The tree has thousands of small files, so prefer a file system in memory.
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
         let machine = Machine { directory: parent.join(name) };
@@ -40,12 +40,12 @@ impl Machine {
         machine
     }
 
-    /// Where it is.
+    /// Returns the root of the machine.
     pub fn root(&self) -> Root {
         Root::at(&self.directory)
     }
 
-    /// Writes a file, with the directories above it.
+    /// Writes a file, and creates missing directories above it.
     pub fn write(&self, path: &str, text: &str) -> &Machine {
         let path = self.root().path(path);
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("a directory");
@@ -61,8 +61,8 @@ impl Machine {
         self
     }
 
-    /// A PCI function below another (its directory), or below the root complex. Returns its
-    /// directory.
+    /// Adds a PCI function below another one (given by its directory), or below the root complex. Returns
+    /// its directory.
     pub fn pci(
         &self,
         above: Option<&str>,
@@ -87,12 +87,12 @@ impl Machine {
         path
     }
 
-    /// A port of a root complex or switch.
+    /// Adds a port of a root complex or switch. Returns its directory.
     pub fn port(&self, above: Option<&str>, address: &str, now: Link, best: Link) -> String {
         self.pci(above, address, 0x06_0400, now, best)
     }
 
-    /// An NVMe controller with one namespace, `nvme<n>n1` of 1 TB. Returns the namespace's directory.
+    /// Adds an NVMe controller with one namespace, `nvme<n>n1` of 1 TB. Returns the namespace's directory.
     pub fn nvme(
         &self,
         above: Option<&str>,
@@ -115,7 +115,7 @@ impl Machine {
         disk
     }
 
-    /// A disk with a plain queue in this directory. Returns the directory.
+    /// Adds a disk with default queue attributes at this directory. Returns the directory.
     pub fn disk(&self, path: &str, (major, minor): (u32, u32), bytes: u64) -> String {
         let name = path.rsplit('/').next().unwrap_or(path);
         let own = [
@@ -152,7 +152,8 @@ impl Machine {
         path.to_owned()
     }
 
-    /// A partition of a disk (its directory), with first byte and bytes.
+    /// Adds a partition to a disk (given by its directory), with its first byte and its size in bytes.
+    /// Returns its directory.
     pub fn partition(
         &self,
         disk: &str,
@@ -173,7 +174,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // What cannot be removed is left to whoever cleans up temporary files.
+        // Files that cannot be removed stay until the system cleans up temporary files.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

@@ -1,53 +1,54 @@
-//! How a disk fares: temperature, wear, errors.
+//! Health of a disk: temperature, wear, errors.
 //!
-//! NVMe: the SMART / Health Information log (Base 2.0, 5.16.1.3), 512 bytes, little-endian.
-//! SCSI: the kernel's count of commands that ended with an error. Temperatures without privilege
-//! come from hwmon (`nvme` since Linux 5.5, `drivetemp` since 5.6).
+//! - NVMe: the SMART / Health Information log (Base 2.0, 5.16.1.3), 512 bytes, little-endian.
+//! - SCSI: the kernel's count of commands that ended with an error.
+//! - Temperatures that need no privilege come from hwmon (`nvme` since Linux 5.5, `drivetemp` since 5.6).
 
 use std::path::Path;
 
 use crate::root::{names, number, text};
 
-/// Bytes of the SMART log.
+/// Size of the SMART log in bytes.
 pub const SMART_BYTES: usize = 512;
 
-/// Counters of an NVMe controller since it was made.
+/// The SMART log of an NVMe controller. Counters cover its whole life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Smart {
-    /// Bits: spare low, too hot or cold, unreliable, read-only, backup of the cache failed.
+    /// Critical warnings, from bit 0: spare low, temperature out of range, reliability degraded,
+    /// read-only, backup of volatile memory failed.
     pub critical_warning: u8,
-    /// Composite temperature, °C; `None` where none is told.
+    /// Composite temperature in °C; `None` if the controller reports none.
     pub temperature: Option<i32>,
-    /// Spare left, per cent.
+    /// Available spare in per cent.
     pub spare: u8,
-    /// Spare at which it warns, per cent.
+    /// Threshold of the available spare below which the controller warns, in per cent.
     pub spare_threshold: u8,
-    /// Endurance used, per cent: may pass 100.
+    /// Endurance used, in per cent; may exceed 100.
     pub percent_used: u8,
-    /// Bytes read, in steps of 512 000.
+    /// Bytes that the host read, in steps of 512 000.
     pub bytes_read: u128,
-    /// Bytes written by the host, in steps of 512 000.
+    /// Bytes that the host wrote, in steps of 512 000.
     pub bytes_written: u128,
-    /// Hours it was powered.
+    /// Number of hours powered on.
     pub power_on_hours: u128,
-    /// Times it lost power without warning.
+    /// Number of power losses without a shutdown notification.
     pub unsafe_shutdowns: u128,
-    /// Errors the medium could not make good.
+    /// Number of media errors that the controller could not correct.
     pub media_errors: u128,
-    /// Entries its error log ever had.
+    /// Number of entries that the error log has ever had.
     pub error_entries: u128,
     /// Minutes above the warning temperature.
     pub warning_minutes: u32,
     /// Minutes above the critical temperature.
     pub critical_minutes: u32,
-    /// Times it slowed down for heat: lightly, heavily.
+    /// Number of times the controller throttled because of heat: `[lightly, heavily]`.
     pub throttled: [u32; 2],
-    /// Seconds it was slow for heat: lightly, heavily.
+    /// Seconds the controller was throttled because of heat: `[lightly, heavily]`.
     pub throttled_seconds: [u32; 2],
 }
 
 impl Smart {
-    /// Reads the log page.
+    /// Parses the log page.
     pub fn parse(log: &[u8; SMART_BYTES]) -> Smart {
         let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| log[at + i]));
         let u128_at = |at: usize| u128::from_le_bytes(std::array::from_fn(|i| log[at + i]));
@@ -74,18 +75,18 @@ impl Smart {
     }
 }
 
-/// What is known of a disk's health.
+/// Health of a disk, as far as it could be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Health {
-    /// °C.
+    /// Temperature in °C.
     pub temperature: Option<f64>,
-    /// The NVMe log, where it may be read.
+    /// The SMART log of an NVMe disk, if it could be read.
     pub smart: Option<Smart>,
-    /// Commands that ended with an error (SCSI, ATA).
+    /// Number of commands that ended with an error (SCSI, ATA).
     pub scsi_errors: Option<u64>,
 }
 
-/// Temperature in °C from the hwmon directories in one of these, of the first that has one.
+/// Returns the temperature in °C from the first of these directories that contains a hwmon sensor.
 pub(super) fn temperature<'a>(directories: impl IntoIterator<Item = &'a Path>) -> Option<f64> {
     for directory in directories {
         for parent in [directory.to_path_buf(), directory.join("hwmon")] {
@@ -102,7 +103,7 @@ pub(super) fn temperature<'a>(directories: impl IntoIterator<Item = &'a Path>) -
     None
 }
 
-/// `device/ioerr_cnt`: hexadecimal.
+/// Reads `device/ioerr_cnt`, a hexadecimal number.
 pub(super) fn scsi_errors(disk: &Path) -> Option<u64> {
     let path = disk.join("device/ioerr_cnt");
     let word = text(&path)?;
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_page() {
+    fn the_smart_log_is_parsed() {
         let mut log = [0u8; SMART_BYTES];
         log[1..3].copy_from_slice(&310u16.to_le_bytes());
         log[3] = 100;

@@ -1,39 +1,39 @@
-//! What a disk is called: by its maker, by its bus, and by the kernel's other nodes.
+//! Identity of a disk: model and serial number, bus, and other device nodes.
 
 use std::path::{Path, PathBuf};
 
 use crate::nvme;
 use crate::root::{Root, names, number, text};
 
-/// What kind of device the kernel's name stands for.
+/// The kind of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bus {
     /// An NVMe namespace.
     Nvme,
-    /// A SCSI disk: SAS, iSCSI, USB …
+    /// A SCSI disk: SAS, iSCSI, USB and others.
     Scsi,
-    /// A disk of the ATA layer.
+    /// A disk of the kernel's ATA layer.
     Ata,
-    /// A paravirtual disk.
+    /// A virtio disk of a virtual machine.
     Virtio,
-    /// SD card or eMMC.
+    /// An SD card or eMMC.
     Mmc,
-    /// Device mapper.
+    /// A device-mapper device.
     Mapper,
-    /// Linux software RAID.
+    /// A Linux software RAID device.
     Raid,
-    /// A file.
+    /// A loop device.
     Loop,
-    /// Memory: `zram`, `ram`, `pmem`.
+    /// A device in memory: `zram`, `ram`, `pmem`.
     Memory,
-    /// `null_blk`.
+    /// A `null_blk` device.
     Null,
-    /// Anything else.
+    /// Any other device.
     Other,
 }
 
 impl Bus {
-    /// In one word.
+    /// Returns a short name, which tables and JSON show.
     pub const fn word(self) -> &'static str {
         match self {
             Bus::Nvme => "nvme",
@@ -50,7 +50,7 @@ impl Bus {
         }
     }
 
-    /// Whether there is a device behind it that is not another block device or a file.
+    /// Whether the device is hardware, and not built on other block devices, a file or memory.
     pub const fn is_hardware(self) -> bool {
         matches!(self, Bus::Nvme | Bus::Scsi | Bus::Ata | Bus::Virtio | Bus::Mmc | Bus::Other)
     }
@@ -88,16 +88,16 @@ impl Bus {
     }
 }
 
-/// Names and numbers of one disk.
+/// Names and numbers of a disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The maker's name for it; for what nobody made, what it is built on.
+    /// Model name. For virtual devices: device-mapper name, RAID level, or backing file.
     pub model: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
-    /// World wide identifier.
+    /// World Wide Identifier (WWID).
     pub wwid: Option<String>,
 }
 
@@ -135,7 +135,8 @@ impl Identity {
     }
 }
 
-/// `ATA` is what the kernel's translation layer says for a vendor, not a maker.
+/// Joins vendor and model. The kernel's ATA translation layer reports the vendor `ATA`, which is left
+/// out.
 fn scsi_model(vendor: Option<String>, model: Option<String>) -> Option<String> {
     match (vendor, model) {
         (Some(vendor), Some(model)) if vendor != "ATA" => Some(format!("{vendor} {model}")),
@@ -143,20 +144,20 @@ fn scsi_model(vendor: Option<String>, model: Option<String>) -> Option<String> {
     }
 }
 
-/// Unit Serial Number VPD page (SPC-6, 7.7.19): four bytes of header, then text.
+/// Reads a Unit Serial Number VPD page (SPC-6, 7.7.19): a header of four bytes, then text.
 fn vital_serial(path: &Path) -> Option<String> {
     let page = std::fs::read(path).ok()?;
     let serial = String::from_utf8_lossy(page.get(4..)?).trim_matches(['\0', ' ']).to_owned();
     (!serial.is_empty()).then_some(serial)
 }
 
-/// The generic character device of an NVMe namespace's block device: `ng0n1` of `nvme0n1`.
+/// Returns the generic character device of an NVMe namespace's block device: `ng0n1` for `nvme0n1`.
 pub(super) fn generic(root: &Root, name: &str) -> Option<String> {
     let generic = nvme::device::generic_name_of(name)?;
     root.path("/sys/class/nvme-generic").join(&generic).exists().then_some(generic)
 }
 
-/// Directories of the controllers that lead to a namespace: one, or with multipath several.
+/// Returns the directories of the controllers of a namespace: one, or several with multipath.
 pub(super) fn nvme_controllers(sysfs: &Path) -> Vec<PathBuf> {
     let is_controller = |name: &str| {
         let rest = name.strip_prefix("nvme").unwrap_or_default();
@@ -171,7 +172,7 @@ pub(super) fn nvme_controllers(sysfs: &Path) -> Vec<PathBuf> {
     links.filter_map(|name| parent.join(name).canonicalize().ok()).collect()
 }
 
-/// The `ata1/link1/ata_link/link1` directory of a disk of the ATA layer.
+/// Returns the `ata1/link1/ata_link/link1` directory of a disk of the ATA layer.
 fn ata_link(sysfs: &Path) -> Option<PathBuf> {
     let port = sysfs.ancestors().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -181,13 +182,13 @@ fn ata_link(sysfs: &Path) -> Option<PathBuf> {
     Some(port.join(&link).join("ata_link").join(link))
 }
 
-/// Bytes a second between a SCSI or ATA disk and its adapter, after 8b/10b coding (SATA 3.5, SAS-3;
-/// SAS-4 at 22.5 Gbit/s codes 128b/150b).
+/// Returns the bandwidth between a SCSI or ATA disk and its adapter in bytes per second, after 8b/10b
+/// coding (SATA 3.5, SAS-3; SAS-4 at 22.5 Gbit/s codes 128b/150b).
 pub(super) fn cable(sysfs: &Path) -> Option<u64> {
     if let Some(link) = ata_link(sysfs) {
         return line_rate(&text(&link.join("sata_spd"))?);
     }
-    // The port nearest to the disk: `port-0:0/end_device-0:0/target0:0:0/…`.
+    // Find the port nearest to the disk: `port-0:0/end_device-0:0/target0:0:0/…`.
     let port = sysfs.ancestors().find(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("port-"))
     })?;
@@ -197,14 +198,14 @@ pub(super) fn cable(sysfs: &Path) -> Option<u64> {
     Some(rates.sum()).filter(|sum| *sum > 0)
 }
 
-/// `6.0 Gbps`, `12.0 Gbit`.
+/// Converts a line rate (`6.0 Gbps`, `12.0 Gbit`) to bytes per second after line coding.
 fn line_rate(text: &str) -> Option<u64> {
     let rate: f64 = text.split_whitespace().next()?.parse().ok()?;
     let coded = if rate > 20.0 { 128.0 / 150.0 } else { 0.8 };
     (rate > 0.0).then_some((rate * 1e9 * coded / 8.0) as u64)
 }
 
-/// How many commands a SCSI or ATA device takes at a time.
+/// Returns the number of commands that a SCSI or ATA device accepts at a time.
 pub(super) fn queue_depth(sysfs: &Path) -> Option<u64> {
     number(&sysfs.join("device/queue_depth"))
 }
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buses_by_name() {
+    fn the_bus_follows_from_the_kernels_name() {
         let bus = |name: &str| Bus::of(name, Path::new("/sys/devices/x"));
         assert_eq!(bus("nvme0n1"), Bus::Nvme);
         assert_eq!(bus("dm-3"), Bus::Mapper);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn cables() {
+    fn line_rates_and_models_are_read() {
         assert_eq!(line_rate("6.0 Gbps"), Some(600_000_000));
         assert_eq!(line_rate("12.0 Gbit"), Some(1_200_000_000));
         assert_eq!(line_rate("22.5 Gbit"), Some(2_400_000_000));

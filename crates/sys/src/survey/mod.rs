@@ -1,20 +1,21 @@
-//! Every disk of the machine with all that is told of it: what `fiord devices` shows and what
-//! findings about the machine are made of.
+//! A survey of all disks of the machine. `fiord devices` shows it, and findings about the machine are
+//! based on it.
 //!
 //! | question | module |
 //! |---|---|
-//! | model, serial, bus, other nodes, cable | [`identity`] |
+//! | model, serial number, bus, other nodes, cable | [`identity`] |
 //! | the kernel's queue: scheduler, limits, zones | [`queue`] |
 //! | PCI Express links up to the root complex | [`pcie`] |
-//! | who shares a link, and is it too narrow | [`sharing`] |
+//! | which disks share a link, and is it too narrow | [`sharing`] |
 //! | partitions | [`crate::block`] |
 //! | holders, mounts, swap | [`crate::in_use`] |
-//! | what lies on it | [`signature`] |
+//! | file systems, partition tables and other signatures | [`signature`] |
 //! | temperature, wear, errors | [`health`] |
 //! | a machine made of files, for tests | [`fixture`] |
 //!
-//! Everything is read below a [`Root`], so a tree of files can stand for a machine. Nothing is
-//! written. A disk costs some fifty small files of sysfs; only [`Depth::Full`] talks to devices.
+//! The survey reads everything below a [`Root`], so a directory tree can stand for a machine. It writes
+//! nothing. Each disk costs about fifty reads of small files in sysfs; only [`Depth::Health`] and
+//! [`Depth::Full`] access devices.
 
 pub mod fixture;
 pub mod health;
@@ -40,78 +41,78 @@ pub use identity::{Bus, Identity};
 pub use queue::{Queue, Zones};
 pub use sharing::SharedLink;
 
-/// How far a survey goes.
+/// How much a survey reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Files of sysfs and procfs only.
+    /// Only files of sysfs and procfs.
     Files,
-    /// NVMe controllers are asked for their SMART log and the format of the namespace.
+    /// Also the SMART log of NVMe controllers and the format of their namespaces.
     Health,
-    /// The start of disks that udev does not know is read too, for signatures.
+    /// Also the first blocks of disks that udev does not know, to find signatures.
     Full,
 }
 
-/// One disk.
+/// One disk of the survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     /// The kernel's name: `nvme0n1`, `sda`, `dm-0`; `ng0n1` for a namespace without a block device.
     pub name: String,
     /// Device number; `None` for a namespace without a block device.
     pub device: Option<Device>,
-    /// Its resolved sysfs directory.
+    /// Resolved sysfs directory.
     pub sysfs: PathBuf,
-    /// What kind it is.
+    /// Kind of the device.
     pub bus: Bus,
-    /// Model, serial …
+    /// Model, serial number and similar.
     pub identity: Identity,
-    /// The NVMe generic node (`ng0n1`).
+    /// Name of the NVMe generic node (`ng0n1`).
     pub generic: Option<String>,
-    /// Namespace identifier.
+    /// NVMe namespace identifier (NSID).
     pub nsid: Option<u64>,
-    /// Bytes.
+    /// Capacity in bytes.
     pub capacity: u64,
-    /// Read-only.
+    /// Whether it is read-only.
     pub read_only: bool,
-    /// Can be taken out.
+    /// Whether its medium is removable.
     pub removable: bool,
-    /// Its queue.
+    /// Attributes of its queue.
     pub queue: Queue,
-    /// Commands that a SCSI or ATA device takes at a time.
+    /// Number of commands that a SCSI or ATA device accepts at a time.
     pub device_depth: Option<u64>,
-    /// NUMA node it is next to; `None` where the machine has one, or does not say.
+    /// NUMA node that it is attached to; `None` if the machine has only one, or does not report it.
     pub numa_node: Option<u64>,
-    /// Functions from the root complex to its controller: the first of several paths.
+    /// PCI functions from the root complex to its controller. With several paths, those of the first.
     pub pcie: Vec<pcie::Function>,
-    /// Bytes a second between a SCSI or ATA disk and its adapter.
+    /// Bandwidth between a SCSI or ATA disk and its adapter, in bytes per second.
     pub cable: Option<u64>,
-    /// Partitions.
+    /// Partitions of the disk.
     pub partitions: Vec<Partition>,
     /// Devices built on it or its partitions.
     pub holders: Vec<String>,
-    /// Devices it is built on.
+    /// Devices that it is built on.
     pub members: Vec<String>,
-    /// Mounts and swap of it, its partitions and what is built on them.
+    /// Mounts and swap of the disk, its partitions and devices built on them.
     pub uses: Vec<Use>,
-    /// What lies on it; `None`: that could not be told.
+    /// Signatures on the disk (file systems, partition tables …); `None` if they could not be read.
     pub signatures: Option<Vec<String>>,
-    /// Temperature, wear, errors.
+    /// Temperature, wear and errors.
     pub health: Health,
-    /// Its NVMe format in words; needs the right to ask the device.
+    /// NVMe format as text; `None` if the device could not be asked.
     pub format: Option<String>,
-    /// How much of its NVMe namespace is allocated; `None` for zoned ones, whose zones say that, and
-    /// where the device could not be asked.
+    /// Allocated part of its NVMe namespace; `None` for zoned namespaces, whose zones report that, and if
+    /// the device could not be asked.
     pub allocation: Option<Allocation>,
-    /// What could not be read, and would be with more privilege.
+    /// Descriptions of the data that could not be read for lack of privilege.
     pub missing: Vec<&'static str>,
 }
 
 impl Disk {
-    /// `/dev/nvme0n1`.
+    /// Returns the path of its node, such as `/dev/nvme0n1`.
     pub fn node(&self) -> PathBuf {
         block::node(&self.name)
     }
 
-    /// Bytes a second that the disk's own attachment carries: its PCIe link, or its cable.
+    /// Returns the bandwidth of the disk's own attachment (PCIe link or cable) in bytes per second.
     pub fn bandwidth(&self) -> Option<u64> {
         match self.bus {
             Bus::Nvme => self.pcie.last().and_then(|function| Some(function.now?.bytes())),
@@ -119,7 +120,8 @@ impl Disk {
         }
     }
 
-    /// What stands for the medium where several disks are one: an NVMe controller's address.
+    /// Identifies the medium. Namespaces of one NVMe controller share it; for them it is the controller's
+    /// address.
     fn medium(&self) -> &str {
         match (self.bus, self.pcie.last()) {
             (Bus::Nvme, Some(function)) => &function.address,
@@ -128,7 +130,7 @@ impl Disk {
     }
 }
 
-/// Reads disks of one machine; what is common to all of them is read once.
+/// Reads the disks of one machine. It reads information that disks share only once.
 #[derive(Debug)]
 pub struct Survey {
     root: Root,
@@ -138,21 +140,21 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Of the machine below `root`.
+    /// Prepares a survey of the machine below `root`.
     pub fn new(root: Root, depth: Depth) -> Survey {
-        // A tree of files has no devices that could be asked.
+        // A directory tree has no devices that could be accessed.
         let depth = if root.is_machine() { depth } else { Depth::Files };
         let users = Users::below(&root);
         Survey { users, bridges: pcie::Bridges::default(), root, depth }
     }
 
-    /// Why mounts and swap could not be told of any disk: the mount table cannot be read. No disk
-    /// then shows such a use, whether it has one or not.
+    /// Returns why mounts and swap could not be determined for any disk: the error of reading the mount
+    /// table. If there is one, [`Disk::uses`] is empty for every disk.
     pub fn unchecked(&self) -> Option<Error> {
         self.users.readable().err()
     }
 
-    /// Names of all disks, and of NVMe generic nodes that have no block device.
+    /// Returns the names of all disks, and of NVMe generic nodes without a block device.
     pub fn names(&self) -> Vec<String> {
         let mut all = names(&self.root.path("/sys/block"));
         // `nvme0c1n1` is one path of a multipath namespace, not a disk.
@@ -168,7 +170,7 @@ impl Survey {
         all
     }
 
-    /// Every disk. Devices are asked side by side, as each takes its time.
+    /// Reads all disks. Devices are accessed in parallel, because each takes time.
     pub fn disks(&self) -> Vec<Disk> {
         let names = self.names();
         let threads = if self.depth == Depth::Files { 1 } else { 16 };
@@ -185,7 +187,7 @@ impl Survey {
         })
     }
 
-    /// One disk by the kernel's name; `None` where there is none.
+    /// Reads the disk with this kernel name; `None` if there is none.
     pub fn disk(&self, name: &str) -> Option<Disk> {
         let block = self.root.path("/sys/block").join(name).canonicalize().ok();
         let sysfs = match block {
@@ -216,7 +218,7 @@ impl Survey {
             cable: identity::cable(&sysfs),
             holders: self.users.holders(&sysfs, &partitions),
             members: names(&sysfs.join("slaves")),
-            // That this could not be told is said once: `unchecked`.
+            // `unchecked` reports this error once for all disks.
             uses: self.users.of(&sysfs).unwrap_or_default(),
             signatures: device.and_then(|device| signature::by_udev(&self.root, device)),
             health: Health {
@@ -241,10 +243,10 @@ impl Survey {
     }
 }
 
-/// What nobody but root may ask an NVMe controller.
+/// Description of the SMART log, which only root may read.
 const SMART: &str = "wear, bytes written, errors (SMART log)";
 
-/// SMART log, format and allocation of a namespace, from its controller.
+/// Reads the SMART log, the format and the allocation of a namespace from its controller.
 fn ask_controller(disk: &mut Disk) {
     let Ok(node) = Open::read_only().nonblocking(true).open(&disk.node()) else {
         disk.missing.push(SMART);
@@ -257,21 +259,21 @@ fn ask_controller(disk: &mut Disk) {
             disk.health.smart = Some(smart);
         }
         Err(Refused::Kernel(_)) => disk.missing.push(SMART),
-        // A controller without the log, as some virtual ones are.
+        // The controller has no such log; some virtual controllers do not.
         Err(Refused::Controller(_)) => {}
     }
     let nsid = admin::namespace_id(&node).unwrap_or(0);
     if let Ok(data) = admin::identify(&node, nsid, admin::Subject::Namespace) {
         let namespace = Namespace::parse(&data);
         disk.format = Some(format_words(&namespace));
-        // Controllers before NVMe 1.3 have no descriptors, and only the NVM command set.
+        // Controllers before NVMe 1.3 have no descriptors and only the NVM command set.
         let descriptors = admin::identify(&node, nsid, admin::Subject::Descriptors);
         let set = descriptors.map_or(CommandSet::Nvm, |data| CommandSet::in_descriptors(&data));
         disk.allocation = (set == CommandSet::Nvm).then(|| Allocation::of(&namespace));
     }
 }
 
-/// `512+8 (format 1 of 4), protection type 1`.
+/// Formats an LBA format as `512+8 bytes (format 1 of 4), protection type 1`.
 fn format_words(namespace: &Namespace) -> String {
     let format = &namespace.format;
     let size = match format.metadata {
@@ -289,7 +291,7 @@ fn format_words(namespace: &Namespace) -> String {
     text
 }
 
-/// What lies on a disk that udev does not know, from its first blocks.
+/// Reads the signatures of a disk that udev does not know from its first blocks.
 fn read_signatures(disk: &mut Disk) {
     if disk.signatures.is_some() || disk.capacity == 0 || disk.device.is_none() {
         return;
@@ -297,25 +299,25 @@ fn read_signatures(disk: &mut Disk) {
     match signature::on_device(&disk.node(), disk.queue.logical as usize) {
         Ok(found) => disk.signatures = Some(found.into_iter().map(str::to_owned).collect()),
         Err(error) if matches!(error.errno, libc::EACCES | libc::EPERM) => {
-            disk.missing.push("what lies on it");
+            disk.missing.push("signatures of file systems and partition tables");
         }
-        // Asleep, without a medium, broken: not told.
+        // The device is asleep, without a medium, or broken: its signatures stay unknown.
         Err(_) => {}
     }
 }
 
-/// `numa_node` of the nearest directory above that has one; −1 means none.
+/// Reads `numa_node` of the nearest directory above the disk that has it; −1 means none.
 fn numa_node(sysfs: &std::path::Path) -> Option<u64> {
     let text = sysfs.ancestors().find_map(|path| crate::root::text(&path.join("numa_node")))?;
     text.parse().ok()
 }
 
-/// `nvme0c1n1`.
+/// Whether a name is one path of a multipath namespace (`nvme0c1n1`).
 fn is_nvme_path(name: &str) -> bool {
     name.strip_prefix("nvme").is_some_and(|rest| rest.contains('c'))
 }
 
-/// A key that sorts `sdb` before `sdaa` and `nvme2n1` before `nvme10n1`.
+/// Returns a key that sorts `sdb` before `sdaa` and `nvme2n1` before `nvme10n1`.
 fn natural(name: &str) -> (String, usize, Vec<u64>, String) {
     let head: String = name.chars().take_while(|c| !c.is_ascii_digit()).collect();
     let numbers =

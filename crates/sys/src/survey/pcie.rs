@@ -1,9 +1,8 @@
-//! PCI Express: the links between a device and the root complex, what they could be and what they
-//! are.
+//! PCI Express: the links between a device and the root complex, their present and their possible speed.
 //!
-//! From sysfs (Linux 4.13: Documentation/ABI/testing/sysfs-bus-pci): `current_link_speed`,
-//! `current_link_width`, `max_link_speed`, `max_link_width` of each function. A link has a function
-//! at either end, so what it can be is the lesser of two maxima.
+//! The data comes from sysfs (Linux 4.13: Documentation/ABI/testing/sysfs-bus-pci): `current_link_speed`,
+//! `current_link_width`, `max_link_speed`, `max_link_width` of each function. A link has a function at
+//! each end, so its best speed is the lesser of their maxima.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -11,19 +10,19 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::root::{number, text};
 
-/// One end's idea of a link.
+/// Speed and width of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Speed {
-    /// Tenths of gigatransfers a second and lane: 25, 50, 80, 160, 320, 640.
+    /// Speed in tenths of gigatransfers per second and lane: 25, 50, 80, 160, 320, 640.
     pub tenths: u32,
-    /// Lanes.
+    /// Number of lanes.
     pub width: u32,
 }
 
 impl Speed {
-    /// Bytes a second in one direction after line coding: 8b/10b up to 5 GT/s, 128b/130b up to
-    /// 32 GT/s, 242 of each flit's 256 bytes from 64 GT/s on (PCI Express Base 6.0, 4.2). Headers of
-    /// packets take more: about 10 % with payloads of 256 bytes.
+    /// Returns the bandwidth in one direction in bytes per second, after line coding: 8b/10b up to 5 GT/s,
+    /// 128b/130b up to 32 GT/s, 242 of the 256 bytes of each flit from 64 GT/s on (PCI Express Base 6.0,
+    /// 4.2). Packet headers take more: about 10 % with payloads of 256 bytes.
     pub fn bytes(self) -> u64 {
         let bits = u128::from(self.tenths) * 100_000_000 * u128::from(self.width);
         let (good, all) = match self.tenths {
@@ -34,7 +33,7 @@ impl Speed {
         (bits * good / all / 8) as u64
     }
 
-    /// The generation with this speed: 1 to 7; `None` for a speed of none.
+    /// Returns the PCI Express generation with this speed, 1 to 7; `None` if no generation has it.
     pub fn generation(self) -> Option<u32> {
         [25, 50, 80, 160, 320, 640, 1280]
             .iter()
@@ -50,7 +49,7 @@ impl Speed {
     }
 }
 
-/// `8 GT/s x4`.
+/// Formats the link as `8 GT/s x4`.
 impl std::fmt::Display for Speed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.tenths % 10 {
@@ -60,7 +59,7 @@ impl std::fmt::Display for Speed {
     }
 }
 
-/// `8.0 GT/s PCIe`, `2.5 GT/s`; `None` for `Unknown`.
+/// Parses a speed such as `8.0 GT/s PCIe` or `2.5 GT/s` into tenths of GT/s; `None` for `Unknown`.
 fn parse_speed(text: &str) -> Option<u32> {
     let word = text.split_whitespace().next()?;
     let (whole, rest) = word.split_once('.').unwrap_or((word, "0"));
@@ -68,23 +67,23 @@ fn parse_speed(text: &str) -> Option<u32> {
     whole.parse::<u32>().ok()?.checked_mul(10)?.checked_add(tenth).filter(|tenths| *tenths > 0)
 }
 
-/// One function on the way, and the link above it.
+/// A PCI function on the path to a device, with the link above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// `0000:01:00.0`.
+    /// PCI address, such as `0000:01:00.0`.
     pub address: String,
     /// Class code: 0x010802 is an NVMe controller, 0x0604xx a bridge.
     pub class: u32,
     /// Vendor and device identifiers.
     pub id: (u32, u32),
-    /// Its driver.
+    /// Name of its driver.
     pub driver: Option<String>,
-    /// The link above it as it is. `None` for what is on no link (integrated into the root complex,
-    /// virtual).
+    /// Present speed of the link above it. `None` if it has no link (integrated into the root complex,
+    /// or virtual).
     pub now: Option<Speed>,
-    /// The best that this function could.
+    /// Best speed that this function supports.
     pub own_best: Option<Speed>,
-    /// The best that the port above it could: `None` at a root port's or where nothing is above.
+    /// Best speed that the port above it supports; `None` for a root port, or if nothing is above.
     pub port_best: Option<Speed>,
 }
 
@@ -106,12 +105,12 @@ impl Function {
         })
     }
 
-    /// Whether it passes on to others.
+    /// Whether the function is a bridge to other functions.
     pub fn is_bridge(&self) -> bool {
         self.class >> 8 == 0x0604
     }
 
-    /// What the link above could be: the lesser of what both ends can.
+    /// Returns the best possible speed of the link above: the lesser of what both ends support.
     pub fn link_best(&self) -> Option<Speed> {
         let own = self.own_best?;
         Some(match self.port_best {
@@ -140,14 +139,14 @@ fn is_address(name: &str) -> bool {
         && device.is_some_and(|(d, f)| d.len() == 2 && hex(d) && f.len() == 1 && hex(f))
 }
 
-/// Bridges that were looked at: a switch is on the way to every drive behind it.
+/// Cache of bridges. All drives behind a switch share the path through it.
 #[derive(Debug, Default)]
 pub struct Bridges(Mutex<HashMap<PathBuf, Function>>);
 
 impl Bridges {
-    /// A function; of a bridge what was found at the first look.
+    /// Returns a function. For a bridge it returns the result of the first read.
     fn function(&self, path: &Path, above: Option<&Function>) -> Option<Function> {
-        // Not held while sysfs is read: many disks are looked at side by side.
+        // Do not hold the lock while reading sysfs, because many disks are read in parallel.
         let seen = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = seen().get(path).cloned();
         if known.is_some() {
@@ -161,11 +160,11 @@ impl Bridges {
     }
 }
 
-/// The functions on the way from the root complex to a device, by its resolved sysfs directory:
-/// root port, switch ports, endpoint. Empty for what is on no PCI bus.
+/// Returns the functions on the path from the root complex to a device, given by its resolved sysfs
+/// directory: root port, switch ports, endpoint. Empty if the device is not on a PCI bus.
 ///
-/// The link of a root port's own is inside the root complex, so [`Function::now`] of the first is
-/// the link *below* it, seen from above, where it is a port; it bounds nothing by itself.
+/// A root port's own link is inside the root complex. If the first function is a root port, its
+/// [`Function::now`] is the link *below* it, which bounds nothing by itself.
 pub fn path_to(sysfs: &Path, bridges: &Bridges) -> Vec<Function> {
     let mut here = PathBuf::new();
     let mut found: Vec<Function> = Vec::new();
@@ -181,14 +180,15 @@ pub fn path_to(sysfs: &Path, bridges: &Bridges) -> Vec<Function> {
     found
 }
 
-/// The links on the way, from the root complex down: of every function below another. The link
-/// that a root port's attributes tell is the one to the function below it.
+/// Iterates over the links on a path, from the root complex down. Each is represented by the function
+/// at its lower end; the attributes of a root port describe the link to the function below it, so the
+/// root port is skipped.
 pub fn links(path: &[Function]) -> impl Iterator<Item = &Function> {
     let first_is_port = path.first().is_some_and(Function::is_bridge);
     path.iter().skip(usize::from(first_is_port)).filter(|function| function.now.is_some())
 }
 
-/// The least of the links on the way, bytes a second.
+/// Returns the bandwidth of the narrowest link on a path, in bytes per second.
 pub fn bottleneck(path: &[Function]) -> Option<u64> {
     links(path).filter_map(|function| Some(function.now?.bytes())).min()
 }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speeds_as_the_kernel_prints_them() {
+    fn speeds_are_parsed_as_the_kernel_prints_them() {
         assert_eq!(parse_speed("8.0 GT/s PCIe"), Some(80));
         assert_eq!(parse_speed("2.5 GT/s"), Some(25));
         assert_eq!(parse_speed("16 GT/s"), Some(160));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn bandwidth_after_coding() {
+    fn bandwidth_takes_line_coding_into_account() {
         let bytes = |tenths, width| Speed { tenths, width }.bytes();
         assert_eq!(bytes(25, 1), 250_000_000);
         assert_eq!(bytes(50, 4), 2_000_000_000);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn pci_addresses_are_recognised() {
         for good in ["0000:01:00.0", "10000:e1:1f.7", "abcd:00:0a.3"] {
             assert!(is_address(good), "{good}");
         }

@@ -1,4 +1,4 @@
-//! What the kernel's queue in front of a device is set to: `/sys/block/*/queue` (Linux:
+//! Attributes of the kernel's queue in front of a device: `/sys/block/*/queue` (Linux:
 //! Documentation/ABI/stable/sysfs-block).
 
 use std::path::Path;
@@ -6,67 +6,67 @@ use std::path::Path;
 use crate::root::{names, number, text};
 use crate::zone;
 
-/// The queue of one disk. `None`: the kernel does not say.
+/// The queue of one disk. `None` means that the kernel does not report the attribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Queue {
-    /// Smallest addressable unit, bytes.
+    /// Logical block size: the smallest addressable unit, in bytes.
     pub logical: u64,
-    /// Smallest unit written without reading first, bytes.
+    /// Physical block size: the smallest unit that the device writes without reading first, in bytes.
     pub physical: u64,
-    /// The device's preferred smallest I/O, bytes.
+    /// The smallest I/O that the device prefers, in bytes.
     pub minimum_io: u64,
-    /// The device's preferred I/O for streams, bytes; 0 where it names none.
+    /// The I/O size that the device prefers for streams, in bytes; 0 if it reports none.
     pub optimal_io: u64,
-    /// The scheduler in use, and those that could be.
+    /// The scheduler in use, and all that are available.
     pub scheduler: Option<(String, Vec<String>)>,
-    /// `write back`: the kernel sees to it that flushes reach a volatile cache. `write through`: the
-    /// kernel sends none.
+    /// `write back`: the kernel sends flushes to a volatile cache. `write through`: the kernel sends no
+    /// flushes.
     pub write_cache: Option<String>,
-    /// Whether the device writes through its cache by itself when asked (FUA).
+    /// Whether the device supports Force Unit Access (FUA).
     pub fua: Option<bool>,
-    /// Requests that the scheduler (or, without one, each hardware queue) holds.
+    /// Number of requests that the scheduler holds or, without one, each hardware queue.
     pub nr_requests: Option<u64>,
-    /// Largest I/O that is sent to the device, bytes: as set, and as the hardware could.
+    /// Largest I/O that the kernel sends to the device, in bytes: (present setting, hardware limit).
     pub max_io: Option<(u64, u64)>,
-    /// Stretches of memory in one I/O.
+    /// Largest number of memory segments in one I/O.
     pub max_segments: Option<u64>,
     /// Target latency of writeback throttling, µs; 0 is off.
     pub wbt_lat_us: Option<u64>,
-    /// Whether I/Os are merged: 0 all that can, 1 only the obvious, 2 none.
+    /// Merging of I/Os: 0 merges all it can, 1 only simple cases, 2 none.
     pub nomerges: Option<u64>,
-    /// Whether counters are kept.
+    /// Whether the kernel keeps I/O counters.
     pub iostats: Option<bool>,
-    /// Turning platters.
+    /// Whether the disk has rotating platters.
     pub rotational: Option<bool>,
-    /// Polling queues exist.
+    /// Whether it has queues for polled I/O.
     pub io_poll: Option<bool>,
-    /// Smallest discard, bytes; 0 where there is none.
+    /// Smallest discard, in bytes; 0 if the device does not support discard.
     pub discard_granularity: u64,
-    /// Hardware queues (directories of `mq`).
+    /// Number of hardware queues (directories below `mq`).
     pub hardware_queues: usize,
-    /// Zones; `None` for what has none.
+    /// Zones; `None` if the device is not zoned.
     pub zones: Option<Zones>,
 }
 
 /// The zones of a zoned device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zones {
-    /// Who must write sequentially.
+    /// Zone model.
     pub model: zone::Model,
-    /// How many.
+    /// Number of zones.
     pub count: u64,
-    /// Length of one, bytes.
+    /// Size of a zone in bytes.
     pub size: u64,
-    /// Most that may be open at a time; 0 without limit.
+    /// Largest number of open zones; 0 means no limit.
     pub max_open: u64,
-    /// Most that may hold data and not be full; 0 without limit.
+    /// Largest number of active zones (open or closed); 0 means no limit.
     pub max_active: u64,
-    /// Largest zone append, bytes.
+    /// Largest zone append, in bytes.
     pub max_append: Option<u64>,
 }
 
 impl Queue {
-    /// Of a whole disk, by its sysfs directory.
+    /// Reads the queue of a whole disk, given by its sysfs directory.
     pub fn of(disk: &Path) -> Queue {
         let queue = disk.join("queue");
         let n = |name: &str| number(&queue.join(name));

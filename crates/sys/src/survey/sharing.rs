@@ -1,5 +1,5 @@
-//! Who shares a way to the processor: for every link above a set of disks, how much the disks below
-//! it could move together, and how much it can.
+//! Links that several disks share: for every link above a set of disks, the bandwidth that the disks
+//! below it could use together, and the bandwidth of the link.
 
 use super::Disk;
 use super::pcie;
@@ -9,22 +9,22 @@ use super::pcie;
 pub struct SharedLink {
     /// The function at the lower end of the link: a switch's upstream port, an adapter, a drive.
     pub address: String,
-    /// Bytes a second in one direction.
+    /// Bandwidth of the link in one direction, in bytes per second.
     pub bytes: u64,
-    /// What the disks below could move together, bytes a second.
+    /// Bandwidth that the disks below could use together, in bytes per second.
     pub demand: u64,
-    /// Those disks.
+    /// Names of the disks below.
     pub disks: Vec<String>,
 }
 
 impl SharedLink {
-    /// Demand over what the link can: above 1, the disks cannot all be fast at a time.
+    /// Returns demand divided by bandwidth. Above 1, the disks cannot all run at full speed together.
     pub fn ratio(&self) -> f64 {
         self.demand as f64 / self.bytes.max(1) as f64
     }
 }
 
-/// The links above these disks, in the order in which the disks lead to them, each once.
+/// Returns the links above these disks, each once, in the order in which the disks lead to them.
 pub fn links(disks: &[Disk]) -> Vec<SharedLink> {
     let mut found: Vec<(SharedLink, Vec<&str>)> = Vec::new();
     for disk in disks {

@@ -1,9 +1,9 @@
-//! What lies on a device: the marks that file systems, partition tables, RAID, volume managers and
-//! encryption leave at its start.
+//! Signatures at the start of a device, by which file systems, partition tables, RAID, volume managers
+//! and encryption can be recognised.
 //!
-//! Enough to say what a write destroys, not to mount it: the magic numbers are those of each
-//! format's on-disk documentation. The kernel's own cache is left alone: the device is read with
-//! `O_DIRECT`.
+//! They suffice to tell what a write would destroy, not to mount it. The magic numbers come from each
+//! format's on-disk documentation. The device is read with `O_DIRECT`, which leaves the page cache
+//! unchanged.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::memory::{Region, Source};
 use crate::root::Root;
 use crate::{Error, Result};
 
-/// Bytes read from the start: all marks below are in there.
+/// Number of bytes read from the start; they contain all signatures below.
 const HEAD: usize = 136 * 1024;
 
-/// A mark: where, what, and what it stands for.
+/// A signature: offset in bytes, magic number, name of the format.
 type Mark = (usize, &'static [u8], &'static str);
 
 const MARKS: &[Mark] = &[
@@ -50,7 +50,8 @@ const MARKS: &[Mark] = &[
     (0, b"bluestore block device", "Ceph BlueStore"),
 ];
 
-/// What the first bytes of a device say is on it. Each format once.
+/// Returns the formats whose signatures are in the first bytes of a device, each once. `logical` is the
+/// logical block size in bytes.
 pub fn in_head(head: &[u8], logical: usize) -> Vec<&'static str> {
     let has = |at: usize, magic: &[u8]| head.get(at..at + magic.len()) == Some(magic);
     let mut found: Vec<&'static str> = Vec::new();
@@ -68,22 +69,22 @@ pub fn in_head(head: &[u8], logical: usize) -> Vec<&'static str> {
             add(name);
         }
     }
-    // A physical volume's label is in one of the first four sectors.
+    // The label of an LVM physical volume is in one of the first four sectors.
     if (0..4).any(|sector| has(sector * 512, b"LABELONE") && has(sector * 512 + 24, b"LVM2 001")) {
         add("LVM physical volume");
     }
     if has_zfs_uberblock(head) {
         add("ZFS member");
     }
-    // Boot sectors of file systems end in the same mark: a table has a partition in it.
+    // Boot sectors of file systems end with the same signature, so require a partition entry too.
     if !gpt && has(510, &[0x55, 0xaa]) && found_partition(head) {
         add("MBR partition table");
     }
     found
 }
 
-/// One of the four entries of a boot sector's table has a type, a length, and a state that tables
-/// have.
+/// Whether a boot sector contains a plausible partition table: all four entries have a valid state, and
+/// at least one has a type and a length.
 fn found_partition(head: &[u8]) -> bool {
     let entries = head.get(446..510).unwrap_or_default();
     entries
@@ -92,7 +93,8 @@ fn found_partition(head: &[u8]) -> bool {
         && entries.chunks_exact(16).all(|entry| matches!(entry[0], 0 | 0x80))
 }
 
-/// Uberblocks fill the second half of a 256 KiB label, the first at 128 KiB.
+/// Whether the first 256 KiB label contains a ZFS uberblock. Uberblocks fill its second half, which
+/// starts at 128 KiB.
 fn has_zfs_uberblock(head: &[u8]) -> bool {
     let label = head.get(128 * 1024..).unwrap_or_default();
     label.chunks(1024).filter_map(|block| block.get(..8)).any(|magic| {
@@ -100,8 +102,8 @@ fn has_zfs_uberblock(head: &[u8]) -> bool {
     })
 }
 
-/// What udev found on a device when it last looked (`/run/udev/data/b8:0`): no privilege is needed
-/// and the device is left alone. `None` where udev knows nothing of it.
+/// Returns the signatures that udev found on a device when it last examined it (`/run/udev/data/b8:0`).
+/// This needs no privilege and does not access the device. `None` if udev does not know the device.
 pub fn by_udev(root: &Root, device: Device) -> Option<Vec<String>> {
     let text = root.text(format!("/run/udev/data/b{device}"))?;
     let value = |key: &str| {
@@ -120,18 +122,19 @@ pub fn by_udev(root: &Root, device: Device) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Reads the start of a device and says what is on it.
+/// Reads the start of a device and returns the formats found there.
 ///
 /// # Errors
-/// `EACCES` without the right to read it, or what reading fails with.
+/// `EACCES` without the right to read the device; otherwise those of `open(2)` and `pread(2)`.
 pub fn on_device(node: &Path, logical: usize) -> Result<Vec<&'static str>> {
     on_part(node, 0, logical)
 }
 
-/// The same of a part of a device that begins at this byte, as a partition does.
+/// Reads the start of a part of a device (a partition) that begins at byte `start`, and returns the
+/// formats found there.
 ///
 /// # Errors
-/// As [`on_device`].
+/// Those of [`on_device`].
 pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static str>> {
     use std::os::fd::AsRawFd;
     let direct = Open::read_only().direct(true).nonblocking(true).open(node);
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_is_found_where_it_belongs() {
+    fn every_signature_is_found_at_its_offset() {
         for (at, magic, name) in MARKS {
             assert_eq!(in_head(&head(&[(*at, magic)]), 512), [*name]);
         }
@@ -171,9 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn tables_and_volumes() {
+    fn partition_tables_and_volumes_are_found() {
         assert_eq!(in_head(&head(&[(4096, b"EFI PART")]), 4096), ["GPT partition table"]);
-        // With its protective entry a GPT is not told twice.
+        // A GPT with its protective MBR entry is reported once.
         let mut entry = [0u8; 16];
         entry[4] = 0xee;
         entry[12] = 1;

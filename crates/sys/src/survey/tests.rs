@@ -9,7 +9,7 @@ fn survey(machine: &Machine) -> Survey {
 }
 
 #[test]
-fn a_drive_of_four_lanes_on_two() {
+fn a_drive_with_four_lanes_in_a_slot_with_two() {
     let machine = Machine::new();
     let port = machine.port(None, "0000:00:01.0", (GEN4, 2), (GEN4, 4));
     machine.nvme(Some(&port), "0000:01:00.0", 0, (GEN4, 2), (GEN4, 4));
@@ -27,7 +27,7 @@ fn a_drive_of_four_lanes_on_two() {
 }
 
 #[test]
-fn a_drive_of_generation_four_in_a_slot_of_three() {
+fn a_generation_four_drive_in_a_generation_three_slot() {
     let machine = Machine::new();
     let port = machine.port(None, "0000:00:01.0", (GEN3, 4), (GEN3, 4));
     machine.nvme(Some(&port), "0000:01:00.0", 0, (GEN3, 4), (GEN4, 4));
@@ -38,7 +38,7 @@ fn a_drive_of_generation_four_in_a_slot_of_three() {
 }
 
 #[test]
-fn twelve_drives_behind_a_switch_of_sixteen_lanes() {
+fn twelve_drives_share_a_switch_with_sixteen_lanes() {
     let machine = Machine::new();
     let root = machine.port(None, "0000:00:01.0", (GEN4, 16), (GEN4, 16));
     let up = machine.port(Some(&root), "0000:01:00.0", (GEN4, 16), (GEN4, 16));
@@ -90,7 +90,7 @@ fn disks_behind_one_adapter_share_its_link() {
 }
 
 #[test]
-fn users_of_a_disk_are_found_through_what_is_built_on_it() {
+fn uses_of_a_disk_are_found_through_devices_built_on_it() {
     let machine = Machine::new();
     let disk = machine.disk("/sys/devices/virtual/block/sda", (8, 0), 1 << 40);
     let first = machine.partition(&disk, 1, (8, 1), (1 << 20, 1 << 30));
@@ -120,7 +120,7 @@ fn users_of_a_disk_are_found_through_what_is_built_on_it() {
 }
 
 #[test]
-fn five_hundred_disks_under_a_second() {
+fn a_survey_of_five_hundred_disks_takes_less_than_a_second() {
     let machine = Machine::new();
     let port = machine.port(None, "0000:00:01.0", (GEN4, 16), (GEN4, 16));
     for n in 0..500u32 {
@@ -129,7 +129,7 @@ fn five_hundred_disks_under_a_second() {
     }
     let survey = survey(&machine);
     let names = survey.names();
-    // In this thread, by its own CPU time: others may keep the machine busy.
+    // Measure the CPU time of this thread, because other tests may keep the machine busy.
     let before = crate::usage::Usage::of_thread().unwrap();
     let disks: Vec<Disk> = names.iter().filter_map(|name| survey.disk(name)).collect();
     let links = sharing::links(&disks);
@@ -140,7 +140,7 @@ fn five_hundred_disks_under_a_second() {
 }
 
 #[test]
-fn a_bridge_is_looked_at_once() {
+fn a_bridge_is_read_once() {
     let machine = Machine::new();
     let port = machine.port(None, "0000:00:01.0", (GEN4, 8), (GEN4, 8));
     for n in 0..2u32 {

@@ -1,5 +1,5 @@
-//! Zones of block devices: the ioctls of `linux/blkzoned.h` (Linux 4.10; opens, closes and finishes
-//! 5.5; capacities 5.9) and the queue limits in sysfs (Linux 5.9).
+//! Zones of block devices: the ioctls of `linux/blkzoned.h` (Linux 4.10; open, close and finish since
+//! 5.5; zone capacities since 5.9) and the queue limits in sysfs (Linux 5.9).
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use crate::error::retry;
 use crate::file::Device;
 use crate::{Error, Result, block, nvme};
 
-/// Zone positions are in sectors of this size, whatever the device's block is.
+/// Zone positions are in sectors of this size, whatever the device's block size is.
 const SECTOR: u64 = 512;
 
-// `_IOC(direction, type, number, size)` of `asm-generic/ioctl.h`: 1 << 30 writes, 3 << 30 reads and
-// writes. MIPS, PowerPC and SPARC have 4 << 29 for writing.
+// Encodes an ioctl request number: `_IOC(direction, type, number, size)` of `asm-generic/ioctl.h`. The
+// direction is 1 << 30 for writing, 3 << 30 for both; MIPS, PowerPC and SPARC use 4 << 29 for writing.
 const fn ioc(read: bool, number: u32, size: u32) -> u32 {
     let other = cfg!(any(
         target_arch = "mips",
@@ -36,30 +36,30 @@ const BLKOPENZONE: u32 = ioc(false, 134, RANGE as u32);
 const BLKCLOSEZONE: u32 = ioc(false, 135, RANGE as u32);
 const BLKFINISHZONE: u32 = ioc(false, 136, RANGE as u32);
 
-/// `struct blk_zone_report`: `__u64 sector; __u32 nr_zones; __u32 flags;`, then the zones.
+/// Size of `struct blk_zone_report`: `__u64 sector; __u32 nr_zones; __u32 flags;`, before the zones.
 const HEADER: usize = 16;
-/// `struct blk_zone`.
+/// Size of `struct blk_zone`.
 const ZONE: usize = 64;
-/// `struct blk_zone_range`.
+/// Size of `struct blk_zone_range`.
 const RANGE: usize = 16;
-/// `BLK_ZONE_REP_CAPACITY` in the flags of an answer: zones have their capacity.
+/// `BLK_ZONE_REP_CAPACITY` in the flags of a report: its zones contain their capacity.
 const HAS_CAPACITY: u32 = 1;
-/// Zones asked for in one call.
+/// Number of zones requested in one call.
 const BATCH: usize = 1023;
 
-/// `queue/zoned` of the disk.
+/// Reads `queue/zoned` of the disk.
 pub(super) fn model(node: Device) -> Model {
     let disk = block::whole_disk_path(node);
     disk.map_or(Model::NotZoned, |disk| model_of(&disk.join("queue/zoned")))
 }
 
-/// The sysfs directory of the block device beside an NVMe generic device.
+/// Returns the sysfs directory of the block device of the same namespace as an NVMe generic device.
 pub(super) fn of_generic(node: Device) -> Option<PathBuf> {
     let (_, block) = nvme::device::block_sibling(node)?;
     block::sysfs_path(block)
 }
 
-/// What the queue attributes of a disk say.
+/// Reads the outline of a zoned disk from its queue attributes.
 pub(super) fn outline(disk: &Path) -> Option<Outline> {
     let queue = disk.join("queue");
     let number = |name| std::fs::read_to_string(queue.join(name)).ok()?.trim().parse::<u64>().ok();
@@ -85,7 +85,7 @@ pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
     let number = |name| block::queue_number(node, name);
     let limit = |name| number(name).filter(|n| *n > 0).and_then(|n| u32::try_from(n).ok());
     let size = block::size(fd)?;
-    // The zone size is the disk's `chunk_sectors`, of all zones but the last.
+    // All zones but the last have the size in `chunk_sectors`.
     let zone_size = match number("chunk_sectors").filter(|n| *n > 0) {
         Some(sectors) => sectors * SECTOR,
         None => report(fd, 0, 1)?.first().map_or(0, |zone| zone.len),
@@ -118,7 +118,7 @@ pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone
         buffer[12..HEADER].fill(0);
         let request = BLKREPORTZONE as libc::Ioctl;
         retry("ioctl BLKREPORTZONE", || {
-            // SAFETY: the buffer has room for the header and the zones that it asks for.
+            // SAFETY: the buffer has room for the header and the requested zones.
             unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
         })?;
         let found = parse(&buffer)?;
@@ -133,10 +133,10 @@ pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone
     Ok(zones)
 }
 
-/// The zones in an answer, which is in the machine's byte order.
+/// Parses the zones of a report, which is in the machine's byte order.
 ///
 /// # Errors
-/// `EBADMSG`: one of them makes no sense.
+/// `EBADMSG` if a zone is invalid.
 pub(super) fn parse(answer: &[u8]) -> Result<Vec<Zone>> {
     let u32_at = |at: usize| u32::from_ne_bytes(super::array(answer, at));
     let (count, flags) = (u32_at(8) as usize, u32_at(12));

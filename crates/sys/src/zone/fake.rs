@@ -1,12 +1,12 @@
-//! A zoned device made up for tests: it keeps write pointers, enforces its limits on open and active
-//! zones, and refuses what a real device refuses. It holds no data.
+//! A simulated zoned device for tests. It keeps write pointers, enforces limits on open and active zones,
+//! and refuses what a real device refuses. It stores no data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Action, Facts, Kind, Model, State, Zone, ZonedDevice};
 use crate::{Error, Result};
 
-/// The device.
+/// A simulated zoned device.
 #[derive(Debug)]
 pub struct Fake {
     facts: Facts,
@@ -23,7 +23,8 @@ struct Inner {
 }
 
 impl Fake {
-    /// So many zones, of which the first ones are conventional; sizes in bytes, blocks of 4096.
+    /// Creates a device with `count` zones, the first `conventional` of which are conventional. Sizes are
+    /// in bytes; blocks have 4096 bytes.
     pub fn new(count: u64, conventional: u64, zone_size: u64, capacity: u64) -> Fake {
         let zone = |index: u64| Zone {
             start: index * zone_size,
@@ -54,7 +55,7 @@ impl Fake {
         Fake { facts, inner: Mutex::new(inner) }
     }
 
-    /// The same with limits on open and active zones.
+    /// Sets limits on open and active zones.
     pub fn limited(mut self, open: u32, active: u32) -> Fake {
         (self.facts.max_open, self.facts.max_active) = (Some(open), Some(active));
         self
@@ -64,24 +65,27 @@ impl Fake {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets so far.
+    /// Returns the number of zone resets so far.
     pub fn resets(&self) -> u64 {
         self.lock().resets
     }
 
-    /// Finishes so far.
+    /// Returns the number of zone finishes so far.
     pub fn finishes(&self) -> u64 {
         self.lock().finishes
     }
 
-    /// The most zones that were open, and active, at a time.
+    /// Returns the largest number of zones that were open, and active, at a time.
     pub fn most(&self) -> (usize, usize) {
         let inner = self.lock();
         (inner.most_open, inner.most_active)
     }
 
-    /// A write. `EIO` away from the pointer or beyond the capacity, `EOVERFLOW` for one active zone
-    /// too many.
+    /// Writes `len` bytes at `offset`.
+    ///
+    /// # Errors
+    /// `EIO` away from the write pointer or beyond the capacity; `EOVERFLOW` if too many zones are active;
+    /// `ETOOMANYREFS` if too many are open.
     pub fn write(&self, offset: u64, len: u64) -> Result<()> {
         let mut inner = self.lock();
         let index = self.index(offset)?;
@@ -104,7 +108,7 @@ impl Fake {
         Ok(())
     }
 
-    /// A write of which only the first bytes arrive before it fails.
+    /// Fails a write of which only the first `arrived` bytes reach the device. Returns its error.
     pub fn torn_write(&self, offset: u64, arrived: u64) -> Error {
         if arrived > 0
             && let Err(error) = self.write(offset, arrived)
@@ -114,7 +118,7 @@ impl Fake {
         Error::new("write", libc::EIO)
     }
 
-    /// The device gives a zone up: it becomes read-only or offline, and no pointer is told.
+    /// Makes a zone read-only or offline, as a device may do. Its write pointer is lost.
     pub fn give_up(&self, offset: u64, state: State) {
         if let Ok(index) = self.index(offset) {
             let zone = &mut self.lock().zones[index];
@@ -127,8 +131,8 @@ impl Fake {
         if index < self.facts.count { Ok(index as usize) } else { Err(out_of_range()) }
     }
 
-    /// Takes the resources of an open zone. As ZNS permits, an implicitly open zone is closed when
-    /// another one needs its place.
+    /// Takes the resources of an open zone. If too many zones are open, it closes one that is implicitly
+    /// open, as ZNS permits.
     fn activate(&self, inner: &mut Inner, index: usize, state: State) -> Result<()> {
         let zone = inner.zones[index];
         match zone.state {

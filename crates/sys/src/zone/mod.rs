@@ -1,14 +1,14 @@
-//! Zoned storage: reports, resets, opens, closes and finishes of zones.
+//! Zoned storage: reading zones, and resetting, opening, closing and finishing them.
 //!
 //! | question | module |
 //! |---|---|
-//! | what is a zone, what does a zoned device say of itself | here |
+//! | what is a zone, what are the properties of a zoned device | here |
 //! | block devices: the ioctls of `linux/blkzoned.h`, limits from sysfs | `block.rs` |
-//! | NVMe generic character devices (`/dev/ng0n1`): the commands of the Zoned Namespace Command Set specification | `nvme.rs` |
-//! | a device made up for tests, which refuses what a real one refuses | [`fake`] |
+//! | NVMe generic character devices (`/dev/ng0n1`): the commands of the Zoned Namespace Command Set Specification | `nvme.rs` |
+//! | a simulated device for tests, which refuses what a real one refuses | [`fake`] |
 //!
-//! [`ZonedDevice`] is one face over all of them; [`Device`] is a real one. Offsets and lengths are in
-//! bytes everywhere.
+//! The trait [`ZonedDevice`] covers all of them; [`Device`] is a real device. All offsets and lengths are
+//! in bytes.
 
 mod block;
 pub mod fake;
@@ -20,40 +20,41 @@ use std::path::Path;
 use crate::file::{self, Kind as FileKind, Open};
 use crate::{Error, Result};
 
-/// How a zone may be written (`enum blk_zone_type`).
+/// The type of a zone, which determines how it may be written (`enum blk_zone_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Anywhere, as other storage; it has no write pointer.
+    /// Can be written anywhere, like other storage; has no write pointer.
     Conventional,
-    /// Only at its write pointer.
+    /// Can be written only at its write pointer.
     SequentialRequired,
-    /// Best at its write pointer.
+    /// Should be written at its write pointer.
     SequentialPreferred,
 }
 
-/// The condition of a zone (`enum blk_zone_cond`; ZNS calls it its state).
+/// The condition of a zone (`enum blk_zone_cond`; ZNS calls it the zone state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It has no write pointer: a conventional zone.
+    /// Has no write pointer: a conventional zone.
     NoWritePointer,
-    /// Nothing was written.
+    /// Nothing has been written.
     Empty,
-    /// Partly written, opened by a write.
+    /// Partly written, and opened by a write.
     ImplicitlyOpen,
-    /// Opened by command.
+    /// Opened by a command.
     ExplicitlyOpen,
-    /// Partly written and not open; it still counts as active.
+    /// Partly written and not open. It still counts as active.
     Closed,
-    /// It can be read and no longer written.
+    /// Can be read but no longer written.
     ReadOnly,
     /// Written to its capacity, or finished.
     Full,
-    /// It can be neither read nor written.
+    /// Can be neither read nor written.
     Offline,
 }
 
 impl State {
-    /// The number that both `linux/blkzoned.h` and ZNS (section 3.1.1 of revision 1.1) have for it.
+    /// Returns the condition with this number in `linux/blkzoned.h` and ZNS (section 3.1.1 of revision
+    /// 1.1).
     fn from_number(number: u8) -> Option<State> {
         Some(match number {
             0x0 => State::NoWritePointer,
@@ -68,7 +69,7 @@ impl State {
         })
     }
 
-    /// A short name, the same in tables and in JSON.
+    /// Returns a short name, which tables and JSON show.
     pub const fn word(self) -> &'static str {
         match self {
             State::NoWritePointer => "conventional",
@@ -82,12 +83,12 @@ impl State {
         }
     }
 
-    /// Whether it takes one of the device's open resources.
+    /// Whether the zone occupies one of the device's open resources.
     pub const fn is_open(self) -> bool {
         matches!(self, State::ImplicitlyOpen | State::ExplicitlyOpen)
     }
 
-    /// Whether it takes one of the device's active resources.
+    /// Whether the zone occupies one of the device's active resources.
     pub const fn is_active(self) -> bool {
         matches!(self, State::ImplicitlyOpen | State::ExplicitlyOpen | State::Closed)
     }
@@ -96,41 +97,41 @@ impl State {
 /// One zone of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zone {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Bytes to the next zone.
+    /// Distance to the next zone, in bytes.
     pub len: u64,
-    /// Bytes that can be written, from `start`; at most `len`.
+    /// Number of bytes that can be written, from `start`; at most `len`.
     pub capacity: u64,
-    /// Where the next write goes. Zones without a write pointer, and those whose pointer means
-    /// nothing (read-only, offline), have `start`; full ones `start + capacity`.
+    /// Offset of the next write. It is `start` for zones without a write pointer and for those whose
+    /// pointer is undefined (read-only, offline), and `start + capacity` for full zones.
     pub write_pointer: u64,
-    /// How it may be written.
+    /// Type of the zone.
     pub kind: Kind,
-    /// Its condition.
+    /// Condition of the zone.
     pub state: State,
 }
 
 impl Zone {
-    /// The first byte behind what can be written.
+    /// Returns the offset after the last byte that can be written.
     pub const fn writable_end(&self) -> u64 {
         self.start + self.capacity
     }
-    /// The first byte of the next zone.
+    /// Returns the offset of the first byte of the next zone.
     pub const fn end(&self) -> u64 {
         self.start + self.len
     }
-    /// Bytes between its start and its write pointer; 0 where there is no pointer to tell, all of
-    /// them where it is full.
+    /// Returns the bytes between the start and the write pointer: 0 if there is no valid pointer, the
+    /// whole capacity if the zone is full.
     pub const fn written(&self) -> u64 {
         self.write_pointer - self.start
     }
-    /// Whether it has a write pointer.
+    /// Whether the zone has a write pointer.
     pub const fn is_sequential(&self) -> bool {
         !matches!(self.kind, Kind::Conventional)
     }
 
-    /// From what a device reports; the pointer is made to say the same on all of them.
+    /// Normalises a reported zone, so that the write pointer has one meaning for all devices.
     fn normal(mut self) -> Zone {
         self.capacity = self.capacity.min(self.len);
         self.write_pointer = match self.state {
@@ -142,19 +143,19 @@ impl Zone {
     }
 }
 
-/// What a device says about zones (`queue/zoned`).
+/// The zone model of a device (`queue/zoned`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Model {
-    /// It has none.
+    /// The device has no zones.
     NotZoned,
-    /// It takes writes anywhere and likes them sequential (gone from Linux with 6.9).
+    /// The device accepts writes anywhere and prefers sequential ones (removed in Linux 6.9).
     HostAware,
-    /// Sequential zones must be written sequentially. Every ZNS namespace.
+    /// Sequential zones must be written sequentially. Every ZNS namespace has this model.
     HostManaged,
 }
 
 impl Model {
-    /// As sysfs spells it.
+    /// Returns the name that sysfs uses.
     pub const fn word(self) -> &'static str {
         match self {
             Model::NotZoned => "none",
@@ -164,44 +165,45 @@ impl Model {
     }
 }
 
-/// What a zoned device is, apart from the state of its zones.
+/// Properties of a zoned device, apart from the state of its zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Its zone model.
+    /// Zone model.
     pub model: Model,
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub size: u64,
-    /// Bytes from one zone to the next; the last zone may be shorter.
+    /// Distance from one zone to the next in bytes; the last zone may be shorter.
     pub zone_size: u64,
-    /// Zones.
+    /// Number of zones.
     pub count: u64,
-    /// Zones that can be open at a time; `None`: the device has no limit or tells none.
+    /// Number of zones that can be open at a time; `None` if the device has or reports no limit.
     pub max_open: Option<u32>,
-    /// Zones that can be open or closed at a time.
+    /// Number of zones that can be active (open or closed) at a time; `None` if the device has or reports
+    /// no limit.
     pub max_active: Option<u32>,
-    /// Bytes of a logical block.
+    /// Logical block size in bytes.
     pub block: u32,
-    /// Bytes of which every write to a sequential zone must be a multiple.
+    /// Writes to sequential zones must be a multiple of this number of bytes.
     pub write_granularity: u32,
-    /// Bytes of the largest zone append; 0: there is none.
+    /// Size of the largest zone append in bytes; 0 if the device does not support it.
     pub append_max: u64,
 }
 
-/// What can be done to a zone.
+/// A zone management action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Back to empty: its data are lost.
+    /// Makes the zone empty. Its data is lost.
     Reset,
-    /// Open it explicitly.
+    /// Opens the zone explicitly.
     Open,
-    /// Close it: it no longer takes an open resource.
+    /// Closes the zone: it no longer occupies an open resource.
     Close,
-    /// Make it full without writing the rest.
+    /// Makes the zone full without writing the rest.
     Finish,
 }
 
 impl Action {
-    /// What errors call it.
+    /// Returns the name of the action in errors.
     pub const fn name(self) -> &'static str {
         match self {
             Action::Reset => "zone reset",
@@ -212,21 +214,30 @@ impl Action {
     }
 }
 
-/// What has zones.
+/// A device with zones.
 pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
-    /// What it is.
-    fn facts(&self) -> Result<Facts>;
-    /// The zones from the one that holds the byte `from`, at most `limit`. Fewer come only at the
-    /// end of the device.
-    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>>;
-    /// Does something to every zone of a range that begins and ends with a zone. A range of several
-    /// zones is done zone by zone: when it fails, zones before the failed one are done.
-    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()>;
-
-    /// All zones, each at its number: the zone of byte `at` is number `at / zone_size`.
+    /// Returns the properties of the device.
     ///
     /// # Errors
-    /// As [`ZonedDevice::report`]; `EBADMSG` when a zone is left out or not where it must be.
+    /// Those of the ioctls that read them.
+    fn facts(&self) -> Result<Facts>;
+    /// Returns at most `limit` zones, beginning with the zone that contains the byte `from`. It returns
+    /// fewer only at the end of the device.
+    ///
+    /// # Errors
+    /// Those of the zone report; `EBADMSG` if a zone in it is invalid.
+    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>>;
+    /// Applies an action to every zone of a range that begins and ends at zone boundaries. Some devices do
+    /// this zone by zone: after an error, the zones before the failed one are done.
+    ///
+    /// # Errors
+    /// Those of the device: `EIO` or a status for a transition that the zone's condition does not allow.
+    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()>;
+
+    /// Returns all zones; the index of the zone that contains byte `at` is `at / zone_size`.
+    ///
+    /// # Errors
+    /// Those of [`ZonedDevice::report`]; `EBADMSG` if a zone is missing or misplaced.
     fn zones(&self) -> Result<Vec<Zone>> {
         let zones = self.report(0, usize::MAX)?;
         let facts = self.facts()?;
@@ -236,16 +247,19 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
         if placed && zones.len() as u64 == facts.count {
             Ok(zones)
         } else {
-            Err(Error::new("zone report (zones left out or not in their places)", libc::EBADMSG))
+            Err(Error::new("zone report (a zone is missing or misplaced)", libc::EBADMSG))
         }
     }
-    /// The zone that holds a byte.
+    /// Returns the zone that contains a byte.
+    ///
+    /// # Errors
+    /// Those of [`ZonedDevice::report`]; `ENXIO` if the byte lies beyond the end of the device.
     fn zone(&self, at: u64) -> Result<Zone> {
         self.report(at, 1)?.pop().ok_or(Error::new("zone report", libc::ENXIO))
     }
 }
 
-/// A zoned device of the kernel: a block device, or an NVMe generic character device.
+/// A real zoned device: a block device, or an NVMe generic character device.
 #[derive(Debug)]
 pub struct Device {
     fd: OwnedFd,
@@ -259,19 +273,20 @@ enum Way {
 }
 
 impl Device {
-    /// Opens a device: for reports, or (`write`) for everything.
+    /// Opens a device for reports or, with `write`, for all actions.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` when it has no zones, `ENOTTY` when it is no device that could have any.
+    /// `EOPNOTSUPP` if the device has no zones; `ENOTTY` if the file is not a device that could have
+    /// zones; otherwise those of `open(2)`.
     pub fn open(path: &Path, write: bool) -> Result<Device> {
         let access = if write { Open::read_write() } else { Open::read_only() };
         Device::of(access.open(path)?).map_err(|error| error.at(path))
     }
 
-    /// Of a descriptor.
+    /// Takes a descriptor of an open device.
     ///
     /// # Errors
-    /// As [`Device::open`].
+    /// Those of [`Device::open`].
     pub fn of(fd: OwnedFd) -> Result<Device> {
         let facts = file::facts_of(&fd)?;
         let way = match (facts.kind, facts.node) {
@@ -311,21 +326,22 @@ impl ZonedDevice for Device {
     }
 }
 
-/// What is known of a zoned device without opening it.
+/// Properties of a zoned device that are known without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
-    /// Its zone model, never [`Model::NotZoned`].
+    /// Zone model; never [`Model::NotZoned`].
     pub model: Model,
-    /// Bytes from one zone to the next.
+    /// Distance from one zone to the next, in bytes.
     pub zone_size: u64,
-    /// Zones that can be open at a time; `None`: no limit, or none told.
+    /// Number of zones that can be open at a time; `None` if the device has or reports no limit.
     pub max_open: Option<u32>,
-    /// Zones that can be open or closed at a time.
+    /// Number of zones that can be active (open or closed) at a time; `None` if the device has or reports
+    /// no limit.
     pub max_active: Option<u32>,
 }
 
-/// The outline of the zoned device at a path, from sysfs; an NVMe generic device's is that of its
-/// block device. `None`: it has no zones, or nothing is known of them.
+/// Returns the outline of the zoned device at a path, from sysfs. An NVMe generic device has the outline
+/// of its block device. `None` if the device has no zones, or sysfs has no data about them.
 pub fn outline(path: &Path) -> Option<Outline> {
     let facts = file::facts(path).ok()?;
     match (facts.kind, facts.node?) {
@@ -335,20 +351,17 @@ pub fn outline(path: &Path) -> Option<Outline> {
     }
 }
 
-/// A zone in a report is of a type or in a state that nothing here knows, or lies outside of the
-/// device. It must not be left out: those behind it would be taken for their neighbours.
+/// Returns the error for a reported zone with an unknown type or condition, or beyond the end of the
+/// device. Such a zone must not be skipped, because the zones after it would get wrong numbers.
 fn not_understood() -> Error {
-    Error::new(
-        "zone report (a zone's type, state or place is not one of the standard)",
-        libc::EBADMSG,
-    )
+    Error::new("zone report (the type, condition or position of a zone is invalid)", libc::EBADMSG)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(array(bytes, at))
 }
 
-/// Bytes of a structure; those that a short answer does not have are 0.
+/// Reads a field of a structure; 0 if the data is too short.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut out = [0; N];
     if let Some(found) = bytes.get(at..at + N) {

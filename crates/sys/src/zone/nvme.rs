@@ -1,5 +1,5 @@
-//! Zones of NVMe namespaces through their generic character device: Zone Management Send and Receive
-//! of the Zoned Namespace Command Set specification (ZNS), revision 1.1.
+//! Zones of NVMe namespaces through their generic character device: Zone Management Send and Receive of
+//! the Zoned Namespace Command Set Specification (ZNS), revision 1.1.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,15 +12,15 @@ use crate::{Error, Result};
 const ZONE_SEND: u8 = 0x79;
 /// Zone Management Receive (ZNS section 3.4.2).
 const ZONE_RECEIVE: u8 = 0x7a;
-/// The ZNS command set's identifier (CSI).
+/// Command set identifier (CSI) of the Zoned Namespace command set.
 const ZONED: u8 = 2;
-/// The header of a report, and each zone descriptor (ZNS section 3.4.2.2).
+/// Size in bytes of the header of a report, and of each zone descriptor (ZNS section 3.4.2.2).
 const DESCRIPTOR: usize = 64;
-/// Zones asked for in one command: an answer of 64 KiB, which every controller can transfer that
-/// has an MDTS worth speaking of; smaller ones are asked for less.
+/// Number of zones requested in one command. The report then has 64 KiB, which almost every controller
+/// can transfer; for others, fewer zones are requested.
 const BATCH: usize = 1023;
 
-/// A zoned namespace, as Identify described it when it was opened.
+/// A zoned namespace, as Identify described it when the device was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Namespace {
     id: u32,
@@ -28,7 +28,7 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// Asks for the identify structures.
+    /// Reads the Identify data structures.
     pub fn identify(fd: BorrowedFd) -> Result<Namespace> {
         const NAME: &str = "NVMe Identify of a zoned namespace";
         let id = admin::namespace_id(fd)?;
@@ -38,7 +38,7 @@ impl Namespace {
         let namespace = nvme::Namespace::parse(&*ask(Subject::Namespace)?);
         let zoned = ask(Subject::NamespaceOf(ZONED)).map_err(|error| match error.errno {
             libc::EACCES | libc::EPERM => error,
-            // It is of another command set.
+            // The namespace has another command set.
             _ => Error::new(NAME, libc::EOPNOTSUPP),
         })?;
         let mut zoned = Zoned::parse(&zoned, namespace.format_index);
@@ -69,14 +69,14 @@ impl Namespace {
                 cdw10: lba as u32,
                 cdw11: (lba >> 32) as u32,
                 cdw12: (data.len() / 4 - 1) as u32,
-                // Action 0: report zones; all states; bit 16: count only what was transferred.
+                // Action 0: report zones; all states; bit 16: count only the zones that are transferred.
                 cdw13: 1 << 16,
                 ..PassthruCmd::default()
             };
             let name = "NVMe Zone Management Receive";
             match submit(name, fd, command, &mut data) {
                 Err(error) if error.errno == libc::EINVAL && batch > 63 => {
-                    // More than one command of this controller transfers.
+                    // The report exceeds the controller's transfer limit.
                     batch /= 2;
                     continue;
                 }
@@ -116,12 +116,13 @@ impl Namespace {
     }
 }
 
-/// Gives a command to the driver and waits for it.
+/// Passes a command to the driver and waits for it.
 fn submit(name: &'static str, fd: BorrowedFd, command: PassthruCmd, data: &mut [u8]) -> Result<()> {
     admin::send(fd, Queue::Io, command, data).map_err(|refused| failure(name, refused))
 }
 
-/// What the controller says is kept as it is; the errno beside it is for those who choose by it.
+/// Converts a failure to an error with the controller's status as its text, and the errno that
+/// corresponds to it.
 pub(super) fn failure(name: &'static str, refused: Refused) -> Error {
     match refused {
         Refused::Kernel(error) => Error::new(name, error.errno),
@@ -129,8 +130,8 @@ pub(super) fn failure(name: &'static str, refused: Refused) -> Error {
     }
 }
 
-/// The errno nearest to a status (status code and type, as the ioctl returns them), as the kernel's
-/// block layer translates those of zones. Codes: ZNS section 4.1.1, NVMe base section 4.6.
+/// Returns the errno that corresponds best to a status, as the kernel's block layer translates those of
+/// zones. Codes: ZNS section 4.1.1, NVMe base section 4.6.
 fn errno_of(status: Status) -> i32 {
     match status.0 & 0x7ff {
         // Invalid opcode.
@@ -145,13 +146,13 @@ fn errno_of(status: Status) -> i32 {
         0x1be => libc::ETOOMANYREFS,
         // The zone is read-only.
         0x1ba => libc::EROFS,
-        // The boundary, full, offline, not at the write pointer, no such transition.
+        // Zone boundary error, zone full, offline, invalid write, invalid state transition.
         _ => libc::EIO,
     }
 }
 
-/// What the identify structures say; `transfer`: what one command may move (MDTS). `None` when that
-/// makes no sense.
+/// Computes the properties of a zoned namespace from the Identify data structures. `transfer` is the
+/// largest transfer of one command (MDTS) in bytes. `None` if the data is invalid.
 pub(super) fn facts(
     namespace: &nvme::Namespace,
     zoned: &Zoned,
@@ -170,17 +171,17 @@ pub(super) fn facts(
         max_active: zoned.max_active,
         block,
         write_granularity: block,
-        // Every namespace of this command set has the command, and none appends past a zone.
+        // Every zoned namespace supports zone append, and no append crosses a zone boundary.
         append_max: zoned.max_append.or(transfer).map_or(zone_size, |most| most.min(zone_size)),
     })
 }
 
-/// The zones in an answer to Zone Management Receive: the number of zones in the first 8 bytes of
-/// the header, then descriptors: type in bits 3:0 of byte 0, state in bits 7:4 of byte 1, capacity,
-/// start and write pointer in blocks at 8, 16 and 24.
+/// Parses the zones of a report of Zone Management Receive. The first 8 bytes of the header are the number
+/// of zones; descriptors follow, with the type in bits 3:0 of byte 0, the state in bits 7:4 of byte 1, and
+/// capacity, start and write pointer in blocks at offsets 8, 16 and 24.
 ///
 /// # Errors
-/// `EBADMSG`: one of them makes no sense.
+/// `EBADMSG` if a zone is invalid.
 pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
     let count = usize::try_from(u64_at(answer, 0)).unwrap_or(usize::MAX);
     let descriptors = answer.get(DESCRIPTOR..).unwrap_or_default().as_chunks::<DESCRIPTOR>().0;
@@ -192,7 +193,7 @@ pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
             len: facts.zone_size.min(facts.size - start),
             capacity: bytes(raw, 8)?,
             write_pointer: bytes(raw, 24).unwrap_or(start),
-            // ZNS knows no other: type 2.
+            // ZNS defines only type 2.
             kind: (raw[0] & 0xf == 2).then_some(Kind::SequentialRequired)?,
             state: State::from_number(raw[1] >> 4)?,
         };

@@ -3,7 +3,7 @@ use super::*;
 
 const MIB: u64 = 1 << 20;
 
-/// A `struct blk_zone` as the kernel fills it.
+/// Builds a `struct blk_zone` as the kernel fills it.
 fn blk_zone(start: u64, len: u64, wp: u64, kind: u8, cond: u8, capacity: u64) -> [u8; 64] {
     let mut raw = [0u8; 64];
     raw[..8].copy_from_slice(&start.to_ne_bytes());
@@ -23,7 +23,7 @@ fn blk_report(flags: u32, zones: &[[u8; 64]]) -> Vec<u8> {
 }
 
 #[test]
-fn block_reports() {
+fn reports_of_block_devices_are_parsed() {
     let raw = blk_report(
         1,
         &[
@@ -52,7 +52,7 @@ fn kernels_without_capacities_report_whole_zones() {
 }
 
 #[test]
-fn zones_that_are_not_understood_are_errors_and_not_left_out() {
+fn invalid_zones_are_errors_and_not_skipped() {
     assert_eq!(block::parse(&[]), Ok(Vec::new()));
     let good = blk_zone(0, 8, 0, 2, 1, 8);
     for bad in [
@@ -84,7 +84,7 @@ fn facts() -> Facts {
 }
 
 #[test]
-fn nvme_identify() {
+fn facts_follow_from_identify() {
     let mut namespace = [0u8; 4096];
     namespace[..8].copy_from_slice(&(64 * MIB / 4096).to_le_bytes());
     (namespace[25], namespace[26]) = (1, 1);
@@ -113,7 +113,7 @@ fn nvme_identify() {
 }
 
 #[test]
-fn nvme_reports() {
+fn reports_of_nvme_namespaces_are_parsed() {
     let descriptor = |state: u8, capacity: u64, start: u64, pointer: u64| {
         let mut raw = [0u8; 64];
         (raw[0], raw[1]) = (2, state << 4);
@@ -133,7 +133,7 @@ fn nvme_reports() {
     assert_eq!((zones[0].state, zones[0].capacity), (State::Empty, 12 * MIB));
     assert_eq!((zones[1].state, zones[1].write_pointer), (State::Closed, 16 * MIB + 4096));
     assert_eq!((zones[2].state, zones[2].write_pointer), (State::Full, 44 * MIB));
-    // The second one: of another type, in no known state, behind the end of the device.
+    // Make the second zone invalid: another type, an unknown state, beyond the end of the device.
     for (at, byte) in [(0, 3), (1, 0x70), (20, 1)] {
         let mut raw = raw.clone();
         raw[128 + at] = byte;
@@ -141,7 +141,7 @@ fn nvme_reports() {
     }
 }
 
-/// A report without one of its zones.
+/// A device whose reports leave out one zone.
 #[derive(Debug)]
 struct Gap(Fake, usize);
 
@@ -160,7 +160,7 @@ impl ZonedDevice for Gap {
 }
 
 #[test]
-fn a_list_of_zones_has_all_of_them() {
+fn a_report_with_a_missing_zone_is_an_error() {
     for left_out in [0, 2, 3] {
         let gap = Gap(Fake::new(4, 1, 16 * MIB, 12 * MIB), left_out);
         assert_eq!(gap.zones().unwrap_err().errno, libc::EBADMSG, "{left_out}");
@@ -189,7 +189,7 @@ fn nvme_statuses_keep_their_names() {
 }
 
 #[test]
-fn ordinary_files_have_no_zones() {
+fn regular_files_have_no_zones() {
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     assert_eq!(Device::of(file.into()).unwrap_err().errno, libc::ENOTTY);
     assert_eq!(outline(Path::new("/proc/self/exe")), None);
@@ -198,7 +198,7 @@ fn ordinary_files_have_no_zones() {
 }
 
 #[test]
-fn the_fake_keeps_its_rules() {
+fn the_fake_enforces_its_limits() {
     let fake = Fake::new(4, 1, 16 * MIB, 12 * MIB).limited(1, 2);
     fake.write(4096, 4096).unwrap();
     assert!(fake.write(16 * MIB + 4096, 4096).is_err(), "away from the pointer");
