@@ -1,4 +1,4 @@
-//! Sections with raw options → [`JobSpec`]s: looks options up, reads their values, applies
+//! Assembles [`JobSpec`]s from sections: looks up options, parses their values, and applies
 //! `[global]` sections.
 
 use crate::diagnostic::{Diagnostic, Note};
@@ -13,57 +13,57 @@ use crate::scan::RawOption;
 use crate::spec::{JobSpec, Place, Setting, engine_of, engine_of_setting};
 use crate::suggest;
 
-/// A section of a job file, or the options of the command line up to the next `--name`.
+/// A section of a job file, or the command line options up to the next `--name`.
 #[derive(Debug, Clone)]
 pub struct RawSection {
-    /// The job's name; `global` for defaults.
+    /// The name of the job, or `global` for defaults.
     pub name: String,
-    /// Where it opens.
+    /// The place of the section's header or of `--name`.
     pub place: Place,
-    /// Its options in the order typed.
+    /// The options in the order typed.
     pub options: Vec<RawOption>,
-    /// It stands on the command line: there options are taken strictly one after the other, while
-    /// in a file `kb_base` and `ioengine` count for their whole section.
+    /// Whether the section is on the command line. There, options are parsed strictly in order. In
+    /// a job file, `kb_base` and `ioengine` apply to their whole section.
     pub command_line: bool,
 }
 
 impl RawSection {
-    /// Whether it sets defaults: fio looks whether the name begins so (`[globals]`, `[global 2]`),
-    /// in lower case (`[GLOBAL]` is a job).
+    /// Whether the section sets defaults. As in fio, this holds for every name that starts with
+    /// `global` (`[globals]`, `[global 2]`) in lower case (`[GLOBAL]` is a job).
     pub fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
 }
 
-/// Turns sections into jobs. One assembler serves the command line and all files.
+/// Turns sections into jobs. The command line and each job file use an assembler of their own.
 pub struct Assembler<'a> {
     loader: &'a dyn Loader,
-    /// What `[global]` has set so far.
+    /// The settings from `[global]` sections so far.
     globals: Vec<Setting>,
-    /// The bases that hold after the globals.
+    /// The bases after these settings.
     bases: Bases,
-    /// What was wrong.
+    /// The errors and warnings so far.
     pub wrong: Vec<Diagnostic>,
 }
 
 impl<'a> Assembler<'a> {
-    /// Starts from given defaults, such as those of the command line.
+    /// Starts with given defaults, such as those of the command line.
     pub fn new(loader: &'a dyn Loader, globals: Vec<Setting>) -> Self {
         let bases = bases_of(&globals, Bases::default());
         Assembler { loader, globals, bases, wrong: Vec::new() }
     }
 
-    /// The defaults now.
+    /// The current defaults.
     pub fn globals(&self) -> &[Setting] {
         &self.globals
     }
 
-    /// Takes one section: a job comes back, defaults are kept.
+    /// Handles one section. Returns a job, or `None` for a section that sets defaults.
     pub fn section(&mut self, section: &RawSection, new_group: bool) -> Option<JobSpec> {
         let before = self.wrong.len();
         let (own, bases) = self.settings(section);
         if section.is_global() {
-            self.wrong.extend(longer_global(section));
+            self.wrong.extend(unintended_global(section));
             self.globals.extend(own);
             self.bases = bases;
             return None;
@@ -72,7 +72,7 @@ impl<'a> Assembler<'a> {
         settings.extend(own);
         let engine = engine_of(&settings);
         settings.retain(|s| s.def.fits(engine));
-        // `name=` in the section itself renames the job; in `[global]` it renames nothing.
+        // `name=` in a job's section renames the job. In `[global]`, it has no effect.
         let own = settings.iter().rfind(|s| s.def.name == "name" && !s.global);
         let name = own.and_then(|s| s.text.clone()).unwrap_or_else(|| section.name.clone());
         self.wrong[before..]
@@ -91,14 +91,14 @@ impl<'a> Assembler<'a> {
     fn settings(&mut self, section: &RawSection) -> (Vec<Setting>, Bases) {
         let mut engine = engine_of(&self.globals);
         let mut bases = self.bases;
-        // After a misspelt engine nobody knows which options it would have had.
+        // After an unknown engine name, the options of that engine cannot be checked.
         let mut engine_known = true;
         let options: Vec<RawOption> =
             section.options.iter().map(|o| expand::name(o, self.loader)).collect();
         let mut order: Vec<&RawOption> = options.iter().collect();
         if !section.command_line {
             order.sort_by_key(|o| rank(&o.name));
-            // The section's engine decides which options it may have, wherever it is named.
+            // The engine of a section applies to all its options, also to those before `ioengine`.
             for o in options.iter().filter(|o| o.name == "ioengine") {
                 match o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
                     Some(e) => engine = e,
@@ -110,13 +110,13 @@ impl<'a> Assembler<'a> {
         for raw in order {
             let Some(def) = self.lookup(raw, engine, engine_known) else { continue };
             if def.name == "profile" {
-                self.wrong.push(profile_in_a_file(raw));
+                self.wrong.push(profile_in_job_file(raw));
                 continue;
             }
             let text = raw.text.as_deref().map(|t| expand(t, raw.variables, self.loader));
             match self.value(def, raw, text.as_deref(), &bases) {
                 Ok(value) => {
-                    self.wrong.extend(doubtful(def, raw, &value));
+                    self.wrong.extend(misleading_value(def, raw, &value));
                     let place = raw.place();
                     let global = section.is_global();
                     let setting = Setting { def, text, value, place, global };
@@ -127,12 +127,12 @@ impl<'a> Assembler<'a> {
                 Err(e) => self.wrong.push(value_error(raw, text.as_deref(), e, self.loader)),
             }
         }
-        // Engine options come last, as fio lists them.
+        // Engine options are last, as in fio.
         out.sort_by_key(|s| !section.command_line && is_engine_option(s.def));
         (out, bases)
     }
 
-    /// The value, with a warning where something at its end has to be overlooked.
+    /// Parses the value. Warns if it has to ignore a separator at the end.
     fn value(
         &mut self,
         def: &OptionDef,
@@ -145,12 +145,12 @@ impl<'a> Assembler<'a> {
             Err(error) => error,
         };
         let (Some(text), true) = (text, def.name != "ioengine") else { return Err(error) };
-        let (value, read) = parse::forgiving(def, text, bases).ok_or(error)?;
+        let (value, read) = parse::without_trailing_separator(def, text, bases).ok_or(error)?;
         let name = def.name;
         let what = format!("{name}={text} is read as {name}={read}");
         let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
             .of_option(def.name);
-        self.wrong.push(warning.help(format!("write {name}={read}")));
+        self.wrong.push(warning.help(format!("To fix: write {name}={read}")));
         Ok(value)
     }
 
@@ -170,7 +170,7 @@ impl<'a> Assembler<'a> {
         if found.is_none()
             && let Some((profile, def)) = profile::option_of_any(&raw.name)
         {
-            self.wrong.push(without_its_profile(raw, profile, def));
+            self.wrong.push(option_without_profile(raw, profile, def));
             return Some(def);
         }
         if found.is_none() && (engine_known || table::engines_with(&raw.name).is_empty()) {
@@ -180,8 +180,8 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// fio reads the options of a file's section in this order (and in the order typed within one
-/// rank): `kb_base` has to be known before any size.
+/// The rank by which fio orders the options of a section in a job file; options with equal ranks
+/// keep their order. `kb_base` must come before any size.
 fn rank(name: &str) -> u8 {
     match name {
         "lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base" => 0,
@@ -206,30 +206,36 @@ fn bases_of(settings: &[Setting], start: Bases) -> Bases {
     bases
 }
 
-/// A section whose name only begins with `global`, and which may have been meant as a job.
-fn longer_global(section: &RawSection) -> Option<Diagnostic> {
+/// Warns about a section whose name starts with `global` but is longer, because it may be meant as
+/// a job.
+fn unintended_global(section: &RawSection) -> Option<Diagnostic> {
     let name = &section.name;
     (name.trim_end() != "global").then(|| {
-        let what =
-            format!("`{name}` is no job: a section whose name begins with `global` sets defaults");
+        let what = format!(
+            "section `{name}` is not a job: a section whose name begins with `global` sets defaults"
+        );
         Diagnostic::warning(Note::DoubtfulJob, what, Some(section.place.clone()))
-            .help("write [global] for defaults, or call the job something else")
+            .help("To fix: write [global] for defaults, or rename the job")
     })
 }
 
-/// A job file that names a profile has jobs of its own; fio reads the line and does nothing.
-fn profile_in_a_file(raw: &RawOption) -> Diagnostic {
+/// Reports a profile in a job file, which already has its own jobs. fio reads the line without
+/// effect.
+fn profile_in_job_file(raw: &RawOption) -> Diagnostic {
     let text = raw.text.as_deref().unwrap_or("NAME");
     let what = format!("profile={text} has no effect in a job file");
-    Diagnostic::error(what, Some(raw.place()))
-        .help(format!("run `fiord --profile={text}` without a job file, or take the line out"))
+    Diagnostic::error(what, Some(raw.place())).help(format!(
+        "To fix: run `fiord --profile={text}` without a job file, or remove the line"
+    ))
 }
 
-/// fio reads the options of profiles in every job, where they change nothing.
-fn without_its_profile(raw: &RawOption, profile: &str, def: &OptionDef) -> Diagnostic {
+/// Warns about an option of a profile in a job without this profile. fio accepts such an option in
+/// every job, without effect.
+fn option_without_profile(raw: &RawOption, profile: &str, def: &OptionDef) -> Diagnostic {
     let what = format!("`{}` has no effect: it is an option of profile {profile}", raw.name);
     let warning = Diagnostic::warning(Note::NoEffect, what, Some(raw.name_place()));
-    let help = format!("leave it out, or name the profile before it: `--profile={profile}`");
+    let help =
+        format!("To fix: leave it out, or name the profile before it: `--profile={profile}`");
     warning.of_option(def.name).help(help)
 }
 
@@ -240,7 +246,7 @@ fn value_error(
     loader: &dyn Loader,
 ) -> Diagnostic {
     let mut place = raw.text_place();
-    // A part can be underlined only where what was read is what was typed.
+    // Underlines a part only if the parsed text is the typed text.
     if let (Some((from, to)), true) = (e.span, expanded == raw.text.as_deref()) {
         let start = raw.text_span.start;
         let (from, to) = (start + from, (start + to).min(raw.text_span.end));
@@ -254,27 +260,25 @@ fn value_error(
     };
     let mut what = format!("failed parsing {typed}: {}", e.what);
     if let (Some(now), true) = (expanded, expanded != raw.text.as_deref()) {
-        what.push_str(&format!(" (the value became `{now}`)"));
+        what.push_str(&format!(" (the value expands to `{now}`)"));
     }
     let mut out = Diagnostic::error(what, Some(place));
-    // An unset variable is the reason more often than what is left without it.
+    // If a variable is unset, this is the more likely cause than the remaining text.
     let unset = match (&raw.text, raw.variables) {
         (Some(text), true) => expand::unset(text, loader),
         _ => Vec::new(),
     };
-    out.help.extend(
-        unset.iter().map(|name| {
-            format!("the environment variable {name} is not set: run `{name}=… fiord …`")
-        }),
-    );
+    out.help.extend(unset.iter().map(|name| {
+        format!("the environment variable {name} is not set. To fix: run `{name}=… fiord …`")
+    }));
     if unset.is_empty() {
         out.help.extend(e.help);
     }
     out
 }
 
-/// A warning where a value means something else than it looks like.
-fn doubtful(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnostic> {
+/// Warns about a value that does not mean what it seems to mean.
+fn misleading_value(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnostic> {
     let text = raw.text.as_deref()?;
     let name = def.name;
     match value {
@@ -282,33 +286,36 @@ fn doubtful(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnosti
             let show = |v: &Option<i128>| v.map_or("the default".into(), |v| v.to_string());
             let (read, write, trim) = (show(read), show(write), show(trim));
             let what = format!(
-                "{name}={text} is no range: it means {read} for reads, {write} for writes and \
+                "{name}={text} is not a range: it means {read} for reads, {write} for writes and \
                  {trim} for trims"
             );
             let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
                 .of_option(name);
             Some(match name {
-                "bs" => warning.help(format!("for sizes between the two write bsrange={text}")),
-                _ => warning.help("separate the values by commas"),
+                "bs" => warning
+                    .help(format!("To fix: for all sizes in this range, write bsrange={text}")),
+                _ => warning.help("To fix: separate the values with commas"),
             })
         }
         Value::Flag(true)
             if matches!(def.kind, Kind::Switch) && !matches!(text.trim(), "1" | "") =>
         {
-            let what = format!("{name}={text} only turns {name} on: the number means nothing");
+            let what = format!("{name}={text} only turns {name} on: the number has no effect");
             let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
                 .of_option(name);
             Some(match name {
-                "time_based" => warning.help(format!("the time is runtime={text}")),
-                _ => warning.help(format!("write {name}=1")),
+                "time_based" => {
+                    warning.help(format!("To fix: write runtime={text} to set the time"))
+                }
+                _ => warning.help(format!("To fix: write {name}=1")),
             })
         }
         _ => None,
     }
 }
 
-/// The message for a name that no table holds, or only that of another engine. It begins as fio's
-/// do: one way on the command line, another in a file.
+/// The error for a name that is not in the option table, or that belongs to another engine. It
+/// starts with fio's words, which differ between the command line and job files.
 pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
     let typed = match &raw.text {
         Some(t) => format!("{}={t}", raw.name),
@@ -325,7 +332,7 @@ pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
             Some(raw.name_place()),
         )
         .help(format!(
-            "{} belongs to {}: name one with ioengine= first",
+            "{} belongs to {}. To fix: set ioengine= to one of these before it",
             raw.name,
             engines.join(", ")
         ));
@@ -337,7 +344,7 @@ pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
     }
 }
 
-/// Every name and alias that a job of this engine may use, with its option.
+/// All names and aliases that a job with this engine may use, each with its option.
 pub fn names(engine: &str) -> impl Iterator<Item = (&'static str, &'static OptionDef)> {
     let own = table::engine_options().iter().filter(move |o| o.fits(engine));
     let all = own.chain(table::options()).copied();

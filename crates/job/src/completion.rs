@@ -1,4 +1,4 @@
-//! Completions for the shells, made from the declarations.
+//! Generates shell completions from the option table.
 
 use std::fmt::Write;
 
@@ -7,17 +7,17 @@ use crate::command::table::{Argument, COMMANDS};
 use crate::option::def::{Kind, OptionDef};
 use crate::option::table;
 
-/// One long option as a shell knows it.
+/// A long option for a shell.
 struct Entry {
-    /// Without dashes.
+    /// The name without dashes.
     name: &'static str,
-    /// One line.
+    /// A description of one line.
     doc: String,
-    /// Whether a value must or may follow.
+    /// The known values, if the option takes a value.
     value: Option<Vec<&'static str>>,
 }
 
-/// Every option of the command line, each name once.
+/// All options of the command line. Each name occurs once.
 fn entries() -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     for command in COMMANDS {
@@ -42,13 +42,13 @@ fn words(option: &OptionDef) -> Vec<&'static str> {
     }
 }
 
-/// Up to the first full stop that ends a sentence, without Markdown.
+/// The first sentence of a doc, without its full stop and without Markdown.
 fn first_sentence(doc: &str) -> String {
     let end = doc.find(". ").unwrap_or(doc.len() - 1);
     doc[..end].replace('`', "")
 }
 
-/// For bash.
+/// The completion script for bash.
 pub fn bash() -> String {
     let mut names = String::new();
     let mut cases = String::new();
@@ -82,7 +82,7 @@ pub fn bash() -> String {
     )
 }
 
-/// For zsh.
+/// The completion script for zsh.
 pub fn zsh() -> String {
     let mut out = String::from(
         "#compdef fiord\n# Completion of fiord for zsh, made by `cargo xtask docs`.\n_arguments \\\n",
@@ -103,7 +103,7 @@ pub fn zsh() -> String {
     out
 }
 
-/// For fish.
+/// The completion script for fish.
 pub fn fish() -> String {
     let mut out = String::from("# Completion of fiord for fish, made by `cargo xtask docs`.\n");
     for entry in entries() {
@@ -129,7 +129,8 @@ mod tests {
 
     use super::*;
 
-    /// Has a shell read a script without running it; `None` where the shell is not installed.
+    /// Lets a shell check the syntax of a script without running it. `None` if the shell is not
+    /// installed.
     fn reads(shell: &str, script: &str) -> Option<bool> {
         let mut child = Command::new(shell)
             .arg("-n")

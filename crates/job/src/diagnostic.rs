@@ -1,34 +1,34 @@
-//! Messages for the person who wrote the job.
+//! Errors and warnings about jobs and the command line.
 
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Renderer, Snippet};
 
 use crate::spec::Place;
 
-/// How bad it is.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The run does not start.
     Error,
-    /// The run starts, and its report contains a finding of this kind; with `--warnings-fatal` it does
-    /// not start.
+    /// The run starts, and its report contains a finding of this kind. With `--warnings-fatal`, the
+    /// run does not start.
     Warning(Note),
-    /// Something that was found out about the job, and the word that stands before it.
+    /// A finding of `fiord check`. The string is the word before the message.
     Found(&'static str),
 }
 
-/// The kind of finding that a warning about a job becomes in the report.
+/// The kind of finding to which a warning about a job belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
-    /// An option changes nothing.
+    /// An option has no effect.
     NoEffect,
-    /// A value counts as another one.
+    /// fiord uses another value than the one in the job.
     ValueAdjusted,
-    /// Something in the job is probably not meant.
+    /// The job contains something that is probably a mistake.
     DoubtfulJob,
 }
 
 impl Note {
-    /// The id of the finding.
+    /// The ID of the finding.
     pub fn id(self) -> &'static str {
         match self {
             Note::NoEffect => "no-effect",
@@ -38,24 +38,24 @@ impl Note {
     }
 }
 
-/// One message: what is wrong, where, and what would be right.
+/// One message: what is wrong, where, and how to fix it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
     /// What is wrong, in one sentence without a full stop.
     pub what: String,
-    /// The text that is wrong.
+    /// The wrong text in its source, if there is one.
     pub place: Option<Place>,
     /// A label under the underlined text.
     pub label: Option<Box<str>>,
-    /// What would be right.
+    /// How to fix it, one remedy or hint per entry.
     pub help: Vec<String>,
-    /// Whom it is about.
+    /// The job and the option that the message is about.
     pub subject: Box<Subject>,
 }
 
-/// The job and the option that a message is about, where it is about one.
+/// The job and the option that a message is about, if there are any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subject {
     /// The name of the job.
@@ -65,7 +65,7 @@ pub struct Subject {
 }
 
 impl Diagnostic {
-    /// An error about a place.
+    /// Creates an error about a place.
     pub fn error(what: impl Into<String>, place: Option<Place>) -> Self {
         Diagnostic {
             level: Level::Error,
@@ -76,16 +76,16 @@ impl Diagnostic {
             subject: Box::default(),
         }
     }
-    /// A warning about a place.
+    /// Creates a warning about a place.
     pub fn warning(note: Note, what: impl Into<String>, place: Option<Place>) -> Self {
         Diagnostic { level: Level::Warning(note), ..Diagnostic::error(what, place) }
     }
-    /// Names the option that it is about.
+    /// Sets the option that the message is about.
     pub fn of_option(mut self, option: &'static str) -> Self {
         self.subject.option = Some(option);
         self
     }
-    /// Adds what would be right.
+    /// Adds a remedy (which starts with "To fix:") or a hint.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(brief(help.into()));
         self
@@ -96,9 +96,9 @@ impl Diagnostic {
         self
     }
 
-    /// The message as text that ends in a line feed: `fio: what is wrong`, then file, line and
-    /// column with the text underlined, then what would be right. Errors begin with `fio: ` because
-    /// scripts look for that. `color` adds terminal colours.
+    /// The message as text with a final line feed: `fio: what is wrong`, then the file, line and
+    /// column with the text underlined, then the remedies. Errors start with `fio: ` because
+    /// scripts search for that prefix. `color` adds terminal colours.
     pub fn render(&self, color: bool) -> String {
         let level = match self.level {
             Level::Error => Shown::ERROR.with_name("fio"),
@@ -131,12 +131,14 @@ impl Diagnostic {
     }
 }
 
-/// A text of a message longer than this, in bytes, is shortened: a value may have megabytes.
+/// The maximum length of a text in a message, in bytes. Longer texts are shortened, because a value
+/// may have megabytes.
 const LONGEST: usize = 4096;
-/// What is left of its start and of its end, bytes.
+/// How much of the start and of the end of a longer text remains, in bytes.
 const KEPT: usize = 400;
 
-/// A text, or the start and the end of a very long one with the number of bytes between.
+/// Shortens a text above the maximum length to its start, the number of bytes left out, and its
+/// end.
 fn brief(text: String) -> String {
     if text.len() <= LONGEST {
         return text;
@@ -146,30 +148,32 @@ fn brief(text: String) -> String {
     format!("{}… ({} bytes left out) …{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// As many messages as anybody reads at once.
+/// The maximum number of messages to print.
 const MOST: usize = 20;
 
-/// The messages, one after the other; of very many the first ones and how many more there are.
+/// Renders the messages in order. After the maximum number, adds a line with the number of
+/// remaining messages.
 pub fn render(all: &[Diagnostic], color: bool) -> String {
     let mut text: String = all.iter().take(MOST).map(|d| d.render(color)).collect();
     if all.len() > MOST {
-        text.push_str(&format!("fio: and {} more\n", all.len() - MOST));
+        text.push_str(&format!("fio: and {} more messages\n", all.len() - MOST));
     }
     text
 }
 
-/// The line that a message shows.
+/// The part of a line that a message shows.
 struct Window {
     text: String,
     line: usize,
     span: std::ops::Range<usize>,
 }
 
-/// A line longer than this is shown from near the place on, so that no input fills the terminal.
+/// The maximum length of a shown line, in bytes. The window of a longer line starts shortly before
+/// the place.
 const WIDEST: usize = 400;
 
 impl Place {
-    /// Line and column of the first byte, both from 1, the column in characters.
+    /// The line and the column of the first byte, both starting at 1. The column is in characters.
     pub fn line_column(&self) -> (usize, usize) {
         let text = &self.source.text;
         let start = floor_boundary(text, self.span.start);

@@ -1,10 +1,10 @@
-//! Environment variables and reserved words in values.
+//! Expands environment variables and reserved words in values.
 
 use crate::load::Loader;
 use crate::scan::RawOption;
 
-/// The option with the `${VAR}`s of its name put in. As fio does it for whole lines, a variable may
-/// hold `name=value` too.
+/// Expands the `${VAR}`s in an option's name. As in fio, which expands whole lines, a variable may
+/// also contain `name=value`.
 pub fn name(raw: &RawOption, loader: &dyn Loader) -> RawOption {
     let mut raw = raw.clone();
     if !raw.variables || !raw.name.contains("${") {
@@ -21,11 +21,11 @@ pub fn name(raw: &RawOption, loader: &dyn Loader) -> RawOption {
     raw
 }
 
-/// Puts in `${VAR}` (unset: nothing), then `$pagesize`, `$mb_memory` and `$ncpus`.
+/// Expands `${VAR}` (to nothing if it is unset), then `$pagesize`, `$mb_memory` and `$ncpus`.
 ///
-/// As fio documents, simple arithmetic on the reserved words needs no parentheses: where one was
-/// put in and the result is plain arithmetic, it is computed (`8*$mb_memory`). `$jobname`,
-/// `$jobnum`, `$filenum` and `$clientuid` are no business of this stage and stay.
+/// As fio documents, arithmetic with these words needs no parentheses: if the text contains one of
+/// them and the result consists only of numbers and operators, it is evaluated (`8*$mb_memory`).
+/// `$jobname`, `$jobnum`, `$filenum` and `$clientuid` are expanded later and stay unchanged here.
 pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
     let mut out = if variables { environment(text, loader) } else { text.to_string() };
     if !out.contains('$') {
@@ -38,7 +38,7 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
             replaced = true;
         }
     };
-    // Only a word that is there is asked for: the machine takes its time, and values are many.
+    // Query the machine only for words that occur: a query is slow, and there are many values.
     put("$pagesize", &|| loader.page_size().to_string());
     put("$mb_memory", &|| loader.memory_mb().to_string());
     put("$ncpus", &|| loader.cpus().to_string());
@@ -52,7 +52,8 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
     out
 }
 
-/// The result, where the text holds nothing but digits, operators, parentheses and blanks.
+/// The value of a text that consists only of digits, operators, parentheses and spaces. `None` for
+/// other texts.
 fn plain_arithmetic(text: &str) -> Option<i128> {
     let plain = |b: u8| b.is_ascii_digit() || b"+-*/%^() ".contains(&b);
     if !text.bytes().all(plain) {
@@ -62,7 +63,7 @@ fn plain_arithmetic(text: &str) -> Option<i128> {
     crate::expression::evaluate(text, counts).ok().map(|v| v.floor())
 }
 
-/// The variables that a text names and that are not set or empty.
+/// The names of the variables in a text that are unset or empty.
 pub fn unset(text: &str, loader: &dyn Loader) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     walk(text, |part| {
@@ -90,7 +91,7 @@ enum Part<'a> {
     Variable(&'a str),
 }
 
-/// Cuts a text at its `${VAR}`s. What has no closing brace is text.
+/// Splits a text at its `${VAR}`s. A `${` without a closing brace is plain text.
 fn walk<'a>(text: &'a str, mut each: impl FnMut(Part<'a>)) {
     let mut rest = text;
     while let Some(start) = rest.find("${") {

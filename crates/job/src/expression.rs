@@ -1,22 +1,26 @@
 //! Arithmetic in parentheses: `size=(4k*8)`, `runtime=(1m+30s)`.
 //!
-//! Operators, weakest first: `+ -`, `* / %`, a leading `-`, `^` (right to left). Values are exact
-//! fractions until the end. Bare numbers in a time are microseconds.
+//! The operators, from lowest to highest precedence: `+ -`, `* / %`, leading `-`, `^`
+//! (right-associative). Intermediate values are exact fractions. Bare numbers in a time are in
+//! microseconds.
 
 use crate::number::{self, Suffixes};
 use crate::option::value::ValueError;
 use crate::rational::Rational;
 
-/// Deeper nesting than this is refused, so that no input exhausts the stack.
+/// The maximum nesting depth. It keeps any input from exhausting the stack.
 const DEEPEST: usize = 64;
 
-/// Evaluates an expression. The text is the whole of it, with its parentheses.
+/// Evaluates an expression. The text includes the outer parentheses.
+///
+/// # Errors
+/// The syntax is invalid, or a value is too large or divided by zero.
 pub fn evaluate(text: &str, suffixes: Suffixes) -> Result<Rational, ValueError> {
     let suffixes = match suffixes {
         Suffixes::Time { .. } => Suffixes::Time { bare_ns: 1_000 },
         size => size,
     };
-    // Times are computed in microseconds, so that a bare factor is just that: `(2*30s)`.
+    // Times are computed in microseconds, so that a bare factor has no unit: `(2*30s)`.
     let scale = match suffixes {
         Suffixes::Time { .. } => 1_000,
         Suffixes::Size(_) => 1,
@@ -26,9 +30,9 @@ pub fn evaluate(text: &str, suffixes: Suffixes) -> Result<Rational, ValueError> 
     parser.blanks();
     if parser.at < text.len() {
         let c = parser.rest().chars().next().unwrap_or(' ');
-        return Err(ValueError::new(format!("`{c}` cannot stand here"))
+        return Err(ValueError::new(format!("unexpected `{c}` after the expression"))
             .at(parser.at, parser.at + c.len_utf8())
-            .with_help("put the whole expression in one pair of parentheses: `(4k*8)`"));
+            .with_help("To fix: put the whole expression in one pair of parentheses: `(4k*8)`"));
     }
     value.checked_mul(parser.scale).ok_or_else(|| number::too_large(text))
 }
@@ -38,7 +42,7 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     suffixes: Suffixes,
-    /// What one unit of the computation is in the unit of the literals and the result.
+    /// The unit of the computation, in units of the literals and the result.
     scale: Rational,
 }
 
@@ -49,7 +53,7 @@ impl<'a> Parser<'a> {
     fn blanks(&mut self) {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
-    /// The next operator, if it is one of these.
+    /// Consumes and returns the next operator if it is one of these.
     fn operator(&mut self, any_of: &[u8]) -> Option<u8> {
         self.blanks();
         let op = *self.rest().as_bytes().first()?;
@@ -61,7 +65,7 @@ impl<'a> Parser<'a> {
     fn combine(&self, start: usize, value: Option<Rational>) -> Result<Rational, ValueError> {
         let part = &self.text[start..self.at];
         value.ok_or_else(|| {
-            ValueError::new(format!("`{part}` is too large or too fine to compute"))
+            ValueError::new(format!("`{part}` is too large or too precise to compute"))
                 .at(start, self.at)
         })
     }
@@ -118,7 +122,7 @@ impl<'a> Parser<'a> {
         let exponent = self.signed()?;
         self.depth -= 1;
         if !exponent.is_whole() {
-            return Err(ValueError::new("an exponent has to be a whole number").at(start, self.at));
+            return Err(ValueError::new("an exponent must be a whole number").at(start, self.at));
         }
         self.combine(start, base.checked_pow(exponent))
     }
@@ -150,10 +154,10 @@ impl<'a> Parser<'a> {
         }
         let rest = self.rest();
         match rest.chars().next() {
-            None => Err(ValueError::new("the expression ends where a number should stand")
+            None => Err(ValueError::new("the expression ends where a number is expected")
                 .at(open.saturating_sub(1), open)),
             Some(c) if !c.is_ascii_digit() && c != '.' => {
-                Err(ValueError::new(format!("`{c}` cannot stand here, a number can"))
+                Err(ValueError::new(format!("unexpected `{c}` where a number is expected"))
                     .at(open, open + c.len_utf8()))
             }
             Some(_) => {

@@ -1,4 +1,4 @@
-//! Job files: reads one with what it includes and cuts it into sections.
+//! Reads a job file and the files that it includes, and splits it into sections.
 
 use std::io;
 use std::path::Path;
@@ -10,13 +10,14 @@ use crate::load::Loader;
 use crate::scan::{Item, scan};
 use crate::spec::{Place, Source};
 
-/// Files may include each other this deep.
+/// The maximum depth of nested includes.
 const DEEPEST: usize = 16;
-/// So many files may be read for one job file. Without a limit sixteen small files that each
-/// include the next one ten times would never end.
+/// The maximum number of files for one job file. Without it, sixteen small files that each include
+/// the next one ten times would take forever.
 const MOST: usize = 1000;
 
-/// The sections of a job file in order, and what was wrong. `named` is where the file is named.
+/// The sections of a job file in order, and the errors found. `named` is the place where the file
+/// is named.
 pub fn sections(
     file: &str,
     named: Place,
@@ -32,9 +33,9 @@ struct Reader<'a> {
     loader: &'a mut dyn Loader,
     sections: Vec<RawSection>,
     wrong: Vec<Diagnostic>,
-    /// How many files were read so far.
+    /// The number of files read so far.
     files: usize,
-    /// The files being read, outermost first.
+    /// The files that are being read, outermost first.
     open: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ impl Reader<'_> {
                 let what = format!("unable to open `{file}` job file: {}", reason(&e));
                 let mut error = Diagnostic::error(what, Some(named));
                 if file.contains('=') {
-                    error = error.help(format!("to give an option write `--{file}`"));
+                    error = error.help(format!("To fix: to set an option, write `--{file}`"));
                 }
                 self.wrong.push(error);
                 return;
@@ -60,7 +61,7 @@ impl Reader<'_> {
                 true => format!("`{file}` includes itself: `{chain}` includes `{file}`"),
                 false => format!("too many files include each other: `{chain}` includes `{file}`"),
             };
-            // One such message is enough: each file of the chain would repeat it.
+            // Reports this only once: otherwise each file of the chain would report it again.
             if self.files <= MOST + 1 {
                 self.wrong.push(Diagnostic::error(what, Some(named)));
             }
@@ -76,11 +77,11 @@ impl Reader<'_> {
         self.open.push(file);
         let included = self.open.len() > 1;
         for item in items {
-            // Foreign bytes may stand in comments; in a name or value they would change it.
+            // Invalid bytes are permitted in comments. In a name or value, they would change it.
             if let Some(place) =
                 broken.then(|| item.place()).filter(|p| p.text().contains('\u{fffd}'))
             {
-                self.wrong.push(Diagnostic::error("the text is not UTF-8", Some(place)));
+                self.wrong.push(Diagnostic::error("this text is not UTF-8", Some(place)));
                 continue;
             }
             self.item(item, included);
@@ -88,8 +89,9 @@ impl Reader<'_> {
         self.open.pop();
     }
 
-    /// Reads a file. An included one is looked for from the current directory, then, as in fio, from
-    /// the directory of the file that includes it; the name it was found under comes back.
+    /// Reads a file. An included file is searched relative to the current directory, then, as in
+    /// fio, relative to the directory of the file that includes it. Returns the path at which it
+    /// was found.
     fn read(&mut self, file: &str) -> io::Result<(String, Vec<u8>)> {
         let error = match self.loader.read(file) {
             Ok(bytes) => return Ok((file.to_string(), bytes)),
@@ -99,7 +101,7 @@ impl Reader<'_> {
             self.open.last().and_then(|from| Path::new(from).parent()).map(|d| d.join(file));
         match beside.as_ref().and_then(|path| path.to_str()) {
             Some(path) if error.kind() == io::ErrorKind::NotFound && path != file => {
-                // What was asked for is what a message should be about.
+                // The message reports the path as written.
                 let bytes = self.loader.read(path).map_err(|_| error)?;
                 Ok((path.to_string(), bytes))
             }
@@ -110,8 +112,10 @@ impl Reader<'_> {
     fn item(&mut self, item: Item, included: bool) {
         match item {
             Item::Section { place, .. } if included => self.wrong.push(
-                Diagnostic::error("an included file may not hold sections", Some(place))
-                    .help("include it inside a section, or give it as a job file of its own"),
+                Diagnostic::error("an included file must not contain sections", Some(place)).help(
+                    "To fix: include it inside a section, or name it as a separate job file on the \
+                     command line",
+                ),
             ),
             Item::Section { name, place } => self.sections.push(RawSection {
                 name,
@@ -120,8 +124,8 @@ impl Reader<'_> {
                 command_line: false,
             }),
             Item::Include { file, place } if file.is_empty() => self.wrong.push(
-                Diagnostic::error("include names no file", Some(place))
-                    .help("write `include FILE`"),
+                Diagnostic::error("the file name after include is missing", Some(place))
+                    .help("To fix: write `include FILE`"),
             ),
             Item::Include { place, .. } if self.sections.is_empty() => {
                 self.wrong.push(outside("include", place));
@@ -136,11 +140,11 @@ impl Reader<'_> {
 }
 
 fn outside(name: &str, place: Place) -> Diagnostic {
-    Diagnostic::error(format!("`{name}` stands outside of any [job] section"), Some(place))
-        .help("put a line such as `[global]` or `[job1]` above it")
+    Diagnostic::error(format!("`{name}` is outside of any [job] section"), Some(place))
+        .help("To fix: put a line such as `[global]` or `[job1]` above it")
 }
 
-/// What an I/O error means, without Rust's `(os error N)`.
+/// The message of an I/O error, without Rust's `(os error N)`.
 pub(crate) fn reason(e: &std::io::Error) -> String {
     let text = e.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_string()

@@ -1,4 +1,5 @@
-//! What the fuzz targets (`fuzz/`) and the loop on stable Rust (`tests/fuzz.rs`) do with an input.
+//! The checks that the fuzz targets (`fuzz/`) and the loop on stable Rust (`tests/fuzz.rs`) run on
+//! each input.
 
 use std::io;
 
@@ -6,7 +7,7 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::load::{Loader, Memory};
 use crate::{Invocation, invocation, unsupported};
 
-/// One file of any bytes.
+/// A loader with one file, which contains any bytes.
 struct Bytes<'a>(&'a [u8], Memory);
 
 impl Loader for Bytes<'_> {
@@ -27,7 +28,7 @@ impl Loader for Bytes<'_> {
     }
 }
 
-/// Reads bytes as a job file, twice: as it is and as a command line made from it.
+/// Parses bytes as a job file, and again with `--showcmd`.
 pub fn job_file(bytes: &[u8]) {
     let variables = vec![("SIZE".into(), "4k".into()), ("${SIZE}".into(), "${SIZE}".into())];
     let mut loader = Bytes(bytes, Memory { files: Vec::new(), variables });
@@ -35,18 +36,18 @@ pub fn job_file(bytes: &[u8]) {
     check(invocation(&["--showcmd".into(), "job.fio".into()], &mut loader));
 }
 
-/// Reads a text as a command line, an argument a line.
+/// Parses a text as a command line, with one argument per line.
 pub fn command_line(text: &str) {
     let args: Vec<String> = text.lines().map(str::to_string).collect();
     check(invocation(&args, &mut Memory::job("[a]\nsize=1m\n")));
 }
 
-/// Everything that may be done with a result must be possible.
+/// Checks that every use of a parse result works.
 fn check(result: Result<Invocation, Vec<Diagnostic>>) {
     match result {
         Err(wrong) => {
             assert!(!wrong.is_empty(), "an error has a message");
-            // A hundred messages look like the first few.
+            // Four messages are enough: the others take the same code paths.
             let wrong = &wrong[..wrong.len().min(4)];
             assert!(!diagnostic::render(wrong, false).is_empty());
         }

@@ -1,9 +1,9 @@
-//! fiord's job language: job files, the command line and the option registry.
+//! fiord's job language: job files, the command line and the option table.
 //!
-//! Text goes in, [`JobSpec`](spec::JobSpec)s come out: what was typed, validated value by value and
-//! tied to the place it was typed at. Nothing here touches the system under test.
+//! This crate parses text into [`JobSpec`](spec::JobSpec)s. Each value is validated separately and
+//! keeps its place in the source. The crate does not access the system under test.
 //!
-//! The one entry point is [`invocation`].
+//! The only entry point is [`invocation`].
 pub mod assemble;
 pub mod command;
 pub mod completion;

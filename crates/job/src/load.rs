@@ -1,36 +1,40 @@
-//! The one door to the world: job files, variables and the three machine facts that job files may
-//! name.
+//! Access to the outside world: job files, environment variables, and the three facts about the
+//! machine that job files can use.
 
 use std::io::{self, Read};
 
-/// Where texts and variables come from. Tests use [`Memory`].
+/// The source of files, variables and facts about the machine. Tests use [`Memory`].
 pub trait Loader {
-    /// A job file's bytes; `-` is standard input.
+    /// The contents of a job file. `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read.
     fn read(&mut self, file: &str) -> io::Result<Vec<u8>>;
-    /// An environment variable.
+    /// The value of an environment variable. `None` if it is not set.
     fn variable(&self, name: &str) -> Option<String>;
-    /// Bytes in a memory page (`$pagesize`).
+    /// The size of a memory page in bytes (`$pagesize`).
     fn page_size(&self) -> u64;
-    /// Mebibytes of memory (`$mb_memory`).
+    /// The size of memory in MiB (`$mb_memory`).
     fn memory_mb(&self) -> u64;
-    /// CPUs online (`$ncpus`).
+    /// The number of online CPUs (`$ncpus`).
     fn cpus(&self) -> u64;
 }
 
-/// Bytes a job file may have: thousands of jobs fit, `/dev/zero` and disk images do not.
+/// The maximum size of a job file in bytes. It leaves room for thousands of jobs and stops at
+/// `/dev/zero` and disk images.
 const LARGEST: u64 = 16 << 20;
 
-/// Reads everything, or refuses what is no job file.
+/// Reads everything, up to the maximum size of a job file.
 fn limited(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other("it has more than 16 MiB, so it is no job file"));
+        return Err(io::Error::other("it is larger than 16 MiB, so it is not a job file"));
     }
     Ok(bytes)
 }
 
-/// The file system, the environment and `/proc`.
+/// The real machine: its file system, environment and `/proc`.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Machine;
 
@@ -42,7 +46,7 @@ impl Loader for Machine {
         std::env::var_os(name).map(|v| v.to_string_lossy().into_owned())
     }
     fn page_size(&self) -> u64 {
-        // The auxiliary vector holds the page size: entries of two words, key 6 is AT_PAGESZ.
+        // The auxiliary vector holds the page size. Its entries have two words; key 6 is AT_PAGESZ.
         let bytes = std::fs::read("/proc/self/auxv").unwrap_or_default();
         let word = |b: &[u8]| b.try_into().map(usize::from_ne_bytes).unwrap_or(0);
         let size = size_of::<usize>();
@@ -57,7 +61,7 @@ impl Loader for Machine {
         kib.and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) / 1024
     }
     fn cpus(&self) -> u64 {
-        // `0-3,8`: the CPUs online, whatever this process may use.
+        // A list of CPUs such as `0-3,8`. It includes CPUs that this process may not use.
         let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
         match crate::option::read::cpu_set(text.trim(), &Default::default()) {
             Ok(crate::option::value::Value::Set(set)) => set.len() as u64,
@@ -66,17 +70,17 @@ impl Loader for Machine {
     }
 }
 
-/// Files and variables held in memory.
+/// Files and variables in memory, for tests.
 #[derive(Debug, Default, Clone)]
 pub struct Memory {
-    /// Name and text of each file.
+    /// The name and the text of each file.
     pub files: Vec<(String, String)>,
-    /// Name and value of each variable.
+    /// The name and the value of each variable.
     pub variables: Vec<(String, String)>,
 }
 
 impl Memory {
-    /// One file named `job.fio`.
+    /// Creates a loader with one file, `job.fio`.
     pub fn job(text: &str) -> Self {
         Memory { files: vec![("job.fio".into(), text.into())], variables: Vec::new() }
     }

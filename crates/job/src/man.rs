@@ -1,4 +1,4 @@
-//! The manual page, in roff, made from the declarations.
+//! Generates the manual page, in roff, from the option table.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::option::def::{Category, OptionDef, Scope, Support, Word};
 use crate::option::shape::shape;
 use crate::option::table;
 
-/// `docs/fiord.1`.
+/// The text of `docs/fiord.1`.
 pub fn man() -> String {
     let mut out = String::from(
         ".\\\" Made from the option table by `cargo xtask docs`.\n\
@@ -122,8 +122,8 @@ fn item(out: &mut String, word: &Word) {
     let _ = write!(out, ".TP\n\\fB{}\\fR\n{}.\n", escaped(word.name), escaped(&doc));
 }
 
-/// Text as roff prints it unchanged: no escapes, no request at the start of a line, and the
-/// backquotes of Markdown taken off.
+/// Escapes text so that roff prints it unchanged: no escapes and no request at the start of a line.
+/// Removes the backquotes of Markdown.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-").replace('`', "");
     match text.strip_prefix(['.', '\'']) {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_roff_would_take_for_its_own_is_escaped() {
+    fn roff_requests_and_escapes_are_escaped() {
         assert_eq!(escaped("a-b `c` \\:"), "a\\-b c \\e:");
         assert_eq!(escaped(".fz files"), "\\&.fz files");
     }
@@ -148,7 +148,7 @@ mod tests {
         for option in table::options() {
             assert!(page.contains(&format!("\\fB{}\\fR", escaped(option.name))), "{}", option.name);
         }
-        // Nothing but requests that are meant begins with a full stop.
+        // Only intended requests start with a full stop.
         let requests = [".\\\"", ".TH", ".SH", ".SS", ".TP", ".RS", ".RE", ".B", ".br", ".BR"];
         for line in page.lines().filter(|l| l.starts_with(['.', '\''])) {
             assert!(requests.contains(&line.split(' ').next().unwrap_or("")), "{line}");

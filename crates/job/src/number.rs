@@ -1,7 +1,7 @@
-//! Numbers as job files write them: `4k`, `0x1000`, `1.5m`, `30s`, `(4k*8)`.
+//! Numbers in job files: `4k`, `0x1000`, `1.5m`, `30s`, `(4k*8)`.
 //!
-//! The rules are those of the chapter "Parameter types" of fio's documentation. Where that leaves a
-//! choice between reading a text in some way and refusing it (`4q`, `12 apples`), fiord refuses.
+//! The rules are those of the chapter "Parameter types" in fio's documentation. Where this chapter
+//! leaves the meaning of a text open (`4q`, `12 apples`), fiord reports an error.
 
 use std::fmt::Display;
 
@@ -10,20 +10,19 @@ use crate::option::def::Unit;
 use crate::option::value::{Bases, ValueError};
 use crate::rational::Rational;
 
-/// What suffixes after a number mean.
+/// The meaning of suffixes after a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suffixes {
     /// Multipliers: `k`, `mi`, `gb`…
     Size(Bases),
-    /// Durations: `us`, `ms`, `s`, `m`, `h`, `d`. The number says how many nanoseconds one unit of
-    /// a bare number is.
+    /// Durations: `us`, `ms`, `s`, `m`, `h`, `d`.
     Time {
-        /// Nanoseconds of a number without a suffix.
+        /// The unit of a number without a suffix, in nanoseconds.
         bare_ns: u64,
     },
 }
 
-/// How many nanoseconds a bare number of this unit is, for the units that are times.
+/// The length of a time unit in nanoseconds. `None` for units that are not times.
 pub fn nanos_of(unit: Unit) -> Option<u64> {
     match unit {
         Unit::Micros => Some(1_000),
@@ -34,32 +33,32 @@ pub fn nanos_of(unit: Unit) -> Option<u64> {
 }
 
 impl ValueError {
-    /// An error about the whole text.
+    /// Creates an error about the whole text.
     pub fn new(what: impl Into<String>) -> Self {
         ValueError { what: what.into(), help: None, span: None }
     }
-    /// An error about a number outside its option's range. Scripts search for the words `value out of
-    /// range`, which fio prints.
+    /// Creates an error about a number outside its option's range. Scripts search for the words
+    /// `value out of range`, which fio prints.
     pub fn out_of_range(number: impl Display, bound: impl Display) -> Self {
         ValueError::new(format!("value out of range: {number} ({bound})"))
     }
-    /// An error about a list with more than `most` items. Scripts search for the words `the list
-    /// exceeding max length`, which fio prints.
+    /// Creates an error about a list with more than `most` items. Scripts search for the words `the
+    /// list exceeding max length`, which fio prints.
     pub fn list_too_long(items: &str, most: usize) -> Self {
         ValueError::new(format!("too many {items}: the list exceeding max length {most}"))
     }
-    /// Says what would be right.
+    /// Adds a remedy or a hint.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
-    /// Says which bytes of the value's text are wrong.
+    /// Sets the byte range of the wrong part of the value's text.
     pub fn at(mut self, start: usize, end: usize) -> Self {
         self.span = Some((start, end));
         self
     }
-    /// Moves the span right: the text was a part of a longer one. An error about the whole part
-    /// then names that part.
+    /// Moves the range of the error from a part of a text, which starts at byte `by`, to the whole
+    /// text. An error without a range gets the range of this part, which is `len` bytes long.
     pub fn shifted(mut self, by: usize, len: usize) -> Self {
         let (s, e) = self.span.unwrap_or((0, len));
         self.span = Some((s + by, e + by));
@@ -67,11 +66,13 @@ impl ValueError {
     }
 }
 
-/// Reads a whole number: decimal or hexadecimal, with a fraction only where the suffix makes the
-/// result whole enough to round down (`1.5m`), or an expression in parentheses.
+/// Parses a whole number: decimal, hexadecimal, or an expression in parentheses. A fraction needs a
+/// suffix (`1.5m`); the result is rounded down.
 ///
-/// `unit` decides the suffixes: times are returned in the unit itself (`5ms` under `Micros` is
-/// 5000).
+/// `unit` selects the suffixes. A time is returned in this unit: `5ms` with `Micros` is 5000.
+///
+/// # Errors
+/// The text is not a number, has an unknown suffix, or does not fit.
 pub fn integer(text: &str, unit: Unit, bases: &Bases) -> Result<i128, ValueError> {
     let suffixes = match nanos_of(unit) {
         Some(bare_ns) => Suffixes::Time { bare_ns },
@@ -95,7 +96,10 @@ pub fn integer(text: &str, unit: Unit, bases: &Bases) -> Result<i128, ValueError
     Ok(value.floor())
 }
 
-/// Reads a size in bytes.
+/// Parses a size in bytes.
+///
+/// # Errors
+/// The text is not a size, is negative, or does not fit.
 pub fn bytes(text: &str, bases: &Bases) -> Result<u64, ValueError> {
     let value = integer(text, Unit::Bytes, bases)?;
     u64::try_from(value).map_err(|_| {
@@ -107,8 +111,11 @@ pub fn bytes(text: &str, bases: &Bases) -> Result<u64, ValueError> {
     })
 }
 
-/// Reads a duration and returns nanoseconds. Inside parentheses a bare number is microseconds, as
-/// fio documents, whatever it would be outside.
+/// Parses a duration and returns nanoseconds. `unit` is the unit of a bare number outside
+/// parentheses. Inside parentheses, a bare number is in microseconds, as fio documents.
+///
+/// # Errors
+/// The text is not a duration, is negative, or does not fit.
 pub fn nanos(text: &str, unit: Unit) -> Result<u64, ValueError> {
     let bare_ns = nanos_of(unit).unwrap_or(1_000_000_000);
     let (body, lead) = trimmed(text);
@@ -124,7 +131,10 @@ pub fn nanos(text: &str, unit: Unit) -> Result<u64, ValueError> {
     })
 }
 
-/// Reads a floating point number (no suffixes).
+/// Parses a floating point number, without suffixes.
+///
+/// # Errors
+/// The text is not a finite number.
 pub fn float(text: &str) -> Result<f64, ValueError> {
     let (body, _) = trimmed(text);
     if body.starts_with('(') {
@@ -136,27 +146,27 @@ pub fn float(text: &str) -> Result<f64, ValueError> {
     match body.parse::<f64>() {
         Ok(v) if looks_right && v.is_finite() => Ok(v),
         _ => Err(ValueError::new(format!("`{body}` is not a number"))
-            .with_help("write a decimal number such as `99.9`")),
+            .with_help("To fix: write a decimal number such as `99.9`")),
     }
 }
 
-/// The text without blanks around it, and how many bytes of blanks led it.
+/// The text without surrounding white space, and the number of bytes of leading white space.
 pub(crate) fn trimmed(text: &str) -> (&str, usize) {
     let body = text.trim_start();
     (body.trim_end(), text.len() - body.len())
 }
 
-/// A number that does not fit.
+/// Creates the error for a number that does not fit.
 pub(crate) fn too_large(body: &str) -> ValueError {
     ValueError::out_of_range(body, "too large")
-        .with_help("the largest number here is 18446744073709551615 (2^64 - 1)")
+        .with_help("the largest possible number is 18446744073709551615 (2^64 - 1)")
 }
 
-/// A signed number with its suffix or an expression in parentheses. The flag says whether it was
-/// a bare number: then a fraction is a mistake, not a way to write a multiple of a unit.
+/// Parses a signed number with its suffix, or an expression in parentheses. The flag is true for a
+/// bare number, where a fraction is a mistake and not a multiple of a unit.
 fn rational(body: &str, suffixes: Suffixes) -> Result<(Rational, bool), ValueError> {
     if body.is_empty() {
-        return Err(ValueError::new("there is no number"));
+        return Err(ValueError::new("the number is missing"));
     }
     if body.starts_with('(') {
         return Ok((expression::evaluate(body, suffixes)?, false));
@@ -170,7 +180,7 @@ fn rational(body: &str, suffixes: Suffixes) -> Result<(Rational, bool), ValueErr
     let (value, used, suffix) = literal(rest, suffixes).map_err(|e| e.shifted(sign, rest.len()))?;
     if used < rest.len() {
         let start = sign + used;
-        return Err(ValueError::new(format!("`{}` after the number means nothing", &rest[used..]))
+        return Err(ValueError::new(format!("unexpected `{}` after the number", &rest[used..]))
             .at(start, body.len())
             .with_help(suffix_help(suffixes)));
     }
@@ -186,15 +196,15 @@ fn suffix_help(suffixes: Suffixes) -> &'static str {
     }
 }
 
-/// Reads an unsigned number at the start of `text` with its suffix. Returns the value (bytes,
-/// counts or nanoseconds), how many bytes were read and whether there was a suffix.
+/// Parses an unsigned number and its suffix at the start of `text`. Returns the value (bytes, a
+/// count or nanoseconds), the number of bytes parsed, and whether there was a suffix.
 pub(crate) fn literal(
     text: &str,
     suffixes: Suffixes,
 ) -> Result<(Rational, usize, bool), ValueError> {
     let (number, digits) = digits(text)?;
     let rest = &text[digits..];
-    // A blank may stand between number and unit: the documentation itself writes `4 KiB`.
+    // A space is allowed between number and unit, as in `4 KiB` in fio's documentation.
     let gap = rest.len() - rest.trim_start_matches(' ').len();
     let letters: &str = {
         let tail = &rest[gap..];
@@ -220,7 +230,8 @@ pub(crate) fn literal(
     Ok((value, used, had))
 }
 
-/// The digits at the start of `text`: `12`, `1.5`, `.5`, `0x1f`.
+/// Parses the digits at the start of `text`: `12`, `1.5`, `.5`, `0x1f`. Returns the value and the
+/// number of bytes parsed.
 fn digits(text: &str) -> Result<(Rational, usize), ValueError> {
     let bytes = text.as_bytes();
     if bytes.len() > 2 && bytes[0] == b'0' && (bytes[1] | 0x20) == b'x' {
@@ -248,7 +259,7 @@ fn digits(text: &str) -> Result<(Rational, usize), ValueError> {
     Ok((value, end))
 }
 
-/// What a suffix multiplies with.
+/// The factor for a suffix. `None` for an unknown suffix.
 fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
     let lower = letters.to_ascii_lowercase();
     match suffixes {
@@ -274,7 +285,7 @@ fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
             if prefix.is_empty() {
                 return (!i).then_some(1);
             }
-            // fio's documentation gives `ki` the meaning of `kib`; the program takes it as `k`.
+            // In fio's documentation, `ki` means the same as `kib`; the program treats it as `k`.
             let binary = i && byte;
             let power = match prefix {
                 "k" => 1,
@@ -284,7 +295,7 @@ fn factor(letters: &str, suffixes: Suffixes) -> Option<i128> {
                 "p" => 5,
                 _ => return None,
             };
-            // Under kb_base=1024 the meanings are swapped: `k` is 1024 and `kib` is 1000.
+            // With kb_base=1024, the meanings are swapped: `k` is 1024 and `kib` is 1000.
             let base: i128 = if binary == (bases.kb == 1000) { 1024 } else { 1000 };
             base.checked_pow(power)
         }

@@ -1,4 +1,4 @@
-//! Exact fractions, so that `(1.5*1m)` and `(10/4*2)` come out as written.
+//! Exact fractions, so that `(1.5*1m)` and `(10/4*2)` are computed without rounding errors.
 
 /// A fraction in lowest terms with a positive denominator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Rational {
 }
 
 impl Rational {
-    /// `num/den`; `None` for a zero denominator or where the terms do not fit.
+    /// Creates `num/den`. `None` if the denominator is zero or a term overflows.
     pub fn new(num: i128, den: i128) -> Option<Self> {
         let (num, den) =
             if den < 0 { (num.checked_neg()?, den.checked_neg()?) } else { (num, den) };
@@ -19,15 +19,15 @@ impl Rational {
         let g = i128::try_from(g).ok()?;
         Some(Rational { num: num / g, den: den / g })
     }
-    /// A whole number.
+    /// Creates a whole number.
     pub const fn whole(num: i128) -> Self {
         Rational { num, den: 1 }
     }
-    /// Whether there is no fraction.
+    /// Whether this is a whole number.
     pub fn is_whole(self) -> bool {
         self.den == 1
     }
-    /// The next whole number below or at it.
+    /// The largest whole number that is not above this fraction.
     pub fn floor(self) -> i128 {
         self.num.div_euclid(self.den)
     }
@@ -35,29 +35,29 @@ impl Rational {
     pub fn to_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
-    /// The same, the other side of zero. The smallest `i128` saturates.
+    /// The fraction with the opposite sign. The smallest `i128` saturates.
     pub fn negated(self) -> Self {
         Rational { num: self.num.saturating_neg(), den: self.den }
     }
-    /// Sum.
+    /// The sum. `None` on overflow.
     pub fn checked_add(self, o: Self) -> Option<Self> {
         let a = self.num.checked_mul(o.den)?;
         let b = o.num.checked_mul(self.den)?;
         Rational::new(a.checked_add(b)?, self.den.checked_mul(o.den)?)
     }
-    /// Difference.
+    /// The difference. `None` on overflow.
     pub fn checked_sub(self, o: Self) -> Option<Self> {
         self.checked_add(o.negated())
     }
-    /// Product.
+    /// The product. `None` on overflow.
     pub fn checked_mul(self, o: Self) -> Option<Self> {
         Rational::new(self.num.checked_mul(o.num)?, self.den.checked_mul(o.den)?)
     }
-    /// Quotient; `None` by zero.
+    /// The quotient. `None` for division by zero and on overflow.
     pub fn checked_div(self, o: Self) -> Option<Self> {
         Rational::new(self.num.checked_mul(o.den)?, self.den.checked_mul(o.num)?)
     }
-    /// Whole power; `None` for a fractional exponent or where the result does not fit.
+    /// The power. `None` for a fractional exponent and on overflow.
     pub fn checked_pow(self, exponent: Self) -> Option<Self> {
         if !exponent.is_whole() {
             return None;

@@ -1,4 +1,5 @@
-//! Job file text → sections and options, each with its place. Knows nothing of what options mean.
+//! Scans the text of a job file into sections and options with their places. The scanner does not
+//! know the meaning of options.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,29 +7,29 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::spec::{Place, Source};
 
-/// One meaningful line of a job file.
+/// A section, option or include of a job file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     /// `[name]`.
     Section {
-        /// Between the brackets.
+        /// The text between the brackets.
         name: String,
-        /// Where the name stands.
+        /// The place of the section's header.
         place: Place,
     },
     /// `name=value` or `name`.
     Option(RawOption),
     /// `include file`.
     Include {
-        /// The file's name as written.
+        /// The name of the file, as written.
         file: String,
-        /// Where it stands.
+        /// The place of the name.
         place: Place,
     },
 }
 
 impl Item {
-    /// Where it stands.
+    /// The place of the item in its source.
     pub fn place(&self) -> Place {
         match self {
             Item::Section { place, .. } | Item::Include { place, .. } => place.clone(),
@@ -37,33 +38,34 @@ impl Item {
     }
 }
 
-/// An option before anyone looked it up.
+/// An option with its value, before it is looked up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawOption {
-    /// Left of the `=`.
+    /// The text before the `=`.
     pub name: String,
-    /// Right of the `=`, as typed; `None` without a `=`.
+    /// The text after the `=`, as typed. `None` without a `=`.
     pub text: Option<String>,
-    /// Where the name stands.
+    /// The byte range of the name in the source.
     pub name_span: Range<usize>,
-    /// Where the value stands.
+    /// The byte range of the value in the source. Empty if there is no value.
     pub text_span: Range<usize>,
-    /// The text that both stand in.
+    /// The source of name and value.
     pub source: Arc<Source>,
-    /// `${VAR}` in the value is a variable (job files), not text (the shell has been there).
+    /// Whether `${VAR}` in the value is a variable. True in job files; false on the command line,
+    /// where the shell has already expanded variables.
     pub variables: bool,
 }
 
 impl RawOption {
-    /// The whole `name=value`.
+    /// The place of the whole `name=value`.
     pub fn place(&self) -> Place {
         Place { source: self.source.clone(), span: self.name_span.start..self.text_span.end }
     }
-    /// Only the name.
+    /// The place of the name.
     pub fn name_place(&self) -> Place {
         Place { source: self.source.clone(), span: self.name_span.clone() }
     }
-    /// Only the value; the name where there is none.
+    /// The place of the value, or of the name if there is no value.
     pub fn text_place(&self) -> Place {
         let span = if self.text.is_some() && !self.text_span.is_empty() {
             self.text_span.clone()
@@ -74,7 +76,7 @@ impl RawOption {
     }
 }
 
-/// Scans a whole text. Lines that make no sense become diagnostics; the rest is still returned.
+/// Scans a text. Reports invalid lines and returns the items of all other lines.
 pub fn scan(source: &Arc<Source>) -> (Vec<Item>, Vec<Diagnostic>) {
     let (mut items, mut wrong) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -89,8 +91,8 @@ pub fn scan(source: &Arc<Source>) -> (Vec<Item>, Vec<Diagnostic>) {
     (items, wrong)
 }
 
-/// A comment runs from the first `;` or `#` to the end of the line. fio documents it for the start
-/// of a line only, but cuts everywhere, in quotes too, and so must we.
+/// Removes a comment, which starts at the first `;` or `#` and ends with the line. fio documents
+/// comments only at the start of a line, but it removes them everywhere, also inside quotes.
 fn without_comment(line: &str) -> &str {
     &line[..line.find([';', '#']).unwrap_or(line.len())]
 }
@@ -119,9 +121,11 @@ fn line_item(source: &Arc<Source>, line: &str, at: usize) -> Result<Option<Item>
         None => (body, None),
     };
     if name.is_empty() {
-        let error =
-            Diagnostic::error("there is no option name before `=`", Some(place(start..start + 1)))
-                .help("write `name=value`");
+        let error = Diagnostic::error(
+            "the option name before `=` is missing",
+            Some(place(start..start + 1)),
+        )
+        .help("To fix: write `name=value`");
         return Err(Box::new(error));
     }
     let name_span = start..start + name.len();
@@ -147,34 +151,34 @@ fn section(
     start: usize,
     place: &dyn Fn(Range<usize>) -> Place,
 ) -> Result<Item, Box<Diagnostic>> {
-    // As in fio the last one closes: `[a]b]` is called `a]b`.
+    // As in fio, the last bracket ends the name: `[a]b]` is called `a]b`.
     let Some(end) = inner.rfind(']') else {
         let here = place(start..start + 1 + inner.len());
         let error = Diagnostic::error("the section's closing `]` is missing", Some(here))
-            .help(format!("write `[{}]`", inner.trim()));
+            .help(format!("To fix: write `[{}]`", inner.trim()));
         return Err(Box::new(error));
     };
     let after = inner[end + 1..].trim();
     if !after.is_empty() {
         let from = start + 1 + inner.len() - after.len();
         let error = Diagnostic::error(
-            format!("`{after}` stands after the section's name"),
+            format!("unexpected `{after}` after the section's name"),
             Some(place(from..from + after.len())),
         )
-        .help("put it on a line of its own");
+        .help("To fix: put it on a separate line");
         return Err(Box::new(error));
     }
     let name = inner[..end].to_string();
     if name.trim().is_empty() {
         let here = place(start..start + 2 + end);
         let error = Diagnostic::error("the section has no name", Some(here))
-            .help("write the job's name between the brackets: `[job1]`");
+            .help("To fix: write the job's name between the brackets: `[job1]`");
         return Err(Box::new(error));
     }
     Ok(Item::Section { place: place(start..start + 2 + end), name })
 }
 
-/// `include FILE` or `include=FILE`.
+/// The file name of `include FILE` or `include=FILE`. `None` if the line is not an include.
 fn include(body: &str) -> Option<&str> {
     let rest = body.strip_prefix("include")?;
     if rest.is_empty() {
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_lose_the_blanks_around_them() {
+    fn white_space_around_names_and_values_is_removed() {
         let pair = |n: &str, t: &str| (n.to_string(), Some(t.to_string()));
         assert_eq!(one("size=1m"), pair("size", "1m"));
         assert_eq!(one("\t size\t=  1m \r\n"), pair("size", "1m"));
@@ -241,9 +245,9 @@ mod tests {
     }
 
     proptest! {
-        /// Every place lies in the text, and an option's place holds its name and value.
+        /// Every place is inside the text, and the place of an option contains its name and value.
         #[test]
-        fn places_hold_what_they_name(text in "([a-z_]{1,8} ?=? ?[^\\n]{0,12}\\n|\\[[a-z]{0,4}\\]?.{0,4}\\n|.{0,16}\\n?){0,8}") {
+        fn places_contain_name_and_value(text in "([a-z_]{1,8} ?=? ?[^\\n]{0,12}\\n|\\[[a-z]{0,4}\\]?.{0,4}\\n|.{0,16}\\n?){0,8}") {
             let source = source(&text);
             let (items, wrong) = scan(&source);
             for place in wrong.iter().filter_map(|d| d.place.clone()).chain(items.iter().map(Item::place)) {

@@ -1,7 +1,7 @@
-//! "Did you mean": the nearest name by edit distance.
+//! "Did you mean": finds the nearest name by edit distance.
 
-/// The candidate that needs the fewest edits (insert, delete, replace, swap neighbours), when that
-/// is few enough for its length; the first of equals.
+/// The candidate with the fewest edits (insertion, deletion, replacement, or swap of neighbours),
+/// if that number is small enough for the length of `typed`. The first candidate wins a tie.
 pub fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.chars().take(64).collect();
     let bytes: usize = typed.iter().map(|c| c.len_utf8()).sum();
@@ -11,7 +11,7 @@ pub fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Op
         _ => 3,
     };
     candidates
-        // Each edit changes the length by one at most.
+        // Each edit changes the length by at most one character.
         .filter(|c| c.len() <= bytes + most && c.len() + 4 * most >= bytes)
         .map(|c| (distance(&typed, &c.chars().collect::<Vec<_>>(), most), c))
         .filter(|(d, c)| *d <= most && *d < c.chars().count().max(typed.len()))
@@ -19,7 +19,8 @@ pub fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Op
         .map(|(_, c)| c)
 }
 
-/// Optimal string alignment distance, or something over `most` where it is more than that.
+/// The optimal string alignment distance, or a number above `most` if the distance is larger than
+/// that.
 fn distance(a: &[char], b: &[char], most: usize) -> usize {
     if a.len().abs_diff(b.len()) > most {
         return most + 1;
@@ -35,7 +36,7 @@ fn distance(a: &[char], b: &[char], most: usize) -> usize {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
         }
-        // Two rows above the limit cannot come back under it.
+        // When two rows are above the limit, the distance cannot fall below it again.
         if row.iter().chain(&last).all(|d| *d > most) {
             return most + 1;
         }
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_away_is_not_suggested() {
+    fn distant_names_are_not_suggested() {
         assert_eq!(near("frequency"), None);
         assert_eq!(near("x"), None);
         assert_eq!(near(""), None);

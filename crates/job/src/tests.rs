@@ -1,4 +1,4 @@
-//! The job language end to end, on files in memory.
+//! Tests of the job language from command line to jobs, with files in memory.
 
 use crate::load::Memory;
 use crate::option::value::{Amount, Value};
@@ -37,7 +37,7 @@ fn options_before_the_first_name_are_global() {
 }
 
 #[test]
-fn what_was_not_set_has_its_default() {
+fn unset_options_have_their_default() {
     let run = job("[a]\nsize=1m\n");
     assert_eq!(run.jobs[0].int("iodepth"), Some(1));
     assert!(!run.jobs[0].flag("direct"));
@@ -68,7 +68,8 @@ fn options_and_files_may_be_mixed_and_options_come_first() {
     let run = invocation(&list, &mut loader).unwrap();
     let names: Vec<&str> = run.jobs.iter().map(|j| j.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "f", "g", "h"]);
-    // Every further file starts a group; what one sets as global does not reach the next.
+    // Each further file starts a new group. Global options of one file do not apply to the next
+    // file.
     assert_eq!(
         run.jobs.iter().map(|j| j.new_group).collect::<Vec<_>>(),
         [false, false, false, true, false]
@@ -174,7 +175,8 @@ fn included_files_belong_to_their_section() {
     }
 }
 
-/// From the current directory first, then from beside the file that includes.
+/// An included file is searched relative to the current directory, then relative to the including
+/// file.
 #[test]
 fn included_files_are_looked_for_in_two_places() {
     let find = |present: &[&str]| {
@@ -189,14 +191,14 @@ fn included_files_are_looked_for_in_two_places() {
     assert_eq!(find(&["dir/more.fio"]).unwrap().jobs[0].int("iodepth"), Some(2));
     assert_eq!(find(&["more.fio", "dir/more.fio"]).unwrap().jobs[0].int("iodepth"), Some(1));
     assert!(find(&[]).unwrap_err()[0].what.contains("`more.fio`"));
-    // A file that includes itself under another name is found out.
+    // A file that includes itself under another name is detected too.
     let mut loader = Memory::default();
     loader.files.push(("dir/job.fio".into(), "[a]\ninclude job.fio\n".into()));
     assert!(invocation(&args(&["dir/job.fio"]), &mut loader).is_err());
 }
 
 #[test]
-fn files_that_include_each_other_without_end_are_refused() {
+fn endless_includes_are_errors() {
     let mut loader = Memory::job("[a]\ninclude 0\n");
     for i in 0..15 {
         loader.files.push((i.to_string(), format!("include {}\n", i + 1).repeat(10)));
@@ -224,7 +226,8 @@ fn variables_and_reserved_words() {
     assert_eq!(a.text("description").as_deref(), Some("x64m"));
     assert_eq!(a.text("filename_format").as_deref(), Some("$jobname.$jobnum.$filenum"));
     assert_eq!(a.setting("io_size").unwrap().text.as_deref(), Some("8000"));
-    // The shell has been at the command line: only the reserved words are left to do there.
+    // The shell has already expanded variables on the command line; fiord expands only the reserved
+    // words there.
     let run = command(&["--name=a", "--bs=$pagesize", "--description=${SIZE}"]);
     assert_eq!(run.jobs[0].text("description").as_deref(), Some("${SIZE}"));
     assert_eq!(run.jobs[0].triple("bs"), Some([4096; 3]));
@@ -256,9 +259,9 @@ fn engine_options_follow_their_engine() {
     assert_eq!(run.jobs[0].settings.last().unwrap().def.name, "userspace_reap");
 }
 
-/// One message about a misspelt engine, none about options that it would have had.
+/// An unknown engine causes one message, and no messages about options of that engine.
 #[test]
-fn a_misspelt_engine_is_one_mistake() {
+fn an_unknown_engine_causes_one_message() {
     let file = "[a]\nsqthread_poll=1\nioengine=iouring\nhipri\n";
     let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(file)).unwrap_err();
     assert_eq!(wrong.len(), 1, "{wrong:?}");
@@ -277,7 +280,7 @@ fn names_of_jobs() {
 }
 
 #[test]
-fn foreign_bytes_may_stand_in_comments_only() {
+fn invalid_utf8_is_permitted_only_in_comments() {
     let read = |bytes: &[u8]| {
         struct File(Vec<u8>);
         impl crate::load::Loader for File {
@@ -306,7 +309,7 @@ fn foreign_bytes_may_stand_in_comments_only() {
 }
 
 #[test]
-fn what_is_not_built_ends_a_run() {
+fn unsupported_options_are_errors() {
     let file = "[global]\nverify_fatal=0\nlog_offset=0\n\n[j]\nlog_offset=1\nverify=crc32c\nioengine=rbd\nsteadystate=iops:1%\n";
     let Ok(run) = invocation(&args(&["job.fio"]), &mut Memory::job(file)) else {
         panic!("options that are not built are still read")
@@ -322,10 +325,10 @@ fn what_is_not_built_ends_a_run() {
 }
 
 #[test]
-fn misleading_values_are_warned_of() {
+fn misleading_values_cause_warnings() {
     let run = job("[a]\nbs=4k-16k\ntime_based=30\n");
     assert_eq!(run.warnings.len(), 2);
-    assert!(run.warnings[0].render(false).starts_with("fio: warning: bs=4k-16k is no range"));
+    assert!(run.warnings[0].render(false).starts_with("fio: warning: bs=4k-16k is not a range"));
     assert!(run.warnings[1].help[0].contains("runtime=30"));
     let fatal = args(&["--warnings-fatal", "job.fio"]);
     assert!(invocation(&fatal, &mut Memory::job("[a]\nbs=4k-16k\n")).is_err());
@@ -337,7 +340,7 @@ fn messages_show_the_place() {
     let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(text)).unwrap_err();
     let shown = wrong[0].render(false);
     assert!(
-        shown.starts_with("fio: failed parsing rw=raed: `raed` is no value of rw\n"),
+        shown.starts_with("fio: failed parsing rw=raed: invalid value `raed` for rw\n"),
         "{shown}"
     );
     assert!(shown.contains("--> job.fio:3:8"), "{shown}");
@@ -353,10 +356,10 @@ fn a_long_line_is_shown_in_part() {
     assert!(wrong[0].render(false).len() < 20_000);
 }
 
-/// Every option of the table, set to its own example, is read again from what it shows.
+/// `--showcmd` prints every option, set to its own example, in a form that fiord can parse again.
 #[test]
 fn showcmd_can_be_read_again() {
-    // A profile has no jobs to show in a file.
+    // A job file cannot contain a profile.
     let others =
         |d: &&&'static crate::option::def::OptionDef| !matches!(d.name, "name" | "profile");
     for def in crate::option::table::options().iter().filter(others) {
@@ -366,7 +369,7 @@ fn showcmd_can_be_read_again() {
             Ok(Action::ShowCmd(text)) => text,
             other => panic!("{}: {other:?}", def.example),
         };
-        // As a shell would split it: the one pair of double quotes goes, with its escapes.
+        // Splits like a shell: removes the one pair of double quotes and its escapes.
         let rest = shown.trim_end().strip_prefix("fio --name=a ").unwrap_or_default().to_string();
         let plain = rest.replacen('"', "", 1);
         let plain = plain.strip_suffix('"').unwrap_or(&rest).replace("\\\"", "\"");
@@ -382,7 +385,7 @@ fn showcmd_can_be_read_again() {
 fn sections_beyond_the_limit_on_jobs_are_not_read() {
     let sections = |n: usize| -> String { (0..n).map(|i| format!("[j{i}]\nrw=read\n")).collect() };
     assert_eq!(job(&sections(4096)).jobs.len(), 4096);
-    // What stands behind the limit is no job file at all.
+    // The text after the limit is not a valid job file.
     let text = sections(4097) + &"[broken]\nno option\n".repeat(10_000);
     let wrong = |list: &[&str]| invocation(&args(list), &mut Memory::job(&text)).unwrap_err();
     let errors = wrong(&["job.fio"]);

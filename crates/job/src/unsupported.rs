@@ -1,4 +1,5 @@
-//! What is known and not built yet: the check before a run, and the list of all of it.
+//! Options, values and engines that fiord parses but does not support yet: the check before a run,
+//! and the list.
 
 use std::fmt::Write;
 
@@ -10,8 +11,8 @@ use crate::option::table;
 use crate::option::value::Value;
 use crate::spec::{JobSpec, Setting};
 
-/// One error for each option, value word and engine of the job that fiord cannot do yet. An option
-/// that was set to its own default, or to 0 where it has none, asks for nothing and is let pass.
+/// One error per unsupported option, value word and engine of the job. An option that is set to its
+/// default, or to 0 if it has no default, has no effect and is permitted.
 pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for (i, setting) in job.settings.iter().enumerate() {
@@ -22,7 +23,8 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
         if let Some(what) = later(setting) {
             let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
             out.push(Diagnostic::error(what, Some(setting.place.clone())).help(
-                "take it out, or run the job with fio; `fiord options --unsupported` lists all",
+                "To fix: leave it out, or run the job with fio; `fiord options --unsupported` \
+                 lists everything that is not supported",
             ));
         }
     }
@@ -72,7 +74,7 @@ fn later_word(word: &Word) -> bool {
     word.support == Support::Later
 }
 
-/// The list of everything that is known and not built yet.
+/// Lists everything that fiord parses but does not support yet.
 pub fn list() -> String {
     let mut out = String::new();
     let mut part = |title: &str, names: Vec<String>| {

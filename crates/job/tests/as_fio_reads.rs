@@ -1,5 +1,5 @@
-//! What fio 3.42 was found to do with texts that its documentation says nothing about: it reads on,
-//! so fiord does too, and says so.
+//! The behaviour of fio 3.42 for texts that its documentation does not describe. Where fio accepts
+//! such a text, fiord accepts it too and warns.
 
 use fiord_job::diagnostic::{Level, Note};
 use fiord_job::load::Memory;
@@ -29,7 +29,7 @@ fn refused(line: &str) -> bool {
     invocation(&args(&["job.fio"]), &mut Memory::job(&text)).is_err()
 }
 
-/// The value, which a warning comes with.
+/// The value of an option that causes one warning.
 #[track_caller]
 fn value(line: &str) -> Option<Value> {
     let run = file(&format!("[a]\n{line}\n"));
@@ -40,7 +40,7 @@ fn value(line: &str) -> Option<Value> {
 }
 
 #[test]
-fn separators_at_the_end_are_overlooked() {
+fn separators_at_the_end_are_ignored_with_a_warning() {
     let word = |w, s: Option<&str>| Some(Value::Word(w, s.map(str::to_string)));
     assert_eq!(value("size=4k,"), Some(Value::Amount(Amount::Bytes(4096))));
     assert_eq!(value("iodepth=16,"), Some(Value::Int(16)));
@@ -56,12 +56,12 @@ fn separators_at_the_end_are_overlooked() {
 }
 
 #[test]
-fn a_rate_may_be_a_second() {
+fn a_rate_may_end_in_per_second() {
     assert_eq!(value("rate=100kb/s"), Some(Value::Ints([Some(100 << 10); 3])));
     assert!(refused("bs=4k/s"));
 }
 
-/// The bytes are those that fio writes.
+/// The expected bytes are those that fio writes.
 #[test]
 fn digits_of_a_pattern_end_where_the_next_part_begins() {
     use fiord_job::option::value::PatternPart;
@@ -94,9 +94,9 @@ fn percent_signs_may_be_doubled() {
     assert!(refused("size=101%%"));
 }
 
-/// fio knows the options of its profiles in every job, and does nothing with them there.
+/// fio accepts the options of its profiles in every job, where they have no effect.
 #[test]
-fn options_of_profiles_do_nothing_in_a_job() {
+fn options_of_profiles_have_no_effect_in_a_job() {
     let lines = "threads=1\nblock=4k\nnumruns=2\ndir=/tmp\nload=2\nprep=1\ntest-duration=5\n";
     let run = file(&format!("[a]\nsize=1m\n{lines}"));
     assert_eq!(run.warnings.len(), 7, "{:?}", run.warnings);
@@ -109,9 +109,9 @@ fn options_of_profiles_do_nothing_in_a_job() {
     assert!(refused("threads"));
 }
 
-/// fio takes most of these too, but what it makes of them nobody means.
+/// fio accepts most of these values, but not with the meaning that users expect.
 #[test]
-fn what_changes_the_meaning_is_refused() {
+fn values_with_another_meaning_in_fio_are_errors() {
     for line in [
         "runtime=1h30m",
         "runtime=1x",
@@ -167,7 +167,7 @@ fn name_renames_a_job_but_not_its_section() {
 }
 
 #[test]
-fn letters() {
+fn short_options_work() {
     use fiord_job::Action;
     let shown = |list: &[&str]| match command(list).action {
         Action::Print(text) | Action::ShowCmd(text) => text,
@@ -192,8 +192,8 @@ fn letters() {
 }
 
 #[test]
-fn general_options_as_fio_takes_them() {
-    // fio runs more jobs than that.
+fn general_options_accept_the_values_that_fio_accepts() {
+    // fio runs more jobs than `--max-jobs`.
     let run = command(&["--max-jobs=3", "--name=a", "--numjobs=4"]);
     assert!(run.warnings[0].what.contains("maximum number of jobs"), "{:?}", run.warnings);
     assert!(command(&["--append-terse=1", "--name=a"]).warnings.is_empty());

@@ -1,5 +1,5 @@
-//! Fuzzing on stable Rust: mutated job files and command lines for one second, or for as many as
-//! `FIORD_FUZZ_SECONDS` says. A panic prints the seed and the input that caused it.
+//! Fuzzing on stable Rust: mutated job files and command lines for one second, or for
+//! `FIORD_FUZZ_SECONDS`. A panic prints the seed and the input that caused it.
 
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use fiord_job::fuzz;
 use fiord_job::option::table;
 
-/// A small generator, so that a seed repeats a run (xorshift64*).
+/// A small random generator (xorshift64*). The same seed repeats a run.
 struct Random(u64);
 
 impl Random {
@@ -113,7 +113,7 @@ fn text(random: &mut Random) -> String {
     out
 }
 
-/// Cuts, doubles and overwrites bytes.
+/// Deletes, duplicates and overwrites bytes.
 fn mutated(random: &mut Random, text: String) -> Vec<u8> {
     let mut bytes = text.into_bytes();
     for _ in 0..random.below(6) {
@@ -140,7 +140,7 @@ fn mutated(random: &mut Random, text: String) -> Vec<u8> {
 fn no_input_panics() {
     let seconds = std::env::var("FIORD_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(1));
-    // Short runs repeat themselves, long ones look at something new.
+    // Short runs use the same seed every time, long runs a new one.
     let mut seed = match seconds {
         None => 1,
         Some(_) => u64::from(std::process::id()) << 32 | 1,

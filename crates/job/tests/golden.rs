@@ -1,4 +1,5 @@
-//! Against what fio 3.42 printed (`compat/golden/`), and, where an fio is on the PATH, against it.
+//! Compares fiord's output with recorded output of fio 3.42 (`compat/golden/`), and with the fio on
+//! PATH if there is one.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::process::Command;
 use fiord_job::load::{Machine, Memory};
 use fiord_job::{Action, Invocation, invocation};
 
-/// The job of the golden `showcmd` case, as `compat/README.md` describes it.
+/// The job of the golden `showcmd` case; `compat/README.md` describes it.
 const JOBFILE: &str = "[global]\nbs=4k\nioengine=psync\nsize=4m\n\n\
                        [reader]\nrw=randread\n\n\
                        [writer]\nrw=write\nbs=64k,128k\nstonewall\n";
@@ -16,7 +17,7 @@ fn golden(case: &str, file: &str) -> String {
     std::fs::read_to_string(path.join(file)).unwrap_or_default()
 }
 
-/// The arguments of a golden command, without the redirections it does not have.
+/// The arguments of a golden command, without redirections.
 fn arguments(case: &str) -> Vec<String> {
     golden(case, "cmd")
         .split_whitespace()
@@ -44,7 +45,7 @@ fn parse_only_ends_well() {
 }
 
 #[test]
-fn wrong_options_end_with_the_first_words_that_fio_prints() {
+fn messages_about_options_start_with_the_words_of_fio() {
     for (case, begin) in [
         ("err-bad-value", "fio: failed parsing rw=sideways"),
         ("err-out-of-range", "fio: failed parsing rwmixread=150"),
@@ -58,9 +59,9 @@ fn wrong_options_end_with_the_first_words_that_fio_prints() {
     }
 }
 
-/// Every golden command is one that fiord reads, except for the three that fio refuses too.
+/// fiord accepts every golden command, except for the three that fio rejects too.
 #[test]
-fn every_golden_command_is_read() {
+fn every_golden_command_is_accepted() {
     for entry in
         std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../compat/golden")).unwrap()
     {
@@ -72,7 +73,7 @@ fn every_golden_command_is_read() {
     }
 }
 
-/// Job files whose command lines fio prints just so.
+/// Job files for which fio and fiord print the same command lines.
 const SAME: &[&str] = &[
     "[a]\nsize=1m\nfilename=x\nbs=4k\n",
     "[a]\nsize=1m ; comment\nbs=4k # comment\n; comment\n# comment\n\n",
@@ -87,7 +88,7 @@ const SAME: &[&str] = &[
 ];
 
 #[test]
-fn the_fio_at_hand_prints_the_same_command_lines() {
+fn the_installed_fio_prints_the_same_command_lines() {
     let dir = std::env::temp_dir().join(format!("fiord-job-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let file = dir.join("job.fio").to_string_lossy().into_owned();

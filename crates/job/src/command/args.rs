@@ -1,6 +1,6 @@
-//! Arguments → general options, sections of jobs and job files, in the manner of
-//! `getopt_long_only`: one dash or two, `--opt=value` or `--opt value`, names shortened as long as
-//! one option alone begins so.
+//! Parses the arguments into general options, job sections and job files, like `getopt_long_only`:
+//! one dash or two, `--opt=value` or `--opt value`, and names shortened as long as they are
+//! unambiguous.
 
 use std::sync::Arc;
 
@@ -14,29 +14,29 @@ use crate::scan::RawOption;
 use crate::spec::{Place, Source};
 use crate::suggest;
 
-/// An argument after it was recognised.
+/// A general option or a job file from the command line.
 #[derive(Debug, Clone)]
-pub enum Argued {
-    /// A general option with its value and where it stands.
+pub enum ParsedArgument {
+    /// A general option, its value and its place on the command line.
     General(&'static CommandDef, Option<String>, Place),
     /// A job file.
     File(String, Place),
 }
 
-/// What the arguments say.
+/// The parsed command line.
 #[derive(Debug, Default)]
 pub struct Arguments {
-    /// General options and job files in the order typed.
-    pub argued: Vec<Argued>,
-    /// The options of jobs: before the first `--name` in a section named `global`.
+    /// General options and job files in the order of the command line.
+    pub parsed: Vec<ParsedArgument>,
+    /// Job options by section. Options before the first `--name` are in a section named `global`.
     pub sections: Vec<RawSection>,
     /// `--profile` with its options.
     pub profile: Option<RawProfile>,
-    /// What was wrong.
+    /// The errors and warnings found.
     pub wrong: Vec<Diagnostic>,
 }
 
-/// What a name after dashes can be.
+/// What a name after dashes refers to.
 #[derive(Clone, Copy)]
 enum Known {
     General(&'static CommandDef),
@@ -65,7 +65,7 @@ impl Known {
     }
 }
 
-/// Reads all arguments (without the program's own name).
+/// Parses all arguments (without the program's own name).
 pub fn read(args: &[String]) -> Arguments {
     let (source, spans) = source_of(args);
     let mut reader = Reader {
@@ -93,7 +93,8 @@ pub fn read(args: &[String]) -> Arguments {
     reader.out
 }
 
-/// The arguments as one text, so that places in them can be shown.
+/// Joins the arguments with spaces into one source text, so that messages can show places in it.
+/// Also returns the byte offset of each argument.
 fn source_of(args: &[String]) -> (Arc<Source>, Vec<usize>) {
     let mut text = String::new();
     let mut starts = Vec::with_capacity(args.len());
@@ -107,8 +108,8 @@ fn source_of(args: &[String]) -> (Arc<Source>, Vec<usize>) {
     (Arc::new(Source { name: "command line".into(), text }), starts)
 }
 
-/// The general option of a letter with its value behind it: `-oFILE`.
-fn attached(name: &str, dashes: usize) -> Option<&'static CommandDef> {
+/// The general option of a letter with its value attached, such as `-oFILE`.
+fn short_option_with_value(name: &str, dashes: usize) -> Option<&'static CommandDef> {
     let mut letters = name.chars();
     let (letter, _) = (letters.next()?, letters.next()?);
     let def = COMMANDS.iter().find(|c| c.letter == Some(letter))?;
@@ -120,9 +121,9 @@ struct Reader<'a> {
     source: Arc<Source>,
     spans: Vec<usize>,
     at: usize,
-    /// The engine named last, which decides which engine options are known.
+    /// The most recently named engine. It decides which engine options exist.
     engine: &'static str,
-    /// The engine was no misspelling: else its options cannot be told from others.
+    /// False after an unknown engine name: the parser then cannot know which engine options exist.
     engine_known: bool,
     out: Arguments,
 }
@@ -135,7 +136,7 @@ impl Reader<'_> {
 
     fn file(&mut self) {
         let place = self.place(self.at);
-        self.out.argued.push(Argued::File(self.args[self.at].clone(), place));
+        self.out.parsed.push(ParsedArgument::File(self.args[self.at].clone(), place));
         self.at += 1;
     }
 
@@ -164,7 +165,8 @@ impl Reader<'_> {
         let known = match self.find(name, dashes) {
             Ok(known) => known,
             Err(candidates)
-                if let Some(def) = attached(name, dashes).filter(|_| candidates.is_empty()) =>
+                if let Some(def) =
+                    short_option_with_value(name, dashes).filter(|_| candidates.is_empty()) =>
             {
                 raw.text_span.start = start + 1;
                 raw.text = Some(body[1..].to_string());
@@ -183,7 +185,7 @@ impl Reader<'_> {
         match known {
             Known::General(def) => {
                 let place = self.place(option_at);
-                self.out.argued.push(Argued::General(def, raw.text, place));
+                self.out.parsed.push(ParsedArgument::General(def, raw.text, place));
             }
             Known::Job(def) => self.job_option(def, raw),
             Known::Profile(def) => {
@@ -195,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes the next argument as value where one is needed and none was given with `=`.
+    /// Uses the next argument as the value if the option needs a value and has none after `=`.
     fn take_value(&mut self, raw: &mut RawOption, known: Known) -> Result<(), Box<Diagnostic>> {
         let name = match known {
             Known::General(c) => c.name,
@@ -207,7 +209,7 @@ impl Reader<'_> {
                     format!("option --{name} takes no value, but `{text}` was given"),
                     Some(raw.text_place()),
                 )
-                .help(format!("write --{name}")),
+                .help(format!("To fix: write --{name}")),
             )),
             (Argument::Required(what), None) => {
                 let Some(value) = self.args.get(self.at) else {
@@ -216,7 +218,7 @@ impl Reader<'_> {
                             format!("option {name} requires an argument"),
                             Some(raw.name_place()),
                         )
-                        .help(format!("write --{name}={what}")),
+                        .help(format!("To fix: write --{name}={what}")),
                     ));
                 };
                 raw.text = Some(value.clone());
@@ -257,7 +259,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `--profile=NAME`: from here on its options are known.
+    /// Handles `--profile=NAME`. Later arguments may use the options of the profile.
     fn profile(&mut self, raw: &RawOption) {
         let name = raw.text.as_deref().unwrap_or_default().trim();
         let Some(def) = profile::find(name) else {
@@ -275,10 +277,14 @@ impl Reader<'_> {
                     Some(RawProfile { def, place: raw.place(), options: Vec::new() });
             }
             Some(first) => {
-                let what = format!("a second profile: {} is named already", first.def.name);
-                self.out
-                    .wrong
-                    .push(Diagnostic::error(what, Some(raw.place())).help("run them one by one"));
+                let what = format!(
+                    "a command line can have only one profile, and it already has {}",
+                    first.def.name
+                );
+                self.out.wrong.push(
+                    Diagnostic::error(what, Some(raw.place()))
+                        .help("To fix: run the profiles one at a time"),
+                );
             }
         }
     }
@@ -287,10 +293,10 @@ impl Reader<'_> {
         let name = raw.text.clone().unwrap_or_default();
         if name.is_empty() {
             let error = Diagnostic::error("the job has no name", Some(raw.name_place()))
-                .help("write --name=JOB");
+                .help("To fix: write --name=JOB");
             return self.out.wrong.push(error);
         }
-        // Each job starts from the engine that the globals named.
+        // Each job starts with the engine from the global options.
         let globals = self.out.sections.iter().filter(|s| s.is_global());
         let named = globals.flat_map(|s| &s.options).rfind(|o| o.name == "ioengine");
         let word = named.and_then(|o| o.text.as_deref()).unwrap_or("psync");
@@ -298,7 +304,7 @@ impl Reader<'_> {
         self.engine = found.map_or("psync", |e| e.name);
         self.engine_known = found.is_some();
         let place = raw.place();
-        // The name is the first setting, as fio lists it.
+        // The name is the first setting of the job, as in fio.
         let options = vec![raw];
         self.out.sections.push(RawSection { name, place, options, command_line: true });
     }
@@ -314,7 +320,7 @@ impl Reader<'_> {
         if let Some(o) = table::find_for_engine(self.engine, name) {
             return Ok(Known::Job(o));
         }
-        // It changes nothing then, as the assembler says.
+        // Such an option has no effect; the assembler reports it.
         if let Some((_, o)) = profile::option_of_any(name) {
             return Ok(Known::Job(o));
         }
@@ -349,7 +355,7 @@ impl Reader<'_> {
 
     fn unknown(&mut self, raw: &RawOption, candidates: Vec<String>) {
         if !self.engine_known && !table::engines_with(&raw.name).is_empty() {
-            // The message about the engine is enough.
+            // The message about the unknown engine is enough.
             return;
         }
         if !candidates.is_empty() {
@@ -360,7 +366,7 @@ impl Reader<'_> {
             }
             let what = format!("option `--{}` is ambiguous", raw.name);
             let error = Diagnostic::error(what, Some(raw.name_place()))
-                .help(format!("it could be {}", shown.join(", ")));
+                .help(format!("possible options are {}", shown.join(", ")));
             return self.out.wrong.push(error);
         }
         let mut error = assemble::unknown_option(raw, self.engine);

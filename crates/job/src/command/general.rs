@@ -1,4 +1,4 @@
-//! The general options' values.
+//! The general options and their values.
 
 use super::table::{Argument, CommandDef};
 use crate::number;
@@ -6,23 +6,23 @@ use crate::option::def::Unit;
 use crate::option::value::{Bases, ValueError};
 use crate::suggest;
 
-/// A format of the results.
+/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Normal,
-    /// One line of fields a job, by semicolons.
+    /// One line per job, with fields separated by semicolons.
     Terse,
     /// JSON.
     Json,
-    /// JSON with every latency bucket.
+    /// JSON with all latency buckets.
     JsonPlus,
 }
 
-/// When the live line is shown.
+/// When to show the live status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Eta {
-    /// On terminals.
+    /// Only on terminals.
     #[default]
     Auto,
     /// Always.
@@ -31,19 +31,19 @@ pub enum Eta {
     Never,
 }
 
-/// What is done with findings.
+/// What to do with findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Findings {
-    /// Nothing is looked for.
+    /// Does not search for findings.
     Off,
-    /// They are told.
+    /// Reports findings.
     #[default]
     On,
-    /// One that is invalid is also an error.
+    /// Reports findings, and exits with an error status if one of them is `invalid`.
     Fatal,
 }
 
-/// What the categories of `--debug` are called.
+/// The categories of `--debug`.
 pub const DEBUG: [&str; 20] = [
     "process",
     "file",
@@ -67,22 +67,23 @@ pub const DEBUG: [&str; 20] = [
     "sprandom",
 ];
 
-/// Everything the command line says that no job does.
+/// The general options of the command line, which do not belong to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneralOptions {
-    /// `--output`: where results go; standard output without.
+    /// `--output`: the file for results. Standard output if `None`.
     pub output: Option<String>,
-    /// `--output-format`, `--minimal`, `--append-terse`: in the order typed, each once, never empty.
+    /// `--output-format`, `--minimal` and `--append-terse`: the formats in the order of the command
+    /// line, without repetitions. Never empty.
     pub formats: Vec<Format>,
     /// `--terse-version`.
     pub terse_version: u8,
     /// `--eta`.
     pub eta: Eta,
-    /// `--eta-newline`, nanoseconds.
+    /// `--eta-newline`, in nanoseconds.
     pub eta_newline: Option<u64>,
-    /// `--eta-interval`, nanoseconds.
+    /// `--eta-interval`, in nanoseconds.
     pub eta_interval: u64,
-    /// `--status-interval`, nanoseconds.
+    /// `--status-interval`, in nanoseconds.
     pub status_interval: Option<u64>,
     /// `--readonly`.
     pub readonly: bool,
@@ -96,7 +97,7 @@ pub struct GeneralOptions {
     pub ceiling: bool,
     /// `--aux-path`.
     pub aux_path: Option<String>,
-    /// `--debug`, without repeats; `all` is written out, `job:N` kept as it is.
+    /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
     pub debug: Vec<String>,
     /// `--section`.
     pub sections: Vec<String>,
@@ -131,12 +132,15 @@ impl Default for GeneralOptions {
 }
 
 impl GeneralOptions {
-    /// Applies one built general option that only changes these options.
+    /// Applies a supported general option that only changes these values.
+    ///
+    /// # Errors
+    /// The value is missing or invalid.
     pub fn apply(&mut self, def: &CommandDef, text: Option<&str>) -> Result<(), ValueError> {
         let value = text.unwrap_or_default();
         if let (Argument::Required(what), "") = (def.argument, value.trim()) {
             return Err(ValueError::new("the value is missing")
-                .with_help(format!("write --{}={what}", def.name)));
+                .with_help(format!("To fix: write --{}={what}", def.name)));
         }
         match def.name {
             "output" => self.output = Some(value.to_string()),
@@ -179,7 +183,7 @@ fn formats(text: &str) -> Result<Vec<Format>, ValueError> {
     let mut at = 0;
     for part in text.split(',') {
         let Some((_, format)) = NAMES.iter().find(|(n, _)| *n == part) else {
-            return Err(ValueError::new(format!("`{part}` is no output format"))
+            return Err(ValueError::new(format!("invalid output format `{part}`"))
                 .at(at, at + part.len())
                 .with_help("formats are normal, terse, json and json+"));
         };
@@ -197,7 +201,7 @@ fn terse_version(text: &str) -> Result<u8, ValueError> {
         "3" => Ok(3),
         "4" => Ok(4),
         "5" => Ok(5),
-        other => Err(ValueError::new(format!("`{other}` is no version of the terse format"))
+        other => Err(ValueError::new(format!("invalid version `{other}` of the terse format"))
             .with_help("versions are 2, 3, 4 and 5")),
     }
 }
@@ -226,8 +230,8 @@ fn time(text: &str) -> Result<u64, ValueError> {
 
 fn interval(text: &str) -> Result<u64, ValueError> {
     match time(text)? {
-        0 => Err(ValueError::new("there is no time between two")
-            .with_help("write a time above 0, or leave the option out")),
+        0 => Err(ValueError::new("the interval must not be 0")
+            .with_help("To fix: write a time above 0, or leave out the option")),
         ns => Ok(ns),
     }
 }
@@ -235,8 +239,8 @@ fn interval(text: &str) -> Result<u64, ValueError> {
 fn eta_interval(text: &str) -> Result<u64, ValueError> {
     let ns = time(text)?;
     if ns < 250_000_000 {
-        return Err(ValueError::new("an interval under 250ms would flood the terminal")
-            .with_help("write --eta-interval=250ms or more"));
+        return Err(ValueError::new("an interval of less than 250ms would flood the terminal")
+            .with_help("To fix: write --eta-interval=250ms or more"));
     }
     Ok(ns)
 }
@@ -244,15 +248,15 @@ fn eta_interval(text: &str) -> Result<u64, ValueError> {
 fn count(text: &str) -> Result<u32, ValueError> {
     let v = number::integer(text, Unit::Count, &Bases::default())?;
     u32::try_from(v).ok().filter(|n| *n > 0).ok_or_else(|| {
-        ValueError::new(format!("`{}` is no number of jobs", text.trim()))
-            .with_help("write 1 or more")
+        ValueError::new(format!("invalid number of jobs `{}`", text.trim()))
+            .with_help("To fix: write 1 or more")
     })
 }
 
-/// Adds categories to those of earlier options.
+/// Adds categories to those of earlier `--debug` options.
 fn debug(text: &str, list: &mut Vec<String>) -> Result<(), ValueError> {
     let mut at = 0;
-    // A comma at the end is overlooked, as in fio.
+    // fio ignores a comma at the end.
     for part in text.strip_suffix(',').unwrap_or(text).split(',') {
         let (name, rest) = part.split_once(':').unwrap_or((part, ""));
         let known = match name {
@@ -269,13 +273,13 @@ fn debug(text: &str, list: &mut Vec<String>) -> Result<(), ValueError> {
         } else if known {
             add(part);
         } else if part == "job" {
-            return Err(ValueError::new("`job` needs the number of a job")
+            return Err(ValueError::new("`job` needs a job number")
                 .at(at, at + part.len())
-                .with_help("write `job:0` for the lines of the first job only"));
+                .with_help("To fix: write `job:0` to print only the lines of the first job"));
         } else {
             let near = suggest::nearest(name, DEBUG.into_iter());
             let near = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
-            return Err(ValueError::new(format!("`{part}` is no category of --debug"))
+            return Err(ValueError::new(format!("invalid category `{part}` for --debug"))
                 .at(at, at + part.len())
                 .with_help(format!("{near}categories are all, {}", DEBUG.join(", "))));
         }

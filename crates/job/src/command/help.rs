@@ -9,12 +9,12 @@ use crate::option::table;
 use crate::profile::ProfileDef;
 use crate::suggest;
 
-/// The width of the name column in the details of an option.
+/// Width of the name column in the details of an option, in characters.
 const NAME: usize = 20;
-/// The width of a text line.
+/// Maximum width of a line, in characters.
 const LINE: usize = 100;
 
-/// `--help`.
+/// The text of `--help`.
 pub fn help(version: &str) -> String {
     let mut out = format!("{version}\nfiord [options] [job options] <job file(s)>\n");
     for c in COMMANDS {
@@ -27,23 +27,25 @@ pub fn help(version: &str) -> String {
         let _ = writeln!(out, "  {name:<28} {}{later}", c.doc);
     }
     out.push_str(
-        "\nA job option stands as --option=value: before the first --name it counts for all jobs,\n\
-         after --name=JOB for that job. Any option may be shortened while it stays unambiguous.\n",
+        "\nJob options have the form --option=value. Before the first --name, they apply to all \
+         jobs;\nafter --name=JOB, they apply to that job. An option name can be shortened as long \
+         as it is unambiguous.\n",
     );
     out
 }
 
-/// `--cmdhelp`, `--cmdhelp=all`: every job option in a line.
+/// The text of `--cmdhelp` and `--cmdhelp=all`: one line per job option.
 pub fn options() -> String {
     table::options().iter().map(|o| one_line(o)).collect()
 }
 
-/// `--profile=NAME --cmdhelp`: the profile's own options.
+/// The text of `--profile=NAME --cmdhelp`: one line per option of the profile.
 pub fn profile(def: &ProfileDef) -> String {
     def.options.iter().map(one_line).collect()
 }
 
-/// `--cmdhelp=NAME`. The status is 0 even where only the closest match can be shown, as fio's.
+/// The text of `--cmdhelp=NAME`. For an unknown name, shows the closest match; the exit status is 0
+/// in this case too, as in fio.
 pub fn option(name: &str) -> String {
     if let Some(def) = table::find(name) {
         return details(def);
@@ -71,7 +73,11 @@ pub fn option(name: &str) -> String {
     }
 }
 
-/// `--enghelp[=ENGINE[,OPTION]]`. The list names only what can be used: scripts look there.
+/// The text of `--enghelp[=ENGINE[,OPTION]]`. The list of engines contains only supported engines,
+/// because scripts use it to find out what they can run.
+///
+/// # Errors
+/// The engine or the option does not exist, or the engine has no options.
 pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
     let Some(text) = text.filter(|t| !t.is_empty()) else {
         let mut out = String::from("Available IO engines:\n");
@@ -109,7 +115,7 @@ pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
             .map(|o| details(o))
             .ok_or_else(|| {
                 let error = Diagnostic::error(
-                    format!("No such command: {wanted} is no option of ioengine {name}"),
+                    format!("No such command: ioengine {name} has no option {wanted}"),
                     None,
                 );
                 match suggest::nearest(wanted, own.iter().map(|o| o.name)) {
@@ -127,7 +133,7 @@ fn one_line(def: &OptionDef) -> String {
     format!("{blank:indent$}{:<width$}: {}{later}\n", def.name, first_sentence(def.doc))
 }
 
-/// The doc up to the first full stop that ends a sentence, without it.
+/// The first sentence of a doc, without its full stop.
 fn first_sentence(doc: &str) -> &str {
     let end = doc.find(". ").unwrap_or(doc.len());
     doc[..end].trim_end_matches('.')
@@ -168,14 +174,14 @@ fn details(def: &OptionDef) -> String {
     }
     match def.support {
         Support::Built => {}
-        Support::Accepted(why) => line("note", &format!("accepted, has no effect: {why}")),
-        Support::Later => line("note", "not supported yet: a run that uses it ends at once"),
+        Support::Accepted(why) => line("note", &format!("accepted, but has no effect: {why}")),
+        Support::Later => line("note", "not supported yet: a job that uses it ends before any I/O"),
     }
     out.push('\n');
     out
 }
 
-/// Text cut at blanks into lines that fit beside the name column.
+/// Breaks a text into lines that fit to the right of the name column.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -190,7 +196,7 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// The words of a kind, aliases among them.
+/// The words of a kind, including aliases. Empty for kinds without words.
 pub fn words_of(kind: &Kind) -> &'static [Word] {
     match kind {
         Kind::Words { words, .. } | Kind::WordList { words, .. } => words,
@@ -203,7 +209,7 @@ fn type_text(def: &OptionDef) -> String {
         Kind::Switch => "empty or boolean value ([0|1])".into(),
         Kind::Bool => "boolean value (opt=1)".into(),
         Kind::Text | Kind::Words { .. } => "string (opt=bla)".into(),
-        Kind::WordList { .. } => "strings by commas (opt=bla,blub)".into(),
+        Kind::WordList { .. } => "strings separated by ',' (opt=bla,blub)".into(),
         Kind::Int { .. } => "integer value (opt=100)".into(),
         Kind::Ints { .. } => "one to three integer values (opt=100[,200[,300]])".into(),
         Kind::Amount => "size, percentage or zones (opt=1g, opt=20%, opt=8z)".into(),

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line and the job files that it names.
 
 pub mod args;
 pub mod general;
@@ -18,55 +18,56 @@ use crate::option::def::Support;
 use crate::profile::{self, ProfileDef, RawProfile};
 use crate::spec::{JobSpec, Place, Setting};
 use crate::suggest;
-use args::Argued;
+use args::ParsedArgument;
 use showcmd::Step;
 use table::CommandDef;
 
-/// More job instances than this in one run are refused unless `--max-jobs` permits more: each is a
-/// thread.
+/// The default limit on job instances per run, because each instance is a thread. `--max-jobs` can
+/// raise it.
 pub const MOST_JOBS: u32 = 4096;
 
-/// What the user wants done.
+/// What the command line asks fiord to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Run the jobs.
     Run,
-    /// The jobs are right (`--parse-only`): end with status 0.
+    /// Exit with status 0 because the jobs are valid (`--parse-only`).
     ParseOnly,
-    /// Print this text to standard output and end with status 0 (help, version, lists).
+    /// Print this text to standard output and exit with status 0 (help, version, lists).
     Print(String),
-    /// Print this text where results go (`--output`) and end with status 0 (`--showcmd`).
+    /// Print this text to the destination of results (`--output`) and exit with status 0
+    /// (`--showcmd`).
     ShowCmd(String),
-    /// There was nothing to do: print the help text to standard output, `No job(s) defined` to
-    /// standard error, and end with status 1.
+    /// There are no jobs: print this help text to standard output, `No job(s) defined` to standard
+    /// error, and exit with status 1.
     NoJobs(String),
 }
 
-/// A whole invocation of the program.
+/// A parsed command line, including its job files.
 #[derive(Debug, Clone)]
 pub struct Invocation {
     /// What to do.
     pub action: Action,
-    /// What is not about a job.
+    /// The options that do not belong to a job.
     pub general: GeneralOptions,
-    /// The jobs in order: those of the command line, then those of the files.
+    /// The jobs in order: first those of the command line, then those of the job files.
     pub jobs: Vec<JobSpec>,
-    /// The settings that stand for all jobs (options before the first `--name`, `[global]`), as
-    /// fio lists them under `"global options"`.
+    /// The settings that apply to all jobs (options before the first `--name`, and `[global]`). fio
+    /// prints them under `"global options"`.
     pub globals: Vec<Setting>,
-    /// What is no error. With `--warnings-fatal` there are none here: they were errors.
+    /// The warnings. Empty with `--warnings-fatal`, which turns warnings into errors.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What fiord says it is: parsers look for `fio-3.42`, people for `fiord`.
+/// The version that fiord reports. Parsers look for `fio-3.42`, people for `fiord`.
 pub fn version() -> String {
     format!("fio-3.42-fiord-{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The program's arguments without its own name, as [`invocation`] wants them.
+/// Converts the program's arguments, without the program's own name, to text for [`invocation`].
 ///
 /// # Errors
-/// An argument that is not UTF-8: reading it in any other way would name another file.
+/// An argument is not UTF-8. A lossy conversion could name another file.
 pub fn arguments(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, Vec<Diagnostic>> {
     let text = |a: OsString| {
         a.into_string().map_err(|a| {
@@ -77,21 +78,22 @@ pub fn arguments(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, Ve
     args.skip(1).map(text).collect()
 }
 
-/// Reads the command line (without the program's own name) and the job files it names.
+/// Parses the command line (without the program's own name) and the job files that it names.
 ///
-/// As in fio, all options are read first and job files after them, wherever they stand; an option
-/// that prints something and ends (`--version`) wins over whatever follows it.
+/// As in fio, all options are parsed before the job files, wherever they are on the command line.
+/// An option that prints something and exits (such as `--version`) takes precedence over all
+/// options after it.
 ///
 /// # Errors
-/// Everything that is wrong, in the order found; the exit status is 1 and nothing was done.
+/// All errors, in the order found. The caller exits with status 1; no job has started.
 pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation, Vec<Diagnostic>> {
     let arguments = args::read(args);
     let profile = arguments.profile.as_ref().map(|p| p.def);
     let mut reading = Reading { wrong: arguments.wrong, profile, ..Reading::default() };
-    for argued in arguments.argued {
-        match argued {
-            Argued::File(name, place) => reading.files.push((name, place)),
-            Argued::General(def, text, place) => {
+    for parsed in arguments.parsed {
+        match parsed {
+            ParsedArgument::File(name, place) => reading.files.push((name, place)),
+            ParsedArgument::General(def, text, place) => {
                 if let Some(text) = reading.general(def, text.as_deref(), place)? {
                     return Ok(reading.finished(Action::Print(text)));
                 }
@@ -109,16 +111,16 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
     reading.result()
 }
 
-/// An invocation on its way.
+/// State while parsing the command line.
 #[derive(Default)]
 struct Reading {
     general: GeneralOptions,
     files: Vec<(String, Place)>,
     jobs: Vec<JobSpec>,
-    /// The defaults from the command line, which count in every file.
+    /// The defaults from the command line. They apply to every job file.
     command_globals: Vec<Setting>,
     globals: Vec<Setting>,
-    /// `--showcmd`: a line for the command line and for each file.
+    /// For `--showcmd`: the steps of the command line and of each job file.
     lines: Vec<Vec<Step>>,
     sections_seen: Vec<String>,
     profile: Option<&'static ProfileDef>,
@@ -126,14 +128,14 @@ struct Reading {
 }
 
 impl Reading {
-    /// Takes one general option. A text comes back when that is to be printed and nothing else done.
+    /// Handles one general option. Returns a text if fiord must print it and exit.
     fn general(
         &mut self,
         def: &'static CommandDef,
         text: Option<&str>,
         place: Place,
     ) -> Result<Option<String>, Vec<Diagnostic>> {
-        // What was wrong before counts first.
+        // Errors in earlier arguments take precedence.
         let mut stop = |text: String| {
             let wrong = std::mem::take(&mut self.wrong);
             if wrong.is_empty() { Ok(Some(text)) } else { Err(wrong) }
@@ -175,7 +177,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// The jobs of a profile in the place of those of the command line.
+    /// Replaces the jobs of the command line by those of a profile.
     fn profile(
         &mut self,
         profile: &RawProfile,
@@ -187,7 +189,7 @@ impl Reading {
             let what = format!("job file {file} would not run: profile {name} brings its own jobs");
             self.wrong.push(
                 Diagnostic::error(what, Some(place.clone()))
-                    .help("leave the file away, or run it without --profile"),
+                    .help("To fix: leave out the job file, or run it without --profile"),
             );
         }
         profile::expand(profile, given, loader).unwrap_or_else(|mut wrong| {
@@ -240,7 +242,8 @@ impl Reading {
         self.lines.push(steps);
     }
 
-    /// Whether there are more jobs than may be, which is an error: what follows is not read.
+    /// Whether there are more jobs than the limit. Reports this as an error; the caller then skips
+    /// the remaining sections.
     fn too_many(&mut self, section: &RawSection) -> bool {
         let most = self.general.max_jobs.unwrap_or(0).max(MOST_JOBS);
         if self.jobs.len() <= most as usize {
@@ -249,12 +252,12 @@ impl Reading {
         let what = format!("maximum number of jobs ({most}) reached");
         self.wrong.push(
             Diagnostic::error(what, Some(section.place.clone()))
-                .help("use fewer sections, or permit more with --max-jobs"),
+                .help("To fix: use fewer sections, or raise the limit with --max-jobs"),
         );
         true
     }
 
-    /// Takes one section; true when it was a job.
+    /// Handles one section. Returns true if it was a job.
     fn section(
         &mut self,
         assembler: &mut Assembler,
@@ -265,11 +268,11 @@ impl Reading {
         let before = assembler.globals().len();
         let job = assembler.section(section, new_group);
         let Some(job) = job else {
-            // Defaults that change after a job have to be marked as such.
+            // Defaults that change after a job need a section of their own.
             if steps.iter().any(|s| matches!(s, Step::Open(_))) {
                 steps.push(Step::Open("global".into()));
             }
-            // Not `name`, which would open a job.
+            // Without `name`, which would start a job.
             let new = assembler.globals()[before..].iter().filter(|s| s.def.name != "name");
             steps.extend(new.cloned().map(Step::Set));
             return false;
@@ -281,7 +284,7 @@ impl Reading {
         true
     }
 
-    /// The checks over everything, then what to do.
+    /// Runs the checks that need all jobs, then decides what to do.
     fn result(mut self) -> Result<Invocation, Vec<Diagnostic>> {
         self.check_readonly();
         self.check_max_jobs();
@@ -312,7 +315,7 @@ impl Reading {
         Invocation { action, general, jobs, globals, warnings: wrong }
     }
 
-    /// Why no job is left, where `--section` is the reason.
+    /// The error to report if `--section` left no jobs.
     fn unknown_section(&self) -> Option<Diagnostic> {
         let wanted = self.general.sections.first()?;
         let error =
@@ -320,11 +323,13 @@ impl Reading {
         let names = || self.sections_seen.iter().map(String::as_str).filter(|n| *n != "global");
         Some(match suggest::nearest(wanted, names()) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
-            None => error.help(format!("sections are: {}", names().collect::<Vec<_>>().join(", "))),
+            None => {
+                error.help(format!("the sections are {}", names().collect::<Vec<_>>().join(", ")))
+            }
         })
     }
 
-    /// `--readonly` refuses jobs that could write or trim.
+    /// With `--readonly`, reports jobs that could write or trim.
     fn check_readonly(&mut self) {
         if !self.general.readonly {
             return;
@@ -336,13 +341,14 @@ impl Reading {
                 let place = job.setting("rw").map_or(&job.place, |s| &s.place);
                 self.wrong.push(
                     Diagnostic::error(what, Some(place.clone()))
-                        .help("take --readonly away, or use rw=read or rw=randread"),
+                        .help("To fix: leave out --readonly, or use rw=read or rw=randread"),
                 );
             }
         }
     }
 
-    /// `--max-jobs` counts every clone. fio sizes its memory by it and runs more jobs all the same.
+    /// Warns if there are more jobs, including clones, than `--max-jobs`. fio uses that number only
+    /// to size its memory and runs more jobs anyway.
     fn check_max_jobs(&mut self) {
         let Some(most) = self.general.max_jobs else { return };
         let count = |j: &JobSpec| j.int("numjobs").unwrap_or(1).max(1);
@@ -351,7 +357,7 @@ impl Reading {
             let what = format!("maximum number of jobs ({most}) exceeded: there are {all}");
             self.wrong.push(
                 Diagnostic::warning(Note::DoubtfulJob, what, None)
-                    .help(format!("write --max-jobs={all}, or start fewer")),
+                    .help(format!("To fix: write --max-jobs={all}, or start fewer jobs")),
             );
         }
     }

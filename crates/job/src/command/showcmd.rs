@@ -1,20 +1,21 @@
-//! `--showcmd`: jobs as a command line.
+//! `--showcmd`: prints jobs as a command line.
 
 use std::fmt::Write;
 
 use crate::spec::Setting;
 
-/// A step of the command line: a job opens, or an option is set.
+/// A part of the command line: a job starts, or an option is set.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// `--name=JOB`; `global` where defaults change after a job.
+    /// `--name=JOB`. The name is `global` if defaults change after a job.
     Open(String),
-    /// An option.
+    /// One job option.
     Set(Setting),
 }
 
-/// The line for one job file (or for the command line), as fio prints it: it begins with `fio` so
-/// that it can be compared, ends in a blank, and values are quoted only where a shell needs it.
+/// The command line for one job file (or for the command line itself), in fio's format: it starts
+/// with `fio`, so that it can be compared, and ends with a space. Values are in quotes only if a
+/// shell needs them.
 pub fn line(steps: &[Step]) -> String {
     let mut out = String::from("fio ");
     for step in steps {
@@ -22,7 +23,7 @@ pub fn line(steps: &[Step]) -> String {
             Step::Open(name) => write!(out, "--name={} ", quoted(name)),
             Step::Set(s) => match &s.text {
                 None => write!(out, "--{} ", s.def.name),
-                // fio always quotes this one.
+                // fio always quotes this option.
                 Some(t) if s.def.name == "description" => {
                     write!(out, "--description={} ", in_quotes(t))
                 }

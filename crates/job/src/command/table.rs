@@ -1,36 +1,36 @@
-//! The general options of the command line: declared once here, and parsed, abbreviated, and
-//! explained by `--help` from these declarations.
+//! The general options of the command line. The parser, the abbreviations and `--help` use these
+//! declarations.
 
 use crate::option::def::Support;
 
 /// Whether a general option takes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument {
-    /// It takes none.
+    /// No value.
     None,
-    /// `--opt=VALUE` or `--opt VALUE`. The text names it in help.
+    /// `--opt=VALUE` or `--opt VALUE`. The string names the value in help.
     Required(&'static str),
-    /// `--opt` or `--opt=VALUE`.
+    /// `--opt` or `--opt=VALUE`. The string names the value in help.
     Optional(&'static str),
 }
 
-/// One general option.
+/// A general option.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandDef {
-    /// After the dashes.
+    /// The name, without dashes.
     pub name: &'static str,
-    /// One letter that means the same.
+    /// The short option, if there is one.
     pub letter: Option<char>,
-    /// Its value.
+    /// Whether the option takes a value.
     pub argument: Argument,
-    /// What it does, for `--help`.
+    /// A short description for `--help`.
     pub doc: &'static str,
-    /// Whether fiord does it today.
+    /// Whether fiord supports the option.
     pub support: Support,
 }
 
 impl CommandDef {
-    /// The same with a letter, as in fio.
+    /// Sets the short option, which is the same as in fio.
     const fn letter(mut self, letter: char) -> Self {
         self.letter = Some(letter);
         self
@@ -46,89 +46,98 @@ const fn later(name: &'static str, argument: Argument, doc: &'static str) -> Com
 
 use Argument::{None as NoValue, Optional, Required};
 
-/// Every general option, in the order of `--help`.
+/// All general options, in the order of `--help`.
 pub static COMMANDS: &[CommandDef] = &[
     built(
         "debug",
         Required("TYPES"),
-        "Print what fiord reads and does, by category, comma-separated; `help` lists the categories. \
-         process, file, io, mem, random and parse have lines, job:N restricts them to one job; the \
-         others are accepted and have none",
+        "Print what fiord reads and does, by category, comma-separated; `help` lists the \
+         categories. process, file, io, mem, random and parse print lines, job:N restricts them \
+         to one job; the other categories are accepted and print nothing",
     )
     .letter('d'),
-    built("parse-only", NoValue, "Check job files and options, then end without any I/O")
+    built("parse-only", NoValue, "Check job files and options, then exit without any I/O")
         .letter('P'),
-    later("merge-blktrace-only", NoValue, "Merge the blktraces of the jobs, then end").letter('A'),
+    later("merge-blktrace-only", NoValue, "Merge the blktraces of the jobs, then exit").letter('A'),
     built("output", Required("FILE"), "Write results to FILE instead of standard output")
         .letter('o'),
-    later("bandwidth-log", Optional("NAME"), "Write logs of the bandwidth of all jobs together")
+    later("bandwidth-log", Optional("NAME"), "Write bandwidth logs for all jobs together")
         .letter('b'),
-    built("minimal", NoValue, "Print results as one terse line a job").letter('m'),
+    built("minimal", NoValue, "Print results as one terse line per job").letter('m'),
     built(
         "output-format",
         Required("FORMATS"),
-        "Print results as normal, terse, json or json+; several by commas",
+        "Print results as normal, terse, json or json+; several formats are separated by commas",
     )
     .letter('F'),
     built("append-terse", Optional("0|1"), "Print terse lines after the selected format")
         .letter('f'),
     built("terse-version", Required("N"), "Version of the terse format: 2, 3 (default), 4 or 5")
         .letter('V'),
-    built("version", NoValue, "Print the version and end").letter('v'),
-    built("help", NoValue, "Print this page and end").letter('h'),
-    later("cpuclock-test", NoValue, "Test the CPU's clock, then end").letter('T'),
-    later("crctest", Optional("TYPES"), "Measure the checksums that verification can use")
+    built("version", NoValue, "Print the version and exit").letter('v'),
+    built("help", NoValue, "Print this page and exit").letter('h'),
+    later("cpuclock-test", NoValue, "Test the CPU's clock, then exit").letter('T'),
+    later("crctest", Optional("TYPES"), "Measure the speed of the checksums for verification")
         .letter('G'),
-    built("cmdhelp", Optional("OPTION"), "Explain a job option; `all` or nothing lists them")
-        .letter('c'),
+    built(
+        "cmdhelp",
+        Optional("OPTION"),
+        "Explain a job option; `all` or no value lists all options",
+    )
+    .letter('c'),
     built(
         "enghelp",
         Optional("ENGINE[,OPTION]"),
-        "List the engines, the options of an engine, or explain one of these",
+        "List the engines or the options of an engine, or explain an option of an engine",
     )
     .letter('i'),
-    built("showcmd", NoValue, "Print the command line that says what the job files say")
-        .letter('s'),
-    built("eta", Required("WHEN"), "Show the live line `always`, `never` or on terminals (`auto`)")
-        .letter('e'),
-    built("eta-newline", Required("TIME"), "Begin a new line of the live line every TIME")
+    built("showcmd", NoValue, "Print the equivalent command line").letter('s'),
+    built(
+        "eta",
+        Required("WHEN"),
+        "Show the live status line `always`, `never` or only on terminals (`auto`)",
+    )
+    .letter('e'),
+    built("eta-newline", Required("TIME"), "Start a new line for the live status every TIME")
         .letter('E'),
-    built("eta-interval", Required("TIME"), "Renew the live line every TIME, 250ms at least")
-        .letter('O'),
+    built(
+        "eta-interval",
+        Required("TIME"),
+        "Update the live status line every TIME, at least 250ms",
+    )
+    .letter('O'),
     built("status-interval", Required("TIME"), "Print the results so far every TIME").letter('L'),
     built("readonly", NoValue, "Refuse jobs that would write or trim").letter('r'),
     built("section", Required("NAME"), "Run only this section of the job files; may be repeated")
         .letter('x'),
     CommandDef {
         support: Support::Accepted("fiord has no memory pool to size"),
-        ..built("alloc-size", Required("KB"), "Accepted and checked; nothing needs it here")
-            .letter('a')
+        ..built("alloc-size", Required("KB"), "Accepted and checked, but has no effect").letter('a')
     },
     built("warnings-fatal", NoValue, "Treat warnings about jobs as errors").letter('w'),
     built(
         "findings",
         Required("HOW"),
-        "Say why results may not be worth believing: `on` (default), `off`, or `fatal`, status 253 when \
-         one is invalid",
+        "Report reasons not to trust a result: `on` (default), `off`, or `fatal`, which exits with \
+         status 253 when a finding is invalid",
     ),
     built(
         "ceiling",
         NoValue,
-        "After the run, measure for a moment what each group of jobs would reach on ioengine=null",
+        "After the run, briefly measure what each group of jobs would reach on ioengine=null",
     ),
     built("max-jobs", Required("N"), "Warn when there are more than N jobs").letter('j'),
     later("server", Optional("ADDRESS"), "Wait for clients and run their jobs").letter('S'),
     later("daemonize", Required("PIDFILE"), "Run the server in the background").letter('D'),
-    later("client", Required("HOST"), "Have the server on HOST run the jobs").letter('C'),
-    later("remote-config", Required("FILE"), "Have the server read its own FILE").letter('R'),
+    later("client", Required("HOST"), "Run the jobs on the server on HOST").letter('C'),
+    later("remote-config", Required("FILE"), "Let the server read its own FILE").letter('R'),
     later("idle-prof", Required("HOW"), "Report how idle the CPUs were: system, percpu, calibrate")
         .letter('I'),
-    later("inflate-log", Required("FILE"), "Print a compressed log, then end").letter('X'),
+    later("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
     later("trigger-file", Required("FILE"), "Run the trigger when FILE appears"),
     later("trigger-timeout", Required("TIME"), "Run the trigger after TIME"),
-    later("trigger", Required("COMMAND"), "What the trigger runs here"),
-    later("trigger-remote", Required("COMMAND"), "What the trigger runs on servers"),
-    built("aux-path", Required("DIR"), "Keep files about the run's state in DIR").letter('K'),
-    later("latency-log", Required("FILE"), "Write logs of the latencies of all jobs together")
-        .letter('l'),
+    later("trigger", Required("COMMAND"), "The command that the trigger runs on this machine"),
+    later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers"),
+    built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").letter('K'),
+    later("latency-log", Required("FILE"), "Write latency logs for all jobs together").letter('l'),
 ];

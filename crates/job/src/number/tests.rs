@@ -1,4 +1,4 @@
-//! The examples of fio's documentation, and the rules between them.
+//! The examples of fio's documentation, and the rules that follow from them.
 
 use super::*;
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn documented_sizes_under_kb_base_1000() {
     all(&SI, &["1t", "1000g", "1000000m", "1000000000k"], 1_000_000_000_000);
 }
 
-/// Not as documented, but as fio 3.42 does it: an `i` counts only with a `b` behind it.
+/// Differs from fio's documentation but matches fio 3.42: an `i` counts only before a `b`.
 #[test]
 fn an_i_without_a_b_changes_nothing() {
     all(&OLD, &["4ki", "4Ki", "4KI"], 4096);
@@ -50,7 +50,7 @@ fn hexadecimal_fractions_and_signs() {
     all(&OLD, &["0x10k"], 16 << 10);
     assert_eq!(integer("-5", Unit::Count, &OLD), Ok(-5));
     assert_eq!(integer("70%", Unit::Percent, &OLD), Ok(70));
-    // A fraction of a byte is dropped, a fraction of a count is a mistake.
+    // A fraction of a byte is dropped; a fraction of a count is an error.
     assert_eq!(bytes("1.0001k", &OLD), Ok(1024));
     assert!(integer("1.9", Unit::Count, &OLD).is_err());
 }
@@ -72,7 +72,7 @@ fn documented_times() {
         ("7usec", 7_000),
         ("1.5", 3 * S / 2),
         ("1.5m", 90 * S),
-        // In parentheses a bare number is microseconds.
+        // In parentheses, a bare number is in microseconds.
         ("(5)", 5_000),
         ("(5s)", 5 * S),
         ("(1m+30s)", 90 * S),

@@ -1,12 +1,12 @@
-//! What the declaration of an option is made of.
+//! The types that declare options.
 //!
-//! From one [`OptionDef`] come the parser, `--cmdhelp`, `--enghelp`, `--showcmd`, "did you mean" and
-//! the reference pages.
+//! The parser, `--cmdhelp`, `--enghelp`, `--showcmd`, "did you mean" and the reference pages all
+//! use these declarations.
 
 use super::value::{Value, ValueError};
 
-/// Gives a module `option(name, kind, doc, example)`, an [`OptionDef::new`] of the one category to
-/// which all its options belong.
+/// Defines a function `option(name, kind, doc, example)` in a module. It calls [`OptionDef::new`]
+/// with the category to which all options of the module belong.
 macro_rules! options_of {
     ($category:expr) => {
         const fn option(
@@ -21,9 +21,10 @@ macro_rules! options_of {
 }
 pub(crate) use options_of;
 
-/// One option of a job file or of the command line's job part.
+/// An option of a job file or a job option of the command line.
 ///
-/// Declare it with [`OptionDef::new`], then name what differs from a plain, supported job option:
+/// Declare it with [`OptionDef::new`], then call methods for what differs from a plain, supported
+/// job option:
 ///
 /// ```
 /// use fiord_job::option::def::{Category, Kind, OptionDef};
@@ -31,42 +32,43 @@ pub(crate) use options_of;
 ///     "nice",
 ///     Kind::int(-20, 19),
 ///     Category::Process,
-///     "Adds this to the scheduling niceness of the job's thread.",
+///     "Added to the niceness of the job's threads.",
 ///     "nice=5",
 /// )
 /// .default("0");
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct OptionDef {
-    /// The name under which fio documents it.
+    /// The name in fio's documentation.
     pub name: &'static str,
     /// Other names with the same meaning.
     pub aliases: &'static [&'static str],
-    /// Where it may stand.
+    /// The jobs that may use it.
     pub scope: Scope,
-    /// What its value looks like.
+    /// The kind of its values.
     pub kind: Kind,
-    /// The value it has when it is not given, as a user would type it. `None`: no value.
+    /// The value if the option is not set, as a user would type it. `None`: no value.
     pub default: Option<&'static str>,
-    /// Where the reference shows it.
+    /// The chapter of the reference that describes it.
     pub category: Category,
-    /// The option that this one refines, for the indentation in help output.
+    /// The option that this one refines. Help output indents refinements.
     pub parent: Option<&'static str>,
-    /// One paragraph, in fiord's own words.
+    /// One paragraph of documentation, in fiord's own words.
     pub doc: &'static str,
-    /// One line that a job file could hold.
+    /// An example, as a line of a job file.
     pub example: &'static str,
-    /// The first release of fio that had it, where that is known ("3.33" means 3.33 or earlier).
+    /// The first known release of fio with this option ("3.33" means 3.33 or earlier), or "fiord"
+    /// if only fiord has it.
     pub since: &'static str,
-    /// Whether fiord does it today.
+    /// Whether fiord supports it.
     pub support: Support,
-    /// The value that the name alone stands for (`write_bw_log` without `=`). `None`: a value must
-    /// follow, unless the kind is [`Kind::Switch`] or [`Kind::Bool`].
+    /// The value of the bare name (`write_bw_log` without `=`). `None`: a value is required, unless
+    /// the kind is [`Kind::Switch`].
     pub bare: Option<&'static str>,
 }
 
 impl OptionDef {
-    /// A supported job option without aliases, default or parent.
+    /// Declares a supported job option without aliases, default or parent.
     pub const fn new(
         name: &'static str,
         kind: Kind,
@@ -90,47 +92,48 @@ impl OptionDef {
         }
     }
 
-    /// The same with other names.
+    /// Adds other names.
     pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
-    /// The same with a default.
+    /// Sets the default.
     pub const fn default(mut self, value: &'static str) -> Self {
         self.default = Some(value);
         self
     }
-    /// The same as a refinement of another option.
+    /// Marks the option as a refinement of another option.
     pub const fn under(mut self, parent: &'static str) -> Self {
         self.parent = Some(parent);
         self
     }
-    /// The same, known and not built yet.
+    /// Marks the option as not supported yet.
     pub const fn later(mut self) -> Self {
         self.support = Support::Later;
         self
     }
-    /// The same, where nothing has to be done: `why` is one clause.
+    /// Marks the option as accepted without effect. `why` is one clause.
     pub const fn accepted(mut self, why: &'static str) -> Self {
         self.support = Support::Accepted(why);
         self
     }
-    /// The same, first seen in this release of fio (or `fiord` where it is ours).
+    /// Sets the first release of fio with the option, or `fiord` for an option that fio does not
+    /// have.
     pub const fn since(mut self, release: &'static str) -> Self {
         self.since = release;
         self
     }
-    /// The same, only for these engines.
+    /// Restricts the option to these engines.
     pub const fn of(mut self, engines: &'static [&'static str]) -> Self {
         self.scope = Scope::Engine(engines);
         self
     }
-    /// The same, where the name alone stands for this value.
+    /// Sets the value of the bare name.
     pub const fn bare(mut self, value: &'static str) -> Self {
         self.bare = Some(value);
         self
     }
-    /// Whether it may be set for a job of this engine.
+    /// Whether a job with this engine may set the option.
     pub fn fits(&self, engine: &str) -> bool {
         match self.scope {
             Scope::Job => true,
@@ -139,49 +142,50 @@ impl OptionDef {
     }
 }
 
-/// Where an option may stand.
+/// Which jobs may use an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In a job section, in `[global]` and on the command line.
+    /// All jobs. The option may be in a job section, in `[global]` and on the command line.
     Job,
-    /// As `Job`, but only after an `ioengine=` that names one of these engines.
+    /// Only jobs with one of these engines. On the command line, the option must follow
+    /// `ioengine=`.
     Engine(&'static [&'static str]),
 }
 
-/// Whether fiord does what the option (or value word, or engine) asks for.
+/// Whether fiord supports an option, a value word or an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// It works.
+    /// Supported.
     Built,
-    /// It works, but there is nothing to do: the text says why (one clause).
+    /// Accepted without effect, because there is nothing to do. The string says why, in one clause.
     Accepted(&'static str),
-    /// It is parsed and checked; a run that uses it ends before any I/O.
+    /// Parsed and checked, but not supported yet: a run that uses it ends before any I/O.
     Later,
 }
 
-/// One word that a value may be.
+/// A word that a value may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Word {
-    /// As documented.
+    /// The word, as documented.
     pub name: &'static str,
-    /// The word that this one is only another spelling of (`"1"` for `"native"`).
+    /// The word of which this one is another spelling (`"1"` for `"native"`).
     pub means: Option<&'static str>,
-    /// A clause that says what it does.
+    /// A clause that describes the effect.
     pub doc: &'static str,
-    /// Whether fiord does it today.
+    /// Whether fiord supports it.
     pub support: Support,
 }
 
 impl Word {
-    /// A word that works.
+    /// Declares a supported word.
     pub const fn new(name: &'static str, doc: &'static str) -> Self {
         Word { name, means: None, doc, support: Support::Built }
     }
-    /// Another spelling of `means`.
+    /// Declares another spelling of the word `means`.
     pub const fn alias(name: &'static str, means: &'static str) -> Self {
         Word { name, means: Some(means), doc: "", support: Support::Built }
     }
-    /// A word that is known and not built yet.
+    /// Declares a word that is not supported yet.
     pub const fn later(name: &'static str, doc: &'static str) -> Self {
         Word { name, means: None, doc, support: Support::Later }
     }
@@ -194,160 +198,161 @@ pub enum Suffix {
     None,
     /// An integer (`sync_file_range=write:8`).
     Int,
-    /// After a word that begins with `rand` an integer of 1 or more (`rw=randread:8`), after others
-    /// a number of bytes, below 0 too (`rw=read:-4k`).
+    /// After words that start with `rand`, an integer of 1 or more (`rw=randread:8`). After other
+    /// words, a number of bytes, which may be negative (`rw=read:-4k`).
     Step,
-    /// Free text that a later stage reads (`random_distribution=zipf:1.2/0.5`).
+    /// Free text that a later stage parses (`random_distribution=zipf:1.2/0.5`).
     Text,
 }
 
-/// How a number is written and what it counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A plain count; `k`, `m`, `g` suffixes are understood as fio does.
+    /// A plain count. The suffixes `k`, `m`, `g` are valid, as in fio.
     Count,
     /// Bytes.
     Bytes,
-    /// Microseconds when no time unit follows.
+    /// Microseconds if the number has no time unit.
     Micros,
-    /// Milliseconds when no time unit follows.
+    /// Milliseconds if the number has no time unit.
     Millis,
-    /// Seconds when no time unit follows.
+    /// Seconds if the number has no time unit.
     Seconds,
     /// Per cent.
     Percent,
 }
 
-/// The shape of a value.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// The name alone switches it on; `=0` turns it off again.
+    /// A switch: the name alone turns it on, `=0` turns it off.
     Switch,
-    /// `0` or `1`; the name alone is an error, as in fio.
+    /// `0` or `1`. As in fio, the name alone is an error.
     Bool,
     /// Free text.
     Text,
-    /// One whole number. `min..=max` inclusive.
+    /// One whole number in the inclusive range `min..=max`.
     Int {
-        /// The smallest allowed.
+        /// The smallest valid number.
         min: i64,
-        /// The largest allowed.
+        /// The largest valid number.
         max: u64,
-        /// What a number counts.
+        /// The unit of the number.
         unit: Unit,
     },
-    /// One to three whole numbers for read, write and trim, by commas; a place may be left empty.
+    /// One to three whole numbers for read, write and trim, separated by commas. A number may be
+    /// left empty.
     Ints {
-        /// The smallest allowed.
+        /// The smallest valid number.
         min: i64,
-        /// The largest allowed.
+        /// The largest valid number.
         max: u64,
-        /// What a number counts.
+        /// The unit of the numbers.
         unit: Unit,
     },
     /// A size: bytes, a percentage (`20%`) or zones (`8z`).
     Amount,
-    /// A duration. Stored in nanoseconds; the unit is the one a bare number has.
+    /// A duration, stored in nanoseconds.
     Time {
         /// The unit of a bare number.
         unit: Unit,
     },
-    /// One to `max_len` floating point numbers by colons.
+    /// One to `max_len` floating point numbers, separated by colons.
     Floats {
-        /// The smallest allowed.
+        /// The smallest valid number.
         min: f64,
-        /// The largest allowed.
+        /// The largest valid number.
         max: f64,
-        /// How many there may be.
+        /// The maximum length of the list.
         max_len: usize,
     },
-    /// One to three ranges `low-high` for read, write and trim, by commas.
+    /// One to three ranges `low-high` for read, write and trim, separated by commas.
     Ranges {
-        /// The smallest allowed low end.
+        /// The smallest valid lower bound.
         min: u64,
     },
     /// One of these words.
     Words {
-        /// The words, aliases among them.
+        /// The words, including aliases.
         words: &'static [Word],
-        /// What may follow one.
+        /// What may follow a word.
         suffix: Suffix,
     },
-    /// Several of these words, by commas.
+    /// Several of these words, separated by commas.
     WordList {
-        /// The words, aliases among them.
+        /// The words, including aliases.
         words: &'static [Word],
-        /// What may follow each.
+        /// What may follow each word.
         suffix: Suffix,
     },
-    /// A shape of its own, read by this function. `name` says in help what it looks like.
+    /// A value with its own syntax.
     Custom {
-        /// What it looks like.
+        /// A short description of the syntax, for help texts.
         name: &'static str,
-        /// Reads it.
+        /// The parser.
         read: ReadValue,
     },
 }
 
-/// Reads the text of a custom value.
+/// A parser for values of [`Kind::Custom`].
 pub type ReadValue = fn(&str, &super::value::Bases) -> Result<Value, ValueError>;
 
 impl Kind {
-    /// A plain count of 0 or more that fits 32 bits.
+    /// A 32-bit count.
     pub const COUNT: Kind = Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Count };
-    /// A plain count of 0 or more that fits 64 bits.
+    /// A 64-bit count.
     pub const COUNT64: Kind = Kind::Int { min: 0, max: u64::MAX, unit: Unit::Count };
-    /// A number of bytes that fits 32 bits.
+    /// A 32-bit number of bytes.
     pub const BYTES: Kind = Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Bytes };
-    /// A number of bytes that fits 64 bits.
+    /// A 64-bit number of bytes.
     pub const BYTES64: Kind = Kind::Int { min: 0, max: u64::MAX, unit: Unit::Bytes };
-    /// 0 to 100 per cent.
+    /// A percentage from 0 to 100.
     pub const PERCENT: Kind = Kind::Int { min: 0, max: 100, unit: Unit::Percent };
-    /// A duration whose bare numbers are seconds.
+    /// A duration whose bare numbers are in seconds.
     pub const SECONDS: Kind = Kind::Time { unit: Unit::Seconds };
-    /// A duration whose bare numbers are milliseconds.
+    /// A duration whose bare numbers are in milliseconds.
     pub const MILLIS: Kind = Kind::Time { unit: Unit::Millis };
-    /// A duration whose bare numbers are microseconds.
+    /// A duration whose bare numbers are in microseconds.
     pub const MICROS: Kind = Kind::Time { unit: Unit::Micros };
 
-    /// A plain count between two bounds.
+    /// A count in an inclusive range.
     pub const fn int(min: i64, max: u64) -> Self {
         Kind::Int { min, max, unit: Unit::Count }
     }
-    /// One of these words, with nothing after it.
+    /// One of these words, without a suffix.
     pub const fn words(words: &'static [Word]) -> Self {
         Kind::Words { words, suffix: Suffix::None }
     }
 }
 
-/// The chapters of the reference, in its order.
+/// The chapters of the reference, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// `kb_base`, `unit_base`.
     Units,
     /// `name`, `description`, `loops`, `numjobs`.
     Job,
-    /// Run times, delays, clocks.
+    /// Run time, delays and clocks.
     Time,
     /// Files, directories, devices, zones.
     Target,
-    /// Kind of I/O: `rw`, mixes, distributions, flushing.
+    /// Type of I/O: `rw`, mixes, distributions, flushing.
     IoType,
-    /// `bs` and its family.
+    /// `bs` and related options.
     BlockSize,
-    /// What the bytes are.
+    /// Contents and memory of buffers.
     Buffers,
     /// `size`, `offset`.
     IoSize,
     /// The engine and its own options.
     Engine,
-    /// `iodepth` and its family.
+    /// `iodepth` and related options.
     Depth,
     /// `rate`, `thinktime`, `latency_target`.
     Rate,
-    /// Recording and replaying.
+    /// Recording and replaying I/Os.
     Replay,
-    /// CPUs, priorities, cgroups, groups of jobs.
+    /// CPUs, priorities, control groups, groups of jobs.
     Process,
     /// Verification.
     Verify,
@@ -355,14 +360,14 @@ pub enum Category {
     SteadyState,
     /// Logs, percentiles, reporting.
     Results,
-    /// What happens on an error.
+    /// Error handling.
     Errors,
-    /// Whole runs defined by a name.
+    /// Built-in loads with a name.
     Profile,
 }
 
 impl Category {
-    /// All of them, in order.
+    /// All categories, in order.
     pub const ALL: [Category; 18] = [
         Category::Units,
         Category::Job,
@@ -384,20 +389,20 @@ impl Category {
         Category::Profile,
     ];
 
-    /// The heading of its chapter.
+    /// The heading of the chapter.
     pub const fn title(self) -> &'static str {
         match self {
             Category::Units => "Units",
             Category::Job => "Jobs",
             Category::Time => "Time and clocks",
             Category::Target => "Files, devices and zones",
-            Category::IoType => "Kind of I/O",
+            Category::IoType => "Type of I/O",
             Category::BlockSize => "Block size",
             Category::Buffers => "Buffers and memory",
             Category::IoSize => "Amount of I/O",
             Category::Engine => "Engines",
             Category::Depth => "Queue depth",
-            Category::Rate => "Rate, think time and latency goals",
+            Category::Rate => "Rate, think time and latency target",
             Category::Replay => "Recording and replaying",
             Category::Process => "Threads, CPUs and the order of jobs",
             Category::Verify => "Verification",
@@ -409,17 +414,18 @@ impl Category {
     }
 }
 
-/// One I/O engine as the language knows it.
+/// An I/O engine.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineDef {
     /// The word after `ioengine=`.
     pub name: &'static str,
-    /// Other spellings.
+    /// Other names.
     pub aliases: &'static [&'static str],
-    /// One sentence.
+    /// A description of one sentence.
     pub doc: &'static str,
-    /// Whether fiord has it today.
+    /// Whether fiord supports it.
     pub support: Support,
-    /// It completes each I/O before the next can be queued: `iodepth` above 1 has no effect.
+    /// Whether it completes each I/O before it accepts the next one, so that `iodepth` above 1 has
+    /// no effect.
     pub synchronous: bool,
 }

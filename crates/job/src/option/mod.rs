@@ -1,4 +1,4 @@
-//! The option registry: every option of a job, declared once.
+//! The option table: every job option is declared once.
 pub mod def;
 pub mod parse;
 pub mod read;

@@ -1,11 +1,14 @@
-//! The text of an option → its [`Value`].
+//! Parses the text of an option into its [`Value`].
 
 use super::def::{Kind, OptionDef, Suffix, Unit, Word};
 use super::read::ranges::split_range;
 use super::value::{Amount, Bases, Value, ValueError};
 use crate::number;
 
-/// Reads and checks what was typed after `=`; `None` where there was no `=`.
+/// Parses and checks the text after `=`. `text` is `None` if there was no `=`.
+///
+/// # Errors
+/// The text is not a value of the option, or a required value is missing.
 pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value, ValueError> {
     let Some(text) = text else {
         return match (def.kind, def.bare) {
@@ -15,7 +18,7 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
             (_, None) => Err(needs_value(def)),
         };
     };
-    // Nothing is a value only where the name alone or the default stands for it too
+    // An empty text is a value only if the bare name or the default stands for the empty value too
     // (`write_bw_log=`).
     if text.trim().is_empty() && def.bare != Some("") && def.default != Some("") {
         return Err(needs_value(def));
@@ -48,10 +51,14 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
     }
 }
 
-/// The value where a separator with nothing behind it ends the text (`iodepth=16,`, `rw=randread,`),
-/// or `/s` a rate: nothing of what was meant is lost then, and fio reads them so. With the value
-/// comes the part that was read.
-pub fn forgiving<'t>(def: &OptionDef, text: &'t str, bases: &Bases) -> Option<(Value, &'t str)> {
+/// Parses a text that ends with a separator (`iodepth=16,`, `rw=randread,`) or a rate that ends
+/// with `/s`, as fio does; no part of the value is lost. Returns the value and the part of the text
+/// that was parsed, or `None` for other texts.
+pub fn without_trailing_separator<'t>(
+    def: &OptionDef,
+    text: &'t str,
+    bases: &Bases,
+) -> Option<(Value, &'t str)> {
     let text = text.trim();
     let part = match def.kind {
         Kind::Words { suffix: Suffix::Int | Suffix::Step | Suffix::Text, .. } => {
@@ -66,22 +73,21 @@ pub fn forgiving<'t>(def: &OptionDef, text: &'t str, bases: &Bases) -> Option<(V
 
 fn needs_value(def: &OptionDef) -> ValueError {
     ValueError::new(format!("{} needs a value", def.name))
-        .with_help(format!("for example `{}`", def.example))
+        .with_help(format!("To fix: write a value, for example `{}`", def.example))
 }
 
 fn flag(text: &str) -> Result<Value, ValueError> {
     match text.trim() {
         "1" => Ok(Value::Flag(true)),
         "0" => Ok(Value::Flag(false)),
-        other if other.parse::<i128>().is_ok() => {
-            Err(ValueError::out_of_range(other, "1 max").with_help("write 1 for on or 0 for off"))
-        }
+        other if other.parse::<i128>().is_ok() => Err(ValueError::out_of_range(other, "1 max")
+            .with_help("To fix: write 1 for on or 0 for off")),
         other => Err(ValueError::new(format!("`{other}` is neither 0 nor 1"))
-            .with_help("write 1 for on or 0 for off")),
+            .with_help("To fix: write 1 for on or 0 for off")),
     }
 }
 
-/// fio takes any whole number for a switch, so that `time_based=30` is on.
+/// Parses a switch. As in fio, any whole number is valid: `time_based=30` is on.
 fn switch(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     match number::integer(text, Unit::Count, bases) {
         Ok(v) if v >= 0 => Ok(Value::Flag(v != 0)),
@@ -89,25 +95,25 @@ fn switch(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     }
 }
 
-/// Messages name the bound as fio's do: `(100 max)`.
+/// Checks the range. The message names the bound in fio's format: `(100 max)`.
 fn in_range(text: &str, v: i128, min: i64, max: u64) -> Result<(), ValueError> {
     let text = text.trim();
     if v > i128::from(max) {
         return Err(ValueError::out_of_range(text, format_args!("{max} max"))
-            .with_help(format!("allowed is {min} to {max}")));
+            .with_help(format!("allowed values are {min} to {max}")));
     }
     if v < i128::from(min) {
         let help = match max {
-            u64::MAX => format!("allowed is {min} or more"),
-            max => format!("allowed is {min} to {max}"),
+            u64::MAX => format!("allowed values are {min} and above"),
+            max => format!("allowed values are {min} to {max}"),
         };
         return Err(ValueError::out_of_range(text, format_args!("{min} min")).with_help(help));
     }
     Ok(())
 }
 
-/// One to three values for read, write and trim. The last one written stands for those after it,
-/// unless a comma follows it; an empty place is left to the default.
+/// Parses one to three values for reads, writes and trims. Missing values at the end repeat the
+/// last value; an empty value means the default.
 fn triple<T: Copy>(
     text: &str,
     separators: &[char],
@@ -116,11 +122,11 @@ fn triple<T: Copy>(
     let mut out = [None; 3];
     let (mut at, mut count) = (0, 0);
     for part in split_outside(text, separators) {
-        // A comma after the third value says nothing and is allowed.
+        // A comma after the third value is allowed and has no effect.
         if count >= 3 && !(count == 3 && part.trim().is_empty()) {
-            return Err(ValueError::list_too_long("values", 3)
-                .at(at, text.len())
-                .with_help("give at most three by commas: read, write, trim"));
+            return Err(ValueError::list_too_long("values", 3).at(at, text.len()).with_help(
+                "To fix: write at most three values, separated by commas: read, write, trim",
+            ));
         }
         if !part.trim().is_empty() {
             out[count] = Some(read(part).map_err(|e| e.shifted(at, part.len()))?);
@@ -132,13 +138,14 @@ fn triple<T: Copy>(
         out[i] = out[count - 1];
     }
     if out.iter().all(Option::is_none) {
-        return Err(ValueError::new("there is no value between the commas"));
+        return Err(ValueError::new("all values between the commas are empty"));
     }
     Ok(out)
 }
 
-/// As [`triple`], where `a-b` or `a:b` means `a` here and `b` in the places after it, as in fio:
-/// `bs=4k-16k` is no range but 4k for reads and 16k for writes and trims. See [`looks_like_range`].
+/// Parses one to three numbers for reads, writes and trims, by the rules of [`triple`]. As in fio,
+/// `a-b` or `a:b` means `a` for its own position and `b` for the positions after it: `bs=4k-16k` is
+/// not a range but 4k for reads and 16k for writes and trims. See [`looks_like_range`].
 fn ints(text: &str, read: impl Fn(&str) -> Result<i128, ValueError>) -> Result<Value, ValueError> {
     if !looks_like_range(text) {
         return triple(text, &[','], read).map(Value::Ints);
@@ -167,12 +174,12 @@ fn ints(text: &str, read: impl Fn(&str) -> Result<i128, ValueError>) -> Result<V
     Ok(Value::Ints(out))
 }
 
-/// Whether a list of numbers holds what a user may have meant as a range.
+/// Whether a list of numbers contains a pair that a user may have meant as a range.
 pub fn looks_like_range(text: &str) -> bool {
     split_outside(text, &[',']).iter().any(|p| split_range(p).is_some())
 }
 
-/// Splits at separators that stand outside parentheses.
+/// Splits a text at separators outside parentheses.
 fn split_outside<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0usize);
     for (i, c) in text.char_indices() {
@@ -192,17 +199,17 @@ fn split_outside<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
 
 fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueError> {
     let body = text.trim();
-    // Job files that a script's `printf` writes have it twice (`50%%`).
+    // Job files that a script writes with `printf` may have two percent signs (`50%%`).
     let percent = body.trim_end_matches('%');
     if percent.len() < body.len() {
         let v = number::float(percent).map_err(|e| e.shifted(0, percent.len()))?;
         if v < 0.0 {
-            return Err(ValueError::out_of_range(body, "a share cannot be negative"));
+            return Err(ValueError::out_of_range(body, "a percentage cannot be negative"));
         }
-        // Only the amount of I/O may be more than there is: it goes round again.
+        // Only `io_size` may exceed the target: the job then goes over it again.
         if v > 100.0 && def.name != "io_size" {
             return Err(ValueError::out_of_range(body, "100% max")
-                .with_help("to do more I/O than the target is large use io_size"));
+                .with_help("To fix: to transfer more than the size of the target, use io_size"));
         }
         return Ok(Amount::Percent(v));
     }
@@ -211,7 +218,7 @@ fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueErr
             number::integer(zones, Unit::Count, bases).map_err(|e| e.shifted(0, zones.len()))?;
         return u64::try_from(v)
             .map(Amount::Zones)
-            .map_err(|_| ValueError::new(format!("`{body}` is no number of zones")));
+            .map_err(|_| ValueError::new(format!("invalid number of zones `{body}`")));
     }
     number::bytes(text, bases).map(Amount::Bytes)
 }
@@ -219,7 +226,7 @@ fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueErr
 fn range(text: &str, min: u64, bases: &Bases) -> Result<(u64, u64), ValueError> {
     let Some((a, b)) = split_range(text) else {
         return Err(ValueError::new(format!("`{}` is not a range", text.trim()))
-            .with_help("write low and high: `1k-4k`"));
+            .with_help("To fix: write the lower and the upper bound: `1k-4k`"));
     };
     let low = number::bytes(a, bases).map_err(|e| e.shifted(0, a.len()))?;
     let high = number::bytes(b, bases).map_err(|e| e.shifted(a.len() + 1, b.len()))?;
@@ -242,8 +249,10 @@ fn floats(text: &str, min: f64, max: f64, max_len: usize) -> Result<Value, Value
         at += part.len() + 1;
     }
     if list.len() > max_len {
-        return Err(ValueError::list_too_long("numbers", max_len)
-            .with_help(format!("at most {max_len} are allowed, and there are {}", list.len())));
+        return Err(ValueError::list_too_long("numbers", max_len).with_help(format!(
+            "at most {max_len} numbers are allowed, and the list has {}",
+            list.len()
+        )));
     }
     Ok(Value::Floats(list))
 }
@@ -288,9 +297,11 @@ fn word(
                 .at(start - 1, text.len()));
         }
         (_, Some(r)) if r.trim().is_empty() => {
-            return Err(ValueError::new(format!("nothing follows `{name}:`")).at(0, text.len()));
+            return Err(
+                ValueError::new(format!("the value after `{name}:` is missing")).at(0, text.len())
+            );
         }
-        // Bytes to pass over, or to go back: any number does.
+        // A number of bytes to skip forwards or backwards: any number is valid.
         (Suffix::Step, Some(r)) if !name.starts_with("rand") => {
             number::integer(r, Unit::Bytes, bases).map_err(|e| e.shifted(start, r.len()))?;
         }
@@ -313,8 +324,8 @@ fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueErr
     let list: Vec<&str> = names.collect();
     help.push_str(&format!("{} takes one of: {}", def.name, list.join(", ")));
     let what = match name {
-        "" => format!("a value of {} is missing", def.name),
-        _ => format!("`{name}` is no value of {}", def.name),
+        "" => format!("the value of {} is missing", def.name),
+        _ => format!("invalid value `{name}` for {}", def.name),
     };
     ValueError::new(what).with_help(help)
 }

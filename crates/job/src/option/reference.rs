@@ -1,4 +1,4 @@
-//! The reference pages, in Markdown, made from the declarations.
+//! Generates the reference pages, in Markdown, from the option table.
 
 use std::fmt::Write;
 
@@ -8,16 +8,16 @@ use super::table;
 use crate::command::help::words_of;
 use crate::profile::PROFILES;
 
-/// `docs/reference.md`: every option and engine, a chapter a category.
+/// The text of `docs/reference.md`: all options and engines, one chapter per category.
 pub fn reference() -> String {
     let mut out = String::from(
-        "# Options of a job\n\n\
-         This page is made from the declarations in `crates/job/src/option/table/` by `cargo xtask \
-         docs`.\n\nAn option may stand in a job's section, in `[global]` or, after two dashes, on the \
-         command line. Sizes take the suffixes `k`, `m`, `g`, `t`, `p` (see `kb_base`); times take \
-         `us`, `ms`, `s`, `m`, `h`, `d`; every number may be an expression in parentheses. What is \
-         marked *not supported yet* is read and checked, and a run that asks for it ends before any \
-         I/O. See also [which options work](compatibility.md).\n",
+        "# Job options\n\n`cargo xtask docs` generates this page from the declarations in \
+         `crates/job/src/option/table/`.\n\nAn option can be in a job's section, in `[global]` \
+         or, after two dashes, on the command line. Sizes take the suffixes `k`, `m`, `g`, `t`, \
+         `p` (see `kb_base`); times take `us`, `ms`, `s`, `m`, `h`, `d`; every number can be an \
+         expression in parentheses. fiord reads and checks options marked *not supported yet*, \
+         but a run that uses one ends before any I/O. See also [which options \
+         work](compatibility.md).\n",
     );
     for category in Category::ALL {
         let _ = write!(out, "\n## {}\n", category.title());
@@ -36,7 +36,8 @@ pub fn reference() -> String {
     out
 }
 
-/// `docs/compatibility.md`: what works, what needs no work, and what is to come.
+/// The text of `docs/compatibility.md`: which options and engines work, are accepted without
+/// effect, or do not work yet.
 pub fn compatibility() -> String {
     let options = table::options().iter().chain(table::engine_options());
     let (mut built, mut accepted, mut later) = (0, 0, 0);
@@ -47,7 +48,8 @@ pub fn compatibility() -> String {
             Support::Accepted(_) => accepted += 1,
             Support::Later => later += 1,
         }
-        let _ = writeln!(rows, "| `{}` | {} | {} |", option.name, whose(option), status(option));
+        let _ =
+            writeln!(rows, "| `{}` | {} | {} |", option.name, engines_of(option), status(option));
     }
     let mut engines = String::new();
     for engine in table::engines() {
@@ -55,13 +57,12 @@ pub fn compatibility() -> String {
         let _ = writeln!(engines, "| `{}` | {works} |", engine.name);
     }
     format!(
-        "# Which options and engines work\n\n\
-         This page is made from the option table by `cargo xtask docs`. An option that does not work \
-         yet is read and checked, and a run that asks for it ends before any I/O; setting it to what \
-         happens anyway (`verify=0`) is no use of it.\n\n\
-         Options: {built} work, {accepted} need nothing done, {later} do not work yet.\n\n\
-         | engine | |\n|---|---|\n{engines}\n\
-         | option | engines | |\n|---|---|---|\n{rows}"
+        "# Which options and engines work\n\n`cargo xtask docs` generates this page from the \
+         option table. fiord reads and checks options that do not work yet, but a run that uses \
+         one ends before any I/O. Setting such an option to its default (`verify=0`) does not \
+         count as use.\n\nOptions: {built} work, {accepted} are accepted without effect, {later} \
+         do not work yet.\n\n| engine | |\n|---|---|\n{engines}\n| option | engines | \
+         |\n|---|---|---|\n{rows}"
     )
 }
 
@@ -79,7 +80,7 @@ fn status(option: &OptionDef) -> String {
     }
 }
 
-fn whose(option: &OptionDef) -> String {
+fn engines_of(option: &OptionDef) -> String {
     match option.scope {
         Scope::Job => "all".into(),
         Scope::Engine(engines) => engines.join(", "),
@@ -116,7 +117,7 @@ fn entry(out: &mut String, option: &OptionDef) {
         }
         Support::Later => out.push_str("\n*Not supported yet.*\n"),
     }
-    // The engines have a table of their own.
+    // A separate table lists the engines.
     if option.name != "ioengine" {
         word_list(out, words_of(&option.kind), option.support);
     }
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_what_works() {
+    fn the_compatibility_page_shows_what_works() {
         let page = compatibility();
         assert!(page.contains("| `bs` | all | works |\n"));
         assert!(page.contains("| `read_iolog` | all | not yet |\n"));

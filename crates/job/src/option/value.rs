@@ -1,9 +1,10 @@
-//! Values after validation: what an option was set to, still in the terms of the job file.
+//! Validated option values, still in the terms of the job file.
 
-/// The bases that decide what `k` and `Ki` mean; see `kb_base` and `unit_base`.
+/// The bases that decide the meaning of `k` and `Ki`; see `kb_base`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bases {
-    /// 1024 (the default: `k` and `ki`… swapped, as fio documents) or 1000 (SI).
+    /// 1024 (the default, with the meanings of `k` and `kib` swapped, as fio documents) or 1000
+    /// (SI).
     pub kb: u32,
 }
 
@@ -13,29 +14,30 @@ impl Default for Bases {
     }
 }
 
-/// A size that may depend on something that only the plan knows.
+/// A size that may depend on the target, which only the plan knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
-    /// Bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// A share of the file or device, in per cent (may exceed 100 for `io_size`).
+    /// A percentage of the file or device. May exceed 100 for `io_size`.
     Percent(f64),
-    /// Whole zones of a zoned device.
+    /// A number of zones of a zoned device.
     Zones(u64),
 }
 
-/// A part of a buffer or verify pattern, in order.
+/// A part of a buffer or verify pattern. A pattern consists of parts in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternPart {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// The I/O's offset as 8 little-endian bytes (`%o`).
+    /// The offset of the I/O as 8 little-endian bytes (`%o`).
     Offset,
-    /// The content of this file.
+    /// The contents of this file.
     File(String),
 }
 
-/// A validated value.
+/// A validated value. The comment of each variant names the [`Kind`](super::def::Kind) or the
+/// options with such values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `Switch` and `Bool`.
@@ -44,42 +46,43 @@ pub enum Value {
     Text(String),
     /// `Int`.
     Int(i128),
-    /// `Ints`: read, write, trim; `None` where a comma left the place to the default.
+    /// `Ints`: read, write, trim. `None` if the value was left empty and the default applies.
     Ints([Option<i128>; 3]),
     /// `Amount`.
     Amount(Amount),
-    /// `Time`, nanoseconds.
+    /// `Time`, in nanoseconds.
     Time(u64),
-    /// A time or a range of times, nanoseconds (`startdelay=5-10`).
+    /// A time or a range of times, in nanoseconds (`startdelay=5-10`).
     TimeRange(u64, u64),
     /// `Floats`.
     Floats(Vec<f64>),
-    /// `Ranges`: read, write, trim; bytes, inclusive; filled as `Ints`.
+    /// `Ranges`: read, write, trim. Each range is in bytes and inclusive; missing values follow the
+    /// rules of `Ints`.
     Ranges([Option<(u64, u64)>; 3]),
-    /// One range of bytes, inclusive (`filesize=1k-4m`).
+    /// One inclusive range of bytes (`filesize=1k-4m`).
     Range(u64, u64),
-    /// `Words`: the word (never an alias) and what followed its colon.
+    /// `Words`: the word (aliases are resolved) and the text after its colon.
     Word(&'static str, Option<String>),
-    /// `WordList`.
+    /// `WordList`: the words (aliases are resolved) and the texts after their colons.
     Words(Vec<(&'static str, Option<String>)>),
-    /// `bssplit`: for read, write and trim (block size in bytes, weight in per cent; the weights of
-    /// one direction add up to 100 or are all equal shares of what was left open).
+    /// `bssplit`: for read, write and trim, a list of block sizes in bytes with their weights in
+    /// per cent. The weights of each direction add up to 100.
     Splits([Vec<(u64, u8)>; 3]),
-    /// CPU numbers or NUMA nodes, ascending, without repeats.
+    /// CPU numbers or NUMA nodes, in ascending order and without repetitions.
     Set(Vec<u32>),
     /// `buffer_pattern`, `verify_pattern`.
     Pattern(Vec<PatternPart>),
-    /// File or directory names by colons, unescaped.
+    /// File or directory names, with backslashes before colons removed.
     Paths(Vec<String>),
 }
 
-/// Why a text is no value of an option. The caller adds where it stands.
+/// Why a text is not a value of an option. The caller adds the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueError {
     /// What is wrong, as a clause: "`x7` is not a number".
     pub what: String,
-    /// What would be right: "write a size such as `4k`".
+    /// A remedy or a hint: "To fix: write a size such as `4k`".
     pub help: Option<String>,
-    /// The part of the text that is wrong, as a byte range in it.
+    /// The byte range of the wrong part in the text.
     pub span: Option<(usize, usize)>,
 }

@@ -1,11 +1,11 @@
-//! Profiles: whole loads known by a name (`--profile=act`), with options of their own.
+//! Profiles: built-in loads with a name (`--profile=act`) and their own options.
 //!
-//! A profile is one [`ProfileDef`]: its options, declared as those of jobs are, and a function that
-//! writes the jobs down. What it writes goes the way of every job file: the values are read, checked
-//! and planned as if a person had typed them, and `--showcmd` shows them.
+//! A profile is a [`ProfileDef`]: its options, declared like job options, and a function that
+//! describes its jobs. fiord parses, checks and plans these jobs as if they were in a job file, and
+//! `--showcmd` shows them.
 //!
-//! To add one, write a module here, list it in [`PROFILES`] and name it among the words of the
-//! option `profile`.
+//! To add a profile, write a module here, list it in [`PROFILES`], and add its name to the words of
+//! the option `profile`.
 
 mod act;
 mod tiobench;
@@ -22,59 +22,63 @@ use crate::option::value::{Bases, Value};
 use crate::scan::RawOption;
 use crate::spec::{Place, Source};
 
-/// One profile.
+/// A profile.
 #[derive(Debug, Clone, Copy)]
 pub struct ProfileDef {
     /// The word after `--profile=`.
     pub name: &'static str,
-    /// One paragraph.
+    /// One paragraph of documentation.
     pub doc: &'static str,
-    /// Its own options. After `--profile=NAME` they come before job options of the same name.
+    /// The profile's own options. After `--profile=NAME`, they take precedence over job options
+    /// with the same name.
     pub options: &'static [OptionDef],
-    /// Writes the jobs down.
-    pub describe: fn(&Given<'_>) -> Result<Description, Box<Diagnostic>>,
+    /// Describes the jobs.
+    ///
+    /// # Errors
+    /// A value of the profile's options is unusable.
+    pub describe: fn(&ProfileValues<'_>) -> Result<Description, Box<Diagnostic>>,
 }
 
-/// Every profile.
+/// All profiles.
 pub const PROFILES: &[&ProfileDef] = &[&tiobench::PROFILE, &act::PROFILE, &vioperf::PROFILE];
 
-/// The profile of this name.
+/// The profile with this name.
 pub fn find(name: &str) -> Option<&'static ProfileDef> {
     PROFILES.iter().copied().find(|p| p.name == name)
 }
 
-/// The option of this name that only a profile has, and the profile's name.
+/// The profile option with this name, and the name of the first profile that has it.
 pub fn option_of_any(name: &str) -> Option<(&'static str, &'static OptionDef)> {
     PROFILES.iter().find_map(|p| Some((p.name, p.option(name)?)))
 }
 
 impl ProfileDef {
-    /// The profile's own option of this exact name or alias.
+    /// The profile's own option with this exact name or alias.
     pub fn option(&self, name: &str) -> Option<&'static OptionDef> {
         self.options.iter().find(|o| o.name == name || o.aliases.contains(&name))
     }
 }
 
-/// A profile as the command line asks for it.
+/// A profile and its options from the command line.
 #[derive(Debug, Clone)]
 pub struct RawProfile {
-    /// Which.
+    /// The profile.
     pub def: &'static ProfileDef,
-    /// Where it is named.
+    /// The place of `--profile`.
     pub place: Place,
-    /// Its options in the order typed.
+    /// The options in the order typed.
     pub options: Vec<RawOption>,
 }
 
 /// The values of a profile's options.
-pub struct Given<'a> {
+pub struct ProfileValues<'a> {
     profile: &'a RawProfile,
     values: Vec<(&'static str, Value, Place)>,
-    /// The machine's facts that a profile may ask for.
+    /// Access to facts about the machine.
     pub loader: &'a dyn Loader,
 }
 
-impl Given<'_> {
+impl ProfileValues<'_> {
     fn value(&self, name: &str) -> Option<Value> {
         if let Some((_, value, _)) = self.values.iter().rev().find(|(n, ..)| *n == name) {
             return Some(value.clone());
@@ -82,36 +86,36 @@ impl Given<'_> {
         let def = self.profile.def.option(name)?;
         parse::value(def, Some(def.default?), &Bases::default()).ok()
     }
-    /// A whole number of 0 or more, or its default; 0 where there is none.
+    /// The value of a number option, or its default; 0 if it has no default.
     pub fn count(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Int(n)) => u64::try_from(n).unwrap_or(0),
             _ => 0,
         }
     }
-    /// Whether it was set.
+    /// Whether the option was set.
     pub fn is_set(&self, name: &str) -> bool {
         self.values.iter().any(|(n, ..)| *n == name)
     }
-    /// A text, or its default.
+    /// The value of a text option, or its default.
     pub fn text(&self, name: &str) -> Option<String> {
         match self.value(name)? {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
-    /// A time in nanoseconds.
+    /// The value of a time option in nanoseconds, or its default; 0 if it has no default.
     pub fn time(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Time(ns)) => ns,
             _ => 0,
         }
     }
-    /// A switch.
+    /// The value of a switch, or its default.
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.value(name), Some(Value::Flag(true)))
     }
-    /// An error that points at an option, or at the profile where that was not set.
+    /// Creates an error that points at an option, or at the profile if the option was not set.
     pub fn error(&self, name: &str, what: impl std::fmt::Display) -> Box<Diagnostic> {
         let set = self.values.iter().rev().find(|(n, ..)| *n == name);
         let place = set.map_or(&self.profile.place, |(.., place)| place);
@@ -120,26 +124,26 @@ impl Given<'_> {
     }
 }
 
-/// The jobs of a profile, as a job file would hold them.
+/// The jobs of a profile, in the form of job file sections.
 #[derive(Debug, Default)]
 pub struct Description {
     sections: Vec<(String, Vec<Line>)>,
 }
 
-/// An option and its value.
+/// The name of an option and its value.
 type Line = (&'static str, Option<String>);
 
 impl Description {
-    /// Opens a section: `global`, or a job's name.
+    /// Starts a section: `global`, or a job with this name.
     pub fn section(&mut self, name: impl Into<String>) -> &mut Self {
         self.sections.push((name.into(), Vec::new()));
         self
     }
-    /// An option with a value, in the section opened last.
+    /// Sets an option to a value in the current section.
     pub fn set(&mut self, name: &'static str, value: impl ToString) -> &mut Self {
         self.put(name, Some(value.to_string()))
     }
-    /// An option without one.
+    /// Sets an option without a value in the current section.
     pub fn switch(&mut self, name: &'static str) -> &mut Self {
         self.put(name, None)
     }
@@ -151,7 +155,7 @@ impl Description {
         self
     }
 
-    /// The sections as if they had been read from a text, so that messages can point into it.
+    /// Converts the description to sections with a source text, so that messages can point into it.
     fn sections(self, profile: &str) -> Vec<RawSection> {
         let mut text = String::new();
         let mut spans = Vec::new();
@@ -190,11 +194,12 @@ impl Description {
     }
 }
 
-/// The sections that stand for a profile. Job options that were typed beside it (`given`, sections
-/// named `global`) follow its own defaults and so count before them; jobs beside it are an error.
+/// Expands a profile into sections. Job options from the command line (`given`, sections named
+/// `global`) follow the profile's defaults and so override them. Jobs on the command line are an
+/// error.
 ///
 /// # Errors
-/// Everything that is wrong with the profile's options.
+/// All errors in the profile's options, and an error for each job on the command line.
 pub fn expand(
     profile: &RawProfile,
     given: Vec<RawSection>,
@@ -206,7 +211,7 @@ pub fn expand(
         let what = format!("job {} would not run: profile {name} brings its own jobs", job.name);
         wrong.push(
             Diagnostic::error(what, Some(job.place.clone()))
-                .help("leave the job away, or run it without --profile"),
+                .help("To fix: leave out the job, or run it without --profile"),
         );
     }
     let mut values = Vec::new();
@@ -226,8 +231,8 @@ pub fn expand(
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let description =
-        (profile.def.describe)(&Given { profile, values, loader }).map_err(|error| vec![*error])?;
+    let description = (profile.def.describe)(&ProfileValues { profile, values, loader })
+        .map_err(|error| vec![*error])?;
     let mut sections = description.sections(profile.def.name);
     let defaults = sections.iter().take_while(|s| s.is_global()).count();
     sections.splice(defaults..defaults, given);

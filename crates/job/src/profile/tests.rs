@@ -12,7 +12,7 @@ fn wrong(args: &[&str]) -> String {
     crate::diagnostic::render(&read(args).expect_err("it is wrong"), false)
 }
 
-/// The command line that says what the profile says.
+/// The command line that `--showcmd` prints for a profile.
 fn shown(args: &[&str]) -> String {
     let args: Vec<&str> = args.iter().copied().chain(["--showcmd"]).collect();
     match read(&args).expect("it is right").action {
@@ -34,7 +34,7 @@ fn every_profile_is_a_word_of_the_option() {
     }
 }
 
-/// What fio 3.42 traces for `--profile=tiobench`, on a machine with 1000 MiB.
+/// The jobs that fio 3.42 traces for `--profile=tiobench` on a machine with 1000 MiB of memory.
 #[test]
 fn tiobench_is_four_passes() {
     let text = shown(&["--profile=tiobench"]);
@@ -57,7 +57,7 @@ fn tiobench_is_four_passes() {
     assert!(text.contains(globals), "{text}");
 }
 
-/// What fio 3.42 traces for `--profile=act`: rates by load, threads and sizes.
+/// The jobs that fio 3.42 traces for `--profile=act`: rates by load, threads and sizes.
 #[test]
 fn act_has_readers_and_a_writer_for_each_device() {
     let text = shown(&["--profile=act", "--device-names=/dev/a,/dev/b", "--test-duration=2m"]);
@@ -106,21 +106,21 @@ fn job_options_beside_a_profile_count() {
 }
 
 #[test]
-fn what_would_not_happen_is_said() {
-    assert!(wrong(&["--profile=act"]).contains("no device is named"));
+fn jobs_and_options_that_a_profile_would_ignore_are_errors() {
+    assert!(wrong(&["--profile=act"]).contains("the device names are missing"));
     assert!(wrong(&["--profile=ct"]).contains("profile 'ct' not found"));
     assert!(wrong(&["--profile=tiobench", "--name=x"]).contains("job x would not run"));
     assert!(wrong(&["--profile=tiobench", "a.fio"]).contains("job file a.fio would not run"));
     assert!(wrong(&["--profile=tiobench", "--threads=0"]).contains("threads=0"));
-    assert!(wrong(&["--profile=tiobench", "--profile=act"]).contains("a second profile"));
+    assert!(wrong(&["--profile=tiobench", "--profile=act"]).contains("only one profile"));
     let small = wrong(&["--profile=act", "--device-names=/d", "--large-block-op-kbytes=1024"]);
     assert!(small.contains("a large write of 1024 bytes is smaller"), "{small}");
-    // Its options are known only after it.
+    // The options of a profile are known only after the profile.
     assert!(wrong(&["--device-names=/d", "--profile=act"]).contains("device-names"));
 }
 
 #[test]
-fn its_options_are_explained() {
+fn cmdhelp_explains_the_options_of_a_profile() {
     let Action::Print(text) = read(&["--profile=act", "--cmdhelp"]).unwrap().action else {
         panic!("no help")
     };

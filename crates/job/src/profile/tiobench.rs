@@ -1,13 +1,14 @@
-//! `tiobench`: four passes over four files, as the threaded I/O benchmark of that name makes them.
+//! `tiobench`: four passes over four files, like the threaded I/O benchmark of that name.
 
-use super::{Description, Given, ProfileDef};
+use super::{Description, ProfileDef, ProfileValues};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Category, Kind, OptionDef, options_of};
 
 pub(super) const PROFILE: ProfileDef = ProfileDef {
     name: "tiobench",
     doc: "Sequential writes, random writes, sequential reads and random reads over four files, one \
-          after the other, each by so many threads and for ten minutes at most. The files stay.",
+          pass after the other. Each pass uses `threads` threads and takes at most ten minutes. \
+          The files are kept.",
     options: OPTIONS,
     describe,
 };
@@ -18,40 +19,40 @@ const OPTIONS: &[OptionDef] = &[
     option(
         "size",
         Kind::int(1, 1 << 40),
-        "What the four files hold together, in MiB. Without it: 4 KiB for each MiB of memory.",
+        "The total size of the four files, in MiB. The default is 4 KiB for each MiB of memory.",
         "--profile=tiobench --size=1024",
     ),
     option(
         "block",
         Kind::int(1, u32::MAX as u64),
-        "The size of a block, in bytes.",
+        "The block size in bytes.",
         "--profile=tiobench --block=8k",
     )
     .default("4096"),
     option(
         "numruns",
         Kind::int(1, u32::MAX as u64),
-        "How many times each pass is made.",
+        "How many times each pass is repeated.",
         "--profile=tiobench --numruns=3",
     )
     .default("1"),
     option(
         "dir",
         Kind::Text,
-        "The directory of the files.",
+        "The directory for the files.",
         "--profile=tiobench --dir=/mnt/scratch",
     )
     .default("./"),
     option(
         "threads",
         Kind::int(1, u32::MAX as u64),
-        "How many threads make each pass.",
+        "The number of threads in each pass.",
         "--profile=tiobench --threads=4",
     )
     .default("1"),
 ];
 
-fn describe(given: &Given<'_>) -> Result<Description, Box<Diagnostic>> {
+fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
     let size = match given.is_set("size") {
         true => given.count("size") << 20,
         false => given.loader.memory_mb() << 12,

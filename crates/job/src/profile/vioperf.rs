@@ -1,16 +1,16 @@
-//! `vioperf`: what Vertica measures of a disk before a database is put on it.
+//! `vioperf`: Vertica's disk test, which runs before the installation of a database.
 //!
-//! Its documentation wants 20 MB/s for each physical core of a machine and recommends 40.
+//! Its documentation requires 20 MB/s per physical core of a machine and recommends 40.
 
-use super::{Description, Given, ProfileDef};
+use super::{Description, ProfileDef, ProfileValues};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Category, Kind, OptionDef, options_of};
 
 pub(super) const PROFILE: ProfileDef = ProfileDef {
     name: "vioperf",
-    doc: "Threads that each append blocks of 1 MiB, every one with its CRC, to a file of their own for \
-          five minutes; the result is MB/s, and MB/s per core. It ends with an error before the file \
-          system is full, and removes its files.",
+    doc: "Several threads append blocks of 1 MiB, each with a CRC, to a file per thread for five \
+          minutes. The result is MB/s, and MB/s per core. The run ends with an error before the \
+          file system is full, and removes its files.",
     options: OPTIONS,
     describe,
 };
@@ -21,59 +21,60 @@ const OPTIONS: &[OptionDef] = &[
     option(
         "threads",
         Kind::int(1, 65_536),
-        "How many threads write, each to a file of its own. Without it: one for each CPU online.",
+        "The number of threads, each of which writes its own file. The default is the number of \
+         online CPUs.",
         "--profile=vioperf --threads=8",
     )
     .alias(&["thread-count"]),
     option(
         "duration",
         Kind::SECONDS,
-        "How long they write. A bare number is in seconds.",
+        "How long the threads write. A bare number is in seconds.",
         "--profile=vioperf --duration=1m",
     )
     .default("5m"),
     option(
         "directory",
         Kind::Text,
-        "The directory of the files, `vioperf.0.0` and so on. Files of these names that are there \
-         grow, and are removed at the end as well.",
+        "The directory for the files, which are called `vioperf.0.0` and so on. Existing files \
+         with these names are extended, and also removed at the end.",
         "--profile=vioperf --directory=/vertica/data",
     )
     .default("./"),
     option(
         "crc",
         Kind::Bool,
-        "Ends every block with the CRC-32C of what is before. Its cost is part of the result.",
+        "Ends every block with the CRC-32C of the bytes before it. The result includes the cost.",
         "--profile=vioperf --crc=0",
     )
     .default("1"),
-    option("direct", Kind::Bool, "Writes past the page cache.", "--profile=vioperf --direct=0")
+    option("direct", Kind::Bool, "Bypasses the page cache.", "--profile=vioperf --direct=0")
         .default("1"),
     option(
         "preserve-files",
         Kind::Switch,
-        "Leaves the files where they are.",
+        "Keeps the files after the run.",
         "--profile=vioperf --preserve-files",
     )
     .default("0"),
     option(
         "reserve",
         Kind::BYTES64,
-        "The space that stays free: with less than this the run ends with an error.",
+        "The free space to keep: if less is free, the run ends with an error.",
         "--profile=vioperf --reserve=20g",
     )
     .default("4g"),
 ];
 
-/// The most that a file may grow to: more than is written in any run, less than the 16 TiB that
-/// ext4 takes.
+/// The maximum size of a file in bytes: more than any run writes, and less than the 16 TiB limit of
+/// ext4.
 const LARGEST: u64 = 15 << 40;
 
-fn describe(given: &Given<'_>) -> Result<Description, Box<Diagnostic>> {
+fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
     let duration = given.time("duration") / 1_000_000;
     if duration == 0 {
-        let error = given.error("duration", "the run has to take a millisecond or more");
-        return Err(Box::new(error.help("write --duration=5m")));
+        let error = given.error("duration", "the run must take at least a millisecond");
+        return Err(Box::new(error.help("To fix: write --duration=5m")));
     }
     let threads = match given.is_set("threads") {
         true => given.count("threads"),

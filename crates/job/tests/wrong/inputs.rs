@@ -1,8 +1,8 @@
-//! The wrong inputs. The tests of the binary (`crates/fiord/tests/`) use the same table.
+//! Invalid inputs. The tests of the binary (`crates/fiord/tests/`) use the same table.
 
-/// Wrong options in a job section, and what of them is underlined.
+/// Invalid options in a job section, with the text that the message underlines.
 pub const OPTIONS: &[(&str, &str)] = &[
-    // Names.
+    // Unknown names.
     ("nosuch=1", "nosuch"),
     ("iodepht=4", "iodepht"),
     ("iodep=4", "iodep"),
@@ -21,7 +21,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("include2 x", "include2 x"),
     // A drive letter.
     (r"filename=F:\x", r"F:\"),
-    // No value.
+    // Missing values.
     ("rw", "rw"),
     ("rw=", "rw"),
     ("rw=   ", "rw"),
@@ -276,7 +276,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("bs=${", "${"),
 ];
 
-/// Whole job files that are wrong, and what is underlined first.
+/// Invalid job files, with the text that the first message underlines.
 pub const FILES: &[(&str, &str)] = &[
     ("bs=4k\n[a]\nsize=1m\n", "bs=4k"),
     ("bs\n", "bs"),
@@ -307,7 +307,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("{\"jobs\": []}\n", "{\"jobs\": []}"),
 ];
 
-/// Whole command lines that are wrong, and what is underlined first.
+/// Invalid command lines, with the text that the first message underlines.
 pub const COMMANDS: &[(&[&str], &str)] = &[
     (&["--nosuch"], "nosuch"),
     (&["--nosuch=1", "--name=a"], "nosuch"),
@@ -363,7 +363,7 @@ pub const COMMANDS: &[(&[&str], &str)] = &[
     (&["-name=a", "-size=1m", ""], ""),
 ];
 
-/// Invocations whose message has no place in a text.
+/// Invocations with a message that has no place in a text.
 pub const PLACELESS: &[&[&str]] = &[
     &["--enghelp=nosuch"],
     &["--enghelp=psync"],

@@ -1,4 +1,4 @@
-//! More than two hundred wrong inputs: each gives a message with the right text underlined.
+//! More than two hundred invalid inputs. Each causes a message that underlines the wrong text.
 
 mod inputs;
 
@@ -13,7 +13,7 @@ fn run(args: &[&str], file: &str) -> Vec<Diagnostic> {
     invocation(&args, &mut Memory::job(file)).err().unwrap_or_default()
 }
 
-/// The first message underlines `marked` and can be rendered.
+/// Checks that the first message underlines `marked` and can be rendered.
 fn check(input: &str, wrong: &[Diagnostic], marked: &str) -> Result<(), String> {
     let Some(first) = wrong.first() else { return Err(format!("{input:?} was accepted")) };
     let Some(place) = &first.place else { return Err(format!("{input:?}: no place: {first:?}")) };
@@ -30,7 +30,7 @@ fn check(input: &str, wrong: &[Diagnostic], marked: &str) -> Result<(), String> 
 }
 
 #[test]
-fn there_are_more_than_two_hundred() {
+fn the_table_has_more_than_two_hundred_options() {
     let all = OPTIONS.len() + FILES.len() + COMMANDS.len() + PLACELESS.len();
     assert!(OPTIONS.len() >= 200, "{} of {all}", OPTIONS.len());
 }
@@ -72,7 +72,7 @@ fn messages_without_a_place_say_what_is_wrong() {
     }
 }
 
-/// Names and words that are nearly right get the right one shown.
+/// Messages about misspelt names and words suggest the right one.
 #[test]
 fn near_misses_are_named() {
     for (option, near) in [
@@ -99,7 +99,7 @@ fn unset_variables_are_named() {
     assert!(wrong[0].help[0].contains("TARGET is not set"), "{wrong:?}");
 }
 
-/// `F\:\fiofile` is one file; without the first backslash it is a mistake, not two files.
+/// `F\:\fiofile` is one file. Without the first backslash, the name is an error, not two files.
 #[test]
 fn windows_paths_need_an_escape() {
     let jobs = |text: &str| {
@@ -117,7 +117,7 @@ fn windows_paths_need_an_escape() {
     assert_eq!(jobs(r"/dev/dsk/foo@3,0\:c:/dev/sda"), ["/dev/dsk/foo@3,0:c", "/dev/sda"]);
 }
 
-/// Scripts search for these words, which fio prints too.
+/// Scripts search for these phrases, which fio prints too.
 #[test]
 fn messages_contain_the_phrases_that_scripts_search_for() {
     const RANGE: &str = "value out of range";

@@ -1,4 +1,4 @@
-//! Values of every kind.
+//! Tests of values of every kind.
 
 use super::*;
 use crate::option::table;
@@ -7,7 +7,7 @@ fn read(name: &str, text: &str) -> Result<Value, ValueError> {
     value(table::find(name).unwrap(), Some(text), &Bases::default())
 }
 
-/// The documentation's examples for `bs`.
+/// The examples for `bs` in fio's documentation.
 #[test]
 fn lists_for_read_write_and_trim() {
     const K: i128 = 1024;
@@ -21,7 +21,7 @@ fn lists_for_read_write_and_trim() {
         ("4k,,8k", [Some(4 * K), None, Some(8 * K)]),
         ("1k,2k,3k,", [Some(K), Some(2 * K), Some(3 * K)]),
         ("(1k*2),(4k/2)", [Some(2 * K); 3]),
-        // No ranges: fio takes the second number for the places that follow.
+        // These are not ranges: fio uses the second number for the positions that follow.
         ("4k-16k", [Some(4 * K), Some(16 * K), Some(16 * K)]),
         ("4k:16k", [Some(4 * K), Some(16 * K), Some(16 * K)]),
         ("4k-16k,8k", [Some(4 * K), Some(8 * K), Some(8 * K)]),

@@ -2,15 +2,21 @@
 
 use crate::option::value::{Bases, Value, ValueError};
 
-/// More CPUs or nodes than any Linux kernel numbers (`CONFIG_NR_CPUS` goes up to 8192).
+/// The limit on CPU and node numbers. Linux kernels have fewer (`CONFIG_NR_CPUS` goes up to 8192).
 const MOST: u32 = 65_536;
 
-/// `cpus_allowed`: numbers and ranges by commas (or colons).
+/// Parses `cpus_allowed`: numbers and ranges, separated by commas (or colons).
+///
+/// # Errors
+/// A part is not a number or a range, or a number is too large.
 pub fn cpu_set(text: &str, _: &Bases) -> Result<Value, ValueError> {
     numbers(text, "CPU").map(Value::Set)
 }
 
-/// `numa_cpu_nodes`: as [`cpu_set`], or `all`, which is an empty set here.
+/// Parses `numa_cpu_nodes`: numbers and ranges, or `all`, which returns an empty set.
+///
+/// # Errors
+/// A part is not a number or a range, or a number is too large.
 pub fn numa_nodes(text: &str, _: &Bases) -> Result<Value, ValueError> {
     if text.trim() == "all" {
         return Ok(Value::Set(Vec::new()));
@@ -18,8 +24,11 @@ pub fn numa_nodes(text: &str, _: &Bases) -> Result<Value, ValueError> {
     numbers(text, "node").map(Value::Set)
 }
 
-/// `numa_mem_policy`: `default`, `prefer:N`, `bind:NODES`, `interleave:NODES`, `local`. The value
-/// is a `Word` with the nodes as written, which [`numa_nodes`] reads again.
+/// Parses `numa_mem_policy`: `default`, `prefer:N`, `bind:NODES`, `interleave:NODES` or `local`.
+/// Returns a `Word` with the nodes as written; [`numa_nodes`] parses them later.
+///
+/// # Errors
+/// The policy is unknown, or its nodes are missing, superfluous or invalid.
 pub fn numa_policy(text: &str, _: &Bases) -> Result<Value, ValueError> {
     const MODES: [(&str, bool); 5] = [
         ("default", false),
@@ -34,14 +43,14 @@ pub fn numa_policy(text: &str, _: &Bases) -> Result<Value, ValueError> {
         None => (text, None),
     };
     let Some(&(word, wants_nodes)) = MODES.iter().find(|(m, _)| *m == mode) else {
-        return Err(ValueError::new(format!("`{mode}` is no memory policy"))
+        return Err(ValueError::new(format!("invalid memory policy `{mode}`"))
             .at(0, mode.len())
             .with_help("policies are default, prefer, bind, interleave and local"));
     };
     let at = mode.len() + 1;
     match nodes {
         None if wants_nodes => Err(ValueError::new(format!("`{word}` needs NUMA nodes"))
-            .with_help(format!("write `{word}:0`"))),
+            .with_help(format!("To fix: write nodes after a colon, for example `{word}:0`"))),
         Some(n) if !wants_nodes => {
             Err(ValueError::new(format!("`{word}` takes no NUMA nodes")).at(at, at + n.len()))
         }
@@ -77,12 +86,13 @@ fn read_part(part: &str, what: &str) -> Result<std::ops::RangeInclusive<u32>, Va
     let number = |t: &str| -> Result<u32, ValueError> {
         match t.trim().parse::<u32>() {
             Ok(n) if n < MOST => Ok(n),
-            Ok(_) => Err(ValueError::new(format!("there is no {what} {}", t.trim()))),
+            Ok(_) => Err(ValueError::new(format!("{what} {} does not exist", t.trim()))),
             Err(_) if t.trim().is_empty() => {
                 Err(ValueError::new(format!("a {what} number is missing")))
             }
-            Err(_) => Err(ValueError::new(format!("`{t}` is no {what} number"))
-                .with_help("write numbers and ranges by commas, such as `0,5,8-15`")),
+            Err(_) => Err(ValueError::new(format!("invalid {what} number `{t}`")).with_help(
+                "To fix: write numbers and ranges separated by commas, such as `0,5,8-15`",
+            )),
         }
     };
     match part.split_once('-') {

@@ -1,4 +1,4 @@
-//! Readers for values with a shape of their own, one file each.
+//! Parsers for values with their own syntax, one file per syntax.
 
 mod cpu_set;
 mod paths;

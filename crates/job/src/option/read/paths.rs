@@ -1,20 +1,22 @@
-//! File and directory names by colons; `\:` is a colon in a name.
+//! File and directory names separated by colons. `\:` is a colon in a name.
 
 use crate::option::value::{Bases, Value, ValueError};
 
-/// `filename`, `directory`, `read_iolog`…: `/dev/sda:/dev/sdb`, `F\:\fiofile`.
+/// Parses `filename`, `directory`, `read_iolog` and similar options: `/dev/sda:/dev/sdb`,
+/// `F\:\fiofile`.
 ///
-/// Only `\:` is an escape: any other backslash is a character of the name. Empty names between
-/// colons are left out.
+/// Only `\:` is an escape; any other backslash is part of the name. Empty names between colons are
+/// ignored.
 ///
-/// A name that begins as a Windows path does, with an unescaped colon (`F:\fiofile`), would be two
-/// files, `F` and `\fiofile`, that nobody asked for: it is an error.
+/// # Errors
+/// There is no name, or a name starts like a Windows path with an unescaped colon (`F:\fiofile`).
+/// That would mean the two files `F` and `\fiofile`, which is probably a mistake.
 pub fn paths(text: &str, _: &Bases) -> Result<Value, ValueError> {
     if let Some(at) = drive_letter(text) {
         let drive = &text[at..at + 1];
         return Err(ValueError::new(format!("the colon in `{drive}:\\` separates two files"))
             .at(at, at + 3)
-            .with_help(format!("write `{drive}\\:\\` for a colon that is part of the name")));
+            .with_help(format!("To fix: write `{drive}\\:\\` if the colon is part of the name")));
     }
     let mut list = Vec::new();
     let mut name = String::new();
@@ -32,13 +34,14 @@ pub fn paths(text: &str, _: &Bases) -> Result<Value, ValueError> {
     list.push(name);
     list.retain(|n| !n.is_empty());
     if list.is_empty() {
-        return Err(ValueError::new("there is no name")
-            .with_help("write one or more names by colons; a colon in a name is `\\:`"));
+        return Err(ValueError::new("the name is missing").with_help(
+            "To fix: write one or more names separated by colons; a colon in a name is `\\:`",
+        ));
     }
     Ok(Value::Paths(list))
 }
 
-/// Where a name begins with a letter, an unescaped colon and a backslash.
+/// The position of a name that starts with a letter, an unescaped colon and a backslash.
 fn drive_letter(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     (0..bytes.len().saturating_sub(2)).find(|&at| {
@@ -47,7 +50,7 @@ fn drive_letter(text: &str) -> Option<usize> {
             && bytes[at].is_ascii_alphabetic()
             && bytes[at + 1] == b':'
             && bytes[at + 2] == b'\\'
-            // `f:\:x` is the file `f` and the file `:x`.
+            // `f:\:x` means the files `f` and `:x`.
             && bytes.get(at + 3) != Some(&b':')
     })
 }

@@ -2,15 +2,19 @@
 
 use crate::option::value::{Bases, PatternPart, Value, ValueError};
 
-/// `0xdeadface"abcd"-12'file'%o`: parts in any order, blanks between them.
+/// Parses a pattern such as `0xdeadface"abcd"-12'file'%o`. Its parts may have any order and white
+/// space between them.
 ///
-/// - `0x…`: bytes in the order written; an odd number of digits gets a leading zero.
-/// - a decimal number of 32 bits: its little-endian bytes without leading zero bytes, four of them
-///   when it is negative.
-/// - Digits end where the `0x` of the next part begins: `-120xff` is -12 and 0xff.
-/// - `"…"`: the text itself, without escapes.
-/// - `'…'`: the content of that file.
-/// - `%o`: the block's offset.
+/// - `0x…`: bytes in the order written. An odd number of digits gets a leading zero.
+/// - A decimal number of 32 bits: its little-endian bytes without zero bytes at the end, or four
+///   bytes if it is negative.
+/// - Digits end where the `0x` of the next part starts: `-120xff` is -12 and 0xff.
+/// - `"…"`: the text, without escapes.
+/// - `'…'`: the contents of this file.
+/// - `%o`: the offset of the block.
+///
+/// # Errors
+/// The pattern is empty, or a part of it is invalid.
 pub fn pattern(text: &str, _: &Bases) -> Result<Value, ValueError> {
     let mut parts: Vec<PatternPart> = Vec::new();
     let mut at = 0;
@@ -34,7 +38,7 @@ pub fn pattern(text: &str, _: &Bases) -> Result<Value, ValueError> {
     Ok(Value::Pattern(parts))
 }
 
-const HELP: &str = "write hexadecimal `0xdeadbeef`, a number, `\"text\"`, `'file'` or `%o`";
+const HELP: &str = "To fix: write hexadecimal `0xdeadbeef`, a number, `\"text\"`, `'file'` or `%o`";
 
 fn part(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     if rest.starts_with("%o") {
@@ -46,7 +50,7 @@ fn part(rest: &str) -> Result<(PatternPart, usize), ValueError> {
             return Err(ValueError::new(format!("the closing `{quote}` is missing")).at(0, 1));
         };
         if end == 0 {
-            return Err(ValueError::new("there is nothing between the quotes").at(0, 2));
+            return Err(ValueError::new("the text between the quotes is missing").at(0, 2));
         }
         let inner = inner[..end].to_string();
         let part = match quote {
@@ -65,7 +69,7 @@ fn hexadecimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     let tail = &rest[2..];
     let end = digits(tail, |c| c.is_ascii_hexdigit());
     if end == 0 {
-        return Err(ValueError::new("there are no digits after `0x`").at(0, 2));
+        return Err(ValueError::new("the digits after `0x` are missing").at(0, 2));
     }
     let mut nibbles: Vec<u8> =
         tail[..end].bytes().map(|b| (b as char).to_digit(16).unwrap_or(0) as u8).collect();
@@ -76,7 +80,7 @@ fn hexadecimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     Ok((PatternPart::Bytes(bytes), end + 2))
 }
 
-/// How many digits a text begins with. A last 0 that an `x` follows belongs to the next part.
+/// The number of digits at the start of a text. A final 0 before an `x` belongs to the next part.
 fn digits(text: &str, is_digit: impl Fn(char) -> bool) -> usize {
     let end = text.find(|c: char| !is_digit(c)).unwrap_or(text.len());
     let next = text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']);
@@ -88,7 +92,7 @@ fn decimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     let tail = &rest[sign..];
     let end = sign + digits(tail, |c| c.is_ascii_digit());
     let bad =
-        |end: usize| ValueError::new("this is no part of a pattern").at(0, end).with_help(HELP);
+        |end: usize| ValueError::new("this is not a part of a pattern").at(0, end).with_help(HELP);
     if end == sign {
         let end = rest.chars().next().map_or(0, char::len_utf8);
         return Err(bad(end));
@@ -96,7 +100,7 @@ fn decimal(rest: &str) -> Result<(PatternPart, usize), ValueError> {
     let value: i32 = rest[..end].parse().map_err(|_| {
         ValueError::new(format!("`{}` does not fit in 32 bits", &rest[..end]))
             .at(0, end)
-            .with_help("write larger patterns in hexadecimal: `0x…`")
+            .with_help("To fix: write larger patterns in hexadecimal: `0x…`")
     })?;
     let mut bytes = value.to_le_bytes().to_vec();
     while bytes.len() > 1 && bytes.last() == Some(&0) {

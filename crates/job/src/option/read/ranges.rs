@@ -1,20 +1,28 @@
-//! One value or a range of two, as `startdelay` and `filesize` take.
+//! A value or a range of two values, for `startdelay` and `filesize`.
 
 use crate::number;
 use crate::option::def::Unit;
 use crate::option::value::{Bases, Value, ValueError};
 
-/// `startdelay=5`, `5-10`, `500ms-2s`: nanoseconds, the smaller first; bare numbers are seconds.
+/// Parses `startdelay`: `5`, `5-10`, `500ms-2s`. Returns nanoseconds, with the smaller value first.
+/// Bare numbers are in seconds.
+///
+/// # Errors
+/// A value is not a time.
 pub fn time_range(text: &str, _: &Bases) -> Result<Value, ValueError> {
     let (low, high) = pair(text, |t| number::nanos(t, Unit::Seconds))?;
     Ok(Value::TimeRange(low, high))
 }
 
-/// `filesize=1m`, `1k-4m`: bytes, the smaller first.
+/// Parses `filesize`: `1m`, `1k-4m`. Returns bytes, with the smaller value first.
+///
+/// # Errors
+/// A value is not a size, or is 0.
 pub fn size_range(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     let (low, high) = pair(text, |t| number::bytes(t, bases))?;
     if low == 0 {
-        return Err(ValueError::new("a size of 0 is too small").with_help("the smallest is 1"));
+        return Err(ValueError::new("a size of 0 is too small")
+            .with_help("To fix: write a size of 1 byte or more"));
     }
     Ok(Value::Range(low, high))
 }
@@ -33,7 +41,8 @@ fn pair(
     }
 }
 
-/// Cuts `a-b` or `a:b` at the separator: the first one outside parentheses that is not a sign.
+/// Splits `a-b` or `a:b` at the separator, which is the first one outside parentheses that is not a
+/// sign. `None` if the text is not a range.
 pub(crate) fn split_range(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0usize;
     let mut seen = false;

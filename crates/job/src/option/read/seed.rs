@@ -4,7 +4,10 @@ use crate::number;
 use crate::option::def::Unit;
 use crate::option::value::{Bases, Value, ValueError};
 
-/// A seed of 64 bits; negative numbers are taken in two's complement.
+/// Parses a 64-bit seed. Negative numbers are converted in two's complement.
+///
+/// # Errors
+/// The text is not a whole number, or does not fit in 64 bits.
 pub fn seed(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     let value = number::integer(text, Unit::Count, bases)?;
     let fits = u64::try_from(value).is_ok() || i64::try_from(value).is_ok();

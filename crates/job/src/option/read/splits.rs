@@ -1,25 +1,28 @@
-//! `bssplit`: block sizes with weights, for read, write and trim.
+//! `bssplit`: block sizes with weights, for reads, writes and trims.
 
 use crate::number;
 use crate::option::value::{Bases, Value, ValueError};
 
-/// More sizes than this in one direction are refused.
+/// The maximum number of sizes per direction.
 const MOST: usize = 64;
 
-/// `4k/10:64k/50:32k/40`, `4k/50:8k/,64k/100`.
+/// Parses lists such as `4k/10:64k/50:32k/40` or `4k/50:8k/,64k/100`.
 ///
-/// A weight left out shares evenly what the others leave of 100; a rest that does not divide goes
-/// to the last size, and so does what the weights leave open. Directions follow the rule of `bs`:
-/// a missing one takes what stands before it, an empty one stays empty.
+/// Sizes without a weight share what the other weights leave of 100 evenly. A remainder goes to the
+/// last size, also if all sizes have a weight. Directions follow the rule of `bs`: a missing list
+/// repeats the list before it, an empty list stays empty.
+///
+/// # Errors
+/// A size or a weight is invalid, the weights exceed 100, or there are too many sizes or lists.
 pub fn splits(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     let mut all: [Vec<(u64, u8)>; 3] = Default::default();
     let mut at = 0;
     let mut count = 0;
     for part in text.split(',') {
         if count == 3 {
-            return Err(ValueError::list_too_long("lists", 3)
-                .at(at, text.len())
-                .with_help("give one list, or three by commas: read, write, trim"));
+            return Err(ValueError::list_too_long("lists", 3).at(at, text.len()).with_help(
+                "To fix: write one list, or three separated by commas: read, write, trim",
+            ));
         }
         if !part.trim().is_empty() {
             all[count] = direction(part, bases).map_err(|e| e.shifted(at, part.len()))?;
@@ -28,8 +31,8 @@ pub fn splits(text: &str, bases: &Bases) -> Result<Value, ValueError> {
         at += part.len() + 1;
     }
     if all.iter().all(Vec::is_empty) {
-        return Err(ValueError::new("there are no block sizes")
-            .with_help("write sizes with weights in per cent: `4k/60:64k/40`"));
+        return Err(ValueError::new("the block sizes are missing")
+            .with_help("To fix: write sizes with weights in per cent: `4k/60:64k/40`"));
     }
     for i in count..3 {
         all[i] = all[i - 1].clone();
@@ -50,9 +53,11 @@ fn direction(text: &str, bases: &Bases) -> Result<Vec<(u64, u8)>, ValueError> {
             "" => None,
             w => Some(w.parse::<u8>().ok().filter(|w| *w <= 100).ok_or_else(|| {
                 let start = at + size.len() + 1;
-                ValueError::new(format!("`{w}` is no weight in per cent"))
+                ValueError::new(format!("invalid weight `{w}`"))
                     .at(start, at + entry.len())
-                    .with_help("write a whole number from 0 to 100, or nothing")
+                    .with_help(
+                        "To fix: write a whole number of per cent from 0 to 100, or leave it out",
+                    )
             })?),
         };
         list.push((bytes, weight));

@@ -1,4 +1,5 @@
-//! Values with a shape of their own: documented examples and what fio 3.42 does with the rest.
+//! Tests of values with their own syntax: documented examples, and the behaviour of fio 3.42 for
+//! other values.
 
 use super::*;
 use crate::option::value::{Bases, PatternPart, Value};
@@ -77,7 +78,7 @@ fn splits_as_documented() {
     assert_eq!(two[2], two[1], "the trim takes the write's");
     assert!(read(",4k/100")[0].is_empty());
     assert!(read("4k/100,")[1].is_empty());
-    // What is left open goes to the last one.
+    // The last size gets the remainder.
     assert_eq!(read("4k:8k:16k")[2], [(k(4), 33), (k(8), 33), (k(16), 34)]);
     assert_eq!(read("4k/40:8k/40")[0], [(k(4), 40), (k(8), 60)]);
     assert_eq!(read("4k/50:8k")[0], [(k(4), 50), (k(8), 50)]);
@@ -98,7 +99,7 @@ fn sets_of_cpus() {
 }
 
 #[test]
-fn ranges_are_put_in_order() {
+fn range_bounds_are_sorted() {
     const S: u64 = 1_000_000_000;
     assert_eq!(time_range("5", &B), Ok(Value::TimeRange(5 * S, 5 * S)));
     assert_eq!(time_range("10-5", &B), Ok(Value::TimeRange(5 * S, 10 * S)));
@@ -117,7 +118,7 @@ fn seeds_have_64_bits() {
 }
 
 proptest! {
-    /// No reader panics, and every span it names lies in the text.
+    /// No parser panics, and every range in an error is inside the text.
     #[test]
     fn any_text_is_read_or_refused(text in "[-0-9a-z:/,%'\"x\\\\ µ]{0,24}|.{0,12}") {
         for read in [cpu_set, numa_nodes, numa_policy, paths, pattern, size_range, time_range, seed, splits] {

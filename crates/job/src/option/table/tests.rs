@@ -1,4 +1,4 @@
-//! The registry against what fio says of its own options, and against itself.
+//! Compares the option table with fio's description of its options, and checks its consistency.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ fn text<'a>(fact: &'a Json, key: &str) -> Option<&'a str> {
     fact.get(key).and_then(Json::as_str)
 }
 
-/// What differs between a declaration and fio's own description.
+/// The differences between a declaration and fio's description of the option.
 fn differences(def: &OptionDef, fact: &Json) -> Vec<String> {
     let mut found = Vec::new();
     let mut differs = |what: &str, ours: String, theirs: String| {
@@ -34,11 +34,11 @@ fn differences(def: &OptionDef, fact: &Json) -> Vec<String> {
         let ours = if def.aliases.contains(&alias) { alias } else { "none" };
         differs("alias", ours.into(), alias.into());
     }
-    // Where fio prints no default the documentation decides.
+    // Where fio prints no default, fio's documentation decides.
     if let Some(default) = text(fact, "default") {
         differs("default", def.default.unwrap_or("none").into(), default.into());
     }
-    // `trim_percentage` and the like: fio's parent is the option under which it is listed.
+    // fio lists some options, such as `trim_percentage`, under another option. This is the parent.
     differs("parent", format!("{:?}", def.parent), format!("{:?}", text(fact, "parent")));
     if let Some(range) = text(fact, "range").filter(|_| !WIDER.contains(&def.name)) {
         differs("range", range_of(&def.kind, range), range.into());
@@ -71,11 +71,11 @@ fn differences(def: &OptionDef, fact: &Json) -> Vec<String> {
     found
 }
 
-/// Options that take more here than in fio, for the sake of older job files: negative weights of
-/// `flow` were how fio once wrote shares.
+/// Options with a wider range than in fio, for older job files: fio formerly used negative weights
+/// of `flow`.
 const WIDER: [&str; 1] = ["flow"];
 
-/// The range in fio's spelling, where -1 stands for "as much as its type holds". A time has none.
+/// The range in fio's format, where -1 means the maximum of the type. A time has no range.
 fn range_of(kind: &Kind, theirs: &str) -> String {
     match *kind {
         Kind::Bool => "min=0, max=1".into(),
@@ -128,9 +128,9 @@ fn every_engine_and_its_options_are_declared_as_fio_has_them() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The other direction: what fio's list lacks is documented elsewhere or ours.
+/// Options that fio's list lacks are documented elsewhere or exist only in fiord.
 #[test]
-fn what_the_list_of_fio_lacks_is_known() {
+fn options_missing_from_the_list_of_fio_are_known() {
     let compat = compat();
     let listed: HashSet<&str> = compat["options"]
         .as_array()
@@ -139,7 +139,7 @@ fn what_the_list_of_fio_lacks_is_known() {
         .chain(compat["engines"].as_object().unwrap().values().flat_map(|o| o.as_array().unwrap()))
         .map(|o| text(o, "name").unwrap())
         .collect();
-    // Engines that the fio of the list was built without.
+    // Skips engines that are missing from the listed build of fio.
     let built = compat["engines"].as_object().unwrap();
     let is_built = |o: &&OptionDef| match o.scope {
         Scope::Job => true,
@@ -168,7 +168,7 @@ fn what_the_list_of_fio_lacks_is_known() {
 }
 
 #[test]
-fn no_name_stands_for_two_options_of_an_engine() {
+fn option_names_are_unique_for_each_engine() {
     for engine in engines() {
         let mut seen = HashSet::new();
         let own = engine_options().iter().filter(|o| o.fits(engine.name));

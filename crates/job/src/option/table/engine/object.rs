@@ -24,8 +24,12 @@ pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
         .of(HTTP)
         .default("localhost")
         .later(),
-    option("http_user", Kind::Text, "The user name.", "http_user=bench").of(HTTP).later(),
-    option("http_pass", Kind::Text, "The password.", "http_pass=secret").of(HTTP).later(),
+    option("http_user", Kind::Text, "The user name for the server.", "http_user=bench")
+        .of(HTTP)
+        .later(),
+    option("http_pass", Kind::Text, "The password for the server.", "http_pass=secret")
+        .of(HTTP)
+        .later(),
     option("http_s3_key", Kind::Text, "The secret access key for S3.", "http_s3_key=secret")
         .of(HTTP)
         .default("")
