@@ -104,7 +104,7 @@ impl Facts for Machine {
     }
 
     fn block_sibling(&self, device: &Path) -> Option<PathBuf> {
-        let (name, _) = block::beside_generic(node(device)?)?;
+        let (name, _) = block::block_device_of_generic(node(device)?)?;
         Some(block::node(&name))
     }
 

@@ -184,11 +184,11 @@ pub fn char_size(device: Device) -> Option<u64> {
 /// (`/dev/ng0n1`) or a SCSI disk's (`/dev/sg0`, `/dev/bsg/...`). Returns its name and number;
 /// `None` for other devices. Use it to check for mounts and holders, which the kernel records for
 /// block devices only.
-pub fn beside_generic(device: Device) -> Option<(String, Device)> {
-    beside_generic_in(&Root::machine(), device)
+pub fn block_device_of_generic(device: Device) -> Option<(String, Device)> {
+    block_device_of_generic_in(&Root::machine(), device)
 }
 
-fn beside_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
+fn block_device_of_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
     let nvme = nvme::device::block_sibling_in(root, device);
     nvme.or_else(|| generic::block_sibling_in(root, device))
 }
@@ -196,7 +196,7 @@ fn beside_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
 /// Returns the name and number of the block device that belongs to a raw flash device
 /// (`/dev/mtd0`, `/dev/mtd0ro`), even if the kernel has not created that block device. The mount
 /// table shows this number for a file system that is mounted from the flash itself (JFFS2).
-pub(crate) fn beside_flash(device: Device) -> Option<(String, Device)> {
+pub(crate) fn block_device_of_flash(device: Device) -> Option<(String, Device)> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
     flash_block(path.file_name()?.to_str()?)
 }
@@ -324,7 +324,7 @@ mod tests {
         number("sdb", "8:16\n");
         number("nvme0n1", "259:0\n");
         let root = Root::at(&place);
-        let beside = |major, minor| beside_generic_in(&root, Device { major, minor });
+        let beside = |major, minor| block_device_of_generic_in(&root, Device { major, minor });
         assert_eq!(beside(21, 3), Some(("sdb".into(), Device { major: 8, minor: 16 })));
         assert_eq!(beside(21, 4), None);
         assert_eq!(beside(240, 0), Some(("nvme0n1".into(), Device { major: 259, minor: 0 })));

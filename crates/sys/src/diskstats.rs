@@ -207,13 +207,13 @@ fn below(sysfs: &Path, name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// `nvme1n2` → (1, 2): a namespace, which may be the head of a multipath device.
+/// Parses the name of a namespace, which may be the head of a multipath device: `nvme1n2` → (1, 2).
 fn nvme_head(name: &str) -> Option<(u32, u32)> {
     let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
     Some((subsystem.parse().ok()?, namespace.parse().ok()?))
 }
 
-/// `nvme1c3n2` → (1, 2): a path, through controller 3, to that namespace.
+/// Parses the name of a path to a namespace: `nvme1c3n2` → (1, 2), through controller 3.
 fn nvme_path(name: &str) -> Option<(u32, u32)> {
     let (subsystem, rest) = name.strip_prefix("nvme")?.split_once('c')?;
     let (controller, namespace) = rest.split_once('n')?;

@@ -102,7 +102,7 @@ pub fn storage(path: &Path) -> Result<Option<Storage>> {
             let name = block::name(device).unwrap_or_else(|| path.display().to_string());
             Some(Storage { name, device, node: Some(path.to_owned()) })
         }
-        (Kind::Char, Some(node)) => beside(node).map(|(name, device)| {
+        (Kind::Char, Some(node)) => block_device_of_char(node).map(|(name, device)| {
             let path = block::node(&name);
             let same = |found: file::Facts| found.kind == Kind::Block && found.node == Some(device);
             let node = file::facts(&path).is_ok_and(same).then_some(path);
@@ -112,8 +112,8 @@ pub fn storage(path: &Path) -> Result<Option<Storage>> {
     })
 }
 
-fn beside(node: Device) -> Option<(String, Device)> {
-    block::beside_generic(node).or_else(|| block::beside_flash(node))
+fn block_device_of_char(node: Device) -> Option<(String, Device)> {
+    block::block_device_of_generic(node).or_else(|| block::block_device_of_flash(node))
 }
 
 /// One entry of `/proc/swaps`.
@@ -173,7 +173,7 @@ impl Users {
     fn tables(&self) -> Result<&Tables> {
         let read = || {
             let path = self.root.path("/proc/self/mountinfo");
-            let text = std::fs::read(&path).map_err(|e| untold(&e, &path))?;
+            let text = std::fs::read(&path).map_err(|e| no_mount_table(&e, &path))?;
             let mut mounts: HashMap<Device, Vec<PathBuf>> = HashMap::new();
             for mount in mount::parse(&text) {
                 for device in mount.devices() {
@@ -351,7 +351,7 @@ impl Users {
 }
 
 /// Returns the error for a missing mount table, as in a chroot or an early boot without `/proc`.
-fn untold(why: &std::io::Error, table: &Path) -> Error {
+fn no_mount_table(why: &std::io::Error, table: &Path) -> Error {
     let error = Error::from_io("read", why).at(table);
     match error.errno {
         libc::ENOENT => error.saying(

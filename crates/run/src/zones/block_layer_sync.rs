@@ -27,7 +27,7 @@ impl BlockLayerSync {
         if kind != FileKind::Char || !zones.iter().any(is_partly_written) {
             return None;
         }
-        let (name, _) = block::beside_generic(file::facts(path).ok()?.node?)?;
+        let (name, _) = block::block_device_of_generic(file::facts(path).ok()?.node?)?;
         let device = Device::open(&block::node(&name), true).ok()?;
         Some(BlockLayerSync::new(Box::new(device), zones))
     }

@@ -158,7 +158,7 @@ impl Identity {
         match (file.kind, node) {
             (FileKind::Virtual, _) => Identity::Path(file.path.clone()),
             (FileKind::Block, Some(node)) => Identity::Device(node),
-            (FileKind::Char, Some(node)) => block::beside_generic(node)
+            (FileKind::Char, Some(node)) => block::block_device_of_generic(node)
                 .map_or_else(|| Identity::Path(path()), |(_, block)| Identity::Device(block)),
             _ => Identity::Path(path()),
         }

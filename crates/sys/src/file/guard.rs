@@ -93,7 +93,7 @@ impl Guard {
                 Ok(fd) => {
                     self.examine(&fd, path)?;
                     if self.generated {
-                        super::open::wait_again(&fd)?;
+                        super::open::set_blocking(&fd)?;
                     }
                     return Ok(Opened { fd, created: false });
                 }
@@ -132,7 +132,7 @@ impl Guard {
     /// # Errors
     /// `EPERM` if it lies in a system directory; otherwise those of `unlink(2)`.
     pub fn remove(self, path: &Path) -> Result<bool> {
-        let place = match Place::of("unlink", path) {
+        let place = match DirectoryEntry::of("unlink", path) {
             Err(error) if error.errno == libc::ENOENT => return Ok(false),
             other => other?,
         };
@@ -151,7 +151,7 @@ impl Guard {
     /// # Errors
     /// `EPERM` if either name lies in a system directory; otherwise those of `rename(2)`.
     pub fn rename(self, from: &Path, to: &Path) -> Result<()> {
-        let (old, new) = (Place::of("rename", from)?, Place::of("rename", to)?);
+        let (old, new) = (DirectoryEntry::of("rename", from)?, DirectoryEntry::of("rename", to)?);
         self.permit(&old.directory, parent(from), from)?;
         self.permit(&new.directory, parent(to), to)?;
         let (at, onto) = (old.directory.as_raw_fd(), new.directory.as_raw_fd());
@@ -202,7 +202,7 @@ impl Guard {
     fn create(self, how: Open, path: &Path) -> Result<Option<OwnedFd>> {
         let mut at = path.to_path_buf();
         for _ in 0..LINKS {
-            let place = Place::of("open", &at)?;
+            let place = DirectoryEntry::of("open", &at)?;
             self.permit(&place.directory, parent(&at), path)?;
             match self.create_in(&place.directory, &place.name, how) {
                 Ok(fd) => return Ok(Some(fd)),
@@ -211,7 +211,7 @@ impl Guard {
             }
             match place.link() {
                 None => return Ok(None),
-                Some(_) if self.generated => return Err(planted(path)),
+                Some(_) if self.generated => return Err(unexpected_link(path)),
                 Some(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
             }
         }
@@ -231,15 +231,15 @@ impl Guard {
     /// Follows a link below `/dev` to a device (`/dev/disk/by-id/…`), for device names that
     /// `filename_format` generates. Follows no other link.
     fn follow_device(self, plain: Open, path: &Path) -> Result<Opened> {
-        let place = Place::of("open", path)?;
+        let place = DirectoryEntry::of("open", path)?;
         let system = system::of(place.directory.as_fd(), parent(path))?;
         if system.is_none_or(|found| found.directory != "/dev") {
-            return Err(planted(path));
+            return Err(unexpected_link(path));
         }
         let fd = plain.open(path)?;
         match facts_of(&fd)?.kind {
             Kind::Block | Kind::Char => Ok(Opened { fd, created: false }),
-            _ => Err(planted(path)),
+            _ => Err(unexpected_link(path)),
         }
     }
 
@@ -252,7 +252,7 @@ impl Guard {
         // SAFETY: takes nothing and cannot fail.
         let own = facts.owner == unsafe { libc::geteuid() } && facts.links <= 1;
         if self.generated && !own && in_sticky_directory(path)? {
-            return Err(not_ours(path, &facts));
+            return Err(foreign_file(path, &facts));
         }
         Ok(())
     }
@@ -318,14 +318,14 @@ impl Creator {
     }
 }
 
-fn planted(path: &Path) -> Error {
+fn unexpected_link(path: &Path) -> Error {
     Error::new("open", libc::ELOOP).at(path).saying(
         "fiord generated this file name, and a symbolic link has it; the link may lead to any user's \
          file. To fix: remove the link, or name the file it leads to with filename=",
     )
 }
 
-fn not_ours(path: &Path, facts: &Facts) -> Error {
+fn foreign_file(path: &Path, facts: &Facts) -> Error {
     let why = match facts.links {
         0 | 1 => format!("it belongs to the user {}", facts.owner),
         links => format!("it has {links} names (hard links)"),
@@ -345,16 +345,16 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// A file name in an open directory.
-struct Place {
+struct DirectoryEntry {
     directory: OwnedFd,
     name: CString,
 }
 
-impl Place {
-    fn of(op: &'static str, path: &Path) -> Result<Place> {
+impl DirectoryEntry {
+    fn of(op: &'static str, path: &Path) -> Result<DirectoryEntry> {
         let name = path.file_name().ok_or_else(|| Error::new(op, libc::EISDIR).at(path))?;
         let directory = directory(op, parent(path)).map_err(|error| error.at(path))?;
-        Ok(Place { directory, name: c_name(op, name, path)? })
+        Ok(DirectoryEntry { directory, name: c_name(op, name, path)? })
     }
 
     /// Returns the target of the name, if it is a symbolic link.

@@ -24,7 +24,7 @@ pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
 }
 
 /// Makes calls block again on a file that was opened with `O_NONBLOCK`.
-pub(super) fn wait_again(file: impl AsFd) -> Result<()> {
+pub(super) fn set_blocking(file: impl AsFd) -> Result<()> {
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
     let flags = check("fcntl", unsafe { libc::fcntl(fd, libc::F_GETFL) })? as i32;
@@ -79,7 +79,7 @@ impl Open {
     }
 
     /// Opens the file only to examine it (`O_PATH`), not to read or write it.
-    pub fn to_look() -> Open {
+    pub fn path_only() -> Open {
         Open::with_access(libc::O_PATH)
     }
 

@@ -59,7 +59,7 @@ pub fn directory_of(path: &Path) -> Result<Option<SystemFile>> {
     const LINKS: usize = 40;
     let mut at = path.to_path_buf();
     for _ in 0..LINKS {
-        match Open::to_look().open(&at) {
+        match Open::path_only().open(&at) {
             Ok(fd) => return of(fd.as_fd(), &at),
             Err(error) if !missing(&error) => return Err(error),
             Err(_) => {}

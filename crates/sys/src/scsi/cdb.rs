@@ -37,16 +37,16 @@ pub enum Compare {
 /// A command on a range of logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// READ.
+    /// READ: returns blocks.
     Read {
-        /// Force unit access.
+        /// Force unit access: bypass the volatile cache.
         fua: bool,
     },
     /// PRE-FETCH: the device loads blocks into its cache and returns no data.
     Prefetch,
-    /// WRITE.
+    /// WRITE: writes blocks.
     Write {
-        /// Force unit access.
+        /// Force unit access: bypass the volatile cache.
         fua: bool,
     },
     /// WRITE AND VERIFY, without a comparison.
@@ -57,13 +57,13 @@ pub enum Command {
         /// available in 10 bytes.
         no_data: bool,
     },
-    /// VERIFY.
+    /// VERIFY: checks blocks on the medium.
     Verify(Compare),
     /// WRITE STREAM(16): a write that belongs to a stream.
     WriteStream {
         /// Identifier of the stream.
         stream: u16,
-        /// Force unit access.
+        /// Force unit access: bypass the volatile cache.
         fua: bool,
     },
     /// SYNCHRONIZE CACHE. A length of 0 means everything from the address on.

@@ -144,7 +144,7 @@ pub(super) fn parse(answer: &[u8]) -> Result<Vec<Zone>> {
     zones
         .iter()
         .take(count)
-        .map(|zone| parse_zone(zone, flags & HAS_CAPACITY != 0).ok_or_else(super::not_understood))
+        .map(|zone| parse_zone(zone, flags & HAS_CAPACITY != 0).ok_or_else(super::invalid_zone))
         .collect()
 }
 
@@ -166,7 +166,7 @@ fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
         kind,
         state: State::from_number(raw[25])?,
     };
-    Some(zone.normal())
+    Some(zone.normalised())
 }
 
 pub(super) fn manage(fd: BorrowedFd, action: Action, start: u64, len: u64) -> Result<()> {

@@ -132,7 +132,7 @@ impl Zone {
     }
 
     /// Normalises a reported zone, so that the write pointer has one meaning for all devices.
-    fn normal(mut self) -> Zone {
+    fn normalised(mut self) -> Zone {
         self.capacity = self.capacity.min(self.len);
         self.write_pointer = match self.state {
             State::NoWritePointer | State::ReadOnly | State::Offline | State::Empty => self.start,
@@ -263,11 +263,11 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub struct Device {
     fd: OwnedFd,
-    way: Way,
+    backend: Backend,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Backend {
     Block(file::Device),
     Nvme(nvme::Namespace),
 }
@@ -289,39 +289,39 @@ impl Device {
     /// Those of [`Device::open`].
     pub fn of(fd: OwnedFd) -> Result<Device> {
         let facts = file::facts_of(&fd)?;
-        let way = match (facts.kind, facts.node) {
+        let backend = match (facts.kind, facts.node) {
             (FileKind::Block, Some(node)) => {
                 if block::model(node) == Model::NotZoned {
                     return Err(Error::new("zone report", libc::EOPNOTSUPP));
                 }
-                Way::Block(node)
+                Backend::Block(node)
             }
-            (FileKind::Char, _) => Way::Nvme(nvme::Namespace::identify(fd.as_fd())?),
+            (FileKind::Char, _) => Backend::Nvme(nvme::Namespace::identify(fd.as_fd())?),
             _ => return Err(Error::new("zone report", libc::ENOTTY)),
         };
-        Ok(Device { fd, way })
+        Ok(Device { fd, backend })
     }
 }
 
 impl ZonedDevice for Device {
     fn facts(&self) -> Result<Facts> {
-        match &self.way {
-            Way::Block(node) => block::facts(self.fd.as_fd(), *node),
-            Way::Nvme(namespace) => Ok(namespace.facts()),
+        match &self.backend {
+            Backend::Block(node) => block::facts(self.fd.as_fd(), *node),
+            Backend::Nvme(namespace) => Ok(namespace.facts()),
         }
     }
 
     fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>> {
-        match &self.way {
-            Way::Block(_) => block::report(self.fd.as_fd(), from, limit),
-            Way::Nvme(namespace) => namespace.report(self.fd.as_fd(), from, limit),
+        match &self.backend {
+            Backend::Block(_) => block::report(self.fd.as_fd(), from, limit),
+            Backend::Nvme(namespace) => namespace.report(self.fd.as_fd(), from, limit),
         }
     }
 
     fn manage(&self, action: Action, start: u64, len: u64) -> Result<()> {
-        match &self.way {
-            Way::Block(_) => block::manage(self.fd.as_fd(), action, start, len),
-            Way::Nvme(namespace) => namespace.manage(self.fd.as_fd(), action, start, len),
+        match &self.backend {
+            Backend::Block(_) => block::manage(self.fd.as_fd(), action, start, len),
+            Backend::Nvme(namespace) => namespace.manage(self.fd.as_fd(), action, start, len),
         }
     }
 }
@@ -353,7 +353,7 @@ pub fn outline(path: &Path) -> Option<Outline> {
 
 /// Returns the error for a reported zone with an unknown type or condition, or beyond the end of the
 /// device. Such a zone must not be skipped, because the zones after it would get wrong numbers.
-fn not_understood() -> Error {
+fn invalid_zone() -> Error {
     Error::new("zone report (the type, condition or position of a zone is invalid)", libc::EBADMSG)
 }
 

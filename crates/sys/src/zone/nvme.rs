@@ -197,8 +197,8 @@ pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
             kind: (raw[0] & 0xf == 2).then_some(Kind::SequentialRequired)?,
             state: State::from_number(raw[1] >> 4)?,
         };
-        Some(zone.normal())
+        Some(zone.normalised())
     };
-    let zone = |raw| zone(raw).ok_or_else(super::not_understood);
+    let zone = |raw| zone(raw).ok_or_else(super::invalid_zone);
     descriptors.iter().take(count).map(zone).collect()
 }

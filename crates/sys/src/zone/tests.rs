@@ -143,9 +143,9 @@ fn reports_of_nvme_namespaces_are_parsed() {
 
 /// A device whose reports leave out one zone.
 #[derive(Debug)]
-struct Gap(Fake, usize);
+struct MissingZone(Fake, usize);
 
-impl ZonedDevice for Gap {
+impl ZonedDevice for MissingZone {
     fn facts(&self) -> Result<Facts> {
         self.0.facts()
     }
@@ -162,9 +162,9 @@ impl ZonedDevice for Gap {
 #[test]
 fn a_report_with_a_missing_zone_is_an_error() {
     for left_out in [0, 2, 3] {
-        let gap = Gap(Fake::new(4, 1, 16 * MIB, 12 * MIB), left_out);
-        assert_eq!(gap.zones().unwrap_err().errno, libc::EBADMSG, "{left_out}");
-        assert_eq!(gap.report(0, 9).unwrap().len(), 3);
+        let device = MissingZone(Fake::new(4, 1, 16 * MIB, 12 * MIB), left_out);
+        assert_eq!(device.zones().unwrap_err().errno, libc::EBADMSG, "{left_out}");
+        assert_eq!(device.report(0, 9).unwrap().len(), 3);
     }
 }
 
