@@ -9,7 +9,8 @@ use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Machine;
 use fiord_plan::{Plan, Resolved, resolve_invocation};
-use fiord_run::{RunOptions, RunResult};
+use fiord_run::events::{Event, Observer};
+use fiord_run::{Interrupt, Interrupts, RunOptions, RunResult};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_sys::{host, terminal};
 
@@ -163,6 +164,13 @@ fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -
     // What hangs would hang again.
     if wanted && result.stuck.is_empty() {
         findings::put(&plan, typed, before.as_ref(), &stopped, &mut result.report);
+    }
+    // A signal after the run stops the collection of findings.
+    if result.signal.is_none()
+        && let Some(Interrupt::End(signal)) = interrupts.next()
+    {
+        result.signal = Some(signal);
+        console.event(&Event::Terminating { signal });
     }
     let exit = judge(&plan, &result, general.findings);
     console.finish(&result.report, exit)

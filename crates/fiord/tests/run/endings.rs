@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::fiord::{Place, documents, end, signal, some_work, under_way, work};
-use crate::fuse::{FOREVER, Served};
+use crate::fuse::{FOREVER, Seeks, Served};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
 const SOON: Duration = Duration::from_secs(20);
@@ -71,6 +71,67 @@ fn a_layout_that_is_cut_short_leaves_nothing() {
     assert_eq!(ran.status, Some(128), "{ran:?}");
     assert_eq!(work(&ran.json())[0].2[0].1, 0);
     assert!(place.names().is_empty(), "{:?}", place.names());
+}
+
+/// Files of the layout that were begun are complete.
+#[test]
+fn sigterm_ends_a_layout_of_many_files() {
+    let place = Place::new();
+    let line = "--name=a --directory=d --rw=read --nrfiles=40000 --filesize=4k --bs=4k \
+                --openfiles=100 --output-format=json";
+    std::fs::create_dir(place.path("d")).unwrap();
+    let child = place.start(line);
+    let made = || std::fs::read_dir(place.path("d")).map_or(0, Iterator::count);
+    let from = Instant::now();
+    while made() < 100 {
+        assert!(from.elapsed() < SOON, "no layout");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "TERM");
+    let from = Instant::now();
+    let ran = end(child, SOON);
+    assert!(from.elapsed() < Duration::from_secs(5), "{:?}", from.elapsed());
+    assert_eq!(ran.status, Some(128), "{ran:?}");
+    assert_eq!(work(&ran.json())[0].2[0].1, 0);
+    assert!((100..40_000).contains(&made()), "{}", made());
+    for file in std::fs::read_dir(place.path("d")).unwrap() {
+        assert_eq!(file.unwrap().metadata().unwrap().len(), 4096);
+    }
+}
+
+/// It looks for data in a file of which the file system does not answer.
+#[test]
+fn sigterm_ends_the_collection_of_findings() {
+    let place = Place::new();
+    for (seeks, reads) in [(Seeks::Hang, 0), (Seeks::HangAfterReads, 16)] {
+        let Some(served) = Served::with_seeks(&place, Duration::ZERO, seeks) else { return };
+        let script = format!(
+            "exec {} --name=a --rw=read --bs=4k --size=64k --filename={} --output-format=json >out 2>err",
+            env!("CARGO_BIN_EXE_fiord"),
+            served.file().display(),
+        );
+        let child = place.shell(&script).spawn().unwrap();
+        under_way(&child);
+        let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+        assert_eq!(read("out"), "");
+        signal(&child, "TERM");
+        let from = Instant::now();
+        let document: serde_json::Value = loop {
+            if let Ok(document) = serde_json::from_str(&read("out")) {
+                break document;
+            }
+            assert!(from.elapsed() < Duration::from_secs(5), "{}{}", read("out"), read("err"));
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        // The kernel lets the process go when the file system is gone.
+        drop(served);
+        assert_eq!(end(child, SOON).status, Some(128));
+        let jobs = work(&document);
+        assert_eq!((jobs[0].1, jobs[0].2[0].1), (0, reads), "{document}");
+        let gap = &document["fiord"]["not_checked"][0];
+        assert_eq!(gap["id"], "all findings", "{document}");
+        assert!(read("err").contains("fio: terminating on signal 15"), "{}", read("err"));
+    }
 }
 
 #[test]

@@ -29,9 +29,19 @@ const RELEASE: u32 = 18;
 const FLUSH: u32 = 25;
 const INIT: u32 = 26;
 const BATCH_FORGET: u32 = 42;
+const LSEEK: u32 = 46;
 
 /// The time of a read that is never answered, as on a device that hangs.
 pub const FOREVER: Duration = Duration::MAX;
+
+/// Whether the file system answers `lseek(2)` with `SEEK_DATA` and `SEEK_HOLE`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Seeks {
+    Answered,
+    Hang,
+    /// They are answered until the file is read.
+    HangAfterReads,
+}
 
 /// The file system, mounted for as long as this value lives.
 pub struct Served {
@@ -42,6 +52,11 @@ pub struct Served {
 impl Served {
     /// Mounts it below a place. Each read takes as long as `delay`; with [`FOREVER`] it hangs. `None`, with a line that says so, where that is not permitted.
     pub fn new(place: &Place, delay: Duration) -> Option<Served> {
+        Served::with_seeks(place, delay, Seeks::Answered)
+    }
+
+    /// Mounts a file system whose seeks may hang, see [`Served::new`].
+    pub fn with_seeks(place: &Place, delay: Duration, seeks: Seeks) -> Option<Served> {
         let point = place.path("served");
         std::fs::create_dir_all(&point).unwrap();
         let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
@@ -63,7 +78,7 @@ impl Served {
             eprintln!("skipped: FUSE cannot be mounted here");
             return None;
         }
-        let server = std::thread::spawn(move || serve(&device, delay));
+        let server = std::thread::spawn(move || serve(&device, delay, seeks));
         Some(Served { point, server: Some(server) })
     }
 
@@ -85,7 +100,7 @@ impl Drop for Served {
 }
 
 /// Answers until it is unmounted, one request after another; a read takes so long.
-fn serve(mut device: &File, delay: Duration) {
+fn serve(mut device: &File, delay: Duration, mut seeks: Seeks) {
     let mut request = vec![0; 1 << 18];
     while let Ok(length) = device.read(&mut request) {
         // struct fuse_in_header: length, opcode, unique, node, uid, gid, pid, padding.
@@ -99,7 +114,12 @@ fn serve(mut device: &File, delay: Duration) {
             GETATTR => Ok([vec![0; 16], attributes(wide(header, 16))].concat()),
             OPEN => Ok(vec![0; 16]),
             READ if delay == FOREVER => continue,
+            LSEEK if seeks == Seeks::Hang => continue,
+            LSEEK => Ok(seek(wide(body, 8), number(body, 16)).to_ne_bytes().to_vec()),
             READ => {
+                if seeks == Seeks::HangAfterReads {
+                    seeks = Seeks::Hang;
+                }
                 std::thread::sleep(delay);
                 Ok(read(wide(body, 8), number(body, 16)))
             }
@@ -142,6 +162,12 @@ fn attributes(node: u64) -> Vec<u8> {
 
 fn read(offset: u64, size: u64) -> Vec<u8> {
     vec![BYTE; size.min(SIZE.saturating_sub(offset)) as usize]
+}
+
+/// struct fuse_lseek_out: the whole file is data, and a hole begins at its end.
+fn seek(offset: u64, whence: u64) -> u64 {
+    const SEEK_HOLE: u64 = 4;
+    if whence == SEEK_HOLE { SIZE } else { offset }
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {

@@ -1,5 +1,6 @@
 //! What large runs take of the machine's memory and time.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -63,5 +64,106 @@ fn four_terabytes_with_a_map_take_no_memory() {
         assert!(*error == 0 && dirs[0].1 > 0, "{engine}: {error} {dirs:?}");
         assert!(bytes < 32 << 20, "{engine}: {bytes}");
         println!("{engine}: {} I/Os, {} KiB", dirs[0].1, bytes >> 10);
+    }
+}
+
+/// CPU time of a run, seconds: its own and the kernel's.
+fn cpu_seconds(place: &Place, line: &str) -> f64 {
+    let script = format!("TIMEFORMAT='%U %S'; time {} {line} >out", env!("CARGO_BIN_EXE_fiord"));
+    let ran = place.script(&script);
+    assert_eq!(ran.status, Some(0), "{line}: {}", ran.err);
+    ran.err.split_whitespace().map(|seconds| seconds.parse::<f64>().unwrap()).sum()
+}
+
+/// Runs a job with `few` files and with twice as many. The second run takes at most about 2.5 times the CPU
+/// time of the first. Other programs disturb a run, so that the best of a few attempts counts.
+#[track_caller]
+fn is_linear(what: &str, few: usize, seconds: impl Fn(usize) -> f64) {
+    /// Clock ticks of the kernel's accounting, and the start of a program.
+    const SLACK: f64 = 0.03;
+    let mut tried = Vec::new();
+    for _ in 0..4 {
+        let (once, twice) = (seconds(few), seconds(2 * few));
+        if twice <= 2.5 * once + SLACK {
+            return;
+        }
+        tried.push((once, twice));
+    }
+    panic!("{what}: {few} files and twice as many take {tried:?} seconds of CPU time");
+}
+
+/// A directory in memory, where there is one: a disk takes its time for very many files. It goes away with the test.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(place: &Place) -> Self {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.to_owned() } else { place.path("") };
+        let path = parent.join(format!("fiord-scale-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn the_cpu_time_of_files_is_linear_in_their_number() {
+    let place = Place::new();
+    for jobs in [1, 50] {
+        is_linear(&format!("{jobs} jobs that lay out and read files"), 4000, |files| {
+            let directory = Directory::new(&place);
+            let each = files / jobs;
+            let line = format!(
+                "--name=a --directory={} --rw=read --bs=4k --filesize=4k --nrfiles={each} \
+                 --numjobs={jobs} --openfiles=20 --group_reporting",
+                directory.0.display()
+            );
+            let seconds = cpu_seconds(&place, &line);
+            assert_eq!(std::fs::read_dir(&directory.0).unwrap().count(), files);
+            seconds
+        });
+    }
+    is_linear("jobs that share a list of files", 2000, |files| {
+        let directory = Directory::new(&place);
+        let globals = "rw=read\nbs=4k\nfilesize=4k\nopenfiles=20";
+        let names: Vec<String> = (0..files).map(|n| n.to_string()).collect();
+        let (names, directory) = (names.join(":"), directory.0.display());
+        let globals = format!("{globals}\ndirectory={directory}\nfilename={names}");
+        place.write("j.fio", format!("[global]\n{globals}\n[a]\n[b]\n[c]\n"));
+        cpu_seconds(&place, "j.fio")
+    });
+}
+
+#[test]
+fn the_cpu_time_of_choosing_files_is_linear_in_their_number() {
+    let place = Place::new();
+    for service in ["roundrobin", "random", "zipf:1.2", "pareto:0.2", "normal:20", "sequential"] {
+        for (rw, open) in [("randread", 10), ("randwrite", 1)] {
+            is_linear(&format!("{service} {rw}"), 4000, |files| {
+                let line = format!(
+                    "--name=a --ioengine=null --rw={rw} --bs=4k --filesize=8k --nrfiles={files} \
+                     --openfiles={} --file_service_type={service}",
+                    files / open
+                );
+                cpu_seconds(&place, &line)
+            });
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_files_are_small() {
+    let place = Place::new();
+    let one = "--name=a --ioengine=null --bs=4k --filesize=4k --output-format=json";
+    for rw in ["read", "randread", "randrw"] {
+        let bytes = |files| watched(&place, &format!("{one} --rw={rw} --nrfiles={files}")).1;
+        let each = bytes(10_000).saturating_sub(bytes(1)) / 10_000;
+        println!("{rw}: {each} bytes");
+        assert!(each < 520, "{rw}: {each} bytes a file");
     }
 }
