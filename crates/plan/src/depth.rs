@@ -54,13 +54,13 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     }
 }
 
-/// What `iodepth_batch_complete_min=0` means on its own: each I/O is submitted and polled for before
-/// the next one is made.
+/// What `iodepth_batch_complete_min=0` means on its own: each I/O is submitted and polled for
+/// before the next one is made.
 const POLL: (u32, u32, u32) = (1, 0, 1);
 
 /// How many are submitted at once, and how many completions are taken at least and at most. `None`
-/// where the job sets none of the options. One that it does not set has fio's default then: one I/O,
-/// one completion, and as many at most as at least.
+/// where the job sets none of the options. One that it does not set has fio's default then: one
+/// I/O, one completion, and as many at most as at least.
 fn batches(job: Reading, depth: u32) -> Option<(u32, u32, u32)> {
     let submit = cut(job, "iodepth_batch", depth);
     let min = cut(job, "iodepth_batch_complete_min", depth);

@@ -106,18 +106,19 @@ pub trait Facts {
     fn zones(&self, device: &Path) -> Option<ZoneFacts>;
     /// The disk behind a path that takes SCSI commands; in words why there is none.
     fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String>;
-    /// Who uses a device: of a block device mounts, swap and holders of it, its partitions and what is
-    /// built on them; of a character device that stands for storage, those of its block device.
+    /// Who uses a device: of a block device mounts, swap and holders of it, its partitions and what
+    /// is built on them; of a character device that stands for storage, those of its block device.
     /// In words why it cannot be told. What there is of users is read once a plan, into `users`.
     fn user(&self, device: &Path, users: &Users) -> Result<Option<String>, String>;
-    /// The directory of the system (`/etc`) in which what a path leads to lies, links followed, or in
-    /// which it would be created. `None` also where it cannot be told.
+    /// The directory of the system (`/etc`) in which what a path leads to lies, links followed, or
+    /// in which it would be created. `None` also where it cannot be told.
     fn system_directory(&self, path: &Path) -> Option<String>;
     /// Whether a path is itself a symbolic link.
     fn is_link(&self, path: &Path) -> bool;
     /// Whether a file carries the mark of those that fiord created.
     fn is_created_by_fiord(&self, path: &Path) -> bool;
-    /// Whether `mem=` may put buffers into a file: it is missing, empty, left by fiord, or on hugetlbfs.
+    /// Whether `mem=` may put buffers into a file: it is missing, empty, left by fiord, or on
+    /// hugetlbfs.
     fn takes_buffers(&self, path: &Path) -> bool;
     /// Bytes that an unprivileged user may still write to the file system of a path.
     fn free_space(&self, path: &Path) -> Option<u64>;

@@ -1,5 +1,5 @@
-//! The zones of a file (`zonemode=zbd`): what its device says, what is emulated, and the part of the
-//! file that begins and ends with one.
+//! The zones of a file (`zonemode=zbd`): what its device says, what is emulated, and the part of
+//! the file that begins and ends with one.
 
 use std::path::Path;
 
@@ -130,8 +130,8 @@ fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
     }
 }
 
-/// A namespace without a block device (the kernel cannot use it as one) or without sysfs says itself
-/// what it is.
+/// A namespace without a block device (the kernel cannot use it as one) or without sysfs says
+/// itself what it is.
 fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
     let device = match survey.namespace(path) {
         Ok(device) => device,

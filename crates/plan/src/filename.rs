@@ -72,8 +72,8 @@ impl Naming {
     }
 }
 
-/// The names of `filename`. As in fio each one adds to those before it, also to those of `[global]`,
-/// and an `nrfiles` behind them cuts them short.
+/// The names of `filename`. As in fio each one adds to those before it, also to those of
+/// `[global]`, and an `nrfiles` behind them cuts them short.
 fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
     let (mut names, mut count, mut times) = (Vec::new(), 0u64, 0);
     for setting in &job.spec.settings {

@@ -83,8 +83,8 @@ fn planted(job: Reading, path: &Path) -> Diagnostic {
 /// Bytes that a job which only reads adds to a file that is there and that neither fiord nor fio is
 /// known to have created.
 ///
-/// Fiord marks the files that it creates under a name that the user typed. Generated names need no mark:
-/// `job.N.M` is fio's name for its own files.
+/// Fiord marks the files that it creates under a name that the user typed. Generated names need no
+/// mark: `job.N.M` is fio's name for its own files.
 pub(crate) fn extends(
     path: &Path,
     (kind, needed): (FileKind, Option<u64>),

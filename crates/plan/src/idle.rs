@@ -1,4 +1,5 @@
-//! Options that a job has and that change nothing in it: each is said, none is silently passed over.
+//! Options that a job has and that change nothing in it: each is said, none is silently passed
+//! over.
 //!
 //! A setting that all jobs inherit is idle only where every one of them has no use for it.
 

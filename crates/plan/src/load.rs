@@ -113,8 +113,8 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         blocks: blocks.clone(),
         align,
         unaligned: job.flag("bs_unaligned"),
-        // Blocks that do not lie on a grid cannot be remembered on one, and a spread that is not even
-        // comes back to some blocks before it has been to others.
+        // Blocks that do not lie on a grid cannot be remembered on one, and a spread that is not
+        // even comes back to some blocks before it has been to others.
         no_map: job.flag("norandommap")
             || job.flag("write_zone_remainder") && zones::wanted(job)
             || blocks::off_grid(&align, blocks, mix)

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use crate::model::*;
 
 impl JobPlan {
-    /// Sequential 4 KiB reads over one virtual file of `len` bytes, depth 1, measured as by default.
+    /// Sequential 4 KiB reads over one virtual file of `len` bytes, depth 1, measured as by
+    /// default.
     pub fn plain(engine: EnginePlan, len: u64) -> JobPlan {
         JobPlan {
             identity: identity(),

@@ -88,7 +88,8 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
     })
 }
 
-/// Jobs that write different ranges of one file while written bytes are counted against a threshold.
+/// Jobs that write different ranges of one file while written bytes are counted against a
+/// threshold.
 pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
     let counted = |plan: &&JobPlan| plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
     let mut ranges: HashMap<&Path, (u64, u64)> = HashMap::new();

@@ -1,55 +1,56 @@
-//! What the bytes of a write are.
+//! The contents of write buffers.
 
 use fiord_job::option::value::PatternPart;
 
-/// What the bytes of a write are.
+/// How a job fills its write buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// All zero.
+    /// Zeros (`zero_buffers`).
     Zero,
-    /// Random once per buffer, then made different in a few places before each write.
+    /// Random bytes, filled in once per buffer and changed in a few places before each write.
     Scramble,
-    /// Random once per buffer and left so (`scramble_buffers=0`).
+    /// Random bytes, filled in once per buffer and never changed (`scramble_buffers=0`).
     Fixed,
-    /// New random bytes for each write.
+    /// New random bytes for each write (`refill_buffers`).
     Refill,
-    /// A pattern, repeated.
+    /// A repeated pattern (`buffer_pattern`).
     Pattern(Vec<PatternPart>),
-    /// New for each write, with a share that compresses, a share that comes twice, or both.
+    /// New contents for each write, with a compressible share, a share of duplicates, or both.
     Shaped(Shape),
 }
 
-/// Contents that storage can make smaller by a given share.
+/// Contents that a storage system can compress or deduplicate by a given share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// What a compressor can take away of every block.
+    /// The compressible share of every block. `None`: not compressible.
     pub compress: Option<Compress>,
-    /// Which blocks come again.
+    /// The share of duplicate blocks. `None`: no duplicates.
     pub dedupe: Option<Dedupe>,
 }
 
-/// Contents that compress.
+/// The compressible share of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compress {
-    /// `buffer_compress_percentage`, 1 to 100.
+    /// `buffer_compress_percentage`: the compressible share in per cent, 1 to 100.
     pub percent: u8,
-    /// `buffer_compress_chunk`: bytes in which random and compressible ones alternate; 0: the whole
-    /// block.
+    /// `buffer_compress_chunk`: length in bytes of a chunk; each chunk has a random and a
+    /// compressible part. 0: the whole block is one chunk.
     pub chunk: u32,
-    /// `buffer_pattern`, which the compressible bytes are made of; empty: zeros.
+    /// `buffer_pattern`: the pattern that fills the compressible bytes. Empty: zeros.
     pub pattern: Vec<PatternPart>,
 }
 
-/// Contents that come again.
+/// The share of duplicate blocks in the data that a job writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dedupe {
-    /// `dedupe_percentage`, 1 to 100.
+    /// `dedupe_percentage`: the share of duplicates in per cent, 1 to 100.
     pub percent: u8,
-    /// `dedupe_working_set_percentage` with `dedupe_mode=working_set`; `None`: `repeat`.
+    /// `dedupe_working_set_percentage`: the share of blocks, in per cent, that duplicates are
+    /// copies of, with `dedupe_mode=working_set`. `None`: `dedupe_mode=repeat`.
     pub working_set: Option<u8>,
-    /// `dedupe_global`: other jobs repeat the same blocks.
+    /// `dedupe_global`: all jobs with this option repeat the same blocks.
     pub global: bool,
-    /// How many blocks of 4 KiB will be there in the end: of this job, or of all that share its
-    /// blocks.
+    /// The number of 4 KiB blocks that the job writes at most; with `global` the sum over all jobs
+    /// that share blocks.
     pub blocks: u64,
 }

@@ -1,90 +1,92 @@
-//! How offsets are spread over a file.
+//! How random offsets are distributed over a file.
 
-/// `random_distribution`. Everything but [`Distribution::Even`] draws without a map.
+/// `random_distribution`. All distributions except [`Distribution::Even`] may repeat blocks: they
+/// use no map of the blocks that the job has accessed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
-    /// Every block alike.
+    /// Every block is equally likely.
     Even,
-    /// Few blocks get most.
+    /// A few blocks get most of the I/O.
     Skewed(Skew),
-    /// Shares of the I/O to parts of a file, by direction; an empty list spreads evenly.
+    /// Each part of a file gets a share of the I/O, per direction. An empty list means an even
+    /// distribution.
     Zoned([Vec<ZoneShare>; 3]),
-    /// These block numbers over and over.
+    /// The same block numbers repeat.
     Sequence {
-        /// Block numbers.
+        /// The block numbers in the order of access.
         blocks: Vec<u64>,
-        /// `random_sequence_stride`: each round begins so many blocks further on as it has numbers.
+        /// `random_sequence_stride`: each round starts `blocks.len()` blocks after the one before.
         stride: bool,
     },
 }
 
-/// A closed-form law over ranks `1 ..= n`, and where the first one lies.
+/// A skewed distribution: a law over the ranks `1 ..= n`, and the location of the first rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Skew {
-    /// The law.
+    /// The share of I/O of each rank.
     pub law: Law,
-    /// Where the hottest block (the middle of the bell) lies, as a share of the range; `None`:
-    /// wherever the seed puts it.
+    /// Location of the hottest block (the middle of the bell), from 0 (start of the range) to 1
+    /// (its end). `None`: the seed determines it.
     pub centre: Option<f64>,
 }
 
-/// Who gets how much.
+/// The law that gives each rank its share of the I/O.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// Rank `k` gets a share proportional to `k^-theta`.
     Zipf {
-        /// 0 or more, not 1.
+        /// Exponent; 0 or more, but not 1.
         theta: f64,
     },
     /// Self-similar (Gray et al., "Quickly generating billion-record synthetic databases", 1994):
-    /// the first `x` of the data get `x^(ln(1-h) / ln h)` of the I/O, so that with `h` below one
-    /// half a share `h` of the data gets `1 - h` of the I/O. Above one half it is the last `1 - h`
-    /// of the data that get `h`; the ranks are counted from there.
+    /// the first fraction `x` of the data gets the fraction `x^(ln(1-h) / ln h)` of the I/O. With
+    /// `h` below one half, a fraction `h` of the data gets `1 - h` of the I/O. With `h` above one
+    /// half, the last `1 - h` of the data get `h` of the I/O, and ranks count from the end.
     Pareto {
-        /// Between 0 and 1, exclusive.
+        /// Skew, between 0 and 1, exclusive.
         h: f64,
     },
-    /// A bell around the centre, cut off at the ends of the range.
+    /// A normal distribution around the centre, truncated at the ends of the range.
     Normal {
-        /// Standard deviation in per cent of the range; at least one block.
+        /// Standard deviation in per cent of the range. The job uses at least one block.
         deviation: f64,
     },
 }
 
-/// A part of a file and what it gets.
+/// A part of a file and its share of the I/O.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneShare {
     /// Share of the I/O in per cent.
     pub share: u8,
-    /// How much of the file.
+    /// Size of the part.
     pub size: ZoneSize,
 }
 
 /// How large a zone of `zoned` or `zoned_abs` is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ZoneSize {
-    /// In per cent of the file.
+    /// Size in per cent of the file.
     Percent(f64),
-    /// In bytes.
+    /// Size in bytes.
     Bytes(u64),
 }
 
-/// `zonemode=strided`.
+/// `zonemode=strided`: the sizes of the strides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strided {
-    /// `zonesize`: bytes to transfer in a zone.
+    /// `zonesize`: bytes to transfer in a zone before the job moves to the next one.
     pub transfer: u64,
-    /// `zonerange`: bytes of a zone, `zonesize` when it is not set.
+    /// `zonerange`: length of a zone in bytes; `zonesize` by default.
     pub range: u64,
-    /// `zoneskip`: bytes between two zones.
+    /// `zoneskip`: distance between the end of a zone and the start of the next one.
     pub skip: ZoneSkip,
 }
 
-/// `zoneskip`.
+/// `zoneskip`: the distance between two zones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ZoneSkip {
-    /// In bytes.
+    /// Distance in bytes.
     Bytes(u64),
-    /// In per cent of the part of the file that is used.
+    /// Distance in per cent of the region that the job uses.
     Percent(f64),
 }

@@ -1,63 +1,63 @@
-//! What carries the I/Os out, and how many at once.
+//! The I/O engine, its options, and the queue depth.
 
 use fiord_job::option::table;
 
 use super::PassthroughPlan;
 
-/// The engine and its options.
+/// The I/O engine of a job (`ioengine`) and its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnginePlan {
     /// `pread(2)`, `pwrite(2)`.
     Psync,
     /// `lseek(2)` and `read(2)`, `write(2)`.
     Sync,
-    /// `lseek(2)` and `readv(2)`, `writev(2)`, neighbours coalesced.
+    /// `lseek(2)` and `readv(2)`, `writev(2)`; adjacent I/Os are merged into one call.
     Vsync,
     /// `preadv(2)`, `pwritev(2)`.
     Pvsync,
     /// `preadv2(2)`, `pwritev2(2)`.
     Pvsync2 {
-        /// `RWF_HIPRI` on this share of the I/Os, in per cent; 0: off.
+        /// `hipri_percentage`: `RWF_HIPRI` on this share of the I/Os, in per cent; 0: off.
         hipri_percent: u8,
-        /// `RWF_DONTCACHE`.
+        /// `uncached`: `RWF_DONTCACHE`.
         uncached: bool,
-        /// `RWF_NOWAIT`.
+        /// `nowait`: `RWF_NOWAIT`.
         nowait: bool,
     },
-    /// `memcpy` to and from a mapping.
+    /// `memcpy` to and from a mapping of the file.
     Mmap {
-        /// `MADV_HUGEPAGE`.
+        /// `thp`: `MADV_HUGEPAGE` on the mapping.
         thp: bool,
     },
     /// Linux native AIO.
     Libaio {
-        /// Reap from the ring in memory.
+        /// `userspace_reap`: read completions from the ring in memory without a system call.
         userspace_reap: bool,
-        /// `RWF_NOWAIT`.
+        /// `nowait`: `RWF_NOWAIT`.
         nowait: bool,
-        /// `IOCB_CMD_PREADV` and `PWRITEV`.
+        /// `libaio_vectored`: `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV`.
         vectored: bool,
     },
-    /// `io_uring`.
+    /// `io_uring`: reads and writes through rings.
     IoUring(IoUringPlan),
-    /// `io_uring_cmd`.
+    /// `io_uring_cmd`: device commands through rings.
     IoUringCmd(Box<PassthroughPlan>),
-    /// SCSI commands through the generic driver.
+    /// `sg`: SCSI commands through the generic driver.
     Sg(SgPlan),
-    /// Completes at once and does nothing.
+    /// `null`: completes every I/O at once and moves no data.
     Null,
-    /// A simulated device with a virtual clock.
+    /// `sim`: a simulated device with a virtual clock.
     Sim(SimPlan),
 }
 
 impl EnginePlan {
-    /// Whether it sends commands of its own to a driver, past the page cache, the I/O scheduler, the
-    /// throttling and the counters of the block layer.
+    /// Whether the engine sends commands to a driver and bypasses the page cache, the I/O
+    /// scheduler, the throttling and the counters of the block layer.
     pub const fn sends_commands(&self) -> bool {
         matches!(self, EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_))
     }
 
-    /// The word of `ioengine`.
+    /// The value of `ioengine` that selects the engine.
     pub const fn name(&self) -> &'static str {
         match self {
             EnginePlan::Psync => "psync",
@@ -75,24 +75,25 @@ impl EnginePlan {
         }
     }
 
-    /// Whether it completes each I/O before it takes the next, as the registry of engines has it.
+    /// Whether the engine completes each I/O before it accepts the next, according to the registry
+    /// of engines.
     pub fn is_synchronous(&self) -> bool {
         table::find_engine(self.name()).is_some_and(|engine| engine.synchronous)
     }
 }
 
-/// `io_uring`'s options.
+/// The options of `io_uring` rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IoUringPlan {
     /// `hipri`: polled completions (`IORING_SETUP_IOPOLL`).
     pub hipri: bool,
-    /// `fixedbufs`.
+    /// `fixedbufs`: register the buffers with the ring.
     pub fixed_buffers: bool,
-    /// `registerfiles`.
+    /// `registerfiles`: register the files with the ring.
     pub register_files: bool,
-    /// `sqthread_poll`.
+    /// `sqthread_poll`: a kernel thread polls the submission queue.
     pub sqpoll: bool,
-    /// `sqthread_poll_cpu`.
+    /// `sqthread_poll_cpu`: the CPU of that thread.
     pub sqpoll_cpu: Option<u32>,
     /// `nonvectored`: `IORING_OP_READ` instead of `READV`.
     pub nonvectored: bool,
@@ -104,22 +105,22 @@ pub struct IoUringPlan {
     pub force_async: u32,
 }
 
-/// `sg`'s options.
+/// The options of the `sg` engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SgPlan {
-    /// `hipri`: completions are polled for.
+    /// `hipri`: polled completions.
     pub hipri: bool,
-    /// `readfua`: force unit access on reads.
+    /// `readfua`: Force Unit Access on reads.
     pub read_fua: bool,
-    /// `writefua`: force unit access on writes.
+    /// `writefua`: Force Unit Access on writes.
     pub write_fua: bool,
-    /// `sg_write_mode`.
+    /// `sg_write_mode`: the command that carries out writes.
     pub write: SgWrite,
-    /// `iodepth_batch`: at most this many trims of a batch go in one UNMAP; 0 stands for 1.
+    /// `iodepth_batch`: the largest number of trims that one UNMAP command combines; 0 means 1.
     pub trims: u32,
 }
 
-/// The SCSI command that writes are made of.
+/// `sg_write_mode`: the SCSI command that carries out writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SgWrite {
     /// WRITE.
@@ -131,43 +132,46 @@ pub enum SgWrite {
     WriteSame,
     /// WRITE SAME without data.
     WriteSameNoData,
-    /// VERIFY with this BYTCHK: 0 compares nothing, 1 all blocks, 3 all with one.
+    /// VERIFY with this BYTCHK field: 0 compares no data, 1 compares all blocks, 3 compares every
+    /// block with the same data.
     Verify(u8),
-    /// WRITE STREAM to this stream; 0: to one that is opened for the job.
+    /// WRITE STREAM to the stream of this number; 0: to a stream that the job opens.
     Stream(u16),
 }
 
 impl SgWrite {
-    /// Whether bytes of the slot's buffer are sent.
+    /// Whether the command sends the bytes of the buffer.
     pub const fn has_data(self) -> bool {
         !matches!(self, SgWrite::WriteSameNoData | SgWrite::Verify(0))
     }
 }
 
-/// The simulated device.
+/// The options of the simulated device.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SimPlan {
-    /// Its options as validated texts, by name (`sim_seed`, `sim_latency`, …): the engine module
-    /// `sim` defines and reads them, once, before the run.
+    /// Pairs of option name (`sim_seed`, `sim_latency`, …) and validated text. The engine module
+    /// `sim` defines the options and parses them once before the run.
     pub options: Vec<(String, String)>,
 }
 
-/// How many I/Os at once.
+/// The queue depth, and how many I/Os the job submits and reaps at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
-    /// `iodepth`, at least 1.
+    /// `iodepth`: the largest number of I/Os in flight; at least 1.
     pub depth: u32,
-    /// `iodepth_batch`: at most this many are submitted at once (0: as `depth`). This and the next two
-    /// are `None` where the job sets none of the three options: fiord then fills every free slot and
-    /// submits with the wait. If the job sets one, the others have fio's defaults.
+    /// `iodepth_batch`: the largest number of I/Os to submit at once; 0 means `depth`. `batch`,
+    /// `complete_min` and `complete_max` are `None` if the job sets none of their options: the job
+    /// then fills every free slot and submits in the call that waits. If the job sets one of the
+    /// options, the others have fio's defaults.
     pub batch: Option<u32>,
-    /// `iodepth_batch_complete_min`: at least this many completions are waited for when the queue is
-    /// full; 0: poll without sleeping.
+    /// `iodepth_batch_complete_min`: the number of completions that the job waits for when the
+    /// queue is full; 0: the job polls without sleeping.
     pub complete_min: Option<u32>,
-    /// `iodepth_batch_complete_max`: at most this many completions are taken at once; never less than
+    /// `iodepth_batch_complete_max`: the largest number of completions to reap at once; at least
     /// `complete_min`.
     pub complete_max: Option<u32>,
-    /// `iodepth_low`: queueing resumes when this few are left; `None`: as soon as one is free. 0: each
-    /// I/O is waited for before the next one is made (`iodepth_batch_complete_min=0` on its own).
+    /// `iodepth_low`: the job resumes queueing when only this many I/Os are in flight. `None`: as
+    /// soon as a slot is free. 0: the job waits for each I/O before it issues the next one
+    /// (`iodepth_batch_complete_min=0` without `iodepth_batch_complete_max`).
     pub low: Option<u32>,
 }

@@ -1,52 +1,55 @@
-//! A whole invocation, its job instances, when they start and when they end.
+//! The plan of a run and of its job instances: identity, start and end.
 
 use super::{
     Content, Depth, EnginePlan, FileKind, Load, Pace, Process, Record, Reporting, Step, Target,
 };
 
-/// A whole invocation.
+/// The plan of one invocation: all its job instances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// One entry per job instance (`numjobs` multiplied out), in the order in which fio starts and
-    /// reports them: sections as written, of each the first instance, then the others backwards.
+    /// reports them: sections in the order of the job file; in each section the first instance,
+    /// then the others in descending order.
     pub jobs: Vec<JobPlan>,
-    /// What was typed before the first job (documented name, text), for the reports.
+    /// The options that stand before the first job, as pairs of documented name and typed text, for
+    /// the reports.
     pub global_options: Vec<(String, String)>,
 }
 
-/// What one worker thread does. Immutable.
+/// Everything that one worker thread does. Immutable during the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobPlan {
-    /// Who it is.
+    /// Name, description and indexes of the instance.
     pub identity: Identity,
-    /// When it starts.
+    /// When the job starts.
     pub start: Start,
-    /// When it ends.
+    /// When the job ends.
     pub end: End,
-    /// What it works on.
+    /// The files or devices that the job reads and writes.
     pub target: Target,
-    /// Which I/Os it makes.
+    /// Directions, offsets and block sizes of the I/Os.
     pub load: Load,
-    /// What the bytes are.
+    /// The contents of write buffers.
     pub content: Content,
-    /// `buffer_crc`: the last four bytes of each block written are the CRC-32C of those before.
+    /// `buffer_crc`: the last four bytes of each written block are the CRC-32C of the bytes before
+    /// them.
     pub crc: bool,
-    /// What carries them out.
+    /// The I/O engine and its options.
     pub engine: EnginePlan,
-    /// How many at once.
+    /// The queue depth and batch sizes.
     pub depth: Depth,
-    /// How fast.
+    /// Rates, think times and latency targets.
     pub pace: Pace,
-    /// The thread around it.
+    /// Properties of the worker thread: CPUs, priority, memory.
     pub process: Process,
-    /// What is measured.
+    /// Which measurements the job takes.
     pub record: Record,
-    /// How it is reported.
+    /// How reports show the job.
     pub reporting: Reporting,
 }
 
 impl JobPlan {
-    /// Whether the cached pages of a file are dropped each time the job begins the file anew
+    /// Whether the job drops the cached pages of a file each time it starts the file over
     /// (`invalidate`).
     ///
     /// Direct I/O leaves nothing in the page cache. Random I/O without a map, strided zones and
@@ -64,134 +67,139 @@ impl JobPlan {
     }
 }
 
-/// Who a job instance is.
+/// The names and numbers that identify a job instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Identity {
     /// `name`.
     pub name: String,
     /// `description`.
     pub description: Option<String>,
-    /// Index of the job section, from 0: instances of one section share it.
+    /// Index of the job section, from 0. All instances of a section have the same value.
     pub section: usize,
-    /// Which instance of its section, from 0 to `numjobs - 1`.
+    /// Index of the instance in its section, from 0 to `numjobs - 1`.
     pub instance: u32,
-    /// How many instances the section has.
+    /// Number of instances of the section (`numjobs`).
     pub instances: u32,
-    /// Index in [`Plan::jobs`]; fio's thread number less one.
+    /// Index in [`Plan::jobs`]: fio's thread number minus one.
     pub index: usize,
-    /// Reporting group, from 0; `stonewall` and `new_group` begin the next one.
+    /// Reporting group, from 0. `stonewall` and `new_group` start the next one.
     pub group: u32,
-    /// Barrier group for `exit_what=stonewall`: jobs between two stonewalls share it.
+    /// Barrier group for `exit_what=stonewall`, from 0. Jobs between two stonewalls share it.
     pub stonewall_group: u32,
-    /// What was typed in the job's own section (documented name, text), for the reports.
+    /// The options of the job's own section, as pairs of documented name and typed text, for the
+    /// reports.
     pub options: Vec<(String, String)>,
 }
 
-/// When a job starts, and what else ends with it.
+/// When a job starts, and the commands to run before and after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// `stonewall`: this instance and all after it in the list start only after every instance before
-    /// it has ended. Only the first of the clones that `numjobs` makes has it.
+    /// `stonewall`: this instance and all later ones in the list start only after every earlier
+    /// instance has ended. Of the clones that `numjobs` makes, only the first one has it.
     pub stonewall: bool,
-    /// `wait_for`: only after all these instances (indexes into [`Plan::jobs`]) have ended.
+    /// `wait_for`: the job starts only after all these instances (indexes into [`Plan::jobs`]) have
+    /// ended.
     pub wait_for: Vec<usize>,
-    /// `startdelay`: drawn from this range, inclusive.
+    /// `startdelay`: the delay before the start in nanoseconds, drawn at random from this inclusive
+    /// range.
     pub delay: (u64, u64),
-    /// `exec_prerun`.
+    /// `exec_prerun`: shell command to run before the job.
     pub prerun: Option<String>,
-    /// `exec_postrun`.
+    /// `exec_postrun`: shell command to run after the job.
     pub postrun: Option<String>,
 }
 
 /// When a job ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
-    /// `runtime`; `None`: no limit. Ramp time is not part of it.
+    /// `runtime` in nanoseconds, without the ramp time. `None`: no limit.
     pub runtime: Option<u64>,
-    /// `time_based`: go on from the start when the work is done, until `runtime`.
+    /// `time_based`: when the work is done, the job starts over, until `runtime` has passed.
     pub time_based: bool,
-    /// `ramp_time`: runs, but is not measured.
+    /// `ramp_time` in nanoseconds: the job runs for this time before measuring starts.
     pub ramp_time: u64,
-    /// `ramp_size`: bytes run before measuring starts, over all directions.
+    /// `ramp_size`: bytes that the job transfers, over all directions, before measuring starts.
     pub ramp_size: u64,
-    /// `loops`: how many times the work is done (at least 1).
+    /// `loops`: how many times the job repeats its work; at least 1.
     pub loops: u64,
-    /// Bytes to transfer in one loop: `io_size`, else what whole blocks of the file regions hold.
-    /// Where the source ends before that (`io_size` above the region, `rw=read:4k`), it starts over.
-    /// The last I/O is not cut: a loop may transfer up to one block more.
+    /// Bytes to transfer in one loop: `io_size`, otherwise the whole blocks of all file regions.
+    /// If the offsets run out earlier (`io_size` larger than the region, `rw=read:4k`), they start
+    /// over. The job does not shorten the last I/O, so a loop may transfer up to one block more.
     pub bytes: u64,
-    /// `number_ios`; `None`: no limit.
+    /// `number_ios`: the job ends after this many I/Os. `None`: no limit.
     pub ios: Option<u64>,
-    /// `exitall`: when this job ends, those that `exit_what` names end too.
+    /// `exitall`: when this job ends, the jobs that `exit_what` selects end too.
     pub exitall: bool,
-    /// `exit_what`.
+    /// `exit_what`: which jobs `exitall` and `exitall_on_error` end.
     pub exit_what: ExitWhat,
-    /// `exitall_on_error`: an error in this job ends those too.
+    /// `exitall_on_error`: an error in this job ends the jobs that `exit_what` selects.
     pub exitall_on_error: bool,
-    /// `fill_device`: ENOSPC is the expected end of a write.
+    /// `fill_device`: the job ends without an error when a write fails with ENOSPC.
     pub fill_device: bool,
-    /// `space_reserve`: bytes that stay free on the file system of the files; 0: not watched.
+    /// `space_reserve`: bytes that must stay free on the file system of the files. 0: no check.
     pub space_reserve: u64,
-    /// `steadystate`: the job ends when its results have stopped changing.
+    /// `steadystate`: the job ends when its results have become steady. `None`: no such check.
     pub steady: Option<SteadyPlan>,
 }
 
-/// When results have stopped changing.
+/// The `steadystate` criterion: when a job counts as steady.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteadyPlan {
-    /// What is judged.
+    /// The measure that must become steady.
     pub measure: SteadyMeasure,
-    /// How.
+    /// The rule that the samples must satisfy.
     pub rule: SteadyRule,
-    /// The criterion as the reports name it: `iops:50.000000%`.
+    /// The criterion in the notation of the reports, such as `iops:50.000000%`.
     pub spec: String,
-    /// Time between two samples.
+    /// `steadystate_check_interval`: nanoseconds between two samples.
     pub interval: u64,
-    /// Samples in the window.
+    /// Number of samples in the window; at least 2.
     pub samples: u32,
-    /// `steadystate_ramp_time`: how long the measured part runs before the first interval.
+    /// `steadystate_ramp_time`: nanoseconds of the measured part before the first interval.
     pub ramp: u64,
 }
 
-/// What `steadystate` judges.
+/// The measure that `steadystate` checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SteadyMeasure {
-    /// I/Os a second.
+    /// I/Os per second.
     Iops,
-    /// Bytes a second.
+    /// Bytes per second.
     Bandwidth,
-    /// Mean completion latency.
+    /// Mean completion latency in nanoseconds.
     Latency,
 }
 
-/// How it judges. Limits are in per cent of the mean or in I/Os a second, bytes a second, ns.
+/// The rule of a `steadystate` criterion. A limit is a percentage of the mean, or an absolute value
+/// in the unit of the [`SteadyMeasure`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SteadyRule {
-    /// No sample further from the mean.
+    /// No sample in the window deviates from the mean by more than the limit.
     Deviation {
-        /// The limit.
+        /// The largest permitted value.
         limit: f64,
-        /// It is a percentage.
+        /// `limit` is a percentage of the mean.
         percent: bool,
     },
-    /// The regression line no steeper, a sample.
+    /// The regression line through the window changes by no more than the limit per sample.
     Slope {
-        /// The limit.
+        /// The largest permitted value.
         limit: f64,
-        /// It is a percentage.
+        /// `limit` is a percentage of the mean.
         percent: bool,
     },
-    /// Range and slope over five rounds.
+    /// `pts`: limits on range and slope over five rounds, as in the SNIA Performance Test
+    /// Specification.
     Pts,
 }
 
 /// Which jobs `exitall` ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitWhat {
-    /// Those of the same reporting group.
+    /// The jobs of the same reporting group.
     Group,
-    /// Those between the same two stonewalls.
+    /// The jobs between the same two stonewalls.
     Stonewall,
-    /// All.
+    /// All jobs.
     All,
 }

@@ -1,8 +1,8 @@
-//! Which I/Os a job makes.
+//! The workload of a job: directions, offsets, block sizes and flushes.
 
 use super::{Distribution, Placement, Priorities, SpRandom, Strided, WriteForm, Zoned};
 
-/// A direction of data; indexes every `[T; 3]` of the plan and of the statistics.
+/// The direction of an I/O. It indexes every `[T; 3]` of the plan and of the statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Dir {
@@ -10,95 +10,99 @@ pub enum Dir {
     Read = 0,
     /// Memory to device.
     Write = 1,
-    /// Deallocate.
+    /// Deallocate blocks; moves no data.
     Trim = 2,
 }
 
 impl Dir {
-    /// All, in the order of their indexes.
+    /// All directions in the order of their indexes.
     pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
 }
 
-/// Which I/Os a job makes.
+/// The workload of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// Which directions.
+    /// The directions of the I/Os.
     pub mix: Mix,
-    /// Random (true) or sequential offsets.
+    /// Whether offsets are random; `false`: sequential.
     pub random: bool,
-    /// `percentage_random` per direction, only with `random`.
+    /// `percentage_random` per direction, in per cent. Used only with `random`.
     pub random_percent: [u8; 3],
-    /// The `:N` of `rw`.
+    /// The number after the colon of `rw`.
     pub step: Step,
-    /// `rw_sequencer`.
+    /// `rw_sequencer`: how the offset continues within a step.
     pub sequencer: Sequencer,
-    /// Block sizes per direction.
+    /// Block sizes per direction, in bytes.
     pub blocks: [BlockSize; 3],
-    /// `blockalign` per direction: offsets of random I/O are multiples of it.
+    /// `blockalign` per direction, in bytes: offsets of random I/O are multiples of it.
     pub align: [u64; 3],
-    /// `bs_unaligned`: any byte in a range, not only multiples of the minimum.
+    /// `bs_unaligned`: a block size range yields any number of bytes, not only multiples of the
+    /// minimum.
     pub unaligned: bool,
-    /// `random_distribution`, only with `random`.
+    /// `random_distribution`. Used only with `random`.
     pub distribution: Distribution,
-    /// `sprandom`: every block is written, and some again, region by region.
+    /// `sprandom`: the job writes every block and rewrites some, region by region.
     pub sprandom: Option<SpRandom>,
-    /// `zonemode=strided`.
+    /// `zonemode=strided`: sizes of the strides.
     pub strided: Option<Strided>,
-    /// `zonemode=zbd`. Every file then has its zones.
+    /// `zonemode=zbd`. If set, every file has [`zones`](super::FilePlan::zones).
     pub zoned: Option<Zoned>,
-    /// `norandommap`, or a distribution that is not even: draw offsets without remembering.
+    /// Random offsets may repeat: the job keeps no map of the blocks that it has accessed. Set by
+    /// `norandommap`, an uneven distribution, and offsets or sizes that fit no map.
     pub no_map: bool,
-    /// `random_generator`.
+    /// `random_generator`: the pseudo-random number generator of offsets.
     pub generator: Generator,
-    /// Seeds everything random of this instance. The same for every run with `randrepeat=1`.
+    /// Seed of all random choices of this instance. With `randrepeat=1` every run has the same
+    /// seed.
     pub seed: u64,
-    /// `allrandrepeat`/`randrepeat`: draw the same sequence in each loop too? (false: go on drawing)
+    /// `randrepeat`: each loop repeats the same random sequence; `false`: the sequence continues.
     pub repeat: bool,
-    /// `fsync`: after this many writes; 0: never.
+    /// `fsync`: the job calls fsync after this many writes; 0: never.
     pub fsync: u32,
-    /// `fdatasync`: after this many writes; 0: never.
+    /// `fdatasync`: the job calls fdatasync after this many writes; 0: never.
     pub fdatasync: u32,
-    /// `write_barrier`: every this many writes; 0: never.
+    /// `write_barrier`: every this many writes, one write is a barrier; 0: never.
     pub write_barrier: u32,
-    /// `sync_file_range`: after this many writes, with these `SYNC_FILE_RANGE_*` flags.
+    /// `sync_file_range`: the number of writes between two calls, and the `SYNC_FILE_RANGE_*`
+    /// flags.
     pub sync_file_range: Option<(u32, u32)>,
-    /// `end_fsync`: fsync when the job is done.
+    /// `end_fsync`: the job syncs its files when it is done.
     pub end_fsync: bool,
-    /// `fsync_on_close`: fsync whenever a file is closed; counted in the run.
+    /// `fsync_on_close`: the job syncs a file whenever it closes it, and counts the sync.
     pub fsync_on_close: bool,
-    /// `end_syncfs`.
+    /// `end_syncfs`: the job calls `syncfs(2)` when it is done.
     pub end_syncfs: bool,
-    /// `serialize_overlap`.
+    /// `serialize_overlap`: an I/O waits for those in flight that overlap it.
     pub serialize_overlap: bool,
-    /// `num_range`: so many ranges of a block in each trim, at least 1.
+    /// `num_range`: the number of block-sized ranges in each trim; at least 1.
     pub trim_ranges: u32,
-    /// `cmdprio_percentage`, `cmdprio_bssplit`: I/Os with a priority of their own.
+    /// `cmdprio_percentage`, `cmdprio_bssplit`: shares of I/Os with their own priority.
     pub priorities: Option<Priorities>,
-    /// `dataplacement`: where the device is to place writes.
+    /// `dataplacement`: the placement identifiers of writes.
     pub placement: Option<Placement>,
-    /// `write_mode`: the commands that writes are made of, with their shares in per cent, adding up
-    /// to 100. Empty: all are `WriteForm::Data`.
+    /// `write_mode`: the commands that carry out writes, with their shares in per cent, which add
+    /// up to 100. Empty: all writes are `WriteForm::Data`.
     pub forms: Vec<(WriteForm, u8)>,
 }
 
 impl Load {
-    /// Whether some write sends bytes of its buffer.
+    /// Whether any write of the job sends the bytes of its buffer.
     pub fn writes_data(&self) -> bool {
         self.mix.has(Dir::Write)
             && (self.forms.is_empty() || self.forms.iter().any(|(form, _)| form.has_data()))
     }
 }
 
-/// A range of a trim that has several.
+/// One range of a trim that has several ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrimRange {
-    /// Its first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Its bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
-/// Which directions a job mixes.
+/// The directions of a job's I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
     /// `read`, `randread`.
@@ -107,17 +111,17 @@ pub enum Mix {
     Write,
     /// `trim`, `randtrim`.
     Trim,
-    /// `rw`, `randrw`: this share of reads, in per cent.
+    /// `rw`, `randrw`: reads and writes.
     ReadWrite {
-        /// Share of reads.
+        /// Share of reads in per cent, 0 to 100.
         read_percent: u8,
     },
-    /// `trimwrite`, `randtrimwrite`: each block is trimmed, then written.
+    /// `trimwrite`, `randtrimwrite`: the job trims each block, then writes it.
     TrimWrite,
 }
 
 impl Mix {
-    /// Whether a direction occurs.
+    /// Whether the job has I/Os of this direction.
     pub fn has(self, dir: Dir) -> bool {
         match self {
             Mix::Read => dir == Dir::Read,
@@ -128,51 +132,52 @@ impl Mix {
         }
     }
 
-    /// Whether data are changed: written or trimmed.
+    /// Whether the job changes data: it writes or trims.
     pub fn changes_data(self) -> bool {
         self.has(Dir::Write) || self.has(Dir::Trim)
     }
 }
 
-/// The `:N` of `rw`.
+/// The number after the colon of `rw`, as in `rw=read:4k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// None given.
+    /// `rw` has no such number.
     None,
-    /// Random kinds: a new offset only every this many I/Os, sequential in between.
+    /// Random workloads: the job draws a new offset every this many I/Os; the I/Os in between
+    /// follow [`Sequencer`].
     EveryNth(u32),
-    /// Sequential kinds: this is added to the offset after each I/O (may be negative).
+    /// Sequential workloads: bytes added to the offset after each I/O; may be negative.
     Skip(i64),
 }
 
-/// `rw_sequencer`.
+/// `rw_sequencer`: the offset of I/Os for which a random job draws no new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequencer {
-    /// The next offset after the last I/O.
+    /// The offset after the end of the last I/O.
     Sequential,
-    /// The same offset again.
+    /// The offset of the last I/O.
     Identical,
 }
 
-/// Block size of one direction.
+/// The block sizes of one direction, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockSize {
-    /// Always this.
+    /// Every I/O has this size.
     Fixed(u32),
-    /// Evenly between these, inclusive, in multiples of the smaller one (any byte with
-    /// `bs_unaligned`).
+    /// `bsrange`: evenly distributed sizes between the two, inclusive, in multiples of the smaller
+    /// one (any number of bytes with `bs_unaligned`).
     Range {
-        /// Smallest.
+        /// Smallest size in bytes.
         min: u32,
-        /// Largest.
+        /// Largest size in bytes.
         max: u32,
     },
-    /// `bssplit`: sizes with their shares in per cent, adding up to 100.
+    /// `bssplit`: sizes in bytes with their shares in per cent, which add up to 100.
     Split(Vec<(u32, u8)>),
 }
 
 impl BlockSize {
-    /// The smallest size.
+    /// The smallest size in bytes.
     pub fn min(&self) -> u32 {
         match self {
             BlockSize::Fixed(b) => *b,
@@ -180,7 +185,7 @@ impl BlockSize {
             BlockSize::Split(s) => s.iter().map(|x| x.0).min().unwrap_or(0),
         }
     }
-    /// The largest size.
+    /// The largest size in bytes.
     pub fn max(&self) -> u32 {
         match self {
             BlockSize::Fixed(b) => *b,
@@ -190,13 +195,13 @@ impl BlockSize {
     }
 }
 
-/// `random_generator`.
+/// `random_generator`: the pseudo-random number generator of offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generator {
-    /// 32 bits of period-2^88 quality; with a map.
+    /// A 32-bit generator with a period of 2^88; needs a map to visit each block once.
     Tausworthe,
-    /// 64 bits; with a map.
+    /// A 64-bit generator; needs a map to visit each block once.
     Tausworthe64,
-    /// A maximal-length sequence over the blocks: visits each once without a map.
+    /// A linear-feedback shift register: visits each block once without a map.
     Lfsr,
 }

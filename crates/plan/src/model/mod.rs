@@ -1,6 +1,8 @@
-//! The plan: everything a run needs to know, resolved. Nothing after it reads an option by name.
+//! The plan: everything a run needs to know, with all options, defaults and units resolved. Code
+//! that executes a plan never reads an option by name.
 //!
-//! Times are nanoseconds, sizes and offsets are bytes, unless a field says otherwise.
+//! Times are in nanoseconds, sizes and offsets in bytes, unless a field says otherwise. The docs of
+//! a field name the option it comes from; `docs/reference.md` explains the options.
 
 mod content;
 mod distribution;

@@ -1,33 +1,34 @@
-//! When I/Os are made.
+//! When a job issues its I/Os: rates, think times, flows and latency targets.
 
-/// How fast a job makes its I/Os.
+/// How fast a job issues its I/Os.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pace {
-    /// `rate`, `rate_iops`: of each direction; `None`: as fast as it goes.
+    /// `rate`, `rate_iops` per direction. `None`: no limit.
     pub rate: [Option<Rate>; 3],
-    /// `rate_min`, `rate_iops_min`: below it the job ends with an error.
+    /// `rate_min`, `rate_iops_min` per direction: the job fails if it gets slower.
     pub floor: [Option<Rate>; 3],
-    /// `rate_cycle`: over this time the floor is checked.
+    /// `rate_cycle` in nanoseconds: the interval over which the job checks `floor`.
     pub cycle: u64,
-    /// `rate_process`.
+    /// `rate_process`: how I/Os of a rate are spaced.
     pub process: RateProcess,
-    /// `rate_ignore_thinktime`: what was not done in a think time is not made up for.
+    /// `rate_ignore_thinktime`: the job does not catch up on I/Os that it missed during a think
+    /// time.
     pub forgive_think: bool,
-    /// `thinktime` and its family.
+    /// `thinktime` and related options: pauses between I/Os.
     pub think: Option<Think>,
-    /// `flow`: the share among the jobs with the same `flow_id`.
+    /// `flow`: the job's share of I/Os among the jobs with the same `flow_id`.
     pub flow: Option<FlowShare>,
-    /// `max_latency`: an I/O that takes longer ends the job.
+    /// `max_latency` per direction, in nanoseconds: an I/O that takes longer ends the job.
     pub max_latency: [Option<u64>; 3],
-    /// `latency_target`: look for the depth that keeps it.
+    /// `latency_target`: the job searches for the largest depth that meets it.
     pub goal: Option<LatencyGoal>,
-    /// `io_submit_mode=offload`: a synchronous engine gets a thread for each of its I/Os.
+    /// `io_submit_mode=offload`: a synchronous engine has one thread per I/O in flight.
     pub offload: bool,
 }
 
 impl Pace {
-    /// Whether anything but the device and the depth decides when an I/O is made, or is checked
-    /// when one ends.
+    /// Whether only the device and the queue depth decide when the job issues an I/O, and the job
+    /// checks nothing when an I/O ends.
     pub fn is_free(&self) -> bool {
         self.rate == [None; 3]
             && self.floor == [None; 3]
@@ -38,62 +39,63 @@ impl Pace {
     }
 }
 
-/// A rate.
+/// A rate of I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
-    /// Bytes a second, at least 1.
+    /// Bytes per second; at least 1.
     Bytes(u64),
-    /// I/Os a second, at least 1.
+    /// I/Os per second; at least 1.
     Ios(u64),
 }
 
-/// `rate_process`.
+/// `rate_process`: how I/Os of a rate are spaced in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RateProcess {
-    /// Evenly spaced.
+    /// Evenly spaced I/Os.
     #[default]
     Linear,
-    /// Exponentially distributed spaces.
+    /// A Poisson process: exponentially distributed times between I/Os.
     Poisson,
 }
 
-/// `thinktime` and its family.
+/// `thinktime` and related options: pauses between I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Think {
-    /// `thinktime`: how long a pause is.
+    /// `thinktime`: length of a pause in nanoseconds.
     pub time: u64,
-    /// `thinktime_spin`: how much of it is spent busy.
+    /// `thinktime_spin`: nanoseconds of the pause that the job busy-waits; at most `time`.
     pub spin: u64,
-    /// `thinkcycles`: busy for this many cycles after each I/O.
+    /// `thinkcycles`: the job busy-waits for this many cycles after each I/O.
     pub cycles: u64,
-    /// `thinktime_blocks`: a pause after so many I/Os; `None`: only after `io_time`.
+    /// `thinktime_blocks`: a pause follows this many I/Os. `None`: only `io_time` counts.
     pub blocks: Option<u32>,
-    /// `thinktime_blocks_type=issue`: they count when they are issued.
+    /// `thinktime_blocks_type=issue`: `blocks` counts issued I/Os, not completed ones.
     pub on_issue: bool,
-    /// `thinktime_iotime`: a pause after so long; 0: only after `blocks`.
+    /// `thinktime_iotime`: a pause follows this many nanoseconds of I/O. 0: only `blocks` counts.
     pub io_time: u64,
 }
 
-/// A job's part of a flow.
+/// A job's share of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowShare {
-    /// `flow_id`.
+    /// `flow_id`: the number of the flow.
     pub id: u32,
-    /// `flow`: its weight, at least 1.
+    /// `flow`: the weight of the job in the flow; at least 1.
     pub weight: u32,
-    /// `flow_sleep`: how long it waits before it looks again.
+    /// `flow_sleep`: nanoseconds that the job sleeps before it checks again whether it may
+    /// continue.
     pub sleep: u64,
 }
 
-/// `latency_target` and its family.
+/// `latency_target` and related options: the latency that the job keeps by adjusting its depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyGoal {
-    /// `latency_target`: no I/O is to take longer.
+    /// `latency_target`: the longest latency in nanoseconds that an I/O may have.
     pub target: u64,
-    /// `latency_window`: how long a depth is tried.
+    /// `latency_window`: nanoseconds for which the job tries each depth.
     pub window: u64,
-    /// `latency_percentile`: the share of I/Os that has to keep the target, in millionths.
+    /// `latency_percentile`: the share of I/Os that must meet the target, in millionths.
     pub share_ppm: u32,
-    /// `latency_run`: go on adjusting when the depth is found.
+    /// `latency_run`: the job keeps adjusting the depth after it has found one.
     pub keep_on: bool,
 }

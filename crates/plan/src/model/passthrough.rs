@@ -1,4 +1,4 @@
-//! Commands that are passed through to a device.
+//! Pass-through commands: the plan of `io_uring_cmd`.
 
 use std::sync::Arc;
 
@@ -6,45 +6,45 @@ use fiord_sys::nvme;
 
 use super::{IoUringPlan, MetadataPlan};
 
-/// `io_uring_cmd`: its rings, and the commands that it sends.
+/// The options of `io_uring_cmd`: its rings, and the commands that it sends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassthroughPlan {
-    /// Options of the rings, as `io_uring` has them.
+    /// Options of the rings; `io_uring` has the same ones.
     pub ring: IoUringPlan,
-    /// `cmd_type`.
+    /// `cmd_type`: the commands that the engine sends.
     pub commands: Commands,
 }
 
-/// What kind of commands.
+/// `cmd_type`: the command set that the engine uses.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Commands {
     /// NVMe commands to the generic character devices of namespaces.
     Nvme(NvmePlan),
 }
 
-/// NVMe commands.
+/// Options of NVMe commands.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NvmePlan {
-    /// `readfua`: force unit access on reads.
+    /// `readfua`: Force Unit Access on reads.
     pub read_fua: bool,
-    /// `writefua`: force unit access on writes.
+    /// `writefua`: Force Unit Access on writes.
     pub write_fua: bool,
-    /// `deac`: Write Zeroes may deallocate.
+    /// `deac`: Write Zeroes may deallocate the blocks.
     pub deallocate: bool,
-    /// The namespace of each of the job's files.
+    /// The namespaces of the job's files, in the order of the files.
     pub targets: Vec<NvmeTarget>,
 }
 
 /// A namespace, and how a job uses it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NvmeTarget {
-    /// What it and its controller say of themselves.
+    /// The properties that the namespace and its controller report.
     pub device: Arc<nvme::Device>,
-    /// What becomes of its metadata; `None`: it has none.
+    /// How the job handles the metadata of the namespace. `None`: it has no metadata.
     pub metadata: Option<MetadataPlan>,
-    /// Bytes that a logical block takes in a data buffer, and that offsets count for it.
+    /// Bytes that a logical block takes in a data buffer. Offsets of the job count this size too.
     pub block: u32,
-    /// `nvme_split`: longer transfers are made of several commands of at most this many bytes;
-    /// `None`: each I/O is one command.
+    /// `nvme_split`: the engine splits an I/O into commands of at most this many bytes. `None`:
+    /// each I/O is one command.
     pub split: Option<u32>,
 }

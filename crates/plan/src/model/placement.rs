@@ -1,18 +1,18 @@
-//! Where a device is asked to place writes.
+//! Data placement: the hints that tell a device where to place writes.
 
-/// How the writes of a job are placed (`dataplacement`).
+/// The placement hints of a job's writes (`dataplacement`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// By which feature.
+    /// The device feature that carries the hints.
     pub by: PlacementKind,
-    /// The identifiers of each file, as the device takes them:
-    /// [`Tag::placement`](super::Tag::placement) counts them from 1.
+    /// The identifiers of each file, in the form that the device takes.
+    /// [`Tag::placement`](super::Tag::placement) is a position in this list, counted from 1.
     pub ids: Vec<Vec<u16>>,
-    /// Which one is next.
+    /// How the job chooses the identifier of a write.
     pub select: PlacementSelect,
 }
 
-/// By which feature of the device writes are placed.
+/// The device feature that carries placement hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementKind {
     /// Flexible data placement: NVMe directive type 2 with a placement identifier (NVM Express base
@@ -24,7 +24,7 @@ pub enum PlacementKind {
 }
 
 impl PlacementKind {
-    /// The directive type of an NVMe command.
+    /// The directive type (`DTYPE`) of an NVMe command.
     pub const fn directive(self) -> u8 {
         match self {
             PlacementKind::Streams => 1,
@@ -33,24 +33,25 @@ impl PlacementKind {
     }
 }
 
-/// `plid_select`.
+/// `plid_select`: how a job chooses the identifier of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacementSelect {
-    /// One after the other, in each file.
+    /// One identifier after the other, separately for each file.
     RoundRobin,
-    /// Any of them.
+    /// A random identifier.
     Random,
-    /// By the offset: the first range that has it says which; none: no placement is asked for.
+    /// The identifier of the first range that contains the offset. A write outside all ranges
+    /// carries no hint.
     Scheme(Vec<SchemeRange>),
 }
 
-/// A line of `dp_scheme`.
+/// One line of a `dp_scheme` file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemeRange {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// Offset after the last byte.
     pub end: u64,
-    /// The position of the identifier among those of the file, from 1.
+    /// Position of the identifier in [`Placement::ids`] of the file, counted from 1.
     pub placement: u16,
 }

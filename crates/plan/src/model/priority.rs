@@ -1,35 +1,36 @@
-//! Priorities of single I/Os.
+//! I/O priorities of single I/Os.
 
 use super::IoPrio;
 
-/// Which I/Os have a priority of their own (`cmdprio*`), and which one.
+/// The shares of I/Os that have their own priority instead of the job's (`cmdprio*`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Priorities {
-    /// The priorities: [`Tag::priority`](super::Tag::priority) counts them from 1.
+    /// The priorities. [`Tag::priority`](super::Tag::priority) is a position in this list, counted
+    /// from 1.
     pub values: Vec<IoPrio>,
     /// The shares of reads, then those of writes. Trims have none.
     pub shares: [Vec<PriorityShare>; 2],
 }
 
-/// A share of the I/Os of one direction. The shares that hold for one I/O add up to 100 or less.
+/// A share of the I/Os of one direction. All shares that apply to an I/O add up to at most 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriorityShare {
-    /// Only I/Os of this many bytes; `None`: all.
+    /// The share applies to I/Os of this many bytes. `None`: to all sizes.
     pub block: Option<u32>,
-    /// In per cent, not 0.
+    /// Share in per cent, 1 to 100.
     pub percent: u8,
-    /// Index in [`Priorities::values`], from 1.
+    /// Position in [`Priorities::values`], counted from 1.
     pub priority: u8,
 }
 
 impl IoPrio {
-    /// As the kernel takes it (`IOPRIO_PRIO_VALUE_HINT` of `linux/ioprio.h`): the class in the three
-    /// highest bits, ten bits of hint, the level in the three lowest.
+    /// The priority in the kernel's encoding (`IOPRIO_PRIO_VALUE_HINT` of `linux/ioprio.h`): the
+    /// class in the three highest bits, then ten bits of hint, the level in the three lowest.
     pub const fn bits(self) -> u16 {
         (self.class as u16) << 13 | (self.hint & 0x3ff) << 3 | self.level as u16 & 7
     }
 
-    /// The priority that these bits say.
+    /// Decodes the kernel's encoding; the inverse of [`IoPrio::bits`].
     pub const fn from_bits(bits: u16) -> Self {
         IoPrio { class: (bits >> 13) as u8, level: bits as u8 & 7, hint: bits >> 3 & 0x3ff }
     }

@@ -1,69 +1,69 @@
-//! The thread around a job.
+//! Properties of a worker thread: CPUs, priority, control group and memory.
 
-/// The thread around a job.
+/// Properties of a worker thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Process {
-    /// CPUs this very instance may use (`cpus_allowed` after `cpus_allowed_policy`, `cpumask`,
-    /// `numa_cpu_nodes`); `None`: as inherited.
+    /// CPUs that this instance may use: `cpus_allowed`, `cpumask` or `numa_cpu_nodes`, after
+    /// `cpus_allowed_policy`. `None`: the inherited CPUs.
     pub cpus: Option<Vec<u32>>,
-    /// `numa_mem_policy`.
+    /// `numa_mem_policy`: the nodes to allocate memory from. `None`: the inherited policy.
     pub mem_policy: Option<MemPolicy>,
-    /// `nice`.
+    /// `nice`: the nice value of the thread, -20 to 19.
     pub nice: i32,
-    /// `prioclass`, `prio`, `priohint`.
+    /// `prioclass`, `prio`, `priohint`: the I/O priority. `None`: the inherited priority.
     pub ioprio: Option<IoPrio>,
-    /// `uid`, `gid`.
+    /// `uid`: the user that the job runs as. `None`: the current user.
     pub uid: Option<u32>,
-    /// See `uid`.
+    /// `gid`: the group that the job runs as. `None`: the current group.
     pub gid: Option<u32>,
-    /// `cgroup` with weight.
+    /// `cgroup`: the control group to run in.
     pub cgroup: Option<Cgroup>,
-    /// `comm`.
+    /// `comm`: the name of the thread.
     pub comm: Option<String>,
-    /// `mem`/`iomem`.
+    /// `mem`: where the buffers come from.
     pub memory: Memory,
-    /// Buffer alignment in bytes (`iomem_align`), a power of two.
+    /// `iomem_align`: alignment of the buffers in bytes; a power of two.
     pub memory_align: u64,
-    /// `lockmem`: bytes pinned.
+    /// `lockmem`: bytes of memory to lock.
     pub lock_memory: u64,
 }
 
-/// `numa_mem_policy`.
+/// `numa_mem_policy`: the NUMA nodes that memory comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemPolicy {
-    /// The kernel's own.
+    /// The kernel's default policy.
     Default,
-    /// The node that runs the thread.
+    /// The node that the thread runs on.
     Local,
-    /// Rather this node.
+    /// This node if it has free memory.
     Prefer(u32),
     /// Only these nodes.
     Bind(Vec<u32>),
-    /// In turn over these nodes.
+    /// These nodes in turn.
     Interleave(Vec<u32>),
 }
 
 /// I/O priority (`ioprio_set(2)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoPrio {
-    /// 0 none, 1 real time, 2 best effort, 3 idle.
+    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
     pub class: u8,
-    /// 0 (highest) to 7.
+    /// Level in the class, 0 (highest) to 7.
     pub level: u8,
-    /// 0 to 1023.
+    /// Hint to the device, 0 to 1023.
     pub hint: u16,
 }
 
-/// A control group for the job.
+/// The control group that a job runs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cgroup {
-    /// Its path below the mount of the hierarchy.
+    /// `cgroup`: path below the mount point of the hierarchy.
     pub name: String,
-    /// `cgroup_weight`.
+    /// `cgroup_weight`: the I/O weight to set.
     pub weight: Option<u32>,
-    /// `cgroup_nodelete`.
+    /// `cgroup_nodelete`: the group stays after the job.
     pub keep: bool,
 }
 
-/// `mem`.
+/// `mem`: where buffers come from.
 pub use fiord_sys::memory::Source as Memory;

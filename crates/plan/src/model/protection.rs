@@ -1,52 +1,51 @@
-//! What an NVMe namespace keeps with each logical block besides data: metadata, and in it the
-//! protection information.
+//! Metadata of NVMe logical blocks, and the protection information in it.
 //!
-//! Layouts are those of the NVM Command Set Specification 1.0, section 5.2 (End-to-end Data
-//! Protection).
+//! The NVM Command Set Specification 1.0, section 5.2 (End-to-end Data Protection), defines the
+//! layouts.
 
-/// The metadata of every I/O of a job.
+/// How a job handles the metadata of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetadataPlan {
     /// Bytes of data in a logical block (LBA Data Size, `LBADS`).
     pub block_bytes: u32,
     /// Bytes of metadata of a logical block (Metadata Size, `MS`); more than 0.
     pub metadata_bytes: u16,
-    /// Each block's metadata follows its data in the same buffer (an extended LBA); else it has a
-    /// buffer of its own.
+    /// The metadata of each block follows its data in the same buffer (extended LBA); `false`:
+    /// metadata has a separate buffer.
     pub extended: bool,
-    /// What of it is protection information; `None`: the namespace has none.
+    /// The protection information in the metadata. `None`: the namespace has none.
     pub protection: Option<ProtectionPlan>,
 }
 
-/// Protection information: what it looks like, who makes it, what is checked.
+/// Protection information: its format, who generates it, and what the controller checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectionPlan {
-    /// The format of each block's protection information.
+    /// The format of the protection information.
     pub guard: Guard,
-    /// The type that the namespace is formatted with.
+    /// The protection type that the namespace is formatted with.
     pub kind: ProtectionType,
-    /// It is the first bytes of the metadata (`DPS` bit 3), else the last.
+    /// Protection information is the first bytes of the metadata (`DPS` bit 3); `false`: the last.
     pub first: bool,
-    /// Bits of the storage tag (`STS`); its value is always 0 here.
+    /// Number of bits of the storage tag (`STS`). Fiord always uses the value 0.
     pub storage_tag_bits: u8,
-    /// `pi_act`: the controller makes and takes away protection information (`PRACT`).
+    /// `pi_act`: the controller inserts and strips the protection information (`PRACT`).
     pub by_controller: bool,
-    /// `pi_chk`.
+    /// `pi_chk`: the parts to check.
     pub check: Checks,
-    /// `apptag`.
+    /// `apptag`: the application tag.
     pub application_tag: u16,
-    /// `apptag_mask`: the bits of the application tag that are checked.
+    /// `apptag_mask`: the bits of the application tag to check.
     pub application_mask: u16,
 }
 
-/// What of the protection information is checked.
+/// `pi_chk`: the parts of the protection information to check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Checks {
-    /// The checksum.
+    /// Check the guard, which is a checksum.
     pub guard: bool,
-    /// The reference tag.
+    /// Check the reference tag.
     pub reference: bool,
-    /// The application tag.
+    /// Check the application tag.
     pub application: bool,
 }
 
@@ -62,7 +61,7 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// Bytes of the checksum.
+    /// Length of the checksum in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Guard::Crc16 => 2,
@@ -70,32 +69,33 @@ impl Guard {
             Guard::Crc64 => 8,
         }
     }
-    /// Bytes of a block's protection information.
+    /// Length of the protection information of a block in bytes.
     pub const fn information_bytes(self) -> usize {
         match self {
             Guard::Crc16 => 8,
             Guard::Crc32 | Guard::Crc64 => 16,
         }
     }
-    /// Bits of the storage and reference space: what guard and application tag leave.
+    /// Number of bits of the storage and reference space: the rest after guard and application tag.
     pub const fn space_bits(self) -> u32 {
         8 * (self.information_bytes() - self.bytes() - 2) as u32
     }
 }
 
-/// The protection types: what a reference tag is (5.2.1.4, 5.2.3).
+/// The protection types, which differ in the meaning of the reference tag (5.2.1.4, 5.2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectionType {
-    /// The low bits of the block's address.
+    /// The reference tag is the low bits of the block's address.
     One,
-    /// It counts up from what the command says; here from the low bits of the address, too.
+    /// The reference tag counts up from a value in the command. Fiord uses the low bits of the
+    /// address here, too.
     Two,
-    /// Anything; nobody checks it.
+    /// The reference tag has no meaning, and the controller does not check it.
     Three,
 }
 
 impl ProtectionPlan {
-    /// The reference tag of a block: its address as far as it fits; 0 where it has no meaning.
+    /// The reference tag of the block at address `lba`: the low bits of the address; 0 for type 3.
     pub const fn reference_tag(&self, lba: u64) -> u64 {
         match self.kind {
             ProtectionType::One | ProtectionType::Two => lba & self.reference_mask(),
@@ -103,7 +103,7 @@ impl ProtectionPlan {
         }
     }
 
-    /// The bits of a reference tag (5.2.1.4): what the storage tag leaves, at most 64.
+    /// Mask of the reference tag's bits (5.2.1.4): the rest after the storage tag, at most 64 bits.
     pub const fn reference_mask(&self) -> u64 {
         match self.guard.space_bits().saturating_sub(self.storage_tag_bits as u32) {
             0 => 0,
@@ -114,7 +114,7 @@ impl ProtectionPlan {
 }
 
 impl MetadataPlan {
-    /// Bytes that a block takes in the data buffer.
+    /// Bytes that a block takes in the data buffer, including metadata that lies there.
     pub const fn stride(&self) -> u32 {
         match self.in_data() {
             true => self.block_bytes + self.metadata_bytes as u32,
@@ -122,8 +122,8 @@ impl MetadataPlan {
         }
     }
 
-    /// Whether metadata travels at all: not when it is nothing but protection information that the
-    /// controller makes and takes away (5.2.2, `PRACT`).
+    /// Whether the host transfers metadata. It does not if the metadata consists only of protection
+    /// information that the controller inserts and strips (5.2.2, `PRACT`).
     pub const fn travels(&self) -> bool {
         match &self.protection {
             Some(p) => {
@@ -133,12 +133,13 @@ impl MetadataPlan {
         }
     }
 
-    /// Whether metadata lies among the data.
+    /// Whether metadata lies in the data buffer.
     pub const fn in_data(&self) -> bool {
         self.extended && self.travels()
     }
 
-    /// Bytes of the metadata buffer of an I/O of so many bytes of data.
+    /// Size in bytes of the separate metadata buffer for an I/O of `data_bytes` bytes; 0 if the I/O
+    /// needs none.
     pub const fn separate_bytes(&self, data_bytes: u32) -> u64 {
         match !self.extended && self.travels() {
             true => (data_bytes / self.block_bytes) as u64 * self.metadata_bytes as u64,

@@ -1,60 +1,62 @@
-//! What is measured, and how it is reported.
+//! What a job measures, and how reports show it.
 
 use super::Stated;
 
-/// What is measured.
+/// What a job measures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Completion latency.
+    /// Measure completion latency (off: `disable_clat`).
     pub clat: bool,
-    /// Submission latency.
+    /// Measure submission latency (off: `disable_slat`).
     pub slat: bool,
-    /// Total latency.
+    /// Measure total latency (off: `disable_lat`).
     pub lat: bool,
-    /// Bandwidth and IOPS over windows.
+    /// Measure bandwidth and IOPS over windows (off: `disable_bw_measurement`).
     pub bandwidth: bool,
-    /// Length of a bandwidth window (`bwavgtime`).
+    /// `bwavgtime`: length of a bandwidth window in nanoseconds.
     pub bandwidth_window: u64,
-    /// Length of an IOPS window (`iopsavgtime`).
+    /// `iopsavgtime`: length of an IOPS window in nanoseconds.
     pub iops_window: u64,
-    /// `clat_percentiles`, `lat_percentiles`, `slat_percentiles`.
+    /// `clat_percentiles`: report percentiles of completion latency.
     pub clat_percentiles: bool,
-    /// See `clat_percentiles`.
+    /// `lat_percentiles`: report percentiles of total latency.
     pub lat_percentiles: bool,
-    /// See `clat_percentiles`.
+    /// `slat_percentiles`: report percentiles of submission latency.
     pub slat_percentiles: bool,
-    /// `generator_shares`: samples what the thread's time goes to.
+    /// `generator_shares`: sample what the thread spends its time on.
     pub shares: bool,
-    /// `percentile_list`, ascending.
+    /// `percentile_list`: the percentiles to report, in per cent, ascending.
     pub percentiles: Vec<f64>,
-    /// Decimals with which they are printed: as many as the finest was typed with.
+    /// Number of decimals of printed percentiles: the most that any value of `percentile_list` has.
     pub percentile_decimals: u32,
-    /// `latency_limits`.
+    /// `latency_limits`: limits on the latency in each slice of the run.
     pub slices: Option<LatencySlices>,
-    /// `clocksource`.
+    /// `clocksource`: the clock that measures latencies.
     pub clock: ClockSource,
-    /// `gtod_cpu`: this CPU does nothing but keep the time.
+    /// `gtod_cpu`: the CPU that only keeps the time.
     pub clock_cpu: Option<u32>,
-    /// `job_start_clock_id`: the clock of `job_start` in JSON.
+    /// `job_start_clock_id`: the clock id (`clock_gettime(2)`) of `job_start` in JSON.
     pub start_clock_id: Option<i32>,
 }
 
-/// `latency_limits` and its family: what share of the I/Os of each slice may take how long.
+/// `latency_limits` and related options: the share of I/Os in each slice of time that may exceed a
+/// latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencySlices {
-    /// `latency_test`: jobs of a group that have the same name, slices and limits are judged
-    /// together.
+    /// `latency_test`: the name of the test. Jobs of a group with the same name, slice and limits
+    /// are judged together.
     pub name: String,
-    /// `latency_slice`, ns.
+    /// `latency_slice`: length of a slice in nanoseconds.
     pub length: u64,
-    /// Times, ns, ascending, and the per cent of the I/Os that more than each must stay below.
+    /// Pairs of a latency in nanoseconds and the share of I/Os, in per cent, that may exceed it;
+    /// ascending by latency.
     pub limits: Vec<(u64, f64)>,
 }
 
-/// `clocksource`.
+/// `clocksource`: the clock that measures latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockSource {
-    /// The best there is.
+    /// The best available clock.
     Auto,
     /// `gettimeofday(2)`.
     Gettimeofday,
@@ -64,40 +66,41 @@ pub enum ClockSource {
     Cpu,
 }
 
-/// How a job is reported.
+/// How reports show a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reporting {
-    /// `group_reporting`.
+    /// `group_reporting`: report the sum of the group instead of each job.
     pub group: bool,
-    /// `unified_rw_reporting`.
+    /// `unified_rw_reporting`: report directions separately, their sum, or both.
     pub unified: Unified,
-    /// `significant_figures`.
+    /// `significant_figures`: number of significant digits, 1 to 10.
     pub significant_figures: u8,
-    /// `stats`: this job appears in the report.
+    /// `stats`: the job appears in the report.
     pub stats: bool,
-    /// `disk_util`.
+    /// `disk_util`: report the utilization of the disks.
     pub disk_util: bool,
-    /// `core_bandwidth`: the bandwidth of the group is also divided by the cores.
+    /// `core_bandwidth`: report the bandwidth of the group per core, too.
     pub per_core: bool,
-    /// `kb_base`.
+    /// `kb_base`: bytes per kilobyte, 1000 or 1024.
     pub kb_base: u32,
-    /// `unit_base`: 0 (by the engine), 1 (bits) or 8 (bytes).
+    /// `unit_base`: 0 (chosen by the engine), 1 (bits) or 8 (bytes).
     pub unit_base: u8,
-    /// `continue_on_error` per kind: read, write, verify.
+    /// `continue_on_error`: whether the job continues after errors of reads, writes and
+    /// verification, in this order.
     pub continue_on_error: [bool; 3],
-    /// `spec`: what the maker of the device states.
+    /// `spec`: the numbers of the device's data sheet.
     pub spec: Vec<Stated>,
-    /// `ignore_findings`: what is not told about this job.
+    /// `ignore_findings`: ids of findings that reports omit for this job.
     pub ignore_findings: Vec<String>,
 }
 
-/// `unified_rw_reporting`.
+/// `unified_rw_reporting`: how reports combine the directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unified {
-    /// Each direction apart.
+    /// Each direction separately.
     None,
-    /// Only the sum.
+    /// Only the sum of all directions.
     Mixed,
-    /// Both.
+    /// Each direction and the sum.
     Both,
 }

@@ -1,19 +1,19 @@
-//! What a maker states of a device.
+//! `spec`: the numbers of a device's data sheet.
 
 use super::{Dir, Load};
 
-/// One stated number.
+/// One number of a data sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stated {
-    /// What it is about.
+    /// The workload that the number is for.
     pub pattern: Pattern,
-    /// I/Os or bytes a second.
+    /// I/Os or bytes per second.
     pub value: f64,
-    /// Bytes, not I/Os.
+    /// `value` is in bytes per second, not I/Os per second.
     pub bytes: bool,
 }
 
-/// The kinds of load that makers state numbers of; the words of `rw`.
+/// The workloads that data sheets have numbers for, named like the values of `rw`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// Sequential reads.
@@ -24,14 +24,14 @@ pub enum Pattern {
     RandRead,
     /// Random writes.
     RandWrite,
-    /// Sequential, mixed: the sum.
+    /// Sequential reads and writes; the number is their sum.
     Mixed,
-    /// Random, mixed: the sum.
+    /// Random reads and writes; the number is their sum.
     RandMixed,
 }
 
 impl Pattern {
-    /// All of them.
+    /// All patterns.
     pub const ALL: [Pattern; 6] = [
         Pattern::Read,
         Pattern::Write,
@@ -41,7 +41,7 @@ impl Pattern {
         Pattern::RandMixed,
     ];
 
-    /// As it is written.
+    /// The pattern as the option `spec` spells it.
     pub const fn word(self) -> &'static str {
         match self {
             Pattern::Read => "read",
@@ -53,7 +53,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a load is of this kind.
+    /// Whether a workload has this pattern.
     pub fn fits(self, load: &Load) -> bool {
         let (read, write) = (load.mix.has(Dir::Read), load.mix.has(Dir::Write));
         let trim = load.mix.has(Dir::Trim);

@@ -1,19 +1,23 @@
-//! `sprandom`: one pass that leaves a flash drive as random writes would have left it.
+//! `sprandom`: one write pass that brings a flash drive into the state that long random writes
+//! leave.
 
-/// How a drive is preconditioned.
+/// The parameters of `sprandom`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpRandom {
-    /// `spr_num_regions`: parts of equal length that the writes are divided into, at least 1.
+    /// `spr_num_regions`: number of equal parts that the writes are divided into; at least 1.
     pub regions: u32,
-    /// `spr_op`: spare capacity as a fraction of what the drive offers, above 0 and at most 1.
+    /// `spr_op`: spare capacity as a fraction of the capacity that the drive offers; above 0 and at
+    /// most 1.
     pub spare: f64,
-    /// `spr_cs` is not 0: blocks are made stale one region later.
+    /// `spr_cs` is not 0: the job makes blocks stale one region later, when they have left the
+    /// drive's cache.
     pub late: bool,
 }
 
 impl SpRandom {
-    /// The writes to a file of so many bytes in blocks of this size: as many as the drive has
-    /// physical room for. Of what is left behind the last whole block the spare share counts.
+    /// The number of writes to a file of `len` bytes in blocks of `block` bytes: as many as fit
+    /// into the physical capacity of the drive. The spare capacity of a partial block at the end
+    /// counts.
     pub fn writes(&self, len: u64, block: u32) -> u64 {
         const PARTS: u128 = 1_000_000_000;
         let spare = (self.spare.clamp(0.0, 1.0) * PARTS as f64).round() as u128;

@@ -1,40 +1,42 @@
-//! What an I/O carries beside its place: the form of a write, its priority, its placement.
+//! Attributes of an I/O other than offset and direction: write command, priority, placement.
 
-/// What an I/O carries beside its place and direction. Most carry nothing: [`Tag::PLAIN`].
+/// Attributes of an I/O other than offset, length and direction. Most I/Os have [`Tag::PLAIN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Tag {
-    /// The command that a write is made of.
+    /// The command that carries out a write.
     pub form: WriteForm,
-    /// Which of the job's priorities, counted from 1; 0: the one that the job has anyway.
+    /// Position in [`Priorities::values`](super::Priorities::values), counted from 1; 0: the job's
+    /// own priority.
     pub priority: u8,
-    /// Which of the job's placement identifiers, counted from 1; 0: none.
+    /// Position in [`Placement::ids`](super::Placement::ids) of the file, counted from 1; 0: no
+    /// placement identifier.
     pub placement: u16,
 }
 
 impl Tag {
-    /// Nothing beside place and direction.
+    /// A plain read, write or trim: no special command, priority or placement.
     pub const PLAIN: Tag = Tag { form: WriteForm::Data, priority: 0, placement: 0 };
 }
 
-/// The command that a write is made of (`write_mode`).
+/// The command that carries out a write (`write_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum WriteForm {
-    /// Bytes of the slot's buffer are written.
+    /// Writes the bytes of the buffer.
     #[default]
     Data,
-    /// Write zeroes: no data is sent.
+    /// Write Zeroes; sends no data.
     Zeroes,
-    /// Write uncorrectable: no data is sent.
+    /// Write Uncorrectable; sends no data.
     Uncorrectable,
-    /// Verify: the device checks what it holds, no data is sent.
+    /// Verify: the device checks its stored data; sends no data.
     Verify,
-    /// Zone append: bytes of the slot's buffer go where the zone's write pointer is.
+    /// Zone Append: the device writes the bytes of the buffer at the write pointer of the zone.
     Append,
 }
 
 impl WriteForm {
-    /// Whether bytes of the slot's buffer are sent. Of a form without data nobody fills the buffer.
+    /// Whether the command sends the bytes of the buffer. If not, the job does not fill the buffer.
     pub const fn has_data(self) -> bool {
         matches!(self, WriteForm::Data | WriteForm::Append)
     }

@@ -1,4 +1,4 @@
-//! What a job works on: files and devices, how they are laid out and opened.
+//! The target of a job: its files or devices, and how the job lays them out and opens them.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,30 @@ use super::{Skew, Zones};
 /// The files or devices of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// Every file, in order. Empty only for engines that need none.
+    /// The files in the order of the options. Empty only for engines that need no files.
     pub files: Vec<FilePlan>,
-    /// `openfiles`: how many are open at a time (at least 1, at most all).
+    /// `openfiles`: how many files the job keeps open at a time; at least 1, at most all.
     pub open_files: u32,
-    /// `file_service_type`.
+    /// `file_service_type`: how the job chooses the file of the next I/O.
     pub service: FileService,
-    /// How they are opened.
+    /// How the job opens the files.
     pub open: OpenPlan,
-    /// How they are laid out before the run.
+    /// How the layout creates the files before the run.
     pub layout: Layout,
-    /// `lockfile`.
+    /// `lockfile`: how jobs lock the files against each other.
     pub lock: LockFile,
-    /// `unlink`: remove regular files when the job is done.
+    /// `unlink`: the job removes its regular files when it is done.
     pub unlink: bool,
-    /// `unlink_each_loop`.
+    /// `unlink_each_loop`: the job removes its regular files after each loop.
     pub unlink_each_loop: bool,
-    /// `ioscheduler`, for block devices.
+    /// `ioscheduler`: the I/O scheduler to set for the block devices.
     pub scheduler: Option<String>,
 }
 
-/// What a file is.
+/// The kind of a target file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file, there or to be made.
+    /// A regular file, which exists or will be created.
     Regular,
     /// A block device.
     Block,
@@ -42,90 +42,91 @@ pub enum FileKind {
     Virtual,
 }
 
-/// One file or device.
+/// One file or device, and the region of it that the job uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlan {
-    /// Its path (a mere name for `Virtual`).
+    /// Path of the file; only a name for `Virtual`.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
-    /// First byte that is used.
+    /// Offset in bytes of the region.
     pub offset: u64,
-    /// Bytes that are used from there: I/O stays in `offset .. offset + len`, except with
+    /// Length of the region in bytes: I/O stays in `offset .. offset + len`, except with
     /// `zonemode=strided`.
     pub len: u64,
-    /// Bytes behind those that `zonemode=strided` uses too: all that the file has. 0 in other modes.
+    /// Bytes after the region, up to the end of the file, that `zonemode=strided` uses too. 0 in
+    /// other modes.
     pub beyond: u64,
-    /// The size it has now, or that the layout of an earlier job in the list will have given it;
-    /// `None` when it is not there. The directories on the way to it may be missing too.
+    /// Size in bytes that the file has now, or will have after the layout of the earlier jobs in
+    /// the list. `None`: the file does not exist, and its directories may not exist either.
     pub size_now: Option<u64>,
-    /// The size it must have before the run starts; `None`: take it as it is.
+    /// Size in bytes that the file must have before the run starts. `None`: any size is fine.
     pub size_needed: Option<u64>,
-    /// Bytes that the layout adds to it although the job only reads and neither fiord nor fio is known
-    /// to have created it; 0 otherwise.
+    /// Bytes that the layout adds to an existing file although the job only reads it and neither
+    /// fiord nor fio is known to have created it. 0 otherwise.
     pub extends: u64,
-    /// Its zones (`zonemode=zbd`): the region begins and ends with one.
+    /// Zones of the file (`zonemode=zbd`). The region then consists of whole zones.
     pub zones: Option<Zones>,
 }
 
 impl FilePlan {
-    /// Bytes from `offset` on that I/O can come to.
+    /// Bytes from `offset` that I/O can access, including those of `zonemode=strided`.
     pub fn reach(&self) -> u64 {
         self.len.saturating_add(self.beyond)
     }
 
-    /// The byte behind the last one that I/O can come to.
+    /// Offset after the last byte that I/O can access.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.reach())
     }
 }
 
-/// Which file is next.
+/// `file_service_type`: how a job chooses the file of the next I/O.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileService {
-    /// In turn, each for this many I/Os.
+    /// One file after the other, each for this many I/Os.
     RoundRobin(u32),
-    /// At random, each for this many I/Os.
+    /// A random file, for this many I/Os.
     Random(u32),
-    /// Some files get more than others.
+    /// A random file, with some files chosen more often than others.
     Skewed(Skew),
-    /// One is finished before the next is begun.
+    /// One file until it is finished, then the next.
     Sequential,
 }
 
-/// How files are opened.
+/// How a job opens its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenPlan {
-    /// `O_DIRECT`.
+    /// `direct`: open with `O_DIRECT`.
     pub direct: bool,
-    /// `sync`.
+    /// `sync`: open with `O_SYNC` or `O_DSYNC`.
     pub sync: SyncMode,
-    /// `RWF_ATOMIC` on every write.
+    /// `atomic`: `RWF_ATOMIC` on every write.
     pub atomic: bool,
     /// `invalidate`: drop cached pages of the region after the last open, before the run, and each
-    /// time the job begins a file anew ([`super::JobPlan::drops_cache_each_pass`]).
+    /// time the job starts a file over ([`super::JobPlan::drops_cache_each_pass`]).
     pub invalidate: bool,
-    /// `allow_file_create`: a missing file may be made.
+    /// `allow_file_create`: the job may create missing files.
     pub create: bool,
-    /// `allow_mounted_write`.
+    /// `allow_mounted_write`: the job may write to devices in use and to files of the system.
     pub allow_mounted_write: bool,
-    /// `fadvise_hint`.
+    /// `fadvise_hint`: what to tell the kernel about the access pattern.
     pub advice: Advice,
-    /// `write_hint`: the word.
+    /// `write_hint`: the expected lifetime of written data. `None`: the job sets no hint.
     pub write_hint: Option<WriteHint>,
-    /// `file_append`: opened for appending, offsets begin at the present end.
+    /// `file_append`: offsets begin at the end that the file has before the run.
     pub append: bool,
-    /// `--readonly` or a job that only reads: opened without write access.
+    /// Open without write access: `--readonly`, or a job that only reads.
     pub read_only: bool,
-    /// The names are made up (`filename_format`) and not the user's: no symbolic link in place of one
-    /// is followed to write.
+    /// The file names are generated (`filename_format`), not typed by the user: fiord does not
+    /// follow a symbolic link at such a name to write.
     pub generated: bool,
 }
 
-/// `sync`.
+/// `sync`: which synchronous mode a job opens its files in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncMode {
-    /// Neither.
+    /// No synchronous mode.
     None,
     /// `O_SYNC`.
     Sync,
@@ -133,12 +134,12 @@ pub enum SyncMode {
     Dsync,
 }
 
-/// `fadvise_hint`.
+/// `fadvise_hint`: the advice that a job gives with `posix_fadvise(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// None given.
+    /// No advice.
     None,
-    /// As the job's access pattern is.
+    /// The advice that fits the job's access pattern.
     Auto,
     /// `POSIX_FADV_RANDOM`.
     Random,
@@ -163,47 +164,47 @@ pub enum WriteHint {
     Extreme,
 }
 
-/// How files are laid out before the run.
+/// How the layout creates and fills files before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// `create_serialize`: one job at a time.
+    /// `create_serialize`: one job at a time lays out its files.
     pub serialize: bool,
-    /// `create_fsync`.
+    /// `create_fsync`: sync each file after its layout.
     pub fsync: bool,
-    /// `create_on_open`: only made when the job opens it.
+    /// `create_on_open`: create a file only when the job opens it.
     pub on_open: bool,
-    /// `create_only`: lay out and stop.
+    /// `create_only`: stop after the layout.
     pub only: bool,
-    /// `overwrite`: a file to be written is fully there first.
+    /// `overwrite`: lay out files in full even if the job only writes them.
     pub overwrite: bool,
-    /// `pre_read`: read through it before the run.
+    /// `pre_read`: read each file before the run, so that it is in the page cache.
     pub pre_read: bool,
-    /// `fallocate`.
+    /// `fallocate`: how the layout allocates space.
     pub fallocate: Fallocate,
 }
 
-/// `fallocate`.
+/// `fallocate`: how the layout allocates the space of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallocate {
-    /// Nothing.
+    /// No allocation.
     None,
-    /// `fallocate(2)`; a file system without it is no error.
+    /// `fallocate(2)`; it is not an error if the file system does not support it.
     Native,
     /// `posix_fallocate(3)`.
     Posix,
-    /// `FALLOC_FL_KEEP_SIZE`.
+    /// `fallocate(2)` with `FALLOC_FL_KEEP_SIZE`.
     Keep,
     /// `ftruncate(2)` to the size.
     Truncate,
 }
 
-/// `lockfile`.
+/// `lockfile`: how jobs lock files against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockFile {
     /// No lock.
     None,
-    /// One job at a time on a file.
+    /// One job at a time uses a file.
     Exclusive,
-    /// Many readers or one writer.
+    /// Many readers or one writer use a file.
     ReadWrite,
 }

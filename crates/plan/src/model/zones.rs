@@ -1,40 +1,45 @@
-//! `zonemode=zbd`: targets whose zones are written in order.
+//! `zonemode=zbd`: targets with zones that must be written sequentially.
 
-/// How a job goes about zones.
+/// How a job handles zones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zoned {
-    /// `max_open_zones`: zones that all jobs together write to at a time. `None`: as many as the
-    /// device permits.
+    /// `max_open_zones`: the largest number of zones that all jobs together write to at a time.
+    /// `None`: the limit of the device.
     pub max_open: Option<u32>,
-    /// `job_max_open_zones`; `None`: no limit of the job's own.
+    /// `job_max_open_zones`: the largest number of zones that this job writes to at a time. `None`:
+    /// no limit.
     pub job_max_open: Option<u32>,
-    /// `ignore_zone_limits`: the device's limits do not count.
+    /// `ignore_zone_limits`: ignore the limits of the device.
     pub ignore_limits: bool,
-    /// `read_beyond_wp`.
+    /// `read_beyond_wp`: the job may read after the write pointer of a zone.
     pub read_beyond: bool,
-    /// `zone_reset_threshold` and `zone_reset_frequency`.
+    /// `zone_reset_threshold` and `zone_reset_frequency`: when the job resets zones that are not
+    /// full.
     pub resets: Option<Resets>,
-    /// `recover_zbd_write_error`.
+    /// `recover_zbd_write_error`: after a failed write, the job reads the write pointers from the
+    /// device and continues.
     pub recover: bool,
-    /// `write_zone_remainder`.
+    /// `write_zone_remainder`: the job writes the rest of a zone that is smaller than a block.
     pub remainders: bool,
 }
 
-/// When zones are reset that are not full.
+/// When a job resets zones that are not full.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resets {
-    /// The written share of the job's range, between 0 and 1, from which on they are.
+    /// `zone_reset_threshold`: resets start when this fraction (0 to 1) of the job's range is
+    /// written.
     pub threshold: f64,
-    /// Of so many writes, the last one resets its zone first.
+    /// The inverse of `zone_reset_frequency`: every this many writes, a write first resets its
+    /// zone.
     pub every: u64,
 }
 
 /// The zones of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zones {
-    /// Bytes from one zone to the next.
+    /// `zonesize`: bytes from the start of a zone to the start of the next one.
     pub size: u64,
-    /// Bytes of a zone that can be written. `None`: the device has zones and tells it itself; else
-    /// the zones are only made believe.
+    /// Writable bytes of an emulated zone (`zonecapacity`). `None`: the device has zones and
+    /// reports their capacity.
     pub emulated: Option<u64>,
 }

@@ -1,4 +1,5 @@
-//! `random_distribution`, skewed `file_service_type`, `zonemode=strided`: what is read, what is wrong.
+//! `random_distribution`, skewed `file_service_type`, `zonemode=strided`: what is read, what is
+//! wrong.
 
 use super::{Fake, error, job, run};
 use crate::{Distribution, FileService, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip};
