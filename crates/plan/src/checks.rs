@@ -1,4 +1,4 @@
-//! What makes a job impossible or odd, apart from single values.
+//! Checks of combinations of options that make a job impossible or doubtful.
 
 use fiord_job::option::value::Amount;
 
@@ -7,7 +7,7 @@ use crate::messages::Messages;
 use crate::model::{EnginePlan, Load, Mix, OpenPlan};
 use crate::reading::Reading;
 
-/// `--readonly`.
+/// Refuses jobs that write, trim or remove files if the run is `--readonly`.
 pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &mut Messages) {
     if readonly && mix.changes_data() {
         messages.push(
@@ -24,7 +24,7 @@ pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &m
     }
 }
 
-/// Options that have no effect with this engine or without another option.
+/// Refuses or warns of options that the engine does not support or that need another option.
 pub(crate) fn without_effect(
     job: Reading,
     engine: &EnginePlan,
@@ -74,7 +74,7 @@ pub(crate) fn without_effect(
     }
 }
 
-/// A `size` that holds no block.
+/// Refuses a `size` smaller than the smallest block, which has `block` bytes.
 pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages) {
     if let Some(Amount::Bytes(size)) = job.amount("size")
         && size > 0
@@ -92,7 +92,8 @@ pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages
     }
 }
 
-/// Regions in which not one block fits.
+/// Refuses regions that are too small for a block, and warns if only some of them are. `lens` are
+/// the lengths of the regions in bytes.
 pub(crate) fn room(
     job: Reading,
     lens: impl Iterator<Item = u64>,

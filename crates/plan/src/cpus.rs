@@ -1,10 +1,10 @@
-//! Which CPUs an instance may use.
+//! The CPUs that a job instance may use.
 
 use crate::facts::Facts;
 use crate::messages::Messages;
 use crate::reading::Reading;
 
-/// The CPUs of a section, and how its instances share them.
+/// The CPUs of a section, and whether its instances split them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CpuSet {
     cpus: Vec<u32>,
@@ -12,8 +12,8 @@ pub(crate) struct CpuSet {
 }
 
 impl CpuSet {
-    /// `cpus_allowed`, else `cpumask`, else `numa_cpu_nodes`, without the CPU that keeps the time.
-    /// `None`: as inherited.
+    /// Reads `cpus_allowed`, otherwise `cpumask`, otherwise `numa_cpu_nodes`, and removes the CPU
+    /// that keeps the time (`gtod_cpu`). `None`: the job keeps the inherited CPUs.
     pub(crate) fn read(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<Self> {
         let online = facts.cpus();
         let (name, mut cpus) = named(job, facts, messages)?;
@@ -35,8 +35,8 @@ impl CpuSet {
         Some(CpuSet { cpus, split: job.plain_word("cpus_allowed_policy") == "split" })
     }
 
-    /// The CPUs of one instance, by its index in the whole run: workers of several jobs with the
-    /// same set take them in turn.
+    /// The CPUs of the instance with this index in the whole run. With `cpus_allowed_policy=split`,
+    /// the workers of all jobs with an equal set take its CPUs in turn.
     pub(crate) fn of(&self, index: usize) -> Vec<u32> {
         if self.split { vec![self.cpus[index % self.cpus.len()]] } else { self.cpus.clone() }
     }
@@ -63,11 +63,11 @@ fn named(
         cpus.dedup();
         return Some(("numa_cpu_nodes", cpus));
     }
-    // Nothing was said: only the CPU that keeps the time is taken away.
+    // Without such an option, the job only avoids the CPU that keeps the time.
     job.set_count32("gtod_cpu").map(|_| ("gtod_cpu", facts.cpus()))
 }
 
-/// Nodes by number; none stands for all. Unknown ones are an error.
+/// Checks that NUMA nodes exist, and returns them. An empty list means all nodes.
 pub(crate) fn known_nodes(
     job: Reading,
     option: &str,
@@ -88,7 +88,7 @@ pub(crate) fn known_nodes(
     nodes
 }
 
-/// `0-3,8`.
+/// Formats numbers as a list of ranges, such as `0-3,8`.
 fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for n in numbers {

@@ -1,4 +1,4 @@
-//! How many I/Os at once.
+//! The queue depth and batch sizes: `iodepth` and related options.
 
 use fiord_job::diagnostic::Diagnostic;
 
@@ -6,10 +6,10 @@ use crate::messages::Messages;
 use crate::model::{Depth, EnginePlan};
 use crate::reading::Reading;
 
-/// More units than this are refused: each has a buffer of the largest block.
+/// The largest queue depth. Each I/O in flight has a buffer of the largest block size.
 const DEEPEST: u32 = 1 << 20;
 
-/// `iodepth` and its family. What exceeds the depth is cut down to it.
+/// Reads `iodepth` and related options. Batch sizes above the depth are reduced to it.
 pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) -> Depth {
     let mut depth = job.count32("iodepth").unwrap_or(1).max(1);
     if depth > DEEPEST {
@@ -54,13 +54,13 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     }
 }
 
-/// What `iodepth_batch_complete_min=0` means on its own: each I/O is submitted and polled for
-/// before the next one is made.
+/// Submit, minimum and maximum of `iodepth_batch_complete_min=0` without a maximum: the job submits
+/// one I/O and polls for its completion before it issues the next one.
 const POLL: (u32, u32, u32) = (1, 0, 1);
 
-/// How many are submitted at once, and how many completions are taken at least and at most. `None`
-/// where the job sets none of the options. One that it does not set has fio's default then: one
-/// I/O, one completion, and as many at most as at least.
+/// The number of I/Os to submit at once, and the smallest and largest number of completions to
+/// reap. `None` if the job sets none of the options. An option that the job does not set then has
+/// fio's default: one I/O, one completion, and a maximum equal to the minimum.
 fn batches(job: Reading, depth: u32) -> Option<(u32, u32, u32)> {
     let submit = cut(job, "iodepth_batch", depth);
     let min = cut(job, "iodepth_batch_complete_min", depth);
@@ -84,7 +84,7 @@ fn one_at_a_time(job: Reading, depth: u32) -> Diagnostic {
         .help(format!("To fix: add `iodepth_batch_complete_max={depth}` to poll at the full depth"))
 }
 
-/// A number that the job sets, at most the depth.
+/// The value of an option, limited to the depth; `None` if the job does not set it.
 fn cut(job: Reading, name: &str, depth: u32) -> Option<u32> {
     job.set_count32(name).map(|number| number.min(depth))
 }

@@ -45,7 +45,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
     }
 }
 
-/// Engine options have no defaults but off.
+/// Whether an engine option is on. Engine options are off by default.
 fn on(job: Reading, name: &str) -> bool {
     job.is_set(name) && job.flag(name)
 }
@@ -61,9 +61,9 @@ fn io_uring(job: Reading) -> IoUringPlan {
         fixed_buffers: on(job, "fixedbufs"),
         register_files: on(job, "registerfiles"),
         sqpoll,
-        // Without the thread there is nothing to bind; `checks` says so.
+        // Without the polling thread there is nothing to bind; `checks` warns of that.
         sqpoll_cpu: job.set_count32("sqthread_poll_cpu").filter(|_| sqpoll),
-        // -1, the default, takes the plain read and write where the kernel has them: Linux 5.6.
+        // -1, the default, uses plain reads and writes if the kernel has them (Linux 5.6).
         nonvectored: !job.is_set("nonvectored") || job.int("nonvectored").unwrap_or(-1) != 0,
         uncached: on(job, "uncached"),
         nowait: on(job, "nowait"),
@@ -71,7 +71,7 @@ fn io_uring(job: Reading) -> IoUringPlan {
     }
 }
 
-/// Every option that belongs to `sim`, as typed.
+/// The typed texts of all options that belong to `sim`.
 fn sim(job: Reading) -> SimPlan {
     let mut options: Vec<(String, String)> = Vec::new();
     for setting in &job.spec.settings {

@@ -1,4 +1,4 @@
-//! When a job ends: amounts, times, loops, and what ends with it.
+//! When a job ends: bytes, I/Os, times and loops, and which other jobs end with it.
 
 use fiord_job::option::value::Amount;
 
@@ -8,7 +8,8 @@ use crate::reading::Reading;
 use crate::sizes::share;
 use crate::{steady, zones};
 
-/// The end of one section, but for the bytes, which depend on the instance's files.
+/// The end of the jobs of one section. Its `bytes` are 0 here: they depend on the files of the
+/// instance.
 pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
     if matches!(job.amount("io_size"), Some(Amount::Percent(p)) if p > 100.0) {
         messages.push(
@@ -54,8 +55,8 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
     }
 }
 
-/// Bytes of one loop: `io_size`, else what whole blocks of the regions hold, with `filesize` no
-/// more than `size`.
+/// Bytes of one loop: `io_size`, otherwise the whole blocks of the regions, limited by `size` if
+/// `filesize` is set. `block` is the smallest block in bytes.
 pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
     let block = u64::from(block.max(1));
     let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len / block * block));

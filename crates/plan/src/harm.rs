@@ -1,7 +1,8 @@
-//! Writes that nobody meant: regular files of the system, links in the place of made-up names, and
-//! files of others that a job which only reads would make longer.
+//! Refuses accidental writes: to regular files of the system and through symbolic links at
+//! generated names. Also finds files of other programs that a job which only reads would extend.
 //!
-//! The run asks again when it opens the files; here the answer comes before anything is touched.
+//! The run checks again when it opens the files. The check here comes before the run touches
+//! anything.
 
 use std::path::Path;
 
@@ -15,8 +16,7 @@ use crate::sizes::Extent;
 use crate::survey::Survey;
 use crate::usage::Usage;
 
-/// Refuses a file that the job would write, make longer, create or remove, and that it must not.
-/// Returns whether it did.
+/// Refuses a file that the job must not write, extend, create or remove. Returns whether it did.
 pub(crate) fn refuse(
     job: Reading,
     path: &Path,
@@ -31,10 +31,10 @@ pub(crate) fn refuse(
         return false;
     }
     let is_link = survey.facts.is_link(path);
-    // Links of the system lead to devices: `filename_format=/dev/disk/by-id/x-$jobnum`.
+    // Symbolic links to devices are normal: `filename_format=/dev/disk/by-id/x-$jobnum`.
     let device = matches!(kind, FileKind::Block | FileKind::Char) && path.starts_with("/dev");
     if is_link && writes && usage.generated && !device {
-        messages.push(planted(job, path));
+        messages.push(link_at_generated_name(job, path));
         return true;
     }
     if kind != FileKind::Regular || usage.access.mounted_write {
@@ -47,11 +47,11 @@ pub(crate) fn refuse(
         (_, _, true) => "make it longer",
         _ => "remove it",
     };
-    messages.push(of_the_system(job, path, &directory, does));
+    messages.push(system_file(job, path, &directory, does));
     true
 }
 
-fn of_the_system(job: Reading, path: &Path, directory: &str, does: &str) -> Diagnostic {
+fn system_file(job: Reading, path: &Path, directory: &str, does: &str) -> Diagnostic {
     let shown = path.display();
     let (what, help) = match (directory, does) {
         ("/dev", "create it") => (
@@ -70,7 +70,7 @@ fn of_the_system(job: Reading, path: &Path, directory: &str, does: &str) -> Diag
     job.error(option, what).help(help)
 }
 
-fn planted(job: Reading, path: &Path) -> Diagnostic {
+fn link_at_generated_name(job: Reading, path: &Path) -> Diagnostic {
     let what = format!(
         "`{}` is a symbolic link under a generated name: fiord does not write through it",
         path.display()
@@ -80,8 +80,8 @@ fn planted(job: Reading, path: &Path) -> Diagnostic {
     )
 }
 
-/// Bytes that a job which only reads adds to a file that is there and that neither fiord nor fio is
-/// known to have created.
+/// Bytes that a job which only reads adds to an existing file that neither fiord nor fio is known
+/// to have created.
 ///
 /// Fiord marks the files that it creates under a name that the user typed. Generated names need no
 /// mark: `job.N.M` is fio's name for its own files.
@@ -103,7 +103,7 @@ pub(crate) fn extends(
     if now >= needed || survey.facts.is_created_by_fiord(path) { 0 } else { needed - now }
 }
 
-/// Whether a file is called as fio calls its own: `job.N.M`.
+/// Whether a file has a name that fio generates: `job.N.M`.
 fn has_generated_name(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,10 +1,16 @@
-//! Job specifications and facts about the machine become an immutable [`Plan`].
+//! Turns job specifications and facts about the machine into an immutable [`Plan`].
 //!
-//! Every size, file, group, unit and default is resolved here; nothing after it reads an option by
-//! name, and nothing here does I/O on a target.
+//! This crate resolves every size, file, group, unit and default. Later stages never read an option
+//! by name, and this crate never does I/O on a target.
 //!
-//! [`resolve`] is the way in. One module a subject: where does a file's size come from? `sizes`.
-//! What is a file called? `filename`. Why may a job not use what stands at a path? `paths`.
+//! [`resolve`] is the entry point. Each module covers one subject:
+//!
+//! | question | module |
+//! |---|---|
+//! | where does the size of a file come from? | `sizes` |
+//! | what is the name of a file? | `filename` |
+//! | why may a job not use the file at a path? | `paths`, `harm` |
+//! | which options have no effect on a job? | `unused_options` |
 
 mod blocks;
 mod checks;
@@ -21,7 +27,6 @@ mod finish;
 mod forms;
 mod groups;
 mod harm;
-mod idle;
 mod load;
 mod memory;
 mod messages;
@@ -50,6 +55,7 @@ mod steady;
 mod survey;
 pub mod system;
 mod target;
+mod unused_options;
 mod usage;
 mod zones;
 

@@ -1,8 +1,8 @@
-//! Errors and warnings on the way to a plan.
+//! Collects the errors and warnings that arise while jobs are resolved.
 
 use fiord_job::diagnostic::{Diagnostic, Level};
 
-/// Collects messages; the same one, said for each of a thousand clones, is kept once.
+/// Errors and warnings. Equal messages, such as those of the clones of a job, are kept once.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     pub(crate) errors: Vec<Diagnostic>,
@@ -10,7 +10,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Takes a message.
+    /// Adds a message unless the list already has it.
     pub(crate) fn push(&mut self, message: Diagnostic) {
         let list = match message.level {
             Level::Error => &mut self.errors,

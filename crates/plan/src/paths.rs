@@ -1,4 +1,4 @@
-//! What stands at a path, and whether a job may and can use it: permissions, mounts, block sizes.
+//! The kind of file at a path, and whether a job may use it: permissions, mounts, block sizes.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,11 +10,12 @@ use crate::messages::Messages;
 use crate::model::{Dir, FileKind, Layout, Mix};
 use crate::reading::Reading;
 use crate::sizes::Extent;
-use crate::survey::{Survey, Unseen};
+use crate::survey::{LookupError, Survey};
 use crate::usage::Usage;
 use crate::{nvme, scsi, zones};
 
-/// What a path is, and how its size behaves. `None`: a message says why it cannot be used.
+/// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
+/// why.
 pub(crate) fn kind_of(
     job: Reading,
     path: &Path,
@@ -78,7 +79,7 @@ fn is_regular(kind: FoundKind) -> bool {
     kind == FoundKind::Regular
 }
 
-/// A directory that files are to be put in.
+/// Checks that `directory` is an existing directory.
 pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages: &mut Messages) {
     let why = match survey.look(path) {
         Ok(found) if found.kind == FoundKind::Directory => return,
@@ -91,7 +92,8 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
     );
 }
 
-/// A missing file with `--readonly`, trims, `allow_file_create=0`, or where devices live.
+/// Checks that the job may create a missing file: not with `--readonly`, trims or
+/// `allow_file_create=0`. `None`: a message says why not.
 fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) -> Option<()> {
     if usage.readonly {
         let option = if job.is_set("filename") { "filename" } else { "directory" };
@@ -122,7 +124,7 @@ fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) 
     Some(())
 }
 
-/// A missing file that is only made when it is opened has nothing to be read.
+/// Refuses a job that only reads a file which it creates empty when it opens it.
 fn readable_when_made(
     job: Reading,
     path: &Path,
@@ -144,14 +146,14 @@ fn readable_when_made(
     }
 }
 
-/// A path that cannot be looked at.
-fn cannot_look(job: Reading, path: &Path, error: &Unseen) -> Diagnostic {
+/// The error for a path whose lookup failed.
+fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
     let option = if job.is_set("filename") { "filename" } else { "directory" };
     job.error(option, format!("cannot use `{}`: {}", path.display(), error.text))
         .help("To fix: check the path, each directory on the way to it and their permissions")
 }
 
-/// Pipes and sockets have no offsets.
+/// Refuses pipes and sockets, which have no offsets.
 fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
     messages.push(
         job.error(
@@ -162,7 +164,8 @@ fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
     );
 }
 
-/// Whether the job may use what is there: its kind, permissions, mounts and block size.
+/// Checks that the job may use an existing file: its kind, permissions, mounts and block size.
+/// `None`: a message says why not.
 fn may_use(
     job: Reading,
     path: &Path,
@@ -201,7 +204,7 @@ fn may_use(
     }
 }
 
-/// Trims of a regular file.
+/// The error for trims of a regular file.
 fn no_trims(job: Reading, path: &Path) -> Diagnostic {
     let shown = path.display();
     let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
@@ -215,20 +218,20 @@ fn permissions(
     usage: Usage,
     messages: &mut Messages,
 ) -> Option<()> {
-    let lacks = match (usage.mix.has(Dir::Read), usage.mix.changes_data()) {
+    let denied = match (usage.mix.has(Dir::Read), usage.mix.changes_data()) {
         _ if usage.access.other_user => return Some(()),
         (true, _) if !found.readable => "read",
         (_, true) if !found.writable => "write",
         _ => return Some(()),
     };
     messages.push(
-        job.error("filename", format!("no permission to {lacks} `{}`", path.display()))
+        job.error("filename", format!("no permission to {denied} `{}`", path.display()))
             .help("To fix: change the file's permissions, or run as another user (sudo)"),
     );
     None
 }
 
-/// What is mounted, held or in use is not written by accident, nor what nobody can tell of.
+/// Refuses to write to a device that is mounted, held or otherwise in use, or whose use is unknown.
 fn not_in_use(
     job: Reading,
     path: &Path,

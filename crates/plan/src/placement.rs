@@ -22,7 +22,7 @@ const MOST: usize = 4096;
 
 /// What the options say; the identifiers of FDP are the device's to name.
 #[derive(Debug, Clone)]
-pub(crate) struct Wish {
+pub(crate) struct PlacementOptions {
     by: PlacementKind,
     /// `plids`: indices for FDP, stream numbers for streams; empty: all that there are.
     listed: Vec<u16>,
@@ -39,7 +39,7 @@ enum Order {
     Scheme(Vec<(u64, u64, u16)>),
 }
 
-impl Wish {
+impl PlacementOptions {
     /// Reads the options.
     pub(crate) fn read(
         job: Reading,
@@ -104,7 +104,7 @@ impl Wish {
             );
             return None;
         }
-        Some(Wish { by, listed, order, by_kernel })
+        Some(PlacementOptions { by, listed, order, by_kernel })
     }
 
     /// The placement for these files.

@@ -1,4 +1,4 @@
-//! The thread around a job.
+//! Properties of the worker thread of a job.
 
 use crate::facts::Facts;
 use crate::memory;
@@ -6,10 +6,10 @@ use crate::messages::Messages;
 use crate::model::{Cgroup, IoPrio, Process};
 use crate::reading::Reading;
 
-/// Best effort, the class that a mere `prio` means (`IOPRIO_CLASS_BE`).
+/// Best effort (`IOPRIO_CLASS_BE`): the class of `prio` without `prioclass`.
 const BEST_EFFORT: u8 = 2;
 
-/// Everything but the CPUs, which depend on the instance.
+/// Reads all properties except the CPUs, which depend on the instance.
 pub(crate) fn process(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Process {
     Process {
         cpus: None,
@@ -40,7 +40,7 @@ fn priority(job: Reading) -> Option<IoPrio> {
 }
 
 fn cgroup(job: Reading, messages: &mut Messages) -> Option<Cgroup> {
-    // What says how it is made or kept, without a name, is told by the rules of `idle`.
+    // `unused_options` warns of `cgroup_weight` and `cgroup_nodelete` without a name.
     let name = job.set_text("cgroup")?;
     let path = std::path::Path::new(&name);
     let climbs = path.components().any(|c| c == std::path::Component::ParentDir);

@@ -1,14 +1,14 @@
-//! Reads options of a job by name, and makes messages that point at them.
+//! Reads options of a job by name, and creates messages that point at them.
 
 use fiord_job::diagnostic::{Diagnostic, Level, Note, Subject};
 use fiord_job::option::value::{Amount, PatternPart, Value};
 use fiord_job::spec::{JobSpec, Place, Setting};
 
-/// A value word with what followed its colon.
+/// A value word and the text after its colon.
 pub(crate) type Word = (&'static str, Option<String>);
 
-/// One job's options. Where a getter is asked for a shape that the value does not have, it answers
-/// as if the option were not set: shapes are the registry's business.
+/// The options of one job. If a value does not have the type that a getter returns, the getter acts
+/// as if the option were not set: the option table is responsible for types.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
     pub(crate) spec: &'a JobSpec,
@@ -18,26 +18,27 @@ impl<'a> Reading<'a> {
     pub(crate) fn new(spec: &'a JobSpec) -> Self {
         Reading { spec }
     }
-    /// The value, or the default's.
+    /// The value of the option, or its default.
     fn value(&self, name: &str) -> Option<Value> {
         match self.spec.setting(name) {
             Some(setting) => Some(setting.value.clone()),
             None => self.spec.value(name),
         }
     }
-    /// The last setting, without the default.
+    /// The last setting of the option; `None` if the job does not set it.
     pub(crate) fn set(&self, name: &str) -> Option<&'a Setting> {
         self.spec.setting(name)
     }
-    /// Whether it was set.
+    /// Whether the job sets the option.
     pub(crate) fn is_set(&self, name: &str) -> bool {
         self.spec.is_set(name)
     }
-    /// The position of the last setting among all, for options of which the later counts.
+    /// The position of the last setting among all settings: of some pairs of options the later
+    /// counts.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.spec.settings.iter().rposition(|s| s.def.name == name)
     }
-    /// An on-off option.
+    /// The value of an on-off option; `false` by default.
     pub(crate) fn flag(&self, name: &str) -> bool {
         match self.value(name) {
             Some(Value::Flag(on)) => on,
@@ -45,19 +46,19 @@ impl<'a> Reading<'a> {
             _ => false,
         }
     }
-    /// A whole number.
+    /// The value as an integer.
     pub(crate) fn int(&self, name: &str) -> Option<i128> {
         integer(self.value(name)?)
     }
-    /// A whole number of 0 or more that is no larger than `u64`.
+    /// The value as an integer, clamped to the range of `u64`.
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         self.int(name).map(|v| v.clamp(0, u64::MAX as i128) as u64)
     }
-    /// The same in 32 bits.
+    /// The value as an integer, clamped to the range of `u32`.
     pub(crate) fn count32(&self, name: &str) -> Option<u32> {
         self.int(name).map(|v| v.clamp(0, u32::MAX as i128) as u32)
     }
-    /// The same, only when it was set.
+    /// The value as an integer, clamped to the range of `u32`; `None` if the job does not set it.
     pub(crate) fn set_count32(&self, name: &str) -> Option<u32> {
         self.set(name)?;
         self.count32(name)
@@ -70,14 +71,14 @@ impl<'a> Reading<'a> {
             None => [None; 3],
         }
     }
-    /// A size.
+    /// A size in bytes, per cent or zones.
     pub(crate) fn amount(&self, name: &str) -> Option<Amount> {
         match self.value(name)? {
             Value::Amount(a) => Some(a),
             other => integer(other).map(|v| Amount::Bytes(v.clamp(0, u64::MAX as i128) as u64)),
         }
     }
-    /// A duration in nanoseconds, 0 where there is none.
+    /// A duration in nanoseconds; 0 if there is none. Of a range, its end.
     pub(crate) fn time(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Time(t)) => t,
@@ -85,7 +86,7 @@ impl<'a> Reading<'a> {
             _ => 0,
         }
     }
-    /// A duration or a range of them in nanoseconds.
+    /// A range of durations in nanoseconds; a single duration is both ends.
     pub(crate) fn time_range(&self, name: &str) -> (u64, u64) {
         match self.value(name) {
             Some(Value::Time(t)) => (t, t),
@@ -93,7 +94,7 @@ impl<'a> Reading<'a> {
             _ => (0, 0),
         }
     }
-    /// Text.
+    /// A text value.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         match self.value(name)? {
             Value::Text(t) => Some(t),
@@ -101,23 +102,23 @@ impl<'a> Reading<'a> {
             _ => None,
         }
     }
-    /// Text, only when it was set.
+    /// A text value; `None` if the job does not set the option.
     pub(crate) fn set_text(&self, name: &str) -> Option<String> {
         self.set(name)?;
         self.text(name)
     }
-    /// A value word.
+    /// A value word and the text after its colon.
     pub(crate) fn word(&self, name: &str) -> Option<Word> {
         match self.value(name)? {
             Value::Word(w, s) => Some((w, s)),
             _ => None,
         }
     }
-    /// Only the word, empty where there is none.
+    /// The value word without the text after its colon; empty if there is none.
     pub(crate) fn plain_word(&self, name: &str) -> &'static str {
         self.word(name).map_or("", |w| w.0)
     }
-    /// Several words.
+    /// A list of value words.
     pub(crate) fn words(&self, name: &str) -> Vec<Word> {
         match self.value(name) {
             Some(Value::Words(w)) => w,
@@ -125,7 +126,7 @@ impl<'a> Reading<'a> {
             _ => Vec::new(),
         }
     }
-    /// Names by colons.
+    /// A list of paths, which colons separate in the job file.
     pub(crate) fn paths(&self, name: &str) -> Vec<String> {
         match self.value(name) {
             Some(Value::Paths(p)) => p,
@@ -133,14 +134,14 @@ impl<'a> Reading<'a> {
             _ => Vec::new(),
         }
     }
-    /// Floating point numbers.
+    /// A list of floating-point numbers.
     pub(crate) fn floats(&self, name: &str) -> Vec<f64> {
         match self.value(name) {
             Some(Value::Floats(f)) => f,
             _ => Vec::new(),
         }
     }
-    /// CPU or node numbers, only when set.
+    /// CPU or node numbers; `None` if the job does not set the option.
     pub(crate) fn set_numbers(&self, name: &str) -> Option<Vec<u32>> {
         match &self.set(name)?.value {
             Value::Set(s) => Some(s.clone()),
@@ -148,7 +149,7 @@ impl<'a> Reading<'a> {
             _ => None,
         }
     }
-    /// Ranges for read, write and trim, only when set.
+    /// Ranges for read, write and trim; `None` if the job does not set the option.
     pub(crate) fn set_ranges(&self, name: &str) -> Option<[Option<(u64, u64)>; 3]> {
         match self.set(name)?.value {
             Value::Ranges(r) => Some(r),
@@ -156,7 +157,7 @@ impl<'a> Reading<'a> {
             _ => None,
         }
     }
-    /// A range of bytes, only when set.
+    /// A range of bytes; `None` if the job does not set the option.
     pub(crate) fn set_range(&self, name: &str) -> Option<(u64, u64)> {
         match self.set(name)?.value {
             Value::Range(a, b) => Some((a.min(b), a.max(b))),
@@ -165,21 +166,22 @@ impl<'a> Reading<'a> {
             _ => None,
         }
     }
-    /// Block sizes with weights, only when set.
+    /// Block sizes in bytes with shares in per cent, for read, write and trim; `None` if the job
+    /// does not set the option.
     pub(crate) fn set_splits(&self, name: &str) -> Option<&'a [Vec<(u64, u8)>; 3]> {
         match &self.set(name)?.value {
             Value::Splits(s) => Some(s),
             _ => None,
         }
     }
-    /// A pattern, only when set.
+    /// A pattern; `None` if the job does not set the option.
     pub(crate) fn set_pattern(&self, name: &str) -> Option<&'a [PatternPart]> {
         match &self.set(name)?.value {
             Value::Pattern(p) => Some(p),
             _ => None,
         }
     }
-    /// Where an option was set, else where the job stands.
+    /// The location of the setting, or of the job if it does not set the option.
     pub(crate) fn place(&self, name: &str) -> Option<Place> {
         Some(self.set(name).map_or(&self.spec.place, |s| &s.place).clone())
     }
@@ -193,15 +195,15 @@ impl<'a> Reading<'a> {
         let subject = Box::new(subject);
         Diagnostic { subject, ..Diagnostic::error(what, self.place(name)) }
     }
-    /// A warning about something in the job that is probably not meant.
+    /// A warning about something that the user probably did not intend.
     pub(crate) fn warning(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
         self.noted(Note::DoubtfulJob, name, what)
     }
-    /// A warning about an option that changes nothing.
+    /// A warning about an option that has no effect.
     pub(crate) fn no_effect(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
         self.noted(Note::NoEffect, name, what)
     }
-    /// A warning about a value that counts as another one.
+    /// A warning about a value that fiord replaces by another one.
     pub(crate) fn adjusted(&self, name: &str, what: impl std::fmt::Display) -> Diagnostic {
         self.noted(Note::ValueAdjusted, name, what)
     }

@@ -1,14 +1,14 @@
-//! What is measured.
+//! What a job measures.
 
 use crate::messages::Messages;
 use crate::model::{ClockSource, Record};
 use crate::reading::Reading;
 use crate::slices;
 
-/// Nanoseconds of a millisecond.
+/// Nanoseconds per millisecond.
 const MILLI: u64 = 1_000_000;
 
-/// Latencies, windows, percentiles and the clock of a job.
+/// Reads the options of latencies, windows, percentiles and the clock.
 pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
     let reduce = job.flag("gtod_reduce");
     let on = |name: &str| !reduce && !job.flag(name);
@@ -39,12 +39,13 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
     }
 }
 
-/// A window's length in nanoseconds, at least one millisecond.
+/// The length of a window in nanoseconds; at least one millisecond.
 fn window(job: Reading, name: &str) -> u64 {
     job.time(name).max(MILLI)
 }
 
-/// The text counts: `99.90` has two decimals, as have the percentiles of the default.
+/// The largest number of decimals in the typed text: `99.90` has two. The default list has two,
+/// too.
 fn percentile_decimals(job: Reading) -> u32 {
     let Some(text) = job.set("percentile_list").and_then(|s| s.text.as_deref()) else { return 2 };
     let digits = |part: &str| {

@@ -1,4 +1,4 @@
-//! From specifications to the plan.
+//! Resolves job specifications to a plan.
 
 use fiord_job::Invocation;
 use fiord_job::command::MOST_JOBS;
@@ -9,32 +9,33 @@ use crate::cpus::CpuSet;
 use crate::facts::Facts;
 use crate::filename::Naming;
 use crate::groups::{self, Groups};
-use crate::idle::Idle;
 use crate::messages::Messages;
 use crate::model::{Dir, Identity, JobPlan, OpenPlan, Plan, Start};
+use crate::placement::PlacementOptions;
 use crate::reading::Reading;
 use crate::sizes::Wanted;
 use crate::survey::Survey;
+use crate::unused_options::UnusedOptions;
 use crate::usage::{self, Access, Usage};
 use crate::{
     blocks, checks, content, depth, distribution, engine, files, finish, forms, load, nvme, open,
-    pace, placement, priority, process, ranges, record,
+    pace, priority, process, ranges, record,
 };
 use crate::{reporting, scsi, seeds, specification, sprandom, start, target, zones};
 
-/// What holds for the whole run, from the command line.
+/// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Terms<'a> {
-    /// The settings that stand for all jobs, for the reports.
+    /// The global settings, for the reports.
     pub globals: &'a [Setting],
-    /// `--readonly`.
+    /// `--readonly`: refuse jobs that change data.
     pub readonly: bool,
-    /// `--max-jobs`.
+    /// `--max-jobs`: the largest number of job instances. `None`: the default limit.
     pub max_jobs: Option<u32>,
 }
 
 impl<'a> Terms<'a> {
-    /// Those of an invocation.
+    /// The options of an invocation.
     pub fn of(invocation: &'a Invocation) -> Self {
         Terms {
             globals: &invocation.globals,
@@ -44,22 +45,22 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// A plan and what the user should know about it.
+/// A plan and the warnings about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
     /// The plan.
     pub plan: Plan,
-    /// What is odd but no error.
+    /// Warnings: doubtful settings that are not errors.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Resolves every size, file, group, unit and default of some jobs.
+/// Resolves every size, file, group, unit and default of the jobs.
 ///
-/// Nothing is created, opened or changed: the machine is only looked at through `facts`.
+/// Creates, opens and changes nothing: it learns about the machine only through `facts`.
 ///
 /// # Errors
-/// Everything that makes the run impossible, each pointing at the setting that does. No job is to
-/// be started then.
+/// Everything that makes the run impossible. Each error points at the setting that causes it. The
+/// caller must not start any job then.
 pub fn resolve(
     specs: &[JobSpec],
     terms: Terms,
@@ -73,12 +74,12 @@ pub fn resolve(
     if !messages.errors.is_empty() {
         return Err(messages.errors);
     }
-    let mut run = Run {
+    let mut run = Resolver {
         terms,
         survey: Survey::new(facts),
         messages,
         fresh: seeds::fresh(facts),
-        idle: Idle::default(),
+        unused: UnusedOptions::default(),
     };
     let mut plans: Vec<JobPlan> = Vec::with_capacity(counts.iter().map(|c| *c as usize).sum());
     let mut first = Vec::with_capacity(jobs.len());
@@ -95,7 +96,7 @@ pub fn resolve(
         };
         run.section(*job, place, &mut plans);
     }
-    run.idle.tell(&jobs, &mut run.messages);
+    run.unused.report(&jobs, &mut run.messages);
     zones::write_ranges(&jobs, &plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
@@ -107,11 +108,11 @@ pub fn resolve(
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
 }
 
-/// Resolves the jobs of an invocation. The warnings of the reader come before those of the planner.
+/// Resolves the jobs of an invocation. The warnings of the job-file reader come before those of
+/// [`resolve`].
 ///
-/// # Errors
-/// Everything that keeps the jobs from being run: options that are not supported, what [`resolve`]
-/// refuses, and with `--warnings-fatal` every warning.
+/// # Errors Options that fiord does not support, the errors of [`resolve`], and with
+/// `--warnings-fatal` every warning.
 pub fn resolve_invocation(
     invocation: &Invocation,
     facts: &dyn Facts,
@@ -129,7 +130,7 @@ pub fn resolve_invocation(
     Ok(resolved)
 }
 
-/// `numjobs` of every section, and the limit on their sum.
+/// The number of instances (`numjobs`) of every section. Refuses 0 and a sum above the limit.
 fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32> {
     let most = terms.max_jobs.unwrap_or(MOST_JOBS);
     let mut sum = 0u64;
@@ -155,7 +156,7 @@ fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32
         .collect()
 }
 
-/// Where a section stands in the run.
+/// The numbers and the start of a section.
 struct Section {
     section: usize,
     instances: u32,
@@ -163,15 +164,16 @@ struct Section {
     start: Start,
 }
 
-struct Run<'a> {
+/// The state while sections are resolved one after the other.
+struct Resolver<'a> {
     terms: Terms<'a>,
     survey: Survey<'a>,
     messages: Messages,
     fresh: u64,
-    idle: Idle,
+    unused: UnusedOptions,
 }
 
-/// What the instances of a section have in common.
+/// The parts of a plan that all instances of a section share.
 struct Common<'a> {
     job: Reading<'a>,
     template: JobPlan,
@@ -179,13 +181,14 @@ struct Common<'a> {
     naming: Naming,
     cpus: Option<CpuSet>,
     usage: Usage,
-    placement: Option<placement::Wish>,
+    placement: Option<PlacementOptions>,
     base: u64,
     block: u32,
 }
 
-impl Run<'_> {
-    /// Appends the instances of one section in fio's order: the first, then the others backwards.
+impl Resolver<'_> {
+    /// Appends the instances of one section in fio's order: the first, then the others in
+    /// descending order.
     fn section(&mut self, job: Reading, place: Section, plans: &mut Vec<JobPlan>) {
         let others = (1..place.instances).rev();
         let common = self.common(job, place);
@@ -204,7 +207,7 @@ impl Run<'_> {
         let blocks = blocks::sizes(job, messages);
         let mut load = load::load(job, &blocks, messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
-        let placement = placement::Wish::read(job, &load, &engine, survey, messages);
+        let placement = PlacementOptions::read(job, &load, &engine, survey, messages);
         load.forms = scsi::forms(&engine).unwrap_or_else(|| forms::forms(job, messages));
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
@@ -277,7 +280,7 @@ impl Run<'_> {
         nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
         plan.identity.index = index;
-        // The first clone waits, and holds back the others, which come after it.
+        // Only the first clone waits. The others come after it and so wait too.
         plan.start.stonewall &= instance == 0;
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
@@ -287,12 +290,12 @@ impl Run<'_> {
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
         plan.target.open_files = target::open_files(*job, planned.len());
         plan.load.placement = match &common.placement {
-            Some(wish) => wish.of(*job, &planned, survey, messages),
+            Some(options) => options.of(*job, &planned, survey, messages),
             None => None,
         };
         plan.target.files = planned;
         if instance == 0 {
-            self.idle.look(*job, &plan);
+            self.unused.check(*job, &plan);
         }
         plan
     }

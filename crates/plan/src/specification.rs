@@ -1,4 +1,4 @@
-//! `spec`: what a maker states, to be set beside what is measured.
+//! `spec`: the numbers of a data sheet, to compare with the measurement.
 
 use fiord_job::diagnostic::Diagnostic;
 
@@ -6,8 +6,8 @@ use crate::messages::Messages;
 use crate::model::{JobPlan, Pattern, Stated};
 use crate::reading::Reading;
 
-/// A warning where numbers are stated and no job of the run is of their kind: nothing would be set
-/// beside them.
+/// A warning if `spec` has numbers, but no job of the run has the workload of any of them: there
+/// would be nothing to compare.
 pub(crate) fn unused(jobs: &[Reading], plans: &[JobPlan]) -> Option<Diagnostic> {
     let states = |plan: &&JobPlan| !plan.reporting.spec.is_empty();
     let first = plans.iter().find(states)?;
@@ -30,7 +30,7 @@ pub(crate) fn unused(jobs: &[Reading], plans: &[JobPlan]) -> Option<Diagnostic> 
     Some(warning.help("To fix: state the number for the job's own `rw`"))
 }
 
-/// The stated numbers of a job.
+/// Reads the numbers of `spec`.
 pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
     let Some(text) = job.set_text("spec") else { return Vec::new() };
     let mut all = Vec::new();
@@ -57,8 +57,8 @@ fn parse(text: &str) -> Result<Stated, String> {
     Ok(Stated { pattern, value, bytes })
 }
 
-/// I/Os or bytes a second. Makers count in thousands: so do `k`, `M` and `G` here, whatever
-/// `kb_base` is; `KiB`, `MiB` and `GiB` are binary.
+/// Parses a number of I/Os or bytes per second; `true`: bytes. As in data sheets, `k`, `M` and `G`
+/// are decimal, whatever `kb_base` is; `KiB`, `MiB` and `GiB` are binary.
 fn figure(text: &str) -> Option<(f64, bool)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0)?;
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_as_data_sheets_have_them() {
+    fn parses_numbers_as_data_sheets_write_them() {
         assert_eq!(figure("780k"), Some((780_000.0, false)));
         assert_eq!(figure("1.5M IOPS"), Some((1_500_000.0, false)));
         assert_eq!(figure("7000MB/s"), Some((7e9, true)));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_and_their_patterns() {
+    fn each_workload_fits_one_pattern() {
         let mut job = crate::JobPlan::plain(crate::EnginePlan::Null, 1 << 20);
         assert!(Pattern::Read.fits(&job.load) && !Pattern::RandRead.fits(&job.load));
         job.load.random = true;

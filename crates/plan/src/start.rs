@@ -1,4 +1,4 @@
-//! When a job starts: `wait_for`, `startdelay`, commands before and after.
+//! When a job starts: `wait_for`, `startdelay`, and the commands before and after it.
 
 use fiord_job::diagnostic::Diagnostic;
 
@@ -7,7 +7,7 @@ use crate::messages::Messages;
 use crate::model::Start;
 use crate::reading::Reading;
 
-/// The sections that each section waits for (at most one), by index.
+/// The index of the section that each section waits for; `None` if it waits for none.
 pub(crate) fn waits(jobs: &[Reading], messages: &mut Messages) -> Vec<Option<usize>> {
     jobs.iter()
         .enumerate()
@@ -49,7 +49,7 @@ fn earlier_names(jobs: &[Reading], at: usize) -> String {
     }
 }
 
-/// The start of every instance of a section. `wait_for` are indexes of instances.
+/// The start of every instance of a section. `wait_for` has indexes of instances.
 pub(crate) fn start(job: Reading, groups: Groups, wait_for: Vec<usize>) -> Start {
     Start {
         stonewall: groups.stonewall,

@@ -1,23 +1,23 @@
-//! `steadystate`: when a job's results have stopped changing.
+//! `steadystate`: ends a job when its results are steady.
 
 use crate::messages::Messages;
 use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
 use crate::reading::Reading;
 
-/// The shortest interval, ns: twice the time between two looks of a worker at its counters.
+/// The shortest interval in nanoseconds: twice the time between two housekeeping calls of a worker.
 const SHORTEST: u64 = 10_000_000;
-/// Samples in the window of `pts`.
+/// Number of samples in the window of `pts`.
 const ROUNDS: u64 = 5;
-/// More samples than this are refused: the window is judged anew with each of them.
+/// The largest number of samples in a window: every new sample causes a check of the whole window.
 const MOST: u64 = 1_000_000;
 
-/// The criterion of a job, where it has one.
+/// Reads the `steadystate` criterion of a job. `None`: it has none.
 pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
     let (word, suffix) = job.word("steadystate")?;
     let duration = job.time("steadystate_duration");
     let pts = word == "pts";
     if duration == 0 && !pts {
-        // What is wrong with the criterion is an error all the same.
+        // An invalid criterion is an error even though it has no effect.
         if job.is_set("steadystate") {
             criterion(job, word, suffix.as_deref(), messages)?;
         }
@@ -103,7 +103,7 @@ fn criterion(
     Some((measure, rule, spec))
 }
 
-/// The time between two samples: a whole part of the window, two or more in it.
+/// The time between two samples in nanoseconds. It divides the window into at least two parts.
 fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> Option<u64> {
     let name = "steadystate_check_interval";
     let mut interval = job.time(name);

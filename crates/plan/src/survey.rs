@@ -1,5 +1,5 @@
-//! What is known about paths while a plan is made: what stands there now, and what an earlier job
-//! of the same run will have made of it.
+//! What the planner knows about paths: the file that exists now, and the size that an earlier job
+//! of the same run gives it.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,39 +13,39 @@ use crate::facts::{Facts, Found};
 
 const ENOENT: i32 = 2;
 
-/// Looks at each path once.
+/// Looks up each path once and remembers the result.
 pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
-    /// One entry a path: a job may have a hundred thousand files.
+    /// One entry per path: a job may have a hundred thousand files.
     paths: HashMap<PathBuf, Known>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, String>>,
     users: Users,
-    /// By directory.
+    /// The system directory that contains each directory.
     system: HashMap<PathBuf, Option<String>>,
 }
 
-/// What is known about a path.
+/// What the planner knows about a path.
 #[derive(Debug, Default)]
 struct Known {
-    seen: Option<Seen>,
-    /// The size that its regular file will have when the layout of the jobs so far is done.
+    seen: Option<Lookup>,
+    /// Size in bytes of the regular file after the layout of the jobs so far.
     planned: Option<u64>,
 }
 
-/// What stood at a path.
+/// The result of looking up a path.
 #[derive(Debug)]
-enum Seen {
+enum Lookup {
     Found(Found),
     Missing,
-    Unseen(Box<Unseen>),
+    Failed(Box<LookupError>),
 }
 
-/// Why a path cannot be looked at.
+/// Why the lookup of a path failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unseen {
-    /// The kind of error; `NotFound` is the ordinary case.
+pub(crate) struct LookupError {
+    /// The kind of error. `NotFound` is common: the file does not exist yet.
     pub(crate) kind: io::ErrorKind,
-    /// The system's words for it.
+    /// The system's description of the error.
     pub(crate) text: String,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Survey<'a> {
             system: HashMap::new(),
         }
     }
-    /// Who uses what stands at a path.
+    /// Who uses the device at a path. See [`Facts::user`].
     pub(crate) fn user(&self, path: &Path) -> Result<Option<String>, String> {
         self.facts.user(path, &self.users)
     }
@@ -68,7 +68,8 @@ impl<'a> Survey<'a> {
         if is_link {
             return self.facts.system_directory(path);
         }
-        // Without a link it lies where its directory does, which is asked of once.
+        // Without a link, the directory of the file decides, and one lookup per directory is
+        // enough.
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -76,50 +77,52 @@ impl<'a> Survey<'a> {
         let known = self.system.entry(directory.to_path_buf());
         known.or_insert_with(|| self.facts.system_directory(directory)).clone()
     }
-    /// What is known about a path, to be added to.
+    /// The entry of a path, created if it does not exist.
     fn known(&mut self, path: &Path) -> &mut Known {
         if !self.paths.contains_key(path) {
             self.paths.insert(path.to_path_buf(), Known::default());
         }
         self.paths.get_mut(path).expect("it is there now")
     }
-    /// What stands at a path now.
-    pub(crate) fn look(&mut self, path: &Path) -> Result<Found, Unseen> {
+    /// The file that exists at a path now.
+    pub(crate) fn look(&mut self, path: &Path) -> Result<Found, LookupError> {
         let facts = self.facts;
-        match self.known(path).seen.get_or_insert_with(|| Seen::at(path, facts)) {
-            Seen::Found(found) => Ok(*found),
-            Seen::Missing => Err(Unseen::from(&io::Error::from_raw_os_error(ENOENT))),
-            Seen::Unseen(unseen) => Err(Unseen::clone(unseen)),
+        match self.known(path).seen.get_or_insert_with(|| Lookup::at(path, facts)) {
+            Lookup::Found(found) => Ok(*found),
+            Lookup::Missing => Err(LookupError::from(&io::Error::from_raw_os_error(ENOENT))),
+            Lookup::Failed(error) => Err(LookupError::clone(error)),
         }
     }
-    /// What the NVMe namespace behind a path and its controller say.
+    /// The properties of the NVMe namespace behind a path and of its controller; the error says why
+    /// they are unknown.
     pub(crate) fn namespace(&mut self, path: &Path) -> Result<Arc<nvme::Device>, String> {
         let known = self.namespaces.entry(path.to_path_buf());
         known.or_insert_with(|| self.facts.namespace(path).map(Arc::new)).clone()
     }
-    /// The size that a regular file will have when the layout of the jobs so far is done.
+    /// Size in bytes that a regular file has after the layout of the jobs so far. `None`: no job
+    /// lays it out.
     pub(crate) fn planned(&self, path: &Path) -> Option<u64> {
         self.paths.get(path)?.planned
     }
-    /// Notes that a job lays a file out to at least this size.
+    /// Records that a job lays out a file to at least `size` bytes.
     pub(crate) fn plan(&mut self, path: &Path, size: u64) {
         let known = self.known(path);
         known.planned = known.planned.max(Some(size));
     }
 }
 
-impl Seen {
+impl Lookup {
     fn at(path: &Path, facts: &dyn Facts) -> Self {
         match facts.look(path) {
-            Ok(found) => Seen::Found(found),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::Missing,
-            Err(error) => Seen::Unseen(Box::new(Unseen::from(&error))),
+            Ok(found) => Lookup::Found(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Lookup::Missing,
+            Err(error) => Lookup::Failed(Box::new(LookupError::from(&error))),
         }
     }
 }
 
-impl From<&io::Error> for Unseen {
+impl From<&io::Error> for LookupError {
     fn from(error: &io::Error) -> Self {
-        Unseen { kind: error.kind(), text: error.to_string() }
+        LookupError { kind: error.kind(), text: error.to_string() }
     }
 }

@@ -1,12 +1,11 @@
-//! What holds for all files of a job together: in which order they are used, how many are open,
-//! locks.
+//! Options that apply to all files of a job: their order, the number of open files, locks.
 
 use crate::distribution;
 use crate::messages::Messages;
 use crate::model::{FileService, Layout, LockFile, OpenPlan, Target};
 use crate::reading::Reading;
 
-/// Everything about the target but its files, which depend on the instance.
+/// Reads the options of the target, without its files, which depend on the instance.
 pub(crate) fn target(
     job: Reading,
     open: OpenPlan,
@@ -26,7 +25,7 @@ pub(crate) fn target(
     }
 }
 
-/// `file_service_type`.
+/// Reads `file_service_type`.
 fn service(job: Reading, messages: &mut Messages) -> FileService {
     let (word, suffix) = job.word("file_service_type").unwrap_or(("roundrobin", None));
     if matches!(word, "zipf" | "pareto" | "normal") {
@@ -51,7 +50,7 @@ fn service(job: Reading, messages: &mut Messages) -> FileService {
     }
 }
 
-/// `openfiles`: at least 1, at most all; 0 and unset are all.
+/// Reads `openfiles`: at least 1, at most `files`. 0 and unset mean all files.
 pub(crate) fn open_files(job: Reading, files: usize) -> u32 {
     let all = u32::try_from(files).unwrap_or(u32::MAX).max(1);
     match job.set_count32("openfiles") {
@@ -60,7 +59,7 @@ pub(crate) fn open_files(job: Reading, files: usize) -> u32 {
     }
 }
 
-/// `lockfile`.
+/// Reads `lockfile`.
 fn lock(job: Reading) -> LockFile {
     match job.plain_word("lockfile") {
         "exclusive" => LockFile::Exclusive,

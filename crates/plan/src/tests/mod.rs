@@ -6,7 +6,6 @@ mod distribution;
 mod fields;
 mod golden;
 mod harm;
-mod idle;
 mod machine;
 mod names;
 mod nvme;
@@ -18,6 +17,7 @@ mod registry;
 mod scsi;
 mod simple;
 mod sprandom;
+mod unused_options;
 mod zones;
 
 use fiord_job::diagnostic::Diagnostic;

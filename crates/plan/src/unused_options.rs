@@ -1,7 +1,6 @@
-//! Options that a job has and that change nothing in it: each is said, none is silently passed
-//! over.
+//! Warns of options that have no effect on the job that sets them.
 //!
-//! A setting that all jobs inherit is idle only where every one of them has no use for it.
+//! A setting in `[global]` counts as unused only if no job that inherits it uses it.
 
 mod rules;
 
@@ -11,15 +10,16 @@ use crate::messages::Messages;
 use crate::model::{Dir, EnginePlan, FileKind, FilePlan, JobPlan, Load};
 use crate::reading::Reading;
 
-/// What jobs have no use for, section by section.
+/// The unused options found so far, in the order of the sections.
 #[derive(Debug, Default)]
-pub(crate) struct Idle {
+pub(crate) struct UnusedOptions {
+    /// Name of the option, whether it is a global setting, and the warning.
     found: Vec<(&'static str, bool, Diagnostic)>,
 }
 
-impl Idle {
-    /// Looks at one section.
-    pub(crate) fn look(&mut self, job: Reading, plan: &JobPlan) {
+impl UnusedOptions {
+    /// Adds the unused options of one section.
+    pub(crate) fn check(&mut self, job: Reading, plan: &JobPlan) {
         let (engine, load, files) = (&plan.engine, &plan.load, &plan.target.files);
         let mut add = |name: &'static str, why: String, help: &'static str| {
             let Some(setting) = job.set(name) else { return };
@@ -27,19 +27,20 @@ impl Idle {
             self.found.push((name, setting.global, job.no_effect(name, what).help(help)));
         };
         directions(job, load, &mut add);
-        alone(job, &mut add);
+        without_base_option(job, &mut add);
         no_files(job, engine, files, &mut add);
-        for rule in rules::RULES.iter().filter(|rule| !(rule.bears)(plan)) {
+        for rule in rules::RULES.iter().filter(|rule| !(rule.applies)(plan)) {
             for name in rule.options {
-                if job.set(name).is_some_and(|setting| rules::says_something(job, setting)) {
+                if job.set(name).is_some_and(|setting| rules::is_not_default(job, setting)) {
                     add(name, rule.why.into(), rule.help);
                 }
             }
         }
     }
 
-    /// Says it.
-    pub(crate) fn tell(self, jobs: &[Reading], messages: &mut Messages) {
+    /// Adds the warnings to `messages`: one for each section, and one for each global setting that
+    /// no job uses.
+    pub(crate) fn report(self, jobs: &[Reading], messages: &mut Messages) {
         let inherits = |name: &str| {
             jobs.iter().filter(|job| job.set(name).is_some_and(|setting| setting.global)).count()
         };
@@ -54,10 +55,10 @@ impl Idle {
     }
 }
 
-/// Of a direction in which the job moves nothing.
+/// Finds options for a direction that the job does not use.
 fn directions(job: Reading, load: &Load, add: &mut impl FnMut(&'static str, String, &'static str)) {
     let writes = load.mix.has(Dir::Write);
-    // Verification reads what was written.
+    // Verification reads the data that the job wrote.
     let reads = load.mix.has(Dir::Read) || job.is_set("verify");
     let none = |what: &str| format!("on a job that {what}");
     for name in ["write_mode", "sg_write_mode"] {
@@ -75,8 +76,8 @@ fn directions(job: Reading, load: &Load, add: &mut impl FnMut(&'static str, Stri
     }
 }
 
-/// Of an option that says how another one works which is not there.
-fn alone(job: Reading, add: &mut impl FnMut(&'static str, String, &'static str)) {
+/// Finds options that refine another option which the job does not set.
+fn without_base_option(job: Reading, add: &mut impl FnMut(&'static str, String, &'static str)) {
     let without = |names: &str| format!("without {names}");
     if !job.flag("hipri") {
         add("hipri_percentage", without("`hipri`"), "To fix: add `hipri`");
@@ -102,7 +103,7 @@ fn alone(job: Reading, add: &mut impl FnMut(&'static str, String, &'static str))
     }
 }
 
-/// Of files, where commands or nothing at all is sent.
+/// Finds options for files on a job whose engine sends commands or accesses no file.
 fn no_files(
     job: Reading,
     engine: &EnginePlan,

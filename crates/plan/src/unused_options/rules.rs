@@ -1,5 +1,5 @@
-//! Options that bear on what a job may not have at all: a mix, random offsets, writes, a queue, a
-//! rate. (Options that exclude each other are told where they are read.)
+//! Options that need a property which the job may lack: a mix, random offsets, writes, a queue, a
+//! rate. (The modules that read options warn of options that exclude each other.)
 
 use fiord_job::option::value::Value;
 use fiord_job::spec::Setting;
@@ -7,39 +7,39 @@ use fiord_job::spec::Setting;
 use crate::model::{EnginePlan, FileKind, JobPlan, Memory, Mix};
 use crate::reading::Reading;
 
-/// Options that bear on one thing.
+/// Options that have an effect only on jobs with one property.
 pub(super) struct Rule {
     pub(super) options: &'static [&'static str],
-    /// Whether it occurs in a job.
-    pub(super) bears: fn(&JobPlan) -> bool,
-    /// Why they have no effect where it does not.
+    /// Whether a job has the property.
+    pub(super) applies: fn(&JobPlan) -> bool,
+    /// Why the options have no effect on other jobs: the end of a sentence in the warning.
     pub(super) why: &'static str,
-    /// What to do about it.
+    /// The remedy.
     pub(super) help: &'static str,
 }
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
         options: &["rwmixread", "rwmixwrite"],
-        bears: |job| matches!(job.load.mix, Mix::ReadWrite { .. }),
+        applies: |job| matches!(job.load.mix, Mix::ReadWrite { .. }),
         why: "on a job that does not both read and write",
         help: "To fix: use `rw=rw` or `rw=randrw` for a mix",
     },
     Rule {
         options: &["latency_slice", "latency_test"],
-        bears: |job| job.record.slices.is_some(),
+        applies: |job| job.record.slices.is_some(),
         why: "without `latency_limits`",
         help: "To fix: add `latency_limits=1ms:5,8ms:1`: the shares of I/Os that may take longer",
     },
     Rule {
         options: &["hugepage-size"],
-        bears: |job| matches!(job.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }),
+        applies: |job| matches!(job.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }),
         why: "on a job whose buffers are not in huge pages",
         help: "To fix: use `mem=mmaphuge` or `mem=shmhuge`",
     },
     Rule {
         options: &["percentage_random", "random_distribution", "norandommap", "random_generator"],
-        bears: |job| job.load.random,
+        applies: |job| job.load.random,
         why: "on a job whose offsets are not random",
         help: "To fix: use a random workload, such as `rw=randread`",
     },
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
             "fsync_on_close",
             "overwrite",
         ],
-        bears: |job| job.load.mix.changes_data(),
+        applies: |job| job.load.mix.changes_data(),
         why: "on a job that writes nothing",
         help: "To fix: leave it out, or use a workload that writes",
     },
@@ -69,45 +69,45 @@ pub(super) const RULES: &[Rule] = &[
             "scramble_buffers",
             "zero_buffers",
         ],
-        bears: makes_data,
+        applies: makes_data,
         why: "on a job that writes nothing and lays out no file",
         help: "To fix: leave it out, or use a workload that writes",
     },
     Rule {
         options: &["iodepth_batch", "iodepth_batch_complete_max", "iodepth_low"],
-        bears: |job| job.depth.depth > 1,
+        applies: |job| job.depth.depth > 1,
         why: "with `iodepth=1`: there is one I/O at a time",
         help: "To fix: raise `iodepth`",
     },
     Rule {
         options: &["cgroup_weight", "cgroup_nodelete"],
-        bears: |job| job.process.cgroup.is_some(),
+        applies: |job| job.process.cgroup.is_some(),
         why: "without `cgroup`",
         help: "To fix: add `cgroup=NAME`",
     },
     Rule {
         options: &["uncached"],
-        bears: |job| !matches!(job.engine, EnginePlan::IoUringCmd(_)),
+        applies: |job| !matches!(job.engine, EnginePlan::IoUringCmd(_)),
         why: "with an engine that sends commands, which bypass the page cache",
         help: "To fix: leave it out",
     },
     Rule {
         options: &["rate_process"],
-        bears: |job| job.pace.rate != [None; 3],
+        applies: |job| job.pace.rate != [None; 3],
         why: "on a job that has no rate",
         help: "To fix: add `rate_iops=<I/Os a second>` or `rate=<bytes a second>`",
     },
 ];
 
-/// Whether some bytes of the job's contents are written: by its I/Os, or into a file before.
+/// Whether the job generates data: for its writes, or for files that it lays out.
 fn makes_data(job: &JobPlan) -> bool {
     let null = matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     let files = !null && job.target.files.iter().any(|file| file.kind == FileKind::Regular);
     job.load.writes_data() || files
 }
 
-/// Whether a setting is more than the default, or than nothing.
-pub(super) fn says_something(job: Reading, setting: &Setting) -> bool {
+/// Whether a setting differs from the default and does not just turn the option off.
+pub(super) fn is_not_default(job: Reading, setting: &Setting) -> bool {
     let off = matches!(setting.value, Value::Flag(false) | Value::Int(0) | Value::Time(0));
     !off && job.spec.default_of(setting.def).as_ref() != Some(&setting.value)
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_told_alone() {
+    fn each_unused_option_has_one_warning() {
         for option in [
             "rwmixread=70",
             "percentage_random=50",
@@ -145,22 +145,22 @@ mod tests {
             "hugepage-size=1g",
             "latency_slice=1m",
         ] {
-            let told = warned(&format!("--name=a --rw=read --size=1m --ioengine=sim --{option}"));
-            assert_eq!(told.len(), 1, "{option}: {told:?}");
-            assert!(told[0].contains("has no effect"), "{told:?}");
+            let found = warned(&format!("--name=a --rw=read --size=1m --ioengine=sim --{option}"));
+            assert_eq!(found.len(), 1, "{option}: {found:?}");
+            assert!(found[0].contains("has no effect"), "{found:?}");
         }
     }
 
     #[test]
-    fn what_bears_or_says_nothing_is_not() {
+    fn used_options_and_defaults_have_no_warning() {
         let sim = "--size=1m --ioengine=sim";
         for line in [
             "--name=a --rw=randrw --rwmixread=70 --norandommap --fsync=3 --iodepth=8 --iodepth_batch=4",
             "--name=a --rw=read --fsync=0 --norandommap=0 --overwrite=0 --percentage_random=100",
             "--name=a --rw=read --rate_iops=100 --rate_process=poisson",
-            // A floor without a rate is kept, and a window without a criterion has one by default.
+            // A minimum rate works without a rate, and a window has a default criterion.
             "--name=a --rw=read --rate_min=1m --ss_dur=10",
-            // For all jobs, and one needs it.
+            // Set for all jobs, and one of them uses it.
             "--cgroup_nodelete=1 --rw=read --name=a --name=b --cgroup=bench",
             "--norandommap --end_fsync=1 --rw=read --name=a --name=b --rw=randwrite",
         ] {
@@ -171,13 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn of_all_jobs_it_is_told_once_and_of_one_with_its_name() {
+    fn a_global_option_has_one_warning_and_a_local_one_names_its_job() {
         let both = "--size=1m --ioengine=sim --rw=read --end_fsync=1 --name=a --name=b";
-        let told = |name| {
+        let warning = |name| {
             vec![format!("job `{name}`: `end_fsync` has no effect on a job that writes nothing")]
         };
-        assert_eq!(warned(both), told("a"));
+        assert_eq!(warned(both), warning("a"));
         let own = "--size=1m --ioengine=sim --name=a --rw=write --name=b --rw=read --end_fsync=1";
-        assert_eq!(warned(own), told("b"));
+        assert_eq!(warned(own), warning("b"));
     }
 }
