@@ -4,14 +4,14 @@ use crate::messages::Messages;
 use crate::model::{BlockSize, Dir, Mix};
 use crate::reading::Reading;
 
-/// `bs` where a direction has none of its own.
+/// The default of `bs` in bytes.
 const DEFAULT: u32 = 4096;
 
-/// All directions in the order of the plan's arrays.
+/// All directions in the order of their indexes.
 pub(crate) const DIRS: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
 
-/// The block sizes of a job. `bssplit` counts before `bsrange`, that before `bs`, in whatever order
-/// they were typed.
+/// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
+/// regardless of their order.
 pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> [BlockSize; 3] {
     let plain = job.ints("bs");
     let ranges = job.set_ranges("bsrange").unwrap_or_default();
@@ -22,7 +22,7 @@ pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> [BlockSize; 3] {
             return of_split(job, split, messages);
         }
         if let Some((low, high)) = ranges[i] {
-            // The ends may be written either way round.
+            // The ends may be in either order.
             let ends = [low, high].map(|end| fit(job, "bsrange", end, messages));
             let (min, max) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
@@ -64,7 +64,7 @@ fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
     })
 }
 
-/// `ba`: what random offsets are multiples of; without it the smallest block.
+/// Reads `ba`, the alignment of random offsets in bytes; by default the smallest block size.
 pub(crate) fn align(job: Reading, blocks: &[BlockSize; 3]) -> [u64; 3] {
     let set = if job.is_set("ba") { job.ints("ba") } else { [None; 3] };
     DIRS.map(|dir| {
@@ -76,8 +76,8 @@ pub(crate) fn align(job: Reading, blocks: &[BlockSize; 3]) -> [u64; 3] {
     })
 }
 
-/// Whether `ba` puts the blocks of a direction that the job uses anywhere but on the grid of that
-/// direction's smallest block.
+/// Whether the alignment of a direction that the job uses differs from the direction's smallest
+/// block size.
 pub(crate) fn off_grid(align: &[u64; 3], blocks: &[BlockSize; 3], mix: Mix) -> bool {
     DIRS.into_iter()
         .filter(|dir| mix.has(*dir))
@@ -85,7 +85,7 @@ pub(crate) fn off_grid(align: &[u64; 3], blocks: &[BlockSize; 3], mix: Mix) -> b
         .any(|i| align[i] != u64::from(blocks[i].min()))
 }
 
-/// The smallest block of the directions that a job uses.
+/// The smallest block size in bytes of the directions that a job uses.
 pub(crate) fn smallest(blocks: &[BlockSize; 3], mix: Mix) -> u32 {
     of_used(blocks, mix).map(BlockSize::min).min().unwrap_or(DEFAULT).max(1)
 }

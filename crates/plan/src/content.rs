@@ -1,4 +1,4 @@
-//! What the bytes of writes are.
+//! The contents of write buffers.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::model::{BlockSize, Compress, Content, Dedupe, Dir, JobPlan, Mix, Shap
 use crate::reading::Reading;
 use crate::survey::Survey;
 
-/// Storage finds duplicates in blocks of this size.
+/// The block size in bytes at which storage systems look for duplicates.
 const BLOCK: u64 = 4096;
 
-/// Where compressing or repeating contents are asked for, they come first; else a pattern counts
-/// before zeros, zeros before refilling, refilling before scrambling.
+/// Chooses the contents. Compressible and duplicate contents take precedence over a pattern, a
+/// pattern over zeros, zeros over refilling, and refilling over scrambling.
 pub(crate) fn content(
     job: Reading,
     blocks: &[BlockSize; 3],
@@ -61,14 +61,14 @@ pub(crate) fn content(
     }
 }
 
-/// `buffer_crc`.
+/// Reads `buffer_crc`.
 pub(crate) fn crc(
     job: Reading,
     blocks: &[BlockSize; 3],
     mix: Mix,
     messages: &mut Messages,
 ) -> bool {
-    /// Bytes of a CRC-32C, and one that it is of.
+    /// Four bytes of CRC-32C, and at least one byte that it covers.
     const LEAST: u32 = 5;
     let wanted = job.flag("buffer_crc") && mix.has(Dir::Write);
     let least = blocks[Dir::Write as usize].min();
@@ -83,7 +83,7 @@ pub(crate) fn crc(
     wanted
 }
 
-/// The files whose bytes a pattern takes must be there before anything is laid out.
+/// Refuses patterns from files that are missing, empty or not readable, before the layout starts.
 pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Messages) {
     let parts = job.set_pattern("buffer_pattern").unwrap_or_default();
     for part in parts {
@@ -102,7 +102,8 @@ pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Me
     }
 }
 
-/// What is written of a pattern ends with the block. Files are cut without a word, as documented.
+/// Warns of a pattern that is longer than a block, because the job never writes its rest. Patterns
+/// from files are cut without a warning, as documented.
 fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messages: &mut Messages) {
     let bytes: usize = pattern
         .iter()
@@ -126,7 +127,8 @@ fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messag
     }
 }
 
-/// Blocks of the working set are the first of their kind: they are no duplicates.
+/// Checks that working set and duplicates together are at most all blocks: the first copy of a
+/// block in the working set is not a duplicate.
 fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut Messages) {
     match set {
         Some(0) => messages.push(
@@ -150,7 +152,7 @@ fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut
     }
 }
 
-/// Options that another one makes void.
+/// Warns of options that have no effect because of other options.
 fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages) {
     let compress = job.count("buffer_compress_percentage") > Some(0);
     let dedupe = job.count("dedupe_percentage") > Some(0);
@@ -190,7 +192,7 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
     }
 }
 
-/// Tells each job that repeats blocks how many there will be, once files and sizes are known.
+/// Sets the number of blocks of each job that repeats blocks, when files and sizes are known.
 pub(crate) fn count_blocks(jobs: &mut [JobPlan]) {
     let shared = jobs.iter().filter(|job| dedupe_of(job).is_some_and(|d| d.global));
     let shared = shared.fold(0u64, |sum, job| sum.saturating_add(blocks(job)));
@@ -209,7 +211,8 @@ fn dedupe_of(job: &JobPlan) -> Option<&Dedupe> {
     }
 }
 
-/// Blocks that a job can write at most: those of its regions, or of its work where that is less.
+/// The largest number of blocks that a job can write: those of its regions, or of its work if that
+/// is less.
 fn blocks(job: &JobPlan) -> u64 {
     let region = job.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
     let work = match job.end.ios {

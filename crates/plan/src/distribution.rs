@@ -1,5 +1,5 @@
-//! How random offsets, and the files of a job, are spread: `random_distribution`,
-//! `file_service_type` with a skew, and `zonemode=strided`.
+//! The distribution of random offsets and of I/Os over files: `random_distribution`, skewed
+//! `file_service_type`, and `zonemode=strided`.
 
 use fiord_job::number;
 use fiord_job::option::value::{Amount, ValueError};
@@ -11,12 +11,12 @@ use crate::model::{
 use crate::reading::Reading;
 use crate::sizes::{Extent, Region};
 
-/// More zones than this in one direction are refused.
+/// The largest number of zones in one direction.
 const MOST_ZONES: usize = 256;
-/// A longer sequence is refused.
+/// The longest sequence of block numbers.
 const MOST_STEPS: usize = 64;
 
-/// `random_distribution`.
+/// Reads `random_distribution`.
 pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution {
     let (word, rest) = job.word("random_distribution").unwrap_or(("random", None));
     let rest = rest.as_deref();
@@ -37,7 +37,7 @@ pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution 
     })
 }
 
-/// The parameter of a skewed `file_service_type`.
+/// Reads the parameters of a skewed `file_service_type`. `None`: a message says what is wrong.
 pub(crate) fn of_files(
     job: Reading,
     word: &str,
@@ -54,11 +54,11 @@ pub(crate) fn of_files(
     }
 }
 
-/// A distribution on its own, as it is written after `random_distribution=`; for tools.
+/// Parses a skewed distribution as `random_distribution` spells it, such as `zipf:1.2`; for tools.
 ///
 /// # Errors
 ///
-/// What is wrong with it, and what would be right.
+/// A text that says what is wrong and how to fix it.
 pub fn skew_of(text: &str) -> Result<Skew, String> {
     let (word, rest) = match text.split_once(':') {
         Some((word, rest)) => (word, Some(rest)),
@@ -67,7 +67,7 @@ pub fn skew_of(text: &str) -> Result<Skew, String> {
     skew(word, rest).map_err(|wrong| format!("{}. {}", wrong.what, wrong.help))
 }
 
-/// What is wrong, and what would be right.
+/// An error and its remedy.
 struct Wrong {
     what: String,
     help: String,
@@ -77,7 +77,7 @@ fn wrong<T>(what: impl Into<String>, help: impl Into<String>) -> Result<T, Wrong
     Err(Wrong { what: what.into(), help: help.into() })
 }
 
-/// `PARAMETER[:CENTRE]`. Without a parameter it is what fio 3.42 takes.
+/// Parses `PARAMETER[:CENTRE]`. The default parameters are those of fio 3.42.
 fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
     let help = match word {
         "zipf" => "To fix: write `random_distribution=zipf:1.2`, or `zipf:1.2:0.25` with a centre",
@@ -114,7 +114,7 @@ fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
         },
     };
     let centre = match numbers.get(1).copied() {
-        // -1 is how fio spells its default.
+        // In fio, -1 means the default.
         None | Some(-1.0) => matches!(law, Law::Normal { .. }).then_some(0.5),
         Some(centre) if (0.0..=1.0).contains(&centre) => Some(centre),
         Some(centre) => {
@@ -140,7 +140,8 @@ fn zipf_theta(theta: f64, help: &str) -> Result<f64, Wrong> {
     Ok(theta)
 }
 
-/// `60/10:40/90`, up to three lists by commas. The rule for missing lists is that of `bssplit`.
+/// Parses `60/10:40/90`, or up to three such lists separated by commas. Missing lists repeat the
+/// last one, as in `bssplit`.
 fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3], Wrong> {
     let lists: Vec<&str> = text.split(',').collect();
     if lists.len() > 3 {
@@ -187,7 +188,7 @@ fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>,
     sizes_of(&zones, text)
 }
 
-/// Zones without a size share evenly what the others leave of 100.
+/// Fills in missing sizes: zones without a size share the rest of 100 per cent evenly.
 fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShare>, Wrong> {
     let percent = |size: &Option<ZoneSize>| match size {
         Some(ZoneSize::Percent(p)) => *p,
@@ -257,7 +258,7 @@ fn steps(text: &str) -> Result<Vec<u64>, Wrong> {
     Ok(blocks)
 }
 
-/// `zonemode=strided` with its sizes.
+/// Reads the sizes of `zonemode=strided`. `None`: another mode, or a message says what is wrong.
 pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> {
     let transfer = job.count("zonesize").unwrap_or(0);
     match job.plain_word("zonemode") {
@@ -304,13 +305,13 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
     Some(Strided { transfer, range, skip })
 }
 
-/// What a file has behind a region: strides go on to its end.
+/// Bytes from the end of a region to the end of the file, which strides use too.
 pub(crate) fn beyond(extent: Extent, region: Region) -> u64 {
     let size = extent.size_now().unwrap_or(0).max(region.needed.unwrap_or(0));
     size.saturating_sub(region.offset.saturating_add(region.len))
 }
 
-/// What does not fit the files.
+/// Refuses distributions and strides that do not fit the files.
 pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut Messages) {
     let dirs = || Dir::ALL.into_iter().filter(|d| load.mix.has(*d));
     if !load.random {

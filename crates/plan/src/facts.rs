@@ -1,4 +1,4 @@
-//! What the plan has to know about the machine. Tests use a machine made up for them.
+//! The facts about the machine that planning needs. Tests implement them for an imaginary machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::in_use::Users;
 use fiord_sys::nvme;
 
-/// What stands at a path, links followed.
+/// The kind of file at a path, after following symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundKind {
     /// A regular file.
@@ -22,7 +22,7 @@ pub enum FoundKind {
 }
 
 impl FoundKind {
-    /// As messages name it.
+    /// The kind in words, for messages.
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             FoundKind::Regular => "a regular file",
@@ -34,12 +34,13 @@ impl FoundKind {
     }
 }
 
-/// A path that was looked at.
+/// The properties of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// What it is.
+    /// The kind of the file.
     pub kind: FoundKind,
-    /// Bytes: of a file its length, of a block device its capacity, else 0.
+    /// Length of a regular file or capacity of a block device in bytes. Of a character device, the
+    /// capacity if it reports one. Otherwise 0.
     pub size: u64,
     /// Whether this process may read it.
     pub readable: bool,
@@ -47,91 +48,115 @@ pub struct Found {
     pub writable: bool,
 }
 
-/// Whose commands a character device takes that takes no reads and writes.
+/// The command set of a character device that accepts only commands, no reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passthrough {
-    /// An NVMe namespace's (`/dev/ng0n1`).
+    /// NVMe commands to a namespace (`/dev/ng0n1`).
     Nvme,
-    /// A SCSI device's (`/dev/sg0`).
+    /// SCSI commands to a device (`/dev/sg0`).
     Scsi,
 }
 
-/// What a zoned device says of itself.
+/// The properties that a zoned device reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneFacts {
     /// Bytes from one zone to the next.
     pub zone_size: u64,
-    /// Zones that can be open at a time; `None`: no limit.
+    /// Largest number of open zones. `None`: no limit.
     pub max_open: Option<u32>,
-    /// Zones that can be open or closed, partly written, at a time.
+    /// Largest number of active zones: open ones, and closed ones that are partly written. `None`:
+    /// no limit.
     pub max_active: Option<u32>,
 }
 
 impl ZoneFacts {
-    /// Zones that can be written to at a time.
+    /// Largest number of zones that can be partly written at a time. `None`: no limit.
     pub fn limit(&self) -> Option<u32> {
         self.max_open.into_iter().chain(self.max_active).min()
     }
 }
 
-/// A disk that takes SCSI commands.
+/// A disk that accepts SCSI commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScsiDisk {
-    /// Logical blocks.
+    /// Capacity in logical blocks.
     pub blocks: u64,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     pub block: u32,
-    /// Bytes that one command may move, where the kernel says so.
+    /// Largest transfer of one command in bytes. `None`: the kernel reports no limit.
     pub max_transfer: Option<u64>,
 }
 
-/// The machine. Nothing here changes it or reads or writes a target's data.
+/// Facts about a machine. Implementations must not change the machine, and must not read or write
+/// the data of a target.
 pub trait Facts {
-    /// What stands at a path. `NotFound` when nothing does.
+    /// The file at a path, after following symbolic links.
+    ///
+    /// # Errors
+    /// The error of the system; `NotFound` if the file does not exist.
     fn look(&self, path: &Path) -> io::Result<Found>;
-    /// Everything below a directory that is not a directory itself, links not followed, sorted.
+    /// All files below a directory, recursively and sorted, without directories and symbolic links.
+    ///
+    /// # Errors
+    /// The error of the system if a directory cannot be read.
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
-    /// The logical block size of a block device in bytes, where it is known.
+    /// The logical block size of a block device in bytes. `None`: unknown.
     fn logical_block(&self, device: &Path) -> Option<u32>;
-    /// What commands a character device takes; `None` where it takes none.
+    /// The commands that a character device accepts. `None`: it accepts none.
     fn passthrough(&self, device: &Path) -> Option<Passthrough>;
-    /// What the namespace behind a generic character device and its controller say; in words why
-    /// they do not.
+    /// The properties of the NVMe namespace behind a generic character device, and of its
+    /// controller.
+    ///
+    /// # Errors
+    /// The reason in words why the namespace cannot be identified.
     fn namespace(&self, device: &Path) -> Result<nvme::Device, String>;
-    /// The generic character device of an NVMe block device.
+    /// The generic character device of an NVMe block device. `None`: it has none.
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf>;
-    /// The block device of a generic character device of NVMe or SCSI.
+    /// The block device of an NVMe or SCSI generic character device. `None`: it has none.
     fn block_sibling(&self, device: &Path) -> Option<PathBuf>;
-    /// What a zoned device says of its zones; `None`: it has none.
+    /// The zone properties of a device. `None`: it has no zones.
     fn zones(&self, device: &Path) -> Option<ZoneFacts>;
-    /// The disk behind a path that takes SCSI commands; in words why there is none.
+    /// The disk at a path that accepts SCSI commands.
+    ///
+    /// # Errors
+    /// The reason in words why the path accepts no SCSI commands.
     fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String>;
-    /// Who uses a device: of a block device mounts, swap and holders of it, its partitions and what
-    /// is built on them; of a character device that stands for storage, those of its block device.
-    /// In words why it cannot be told. What there is of users is read once a plan, into `users`.
+    /// Who uses a device, in words. Users of a block device are its mounts, swap and holders, its
+    /// partitions, and the devices built on them. A character device for storage has the users of
+    /// its block device. `None`: the device is free. `users` caches the users of the machine.
+    ///
+    /// # Errors
+    /// The reason in words why the users are unknown.
     fn user(&self, device: &Path, users: &Users) -> Result<Option<String>, String>;
-    /// The directory of the system (`/etc`) in which what a path leads to lies, links followed, or
-    /// in which it would be created. `None` also where it cannot be told.
+    /// The system directory, such as `/etc`, that contains the file at a path or would contain it,
+    /// after following symbolic links. `None`: no system directory, or unknown.
     fn system_directory(&self, path: &Path) -> Option<String>;
-    /// Whether a path is itself a symbolic link.
+    /// Whether the path itself is a symbolic link.
     fn is_link(&self, path: &Path) -> bool;
-    /// Whether a file carries the mark of those that fiord created.
+    /// Whether a file has the mark of files that fiord created.
     fn is_created_by_fiord(&self, path: &Path) -> bool;
-    /// Whether `mem=` may put buffers into a file: it is missing, empty, left by fiord, or on
-    /// hugetlbfs.
+    /// Whether `mem=` may use a file for buffers: it does not exist, is empty, was left by fiord,
+    /// or is on hugetlbfs.
     fn takes_buffers(&self, path: &Path) -> bool;
-    /// Bytes that an unprivileged user may still write to the file system of a path.
+    /// Bytes that an unprivileged user can still write to the file system of a path. `None`:
+    /// unknown.
     fn free_space(&self, path: &Path) -> Option<u64>;
-    /// The placement identifiers that an NVMe namespace may use for flexible data placement, in the
-    /// order of its list; why there are none to be had.
+    /// The placement identifiers of flexible data placement that an NVMe namespace may use, in the
+    /// order of its list.
+    ///
+    /// # Errors
+    /// The reason in words why they cannot be read.
     fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, String>;
-    /// How many write streams the kernel has for a block device; `None` where it knows of none.
+    /// The number of write streams of a block device. `None`: the kernel does not support them.
     fn write_streams(&self, device: &Path) -> Option<u32>;
-    /// The whole of a small text file, such as a placement scheme.
+    /// The contents of a small text file, such as a placement scheme.
+    ///
+    /// # Errors
+    /// The file cannot be read, is too large, or is not UTF-8.
     fn text(&self, path: &Path) -> io::Result<String>;
-    /// Bytes of a page of memory.
+    /// The size of a memory page in bytes.
     fn page_size(&self) -> u64;
-    /// The sizes of huge pages that the kernel offers, ascending.
+    /// The huge page sizes that the kernel offers, in bytes, ascending.
     fn huge_pages(&self) -> Vec<u64>;
     /// The CPUs that are online, ascending.
     fn cpus(&self) -> Vec<u32>;
@@ -139,6 +164,6 @@ pub trait Facts {
     fn nodes(&self) -> Vec<u32>;
     /// The CPUs of a NUMA node, ascending.
     fn cpus_of_node(&self, node: u32) -> Vec<u32>;
-    /// A number that nobody can foretell: the seed of a run with `randrepeat=0`.
+    /// A random number: the seed of a run with `randrepeat=0`.
     fn entropy(&self) -> u64;
 }

@@ -1,5 +1,5 @@
-//! The zones of a file (`zonemode=zbd`): what its device says, what is emulated, and the part of
-//! the file that begins and ends with one.
+//! The zones of a file (`zonemode=zbd`): those that the device reports or that fiord emulates, and
+//! the rounding of regions to whole zones.
 
 use std::path::Path;
 
@@ -13,10 +13,11 @@ use crate::reading::Reading;
 use crate::sizes::Region;
 use crate::survey::Survey;
 
-/// The least that a zone can have.
+/// The smallest size of a zone in bytes.
 const SECTOR: u64 = 512;
 
-/// The zones of a file. `None`: it has none, or (with a message) none that can be used.
+/// The zones of a file. `None`: it has no zones, or none that the job can use, and a message says
+/// why., or (with a message) none that can be used.
 pub(crate) fn of_file(
     job: Reading,
     path: &Path,
@@ -80,7 +81,7 @@ pub(crate) fn of_file(
     Some(zones)
 }
 
-/// `zoneskip`, which is no option of zones that are written in order.
+/// Refuses `zoneskip`, which does not work with zones that are written sequentially.
 fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
     let (asked, whole) = match job.amount("zoneskip") {
         None | Some(Amount::Bytes(0)) => return,
@@ -100,13 +101,13 @@ fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
         .push(job.error("zoneskip", what).help("To fix: leave it out, or use `zonemode=strided`"));
 }
 
-/// What is known of the zones of a target itself.
+/// The zones of a target itself, without emulation.
 enum Real {
     Zoned(ZoneFacts),
-    /// It has none.
+    /// The target has no zones.
     Plain,
-    /// It takes commands that go past the block layer, and whether it has zones nobody says: made
-    /// believe zones would write over the real ones.
+    /// The target accepts commands that bypass the block layer, and it is unknown whether it has
+    /// zones. Emulated zones would overwrite the real ones.
     Unknown(String),
 }
 
@@ -130,8 +131,8 @@ fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
     }
 }
 
-/// A namespace without a block device (the kernel cannot use it as one) or without sysfs says
-/// itself what it is.
+/// The zones of an NVMe namespace, according to its Identify data. Used if the namespace has no
+/// block device or no entry in sysfs.
 fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
     let device = match survey.namespace(path) {
         Ok(device) => device,
@@ -179,7 +180,7 @@ fn device(
         && most > limit
         && !zoned.ignore_limits
     {
-        // Of the two limits of the device the one that is exceeded.
+        // Name the limit of the device that the job exceeds.
         let which = match facts.max_active {
             Some(active) if active < most => "Exceeded max_active_zones limit: ",
             _ => "",
@@ -242,7 +243,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
     Some(Zones { size, emulated: Some(capacity) })
 }
 
-/// Blocks that no zone can take.
+/// Refuses block sizes that do not fit a zone.
 fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     let capacity = zones.emulated.unwrap_or(zones.size);
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
@@ -270,7 +271,8 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     }
 }
 
-/// Makes a region begin and end with a zone. `None`: a message says why it cannot.
+/// Shrinks a region to whole zones. `None`: it contains no zone, or extends past the end of the
+/// target, and a message says so.
 pub(crate) fn whole(
     job: Reading,
     path: &Path,

@@ -1,4 +1,4 @@
-//! What the files of a job are called: names that it gives, finds or makes up.
+//! The names of a job's files: given by the user, found in a directory, or generated.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use crate::paths;
 use crate::reading::Reading;
 use crate::survey::Survey;
 
-/// More files than this in one job are refused: each costs memory and an entry in the plan.
+/// The largest number of files in one job: each needs memory and an entry in the plan.
 const MOST_FILES: u64 = 16 << 20;
 
-/// How a job's files are named; read once for all its instances.
+/// The naming options of a job, read once for all its instances.
 #[derive(Debug, Clone)]
 pub(crate) struct Naming {
     directories: Vec<PathBuf>,
@@ -49,12 +49,12 @@ impl Naming {
         }
     }
 
-    /// Whether the names are made up, not given or found.
+    /// Whether the names are generated.
     pub(crate) fn is_generated(&self) -> bool {
         self.names.is_empty() && self.found.is_empty()
     }
 
-    /// The paths of one instance.
+    /// The paths of the files of one instance.
     pub(crate) fn paths(&self, instance: u32) -> Vec<PathBuf> {
         if !self.is_generated() {
             let directory = self.directories.first().map(PathBuf::as_path);
@@ -66,14 +66,14 @@ impl Naming {
         (0..self.count)
             .map(|file| {
                 let parts = Parts { job: &self.job, instance, file };
-                below(directory, &made_up(&self.format, parts))
+                below(directory, &generate(&self.format, parts))
             })
             .collect()
     }
 }
 
-/// The names of `filename`. As in fio each one adds to those before it, also to those of
-/// `[global]`, and an `nrfiles` behind them cuts them short.
+/// The names of `filename`. As in fio, each setting adds to the earlier ones, even to those of
+/// `[global]`, and a later `nrfiles` limits their number.
 fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
     let (mut names, mut count, mut times) = (Vec::new(), 0u64, 0);
     for setting in &job.spec.settings {
@@ -129,20 +129,20 @@ fn opened(job: Reading, survey: &Survey, messages: &mut Messages) -> Vec<PathBuf
     }
 }
 
-/// What goes into a made-up name.
+/// The variable parts of a generated name.
 #[derive(Debug, Clone, Copy)]
 struct Parts<'a> {
     /// `$jobname`.
     job: &'a str,
-    /// `$jobnum`: which instance of its section, from 0.
+    /// `$jobnum`: index of the instance in its section, from 0.
     instance: u32,
-    /// `$filenum`: which file of the instance, from 0.
+    /// `$filenum`: index of the file in the instance, from 0.
     file: u64,
 }
 
-/// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` (empty: there is no client) in a
-/// `filename_format`. Any other text, with or without `$`, stays.
-fn made_up(format: &str, parts: Parts) -> String {
+/// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` (by nothing: there is no client) in
+/// a `filename_format`. Other text stays as it is, even after a `$`.
+fn generate(format: &str, parts: Parts) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut rest = format;
     while let Some(at) = rest.find('$') {
@@ -166,7 +166,7 @@ fn made_up(format: &str, parts: Parts) -> String {
     out
 }
 
-/// A name in a directory. An absolute name stays as it is.
+/// Joins a directory and a name. An absolute name stays as it is.
 fn below(directory: Option<&Path>, name: &str) -> PathBuf {
     directory.map_or_else(|| PathBuf::from(name), |d| d.join(name))
 }

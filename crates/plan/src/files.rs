@@ -1,4 +1,4 @@
-//! The files of a job, and which part of each is used.
+//! The files of a job, and the region of each that the job uses.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::survey::Survey;
 use crate::usage::Usage;
 use crate::{distribution, file_zones, harm, paths};
 
-/// The files of one instance with their regions. Files in which no I/O is possible are left out
-/// with a warning, as long as others remain.
+/// Plans the files of one instance with their regions. Empty files are skipped with a warning if
+/// the job has others.
 pub(crate) fn plan(
     job: Reading,
     paths: Vec<PathBuf>,
@@ -82,7 +82,7 @@ pub(crate) fn plan(
     files
 }
 
-/// A file would have to be made larger to be read, which `--readonly` forbids.
+/// The error for a file that `--readonly` forbids to extend.
 fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
     let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(0));
     let what = format!(
@@ -95,7 +95,8 @@ fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diag
     )
 }
 
-/// With `fill_device` a file that is only read is first made as large as the file system has room.
+/// Sets the size of a file that a job with `fill_device` only reads: as large as the file system
+/// permits.
 fn filled(path: &Path, extent: Extent, wanted: &Wanted, mix: Mix, survey: &Survey) -> Wanted {
     let mut wanted = *wanted;
     if wanted.fill
@@ -202,7 +203,7 @@ fn no_size(job: Reading, why: impl std::fmt::Display) -> Diagnostic {
         .help("To fix: set a size, for instance `size=1g`; a percentage needs a file that exists")
 }
 
-/// `file_append` on a device.
+/// The warning for `file_append` on a device.
 fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
     job.no_effect(
         "file_append",
@@ -210,7 +211,7 @@ fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
     )
 }
 
-/// `space_reserve` on what lies on no file system.
+/// The warning for `space_reserve` on a file that is not on a file system.
 fn no_space_to_watch(job: Reading, path: &Path) -> Diagnostic {
     job.no_effect(
         "space_reserve",

@@ -1,10 +1,10 @@
-//! `write_mode`: the commands that writes are made of.
+//! `write_mode`: the commands that carry out writes.
 
 use crate::messages::Messages;
 use crate::model::WriteForm;
 use crate::reading::Reading;
 
-/// The words of `write_mode`.
+/// The values of `write_mode` and their commands.
 const WORDS: [(&str, WriteForm); 5] = [
     ("write", WriteForm::Data),
     ("uncor", WriteForm::Uncorrectable),
@@ -13,12 +13,13 @@ const WORDS: [(&str, WriteForm); 5] = [
     ("zone_append", WriteForm::Append),
 ];
 
-/// The word of a form.
+/// The value of `write_mode` that selects a command.
 pub(crate) fn word(form: WriteForm) -> &'static str {
     WORDS.iter().find(|(_, known)| *known == form).map_or("write", |(word, _)| word)
 }
 
-/// The forms of a job's writes with their shares; empty where all are plain writes.
+/// Reads the commands of a job's writes, with their shares in per cent. Empty: all are plain
+/// writes.
 pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8)> {
     let Some(text) = job.set_text("write_mode") else { return Vec::new() };
     match parse(&text) {
@@ -34,8 +35,8 @@ pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8
     }
 }
 
-/// One word, or several with their shares (`write/60:zeroes/40`). Entries with an empty share
-/// (`zeroes/`) divide evenly what the others leave; what does not divide goes to the first of them.
+/// Parses one mode, or several with their shares (`write/60:zeroes/40`). Entries with an empty
+/// share (`zeroes/`) divide the rest evenly; the first of them gets the remainder.
 fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, String> {
     if !text.contains([':', '/']) {
         return Ok(vec![(named(text.trim())?, 100)]);
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_add_up_is_refused() {
+    fn refuses_invalid_modes_and_shares() {
         for (text, why) in [
             ("write/60:zeroes/30", "90 %"),
             ("write/60:zeroes/50", "110 %"),

@@ -2,19 +2,19 @@
 
 use crate::reading::Reading;
 
-/// The groups of one section; all its instances share them.
+/// The groups of one section, which all its instances share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Groups {
-    /// Reporting group.
+    /// Number of the reporting group, from 0.
     pub(crate) group: u32,
-    /// Jobs between two stonewalls.
+    /// Number of the group of jobs between two stonewalls, from 0.
     pub(crate) stonewall_group: u32,
-    /// The section begins with a stonewall.
+    /// The section starts with a stonewall.
     pub(crate) stonewall: bool,
 }
 
-/// Numbers the groups of all sections: `stonewall` and `new_group` begin a new one, except at the
-/// first section, which is in group 0 whatever it says. A second job file begins with a stonewall.
+/// Numbers the groups of all sections. `stonewall` and `new_group` start a new group, except in the
+/// first section, which is always in group 0. Every further job file starts with a stonewall.
 pub(crate) fn number(jobs: &[Reading]) -> Vec<Groups> {
     let mut now = Groups { group: 0, stonewall_group: 0, stonewall: false };
     let mut all = Vec::with_capacity(jobs.len());

@@ -1,4 +1,4 @@
-//! Which I/Os a job makes: direction, order, randomness, flushing.
+//! The workload of a job: directions, order, randomness, flushes.
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
@@ -13,7 +13,7 @@ use crate::{sprandom, zones};
 /// `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
 const SYNC_FLAGS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
 
-/// `rw` without its number, and the mix of a mixed load.
+/// Reads `rw` and the share of reads; `true`: random offsets.
 pub(crate) fn mix(job: Reading) -> (Mix, bool) {
     let word = job.plain_word("rw");
     let random = word.starts_with("rand");
@@ -27,7 +27,7 @@ pub(crate) fn mix(job: Reading) -> (Mix, bool) {
     (mix, random)
 }
 
-/// `rwmixread` and `rwmixwrite`: the later of the two counts.
+/// The share of reads in per cent. Of `rwmixread` and `rwmixwrite` the later one counts.
 fn read_percent(job: Reading) -> u8 {
     let percent = |name: &str| job.int(name).unwrap_or(50).clamp(0, 100) as u8;
     match (job.position("rwmixread"), job.position("rwmixwrite")) {
@@ -90,11 +90,11 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
     (flags != 0).then_some((every, flags))
 }
 
-/// The load of one section; the seed depends on the instance.
+/// Reads the workload of one section. Its seed is 0 here: it depends on the instance.
 pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Messages) -> Load {
     let (mix, random) = mix(job);
     let every = |name: &str| job.count32(name).unwrap_or(0);
-    // A wrong one is an error in a sequential job too.
+    // An invalid distribution is an error in a sequential job, too.
     let distribution = match (distribution::of_offsets(job, messages), random) {
         (distribution, true) => distribution,
         (_, false) => Distribution::Even,
@@ -113,12 +113,12 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
         blocks: blocks.clone(),
         align,
         unaligned: job.flag("bs_unaligned"),
-        // Blocks that do not lie on a grid cannot be remembered on one, and a spread that is not
-        // even comes back to some blocks before it has been to others.
+        // A map works only for blocks on a grid. An uneven distribution revisits some blocks before
+        // it has visited all.
         no_map: job.flag("norandommap")
             || job.flag("write_zone_remainder") && zones::wanted(job)
             || blocks::off_grid(&align, blocks, mix)
-            // A map would cut ranges of several sizes where they meet what was trimmed before.
+            // A map would shorten ranges of several sizes where they meet blocks trimmed before.
             || ranges > 1 && !matches!(blocks[Dir::Trim as usize], BlockSize::Fixed(_))
             || distribution != Distribution::Even,
         distribution,

@@ -1,4 +1,4 @@
-//! Where a job's buffers come from.
+//! Where the buffers of a job come from.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::model::{MemPolicy, Memory};
 use crate::reading::Reading;
 use fiord_sys::huge_pages::words;
 
-/// `mem`, and `hugepage-size` for what is in huge pages.
+/// Reads `mem`, and `hugepage-size` for buffers in huge pages.
 pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Memory {
     let (word, file) = job.word("mem").unwrap_or(("malloc", None));
     let file = file.filter(|f| !f.is_empty()).map(PathBuf::from);
@@ -25,7 +25,7 @@ pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -
     }
 }
 
-/// Buffers overwrite the file that they lie in, so it must be no one's.
+/// Refuses a file for buffers that contains data: buffers overwrite it.
 fn may_hold_buffers(job: Reading, file: &Path, facts: &dyn Facts, messages: &mut Messages) {
     let shown = file.display();
     if let Some(directory) = facts.system_directory(file) {
@@ -42,9 +42,9 @@ fn may_hold_buffers(job: Reading, file: &Path, facts: &dyn Facts, messages: &mut
     }
 }
 
-/// `hugepage-size`: one that the kernel offers. `None` where it is left to the kernel: where it is
-/// not set, and where the kernel has none of that size, as fio, which never asks for a size, runs
-/// such jobs too.
+/// Reads `hugepage-size`: a size in bytes that the kernel offers. `None`: the kernel chooses,
+/// because the job does not set it or the kernel does not have that size. The latter is no error,
+/// because fio, which never asks for a size, runs such jobs too.
 fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<u64> {
     job.set("hugepage-size")?;
     let page = job.count("hugepage-size")?;
@@ -65,7 +65,7 @@ fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option
     None
 }
 
-/// `iomem_align`; a page where nothing else is asked for, which suits `direct=1` everywhere.
+/// Reads `iomem_align`, in bytes; by default a page, which suits `direct=1` everywhere.
 pub(crate) fn align(job: Reading, page: u64, messages: &mut Messages) -> u64 {
     match job.count("iomem_align").unwrap_or(0) {
         0 => page,
@@ -84,7 +84,7 @@ pub(crate) fn align(job: Reading, page: u64, messages: &mut Messages) -> u64 {
     }
 }
 
-/// `numa_mem_policy`.
+/// Reads `numa_mem_policy`. `None`: not set.
 pub(crate) fn policy(
     job: Reading,
     facts: &dyn Facts,
@@ -104,7 +104,8 @@ pub(crate) fn policy(
     }
 }
 
-/// The nodes of a policy, which the language has checked; none stands for all.
+/// Parses the nodes of a policy, which the reader has already checked. An empty list means all
+/// nodes.
 fn numbers(text: &str) -> Vec<u32> {
     use fiord_job::option::read;
     use fiord_job::option::value::{Bases, Value};

@@ -1,9 +1,9 @@
-//! How files are opened and laid out.
+//! How a job opens its files and lays them out.
 
 use crate::model::{Advice, Fallocate, Layout, Mix, OpenPlan, SyncMode, WriteHint};
 use crate::reading::Reading;
 
-/// `direct` and `buffered`: opposites, of which the later counts.
+/// Reads `direct` and `buffered`, which are opposites: the later one counts.
 pub(crate) fn direct(job: Reading) -> bool {
     match (job.position("direct"), job.position("buffered")) {
         (Some(d), Some(b)) if b > d => !job.flag("buffered"),
@@ -12,7 +12,7 @@ pub(crate) fn direct(job: Reading) -> bool {
     }
 }
 
-/// How the files of a job are opened.
+/// Reads the options of opening files.
 pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
     OpenPlan {
         direct: direct(job),
@@ -22,7 +22,7 @@ pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
             _ => SyncMode::None,
         },
         atomic: job.flag("atomic"),
-        // What was read ahead on purpose is not dropped again.
+        // Keep the pages that `pre_read` brings into the page cache.
         invalidate: job.flag("invalidate") && !job.flag("pre_read"),
         create: job.flag("allow_file_create"),
         allow_mounted_write: job.flag("allow_mounted_write"),
@@ -43,12 +43,12 @@ pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
         },
         append: job.flag("file_append"),
         read_only: readonly || !mix.changes_data(),
-        // The names are read later.
+        // `resolve` sets this after it has read the names.
         generated: false,
     }
 }
 
-/// How the files of a job are laid out.
+/// Reads the options of the layout.
 pub(crate) fn layout(job: Reading) -> Layout {
     Layout {
         serialize: job.flag("create_serialize"),

@@ -1,20 +1,20 @@
-//! How fast: rates, think times, flows, latency goals.
+//! How fast a job issues I/Os: rates, think times, flows, latency targets.
 
 use crate::messages::Messages;
 use crate::model::{FlowShare, LatencyGoal, Load, Mix, Pace, Rate, RateProcess, Think};
 use crate::reading::Reading;
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: u64 = 1_000_000_000;
-/// A rate above this is no limit: an I/O every nanosecond, or 2^60 bytes a second.
+/// The largest rate: 2^60 I/Os or bytes per second, which no device reaches.
 const FASTEST: u64 = 1 << 60;
-/// `latency_window` where it is not set.
+/// The default of `latency_window` in nanoseconds.
 const WINDOW: u64 = 5 * SECOND;
 
-/// What a value of three places is called in messages.
+/// The names of the directions in messages.
 const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
 
-/// Everything about the pace of a section.
+/// Reads the options of rates, think times, flows and latency targets.
 pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
     let pace = Pace {
         rate: rates(job, ["rate", "rate_iops"], messages),
@@ -27,7 +27,7 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
         forgive_think: job.flag("rate_ignore_thinktime"),
         think: think(job, messages),
         flow: flow(job, messages),
-        // Microseconds, as all lists of times.
+        // The list is in microseconds, like all lists of times.
         max_latency: job
             .ints("max_latency")
             .map(|us| us.and_then(positive).map(|us| us.saturating_mul(1000))),
@@ -50,7 +50,7 @@ fn positive(value: i128) -> Option<u64> {
     u64::try_from(value).ok().filter(|v| *v > 0)
 }
 
-/// Rates by bandwidth or by I/Os: a job has one kind.
+/// Reads rates in bytes or in I/Os per second. Refuses a job that sets both kinds.
 fn rates(job: Reading, names: [&str; 2], messages: &mut Messages) -> [Option<Rate>; 3] {
     let [bytes, ios] = names.map(|name| {
         let values = job.ints(name).map(|v| v.and_then(positive));
@@ -66,7 +66,7 @@ fn rates(job: Reading, names: [&str; 2], messages: &mut Messages) -> [Option<Rat
     std::array::from_fn(|i| bytes[i].map(Rate::Bytes).or(ios[i].map(Rate::Ios)))
 }
 
-/// A floor above its rate can never be kept.
+/// Refuses a minimum rate above the rate.
 fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     for (i, direction) in DIRECTIONS.iter().enumerate() {
         let block = u64::from(load.blocks[i].min().max(1));
@@ -74,7 +74,7 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
         let above = match (pace.rate[i], pace.floor[i]) {
             (Some(Rate::Bytes(rate)), Some(Rate::Bytes(floor))) => floor > rate,
             (Some(Rate::Ios(rate)), Some(Rate::Ios(floor))) => floor > rate,
-            // The most that the rate can come to.
+            // Compare with the most I/Os per second that the rate permits.
             (Some(Rate::Bytes(rate)), Some(Rate::Ios(floor))) => floor > rate.div_ceil(block),
             (Some(Rate::Ios(rate)), Some(Rate::Bytes(floor))) => {
                 floor > rate.saturating_mul(largest)
@@ -99,8 +99,8 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     }
 }
 
-/// Where reads and writes both have a rate, those decide how many there are of each. A mix that
-/// says the same needs no message.
+/// Warns of a mix that has no effect: if reads and writes both have a rate, the rates decide the
+/// mix. A mix that agrees with the rates needs no warning.
 fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     let Mix::ReadWrite { read_percent } = load.mix else { return };
     let [Some(read), Some(write), _] = pace.rate else { return };
@@ -127,7 +127,7 @@ fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     }
 }
 
-/// Of a pause and a rate, one may hide the other.
+/// Warns if think times make the rate unreachable.
 fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
     let Some(think) = pace.think.filter(|t| t.time > 0) else { return };
     let slowest = pace.rate.iter().flatten().filter_map(|rate| match rate {
@@ -174,7 +174,7 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         think = Think { cycles: think.cycles, ..Think::default() };
         return (think.cycles > 0).then_some(think);
     }
-    // By time alone, unless a number of I/Os is asked for too.
+    // With `thinktime_iotime`, the number of I/Os counts only if the job sets it.
     if think.io_time == 0 || job.is_set("thinktime_blocks") {
         think.blocks = Some(job.count32("thinktime_blocks").unwrap_or(1).max(1));
     }

@@ -1,5 +1,4 @@
-//! Where a device is asked to place writes: `dataplacement`, `fdp`, `plids`, `plid_select`,
-//! `dp_scheme`.
+//! Placement hints for writes: `dataplacement`, `fdp`, `plids`, `plid_select`, `dp_scheme`.
 
 use std::path::Path;
 
@@ -15,19 +14,20 @@ use crate::model::{
 use crate::reading::Reading;
 use crate::survey::Survey;
 
-/// What only says which placement is meant.
+/// Options that only refine `dataplacement`.
 const DETAILS: [&str; 3] = ["plids", "plid_select", "dp_scheme"];
-/// More placement identifiers than NVMe has in a list.
+/// The largest number of identifiers in `plids`; more than NVMe has in a list.
 const MOST: usize = 4096;
 
-/// What the options say; the identifiers of FDP are the device's to name.
+/// The placement options of a job. The device determines the identifiers of FDP, so they are not
+/// known before its files are.
 #[derive(Debug, Clone)]
 pub(crate) struct PlacementOptions {
     by: PlacementKind,
-    /// `plids`: indices for FDP, stream numbers for streams; empty: all that there are.
+    /// `plids`: indices for FDP, stream numbers for streams. Empty: all identifiers.
     listed: Vec<u16>,
     order: Order,
-    /// The engine is `io_uring`, and the identifiers are the kernel's write streams.
+    /// The engine is `io_uring`: the identifiers are write streams of the kernel.
     by_kernel: bool,
 }
 
@@ -40,7 +40,7 @@ enum Order {
 }
 
 impl PlacementOptions {
-    /// Reads the options.
+    /// Reads the options. `None`: the job sets none, or a message says what is wrong.
     pub(crate) fn read(
         job: Reading,
         load: &Load,
@@ -107,7 +107,7 @@ impl PlacementOptions {
         Some(PlacementOptions { by, listed, order, by_kernel })
     }
 
-    /// The placement for these files.
+    /// The placement of writes to `files`. `None`: a message says what is wrong.
     pub(crate) fn of(
         &self,
         job: Reading,
@@ -136,7 +136,7 @@ impl PlacementOptions {
         Some(Placement { by: self.by, ids, select })
     }
 
-    /// Placement identifiers of a device: those at the indices that are wanted.
+    /// The placement identifiers of a device at the indices that the job lists.
     fn handles(
         &self,
         job: Reading,
@@ -187,7 +187,7 @@ impl PlacementOptions {
         })
     }
 
-    /// Stream numbers: those listed, else those of the scheme in order of their first line.
+    /// The stream numbers: those of `plids`, otherwise those of the scheme in order of first use.
     fn streams(&self) -> Vec<u16> {
         let Order::Scheme(lines) = &self.order else { return self.listed.clone() };
         let mut seen = Vec::new();
@@ -199,7 +199,7 @@ impl PlacementOptions {
         seen
     }
 
-    /// The lines of a scheme with positions in the lists of identifiers.
+    /// Converts the identifiers of a scheme to positions in the list of identifiers.
     fn ranges(&self, lines: &[(u64, u64, u16)]) -> Vec<SchemeRange> {
         let streams = self.streams();
         let position = |id: u16| match self.by {
@@ -213,7 +213,7 @@ impl PlacementOptions {
     }
 }
 
-/// The feature that is asked for, and the option that does.
+/// The placement feature that the job uses, and the option that selects it.
 fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'static str)> {
     let word = job.plain_word("dataplacement");
     if job.flag("fdp") && job.is_set("dataplacement") && word != "fdp" {
@@ -237,7 +237,7 @@ fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'stati
     }
 }
 
-/// Whether the engine can ask for a placement. `None`: a message says that it cannot.
+/// Checks that the engine supports the feature. `None`: it does not, and a message says so.
 fn engine_has_it(
     job: Reading,
     by: PlacementKind,
@@ -262,7 +262,8 @@ fn engine_has_it(
     has.then_some(())
 }
 
-/// Whether the kernel has these write streams for a file. `None`: a message says that it has not.
+/// Checks that the kernel has these write streams for a file. `None`: it does not, and a message
+/// says so.
 fn kernel_has(
     job: Reading,
     file: &FilePlan,
@@ -296,7 +297,7 @@ fn kernel_has(
     None
 }
 
-/// `0,2-4`: numbers and ranges.
+/// Parses a list of numbers and ranges, such as `0,2-4`.
 fn list(text: &str) -> Result<Vec<u16>, String> {
     let mut all = Vec::new();
     for part in text.split([',', ':']).map(str::trim) {
@@ -317,7 +318,7 @@ fn list(text: &str) -> Result<Vec<u16>, String> {
     Ok(all)
 }
 
-/// The lines of `dp_scheme`. `None`: a message says what is wrong.
+/// Reads the lines of the `dp_scheme` file. `None`: a message says what is wrong.
 fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<(u64, u64, u16)>> {
     let Some(path) = job.set_text("dp_scheme") else {
         messages.push(job.error("plid_select", "`plid_select=scheme` needs a scheme").help(
@@ -374,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_identifiers() {
+    fn parses_lists_of_identifiers() {
         assert_eq!(list("0,2-4, 7"), Ok(vec![0, 2, 3, 4, 7]));
         for wrong in ["", "x", "4-2", "1,,2", "70000", "0-65535", "-1"] {
             assert!(list(wrong).is_err(), "{wrong}");

@@ -1,13 +1,13 @@
-//! A job with every option at its default, to start from where no job file is at hand: in tests of
-//! the rooms below, and in benchmarks.
+//! A job with every option at its default, for tests of other crates and benchmarks that have no
+//! job file.
 
 use std::path::PathBuf;
 
 use crate::model::*;
 
 impl JobPlan {
-    /// Sequential 4 KiB reads over one virtual file of `len` bytes, depth 1, measured as by
-    /// default.
+    /// A job with sequential 4 KiB reads of one virtual file of `len` bytes at depth 1, with the
+    /// default measurements.
     pub fn plain(engine: EnginePlan, len: u64) -> JobPlan {
         JobPlan {
             identity: identity(),

@@ -1,4 +1,4 @@
-//! Priorities of single I/Os: `cmdprio_percentage`, `cmdprio_bssplit` and what belongs to them.
+//! Priorities of single I/Os: `cmdprio_percentage`, `cmdprio_bssplit` and related options.
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
@@ -7,14 +7,14 @@ use crate::messages::Messages;
 use crate::model::{BlockSize, Dir, EnginePlan, IoPrio, Load, Priorities, PriorityShare};
 use crate::reading::Reading;
 
-/// Real time, the class that is meant where none is named (`IOPRIO_CLASS_RT`).
+/// Real time (`IOPRIO_CLASS_RT`): the default class.
 const REAL_TIME: u8 = 1;
-/// What only says which priority is meant.
+/// Options that only set the priority, not the share of I/Os that has it.
 const DETAILS: [&str; 3] = ["cmdprio_class", "cmdprio", "cmdprio_hint"];
-/// The directions that have priorities.
+/// The directions whose I/Os can have a priority.
 const DIRS: [Dir; 2] = [Dir::Read, Dir::Write];
 
-/// The priorities of a job; `None` where all its I/Os have the job's own.
+/// Reads the priorities of single I/Os. `None`: all I/Os have the priority of the job.
 pub(crate) fn priorities(
     job: Reading,
     load: &Load,
@@ -70,7 +70,7 @@ pub(crate) fn priorities(
     made.shares.iter().any(|s| !s.is_empty()).then_some(made)
 }
 
-/// Without a share of I/Os nothing has the priority that is described.
+/// Warns of options that set a priority when no share of I/Os has it.
 fn details_alone(job: Reading, messages: &mut Messages) {
     for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
         messages.push(
@@ -83,7 +83,7 @@ fn details_alone(job: Reading, messages: &mut Messages) {
     }
 }
 
-/// The priority of reads and of writes where a share names none.
+/// The priority of reads and of writes if an entry names none.
 fn usual(job: Reading) -> [IoPrio; 2] {
     let of = |name: &str| match job.is_set(name) {
         true => job.ints(name),
@@ -118,7 +118,8 @@ impl Table {
         true
     }
 
-    /// `4k/10:64k/5/2/4,8k/20`: reads, then writes; what stands for trims is passed over.
+    /// Parses `cmdprio_bssplit`, such as `4k/10:64k/5/2/4,8k/20`: reads, then writes. Ignores a
+    /// list for trims.
     fn split(&mut self, job: Reading, text: &str, usual: [IoPrio; 2], messages: &mut Messages) {
         let lists: Vec<&str> = text.split(',').collect();
         for (d, usual) in usual.into_iter().enumerate() {
@@ -149,7 +150,7 @@ impl Table {
         }
     }
 
-    /// The shares of one size must not be more than all I/Os of it.
+    /// Checks that the shares of one size add up to at most 100 per cent.
     fn sums(&self, job: Reading, dir: usize, messages: &mut Messages) {
         let all = &self.shares[dir];
         for share in all {
@@ -169,7 +170,7 @@ impl Table {
     }
 }
 
-/// Size, share and priority of one entry.
+/// Parses one entry: size in bytes, share in per cent, and priority.
 fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio), String> {
     let parts: Vec<&str> = entry.split('/').map(str::trim).collect();
     let bounded = |text: &str, what: &str, low: i128, high: i128| {
@@ -200,7 +201,7 @@ fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio
     Ok((size, percent, value))
 }
 
-/// A size that no I/O of the job has gives none a priority.
+/// Warns of sizes that no I/O of the job has.
 fn sizes_exist(
     job: Reading,
     shares: &[PriorityShare],

@@ -4,7 +4,7 @@ use crate::messages::Messages;
 use crate::model::{Dir, EnginePlan, FileService, Load, Mix};
 use crate::reading::Reading;
 
-/// Whether a job's trims can have as many ranges as it asks for.
+/// Refuses jobs whose trims cannot have several ranges.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let ranges = load.trim_ranges;
     if ranges < 2 {
@@ -40,7 +40,8 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     }
 }
 
-/// The files of a job take turns by I/Os, which are drawn range by range.
+/// Multiplies the turns of files by the number of ranges: the job draws the offset of each range as
+/// if it were an I/O.
 pub(crate) fn turns(service: FileService, ranges: u32) -> FileService {
     match service {
         FileService::RoundRobin(each) => FileService::RoundRobin(each.saturating_mul(ranges)),

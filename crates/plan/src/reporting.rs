@@ -1,4 +1,4 @@
-//! How a job is reported.
+//! How reports show a job.
 
 use fiord_job::spec::Setting;
 
@@ -7,7 +7,7 @@ use crate::model::{Reporting, Unified};
 use crate::reading::{Reading, Word};
 use crate::specification;
 
-/// The reporting options of a job.
+/// Reads the reporting options of a job.
 pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
     Reporting {
         group: job.flag("group_reporting"),
@@ -39,8 +39,8 @@ fn names(words: Vec<Word>) -> Vec<String> {
     words.into_iter().map(|(word, _)| word.to_owned()).collect()
 }
 
-/// Settings as reports list them: documented name and the text as typed, empty where there was
-/// none. Of several of one option the last counts and keeps its place.
+/// Settings in the form that reports list them: documented name and typed text, which is empty if
+/// there was none. If an option occurs several times, the list has only its last setting.
 pub(crate) fn listed<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     for setting in settings {

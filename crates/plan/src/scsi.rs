@@ -1,4 +1,5 @@
-//! `ioengine=sg`: which SCSI devices a job's files are, and whether they can do what it wants.
+//! `ioengine=sg`: identifies the SCSI devices of a job's files, and checks that they support the
+//! job.
 
 use std::path::Path;
 
@@ -9,10 +10,10 @@ use crate::reading::Reading;
 use crate::survey::Survey;
 use crate::usage::Usage;
 
-/// Commands that the driver has room for, an open character device.
+/// The largest number of commands in flight per open character device.
 const ROOM: u32 = 16;
 
-/// The options of `sg`.
+/// Reads the options of `sg`.
 pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
     let stream = job.count("stream_id").unwrap_or(0);
     let write = match job.plain_word("sg_write_mode") {
@@ -56,7 +57,8 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
     }
 }
 
-/// Trims of a batch, which go in one command; 0: the job sets no batch.
+/// The largest number of trims that one command combines (`iodepth_batch`). 0: the job does not set
+/// it.
 fn batch(job: Reading) -> u32 {
     let depth = job.count32("iodepth").unwrap_or(1).max(1);
     match job.set_count32("iodepth_batch") {
@@ -71,7 +73,8 @@ pub(crate) fn is_sg(engine: &EnginePlan) -> bool {
     matches!(engine, EnginePlan::Sg(_))
 }
 
-/// Commands without data carry a form, so that nobody fills a buffer for them.
+/// The write commands of `sg_write_mode` that send no data, so that the job fills no buffer for
+/// them.
 pub(crate) fn forms(engine: &EnginePlan) -> Option<Vec<(WriteForm, u8)>> {
     match engine {
         EnginePlan::Sg(SgPlan { write: SgWrite::WriteSameNoData, .. }) => {
@@ -84,7 +87,7 @@ pub(crate) fn forms(engine: &EnginePlan) -> Option<Vec<(WriteForm, u8)>> {
     }
 }
 
-/// What is for files and has no effect on commands.
+/// Refuses or warns of options for files, which have no effect on commands.
 pub(crate) fn without_effect(
     job: Reading,
     engine: &EnginePlan,
@@ -112,7 +115,8 @@ pub(crate) fn without_effect(
     }
 }
 
-/// What a path is to commands, and its size. `None`: a message says why it cannot be used.
+/// The kind of the device at a path, and its size in bytes. `None`: it does not support the job,
+/// and a message says why.
 pub(crate) fn device(
     job: Reading,
     path: &Path,
@@ -157,7 +161,7 @@ pub(crate) fn device(
     Some((kind, disk.blocks.saturating_mul(u64::from(disk.block))))
 }
 
-/// Whether the job's blocks are the disk's.
+/// Checks the job's block sizes against the block size and the largest transfer of the disk.
 fn fits(
     job: Reading,
     path: &Path,

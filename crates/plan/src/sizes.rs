@@ -1,4 +1,4 @@
-//! The region of each file: `size`, `filesize`, `offset` and its family, percentages.
+//! The region of each file: `size`, `filesize`, `offset` and related options, percentages.
 
 use fiord_job::option::value::Amount;
 
@@ -7,7 +7,7 @@ use crate::model::Zones;
 use crate::reading::Reading;
 use crate::{seeds, zones};
 
-/// The end of the largest file that Linux can have.
+/// The size in bytes of the largest file on Linux.
 pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;
 
 /// The size options of one job, read once for all its files.
@@ -15,37 +15,37 @@ pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;
 pub(crate) struct Wanted {
     /// `size`.
     pub(crate) size: Option<Amount>,
-    /// `filesize`.
+    /// `filesize`: smallest and largest size in bytes.
     pub(crate) filesize: Option<(u64, u64)>,
     /// `offset`.
     pub(crate) offset: Amount,
     /// `offset_increment`.
     pub(crate) increment: Amount,
-    /// What percentages of the two above are rounded up to.
+    /// Percentages of `offset` and `increment` are rounded up to multiples of this many bytes.
     pub(crate) align: u64,
     /// `file_append`.
     pub(crate) append: bool,
     /// `fill_device`.
     pub(crate) fill: bool,
-    /// The smallest block.
+    /// The smallest block size in bytes.
     pub(crate) block: u64,
-    /// The seed that `filesize` ranges are drawn from.
+    /// The seed for sizes from a `filesize` range.
     pub(crate) seed: u64,
 }
 
-/// What a file is to the arithmetic here.
+/// Whether a file has a size, and whether it can grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// It can grow; `None`: it is not there yet.
+    /// The file can grow. `None`: it does not exist yet.
     Growable(Option<u64>),
-    /// It has this size and keeps it.
+    /// The file has this size in bytes and cannot grow.
     Fixed(u64),
-    /// It has no size of its own (character devices, pipes, engines without files).
+    /// The file has no size: a character device, or an engine without files.
     Endless,
 }
 
 impl Extent {
-    /// The size that it has, where it has any.
+    /// The present size in bytes; `None` if there is none.
     pub(crate) fn size_now(self) -> Option<u64> {
         match self {
             Extent::Growable(now) => now,
@@ -55,25 +55,25 @@ impl Extent {
     }
 }
 
-/// Where I/O goes in one file.
+/// The part of a file that a job uses. All values are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) offset: u64,
     pub(crate) len: u64,
-    /// The size the file must have first, when it has less now.
+    /// The size that the file must have before the run, if it is smaller now.
     pub(crate) needed: Option<u64>,
-    /// The job asked for this many bytes and a target that cannot grow has only `len`.
+    /// The length that the job asked for, if the target has only `len` bytes and cannot grow.
     pub(crate) asked: Option<u64>,
 }
 
-/// Why there is no region.
+/// Why a job has no region in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoRegion {
-    /// Nothing says how large the file is to be.
+    /// The file has no size, and the job sets none.
     SizeUnknown,
-    /// It begins at or behind the end.
+    /// The region would begin at or after the end of the file.
     OffsetBehindEnd { offset: u64, end: u64 },
-    /// The sum does not fit the largest file.
+    /// The region would end after the end of the largest file.
     TooLarge,
 }
 
@@ -107,7 +107,7 @@ impl Wanted {
         }
     }
 
-    /// The same with numbers of zones as bytes.
+    /// Converts amounts in zones to bytes.
     pub(crate) fn in_zones(mut self, zones: Option<Zones>) -> Self {
         let Some(zones) = zones else { return self };
         let bytes = |amount| match amount {
@@ -119,7 +119,7 @@ impl Wanted {
         self
     }
 
-    /// The region of one file of `files`, for one instance.
+    /// The region of the file `name` for one instance of a job that has `files` files.
     pub(crate) fn region(
         &self,
         extent: Extent,
@@ -133,12 +133,13 @@ impl Wanted {
             Extent::Fixed(size) => size,
             Extent::Endless => 0,
         };
-        // What percentages are of: the file as it is to be, else as it is.
+        // Percentages refer to the final size of the file if it is known, otherwise to the present
+        // one.
         let whole = match extent {
             Extent::Fixed(size) => size,
             _ => drawn.unwrap_or(now),
         };
-        // The end of the file stands for any `offset`.
+        // The present end of the file replaces `offset`.
         let appends = self.append && matches!(extent, Extent::Growable(_));
         let offset = if appends { Some(now) } else { self.start(whole, instance) };
         let offset = offset.filter(|o| *o <= LARGEST_FILE).ok_or(NoRegion::TooLarge)?;
@@ -148,7 +149,7 @@ impl Wanted {
         }
     }
 
-    /// `offset` and `offset_increment` of an instance.
+    /// The offset in bytes of an instance: `offset` and its multiple of `offset_increment`.
     fn start(&self, whole: u64, instance: u32) -> Option<u64> {
         let first = match self.offset {
             Amount::Percent(p) => round_up(share(whole, p), self.align)?,
@@ -219,8 +220,8 @@ impl Wanted {
         end.checked_sub(offset).filter(|l| *l > 0).ok_or(NoRegion::OffsetBehindEnd { offset, end })
     }
 
-    /// A file's size from a `filesize` range: evenly, in whole blocks where the range has room. The
-    /// same file is given the same size by every job that shares it.
+    /// Draws the size of a file evenly from a `filesize` range, in whole blocks if the range
+    /// contains any. All jobs that share a file draw the same size.
     fn draw(&self, (low, high): (u64, u64), name: &[u8]) -> u64 {
         if low == high {
             return low;
@@ -233,13 +234,13 @@ impl Wanted {
     }
 }
 
-/// A share of a size in per cent, rounded down; computed in millionths of a per cent.
+/// `percent` per cent of `whole`, rounded down, with a precision of a millionth of a per cent.
 pub(crate) fn share(whole: u64, percent: f64) -> u64 {
     let millionths = (percent.max(0.0) * 1e6).round() as u128;
     (u128::from(whole).saturating_mul(millionths) / 100_000_000).min(u128::from(u64::MAX)) as u64
 }
 
-/// The next multiple at or above.
+/// Rounds up to the next multiple; `None` if it exceeds 64 bits.
 fn round_up(value: u64, multiple: u64) -> Option<u64> {
     value.checked_next_multiple_of(multiple.max(1))
 }

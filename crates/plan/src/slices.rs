@@ -1,4 +1,5 @@
-//! `latency_limits` and its family: what share of the I/Os of each slice may take how long.
+//! `latency_limits` and related options: the share of I/Os in each slice of time that may exceed a
+//! latency.
 
 use fiord_job::option::parse;
 use fiord_job::option::value::{Bases, Value, ValueError};
@@ -7,12 +8,12 @@ use crate::messages::Messages;
 use crate::model::LatencySlices;
 use crate::reading::Reading;
 
-/// The most limits of a job.
+/// The largest number of limits of a job.
 pub const MOST: usize = 8;
-/// The shortest slice, ns.
+/// The shortest slice in nanoseconds.
 const SHORTEST: u64 = 10_000_000;
 
-/// The limits of a job, where it has some.
+/// Reads the latency limits of a job. `None`: it has none.
 pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<LatencySlices> {
     let text = job.set_text("latency_limits")?;
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -44,11 +45,11 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
     Some(LatencySlices { name, length: length.max(SHORTEST), limits })
 }
 
-/// `8ms:1` or `8ms:1%`: nanoseconds, and per cent above 0.
+/// Parses `8ms:1` or `8ms:1%`: a latency in nanoseconds and a share in per cent, above 0.
 fn limit(text: &str) -> Option<(u64, f64)> {
     let (time, share) = text.split_once(':')?;
     let def = fiord_job::option::table::find("latency_slice")?;
-    // A bare number would be seconds, and nobody means that here.
+    // A number without a unit would mean seconds, which is never intended here.
     let ns = match parse::value(def, Some(time.trim()), &Bases::default()).ok()? {
         Value::Time(ns) if time.trim().ends_with(|c: char| c.is_ascii_alphabetic()) => ns,
         _ => return None,

@@ -1,4 +1,5 @@
-//! `sprandom`, `spr_num_regions`, `spr_op`, `spr_cs`: what they ask for, and what contradicts them.
+//! `sprandom`, `spr_num_regions`, `spr_op`, `spr_cs`: their values, and the options that contradict
+//! them.
 
 use crate::messages::Messages;
 use crate::model::{
@@ -6,10 +7,10 @@ use crate::model::{
 };
 use crate::reading::Reading;
 
-/// What only says more about `sprandom`.
+/// Options that only refine `sprandom`.
 const DETAILS: [&str; 3] = ["spr_num_regions", "spr_op", "spr_cs"];
 
-/// Reads the options.
+/// Reads the options. `None`: the job does not set `sprandom`.
 pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom> {
     if !job.flag("sprandom") {
         for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
@@ -34,7 +35,7 @@ pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom
     Some(SpRandom { regions, spare, late: job.count("spr_cs").unwrap_or(0) > 0 })
 }
 
-/// Refuses what leaves the drive in another state than the one that `sprandom` is for.
+/// Refuses options that would leave the drive in a different state than the one `sprandom` is for.
 pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
     if load.sprandom.is_none() {
         return;
@@ -94,7 +95,7 @@ fn one_block_size(job: Reading, load: &Load, messages: &mut Messages) {
     }
 }
 
-/// What is odd but no error.
+/// Warns of doubtful combinations.
 pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut Messages) {
     if load.sprandom.is_none() {
         return;
@@ -126,13 +127,13 @@ pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut
     }
 }
 
-/// `sprandom` is over when it has written everything.
+/// Turns off `time_based`: a job with `sprandom` ends when it has written everything.
 pub(crate) fn end(load: &Load, end: &mut End) {
     end.time_based &= load.sprandom.is_none();
 }
 
-/// Bytes of one pass through these files, for a job that asked for `sprandom`. The drive's cache
-/// must fit into a region of each.
+/// Bytes of one pass over the files of a job with `sprandom`; `None`: the job does not set it.
+/// Refuses a drive cache (`spr_cs`) that is larger than a region.
 pub(crate) fn bytes(
     job: Reading,
     load: &Load,

@@ -1,4 +1,4 @@
-//! Facts about the machine that this process runs on.
+//! [`Facts`] about the machine that this process runs on.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -12,19 +12,22 @@ use fiord_sys::{block, host, nvme, scsi};
 
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
 
-/// The real machine.
+/// The machine that this process runs on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Machine;
 
-/// Larger ones are no placement schemes.
+/// The largest text file to read, in bytes; placement schemes are smaller.
 const LARGEST_TEXT: u64 = 16 << 20;
 
 fn to_io(error: fiord_sys::Error) -> io::Error {
     io::Error::from_raw_os_error(error.errno)
 }
 
-/// Why a block device must get no SCSI commands: their addresses are those of the disk, and nothing
-/// would keep them in a part of it.
+/// Checks that a block device is a whole disk. SCSI commands have addresses on the disk, so they
+/// would not stay within a partition.
+///
+/// # Errors
+/// The reason in words why the device must not get SCSI commands.
 fn takes_commands(block: file::Device) -> Result<(), String> {
     match scsi::generic::addressee(block) {
         Addressee::Unit => Ok(()),
@@ -54,7 +57,7 @@ impl Facts for Machine {
         let size = match kind {
             FoundKind::Regular => facts.size,
             FoundKind::Block => file::target_size(path).map_err(to_io)?.unwrap_or(0),
-            // A character device that tells no size has none.
+            // A character device that reports no size has none.
             FoundKind::Char => file::target_size(path).ok().flatten().unwrap_or(0),
             FoundKind::Pipe | FoundKind::Directory => 0,
         };
@@ -131,7 +134,7 @@ impl Facts for Machine {
         }
         let capacity = scsi::capacity::of(device).map_err(|e| e.to_string())?;
         let kib = block.and_then(|block| block::queue_number(block, "max_hw_sectors_kb"));
-        // `None` also where the driver has no limit and says so by the largest number.
+        // Some drivers report the largest number if they have no limit.
         let limited = kib.filter(|kib| *kib < u64::from(u32::MAX >> 1));
         Ok(ScsiDisk {
             blocks: capacity.blocks,
@@ -215,7 +218,7 @@ impl Facts for Machine {
     }
 }
 
-/// Reads a list such as `0-3,8` as sysfs writes it.
+/// Reads a file of sysfs that contains a list such as `0-3,8`.
 fn numbers(path: &str) -> Option<Vec<u32>> {
     parse(std::fs::read_to_string(path).ok()?.trim())
 }
@@ -235,14 +238,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sysfs_lists() {
+    fn parses_lists_of_sysfs() {
         assert_eq!(parse("0-2,5"), Some(vec![0, 1, 2, 5]));
         assert_eq!(parse(""), Some(vec![]));
         assert_eq!(parse("x"), None);
     }
 
     #[test]
-    fn directories_and_files() {
+    fn lists_and_looks_up_files() {
         let base = std::env::temp_dir().join(format!("fiord-plan-{}", std::process::id()));
         std::fs::create_dir_all(base.join("in")).unwrap();
         std::fs::write(base.join("in/b"), [0; 10]).unwrap();
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine() {
+    fn facts_of_this_machine_are_plausible() {
         let machine = Machine;
         assert!(!machine.cpus().is_empty());
         assert!(machine.page_size().is_power_of_two());

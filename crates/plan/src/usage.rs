@@ -1,34 +1,34 @@
-//! What a job wants to do with its files.
+//! How a job uses its files.
 
 use crate::facts::FoundKind;
 use crate::model::{FileKind, Layout, Mix, OpenPlan};
 use crate::reading::Reading;
 
-/// What the files of a job are used for, as far as naming and sizing them goes.
+/// The properties of a job that matter for naming, checking and sizing its files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
     pub(crate) mix: Mix,
-    /// The engine touches no file.
+    /// The engine accesses no file.
     pub(crate) is_virtual: bool,
-    /// The engine sends commands to character devices.
+    /// The engine sends commands to devices.
     pub(crate) commands: bool,
-    /// Those are SCSI commands.
+    /// The commands are SCSI commands.
     pub(crate) scsi: bool,
-    /// The largest block.
+    /// The largest block size in bytes.
     pub(crate) largest: u32,
-    /// `filetype`, where it says what all files are.
+    /// `filetype`: the kind of all files. `None`: not set.
     pub(crate) stated: Option<FoundKind>,
     pub(crate) access: Access,
     pub(crate) layout: Layout,
-    /// `--readonly`: no file is made or made larger.
+    /// `--readonly`: the job must not create or extend files.
     pub(crate) readonly: bool,
-    /// The names of the files are made up.
+    /// The names of the files are generated.
     pub(crate) generated: bool,
-    /// `unlink` or `unlink_each_loop`: the files are removed.
+    /// `unlink` or `unlink_each_loop`: the job removes its files.
     pub(crate) unlinks: bool,
 }
 
-/// What a job wants to do with its files.
+/// How a job accesses its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Access {
     /// `allow_mounted_write`.
@@ -37,9 +37,9 @@ pub(crate) struct Access {
     pub(crate) direct: bool,
     /// `file_append`.
     pub(crate) append: bool,
-    /// The job changes its user before it opens files, so permissions cannot be told here.
+    /// The job changes its user before it opens files, so the permissions are unknown here.
     pub(crate) other_user: bool,
-    /// Its smallest block.
+    /// The smallest block size in bytes.
     pub(crate) block: u32,
 }
 
@@ -54,13 +54,13 @@ impl Access {
             block,
         }
     }
-    /// `file_append` was asked for on what cannot grow.
+    /// Whether the job sets `file_append`, but a file of this kind cannot grow.
     pub(crate) fn appends_only_regular(&self, kind: FileKind) -> bool {
         self.append && !matches!(kind, FileKind::Regular | FileKind::Virtual)
     }
 }
 
-/// `filetype`.
+/// Reads `filetype`. `None`: not set.
 pub(crate) fn stated(job: Reading) -> Option<FoundKind> {
     match job.plain_word("filetype") {
         "file" => Some(FoundKind::Regular),

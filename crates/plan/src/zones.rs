@@ -1,4 +1,4 @@
-//! `zonemode=zbd`: what a job says of zones, and what does not go with them.
+//! `zonemode=zbd`: the zone options of a job, and the options that do not work with zones.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::messages::Messages;
 use crate::model::{Dir, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned};
 use crate::reading::Reading;
 
-/// Options that say something only with `zonemode=zbd`.
+/// Options that have an effect only with `zonemode=zbd`.
 const ONLY_WITH_ZONES: [&str; 9] = [
     "zonecapacity",
     "read_beyond_wp",
@@ -23,13 +23,13 @@ const ONLY_WITH_ZONES: [&str; 9] = [
     "write_zone_remainder",
 ];
 
-/// Whether a job says that its target has zones.
+/// Whether the job sets `zonemode=zbd`.
 pub(crate) fn wanted(job: Reading) -> bool {
     job.plain_word("zonemode") == "zbd"
 }
 
-/// An amount of a job. With `zonemode=strided` zones are a unit, of `zonesize` bytes each; those of
-/// `zonemode=zbd` are converted where the device is known.
+/// The value of a size option. With `zonemode=strided`, zones of `zonesize` bytes are converted to
+/// bytes here. With `zonemode=zbd` the conversion happens where the device is known.
 pub(crate) fn amount(job: Reading, name: &str) -> Option<Amount> {
     match job.amount(name)? {
         Amount::Zones(count) if job.plain_word("zonemode") == "strided" => {
@@ -39,7 +39,7 @@ pub(crate) fn amount(job: Reading, name: &str) -> Option<Amount> {
     }
 }
 
-/// The zone options of a job.
+/// Reads the zone options of a job. `None`: it does not set `zonemode=zbd`.
 pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Zoned> {
     if !wanted(job) {
         for name in ONLY_WITH_ZONES.into_iter().filter(|name| job.is_set(name)) {
@@ -88,20 +88,19 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
     })
 }
 
-/// Jobs that write different ranges of one file while written bytes are counted against a
-/// threshold.
+/// Warns of jobs that write different ranges of one file if a threshold of written bytes applies.
 pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
     let counted = |plan: &&JobPlan| plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
     let mut ranges: HashMap<&Path, (u64, u64)> = HashMap::new();
-    let mut told = None;
+    let mut warned = None;
     for plan in plans.iter().filter(counted) {
         for file in &plan.target.files {
             let range = (file.offset, file.len);
             let section = plan.identity.section;
-            if *ranges.entry(&file.path).or_insert(range) == range || told == Some(section) {
+            if *ranges.entry(&file.path).or_insert(range) == range || warned == Some(section) {
                 continue;
             }
-            told = Some(section);
+            warned = Some(section);
             let shown = file.path.display();
             messages.push(
                 jobs[section]
@@ -140,7 +139,7 @@ fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
     }
 }
 
-/// What does not go with zones, whatever the target is.
+/// Refuses options that do not work with zones, whatever the target is.
 pub(crate) fn combinations(
     job: Reading,
     load: &Load,
@@ -180,7 +179,7 @@ pub(crate) fn combinations(
         refuse("ioengine", what, "To fix: use `ioengine=psync`");
     }
     if load.mix.has(Dir::Write)
-        && let Some((name, word)) = moves_no_pointer(job, load, engine)
+        && let Some((name, word)) = bypasses_write_pointer(job, load, engine)
     {
         let what = format!(
             "`{name}={word}` does not write at the write pointer of a zone and advance it: fiord \
@@ -190,10 +189,11 @@ pub(crate) fn combinations(
     }
 }
 
-/// The option and its word by which writes become commands that do not, or not surely, write at the
-/// write pointer and move it on. Write and Zone Append do, and Write Zeroes (Linux counts it as a
-/// zoned write, `bdev_op_is_zoned_write` of `linux/blkdev.h`); of SCSI WRITE, WRITE AND VERIFY.
-fn moves_no_pointer(
+/// The option and value that select write commands which do not reliably advance the write pointer.
+/// Write, Zone Append and Write Zeroes advance it (Linux counts Write Zeroes as a zoned write,
+/// `bdev_op_is_zoned_write` in `linux/blkdev.h`); of the SCSI commands, WRITE and WRITE AND VERIFY
+/// do.
+fn bypasses_write_pointer(
     job: Reading,
     load: &Load,
     engine: &EnginePlan,

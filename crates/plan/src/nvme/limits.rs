@@ -1,4 +1,4 @@
-//! Whether a namespace can do what a job wants of it.
+//! Checks that a namespace supports what a job does.
 
 use std::fmt::Display;
 
@@ -13,35 +13,35 @@ use crate::model::{
 };
 use crate::reading::Reading;
 
-/// Blocks of one command: the count has 16 bits, counted from 0 (NVM Command Set Specification 1.0,
-/// 3.2).
+/// The largest number of blocks in one command: the field has 16 bits, and 0 means one block (NVM
+/// Command Set Specification 1.0, 3.2).
 const MOST_BLOCKS: u64 = 1 << 16;
 
-/// What a job wants of one file.
+/// The properties of a job that the limits of a namespace apply to, and one of its files.
 pub(super) struct Limits<'a> {
     pub(super) job: Reading<'a>,
     pub(super) load: &'a Load,
     pub(super) file: &'a FilePlan,
     pub(super) memory: &'a Memory,
-    /// Bytes of a page of memory.
+    /// Size of a memory page in bytes.
     pub(super) page: u64,
     /// `deac`.
     pub(super) deallocate: bool,
 }
 
-/// A limit on the bytes of a command: what it is called and how much it is.
+/// A limit on the bytes of a command, with its name.
 struct Most {
     bytes: u64,
     what: String,
-    /// What else would mend it.
+    /// An alternative remedy, appended to the help text.
     help: &'static str,
 }
 
 impl Limits<'_> {
-    /// Everything that the namespace cannot do, each as one error.
+    /// Adds one error for everything that the namespace does not support.
     pub(super) fn check(&self, target: &NvmeTarget, polled: bool, messages: &mut Messages) {
         self.blocks(target, messages);
-        self.places(target, messages);
+        self.offsets(target, messages);
         self.optional_commands(target, messages);
         self.sizes(target, messages);
         if self.load.mix.has(Dir::Trim) {
@@ -85,8 +85,8 @@ impl Limits<'_> {
         self.job.error(option, format!("`{}` {what}", self.shown()))
     }
 
-    /// A warning about a deallocation that the controller may refuse or carry out in part.
-    fn doubt(&self, option: &str, what: impl Display) -> Diagnostic {
+    /// A warning about a deallocation that the controller may refuse or execute only in part.
+    fn deallocation_warning(&self, option: &str, what: impl Display) -> Diagnostic {
         let may =
             "it may refuse such a command (Command Size Limit Exceeded) or execute only part of it";
         self.job.warning(option, format!("`{}` {what}: {may}", self.shown()))
@@ -97,12 +97,12 @@ impl Limits<'_> {
         Dir::ALL.into_iter().filter(move |dir| mix.has(*dir))
     }
 
-    /// The option that a direction's block sizes come from.
+    /// The option that sets the block sizes.
     fn size_option(&self) -> &'static str {
         ["bssplit", "bsrange", "bs"].into_iter().find(|name| self.job.is_set(name)).unwrap_or("bs")
     }
 
-    /// Block sizes are whole blocks.
+    /// Checks that block sizes are multiples of the logical block size.
     fn blocks(&self, target: &NvmeTarget, messages: &mut Messages) {
         let block = target.block;
         let option = self.size_option();
@@ -110,7 +110,7 @@ impl Limits<'_> {
             let sizes = &self.load.blocks[dir as usize];
             let odd = match sizes {
                 BlockSize::Fixed(bytes) => vec![*bytes],
-                // Sizes in between are multiples of the smaller end.
+                // Sizes in between are multiples of the minimum.
                 BlockSize::Range { min, max } => vec![*min, *max],
                 BlockSize::Split(list) => list.iter().map(|(bytes, _)| *bytes).collect(),
             };
@@ -143,8 +143,8 @@ impl Limits<'_> {
         }
     }
 
-    /// Offsets are whole blocks.
-    fn places(&self, target: &NvmeTarget, messages: &mut Messages) {
+    /// Checks that offsets, alignment and steps are multiples of the logical block size.
+    fn offsets(&self, target: &NvmeTarget, messages: &mut Messages) {
         let block = u64::from(target.block);
         let whole = |option: &str, value: u64| {
             let what =
@@ -172,11 +172,11 @@ impl Limits<'_> {
         }
     }
 
-    /// Commands that the controller may lack.
+    /// Checks that the controller supports the optional commands that the job sends.
     fn optional_commands(&self, target: &NvmeTarget, messages: &mut Messages) {
         let identified = target.device.controller.optional;
         let has = |opcode, bit| target.device.has_command(opcode, bit);
-        let lacks = |option: &str, command: &str, bit: u32, help: &str| {
+        let unsupported = |option: &str, command: &str, bit: u32, help: &str| {
             self.error(option, format!("has no {command} command (ONCS bit {bit} is 0)")).help(help)
         };
         for (form, _) in &self.load.forms {
@@ -190,13 +190,13 @@ impl Limits<'_> {
             };
             if !there {
                 let help = format!("To fix: leave `{}` out of `write_mode`", forms::word(*form));
-                messages.push(lacks("write_mode", name, bit, &help));
+                messages.push(unsupported("write_mode", name, bit, &help));
             }
         }
         if self.load.mix.has(Dir::Trim) && !has(0x09, identified.dataset_management) {
             let help =
                 "To fix: leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
-            messages.push(lacks("rw", "Dataset Management", 2, help));
+            messages.push(unsupported("rw", "Dataset Management", 2, help));
         }
         let appends = self.load.forms.iter().any(|(form, _)| *form == WriteForm::Append);
         if appends && target.device.command_set != CommandSet::Zoned {
@@ -230,7 +230,7 @@ impl Limits<'_> {
         }
     }
 
-    /// Limits on the bytes of one command.
+    /// Checks the block sizes against the limits on the bytes of one command.
     fn sizes(&self, target: &NvmeTarget, messages: &mut Messages) {
         let option = self.size_option();
         for dir in self.used() {
@@ -242,7 +242,7 @@ impl Limits<'_> {
                         most.bytes, most.what
                     );
                     let message = match dir {
-                        Dir::Trim => self.doubt(option, what),
+                        Dir::Trim => self.deallocation_warning(option, what),
                         Dir::Read | Dir::Write => self.error(option, what),
                     };
                     messages.push(message.help(format!(
@@ -255,8 +255,9 @@ impl Limits<'_> {
         }
     }
 
-    /// Limits on the ranges of one deallocation (NVM 1.0, 4.1.5.4: DMRL, DMSL). They are what the
-    /// controller recommends, and it decides what to do with a command that exceeds them.
+    /// Checks the limits on the ranges of one deallocation (NVM 1.0, 4.1.5.4: DMRL, DMSL). The
+    /// limits are recommendations: the controller decides what to do with a command that exceeds
+    /// them.
     fn ranges(&self, target: &NvmeTarget, messages: &mut Messages) {
         let ranges = self.load.trim_ranges;
         let limits = &target.device.limits;
@@ -265,7 +266,7 @@ impl Limits<'_> {
         let most = limits.deallocate_blocks.map(|blocks| blocks.saturating_mul(block));
         if let Some(most) = limits.deallocate_ranges.filter(|most| u32::from(*most) < ranges) {
             messages.push(
-                self.doubt(
+                self.deallocation_warning(
                     "num_range",
                     format!("takes at most {most} ranges in a Dataset Management command (DMRL)"),
                 )
@@ -273,7 +274,7 @@ impl Limits<'_> {
             );
         } else if let Some(most) = most.filter(|most| *most < bytes) {
             messages.push(
-                self.doubt(
+                self.deallocation_warning(
                     "num_range",
                     format!("deallocates at most {most} bytes in one command (DMSL); the job has {bytes}"),
                 )
@@ -285,7 +286,7 @@ impl Limits<'_> {
     fn limits_of(&self, dir: Dir, target: &NvmeTarget) -> Vec<Most> {
         let device = &target.device;
         let block = u64::from(target.block);
-        // Limits of commands without data count bytes of the medium.
+        // Limits of commands without data count bytes on the medium, without metadata.
         let data = u64::from(device.namespace.format.data);
         let scaled = |bytes: u64| (bytes / data).saturating_mul(block);
         let mut all = Vec::new();
@@ -305,7 +306,7 @@ impl Limits<'_> {
             let limits = &device.limits;
             match form {
                 WriteForm::Data if self.job.flag("nvme_split") => {}
-                // An append that is split would come in an order of the device's making.
+                // The device would choose the order of the parts of a split append.
                 WriteForm::Data | WriteForm::Append => self.transfer(target, form, &mut all),
                 WriteForm::Zeroes => {
                     let limit = limits.write_zeroes.map(scaled);
@@ -330,7 +331,7 @@ impl Limits<'_> {
         all
     }
 
-    /// Limits on data that are moved by one command.
+    /// Adds the limits on the data that one command transfers.
     fn transfer(&self, target: &NvmeTarget, form: WriteForm, all: &mut Vec<Most>) {
         let split = match form {
             WriteForm::Append => "",
@@ -350,7 +351,8 @@ impl Limits<'_> {
         all.extend(most(Some(whole), "in one command (65536 blocks)", split));
     }
 
-    /// What the driver takes in pages of memory that lie apart; huge pages are whole.
+    /// The largest transfer in bytes if the pages of a buffer are not contiguous. `None`: no limit,
+    /// or huge pages, which are contiguous.
     fn scattered(&self, target: &NvmeTarget) -> Option<u64> {
         if matches!(self.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }) {
             return None;
@@ -359,7 +361,8 @@ impl Limits<'_> {
         Some(u64::from(segments).saturating_mul(self.page))
     }
 
-    /// The largest number of bytes that each command may have where I/Os are split.
+    /// The size in bytes of the commands that larger I/Os are split into. `None`: no limit is
+    /// known.
     pub(super) fn split(&self, target: &NvmeTarget) -> Option<u32> {
         let block = u64::from(target.block);
         let limits = [target.device.max_transfer().map(|(bytes, _)| bytes), self.scattered(target)];

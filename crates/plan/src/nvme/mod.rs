@@ -1,9 +1,9 @@
-//! `io_uring_cmd` with NVMe commands: which namespaces a job's files are, and whether they can do
-//! what the job wants. Everything that they cannot is refused here, before the first I/O.
+//! `io_uring_cmd` with NVMe commands: identifies the namespaces of a job's files, and refuses
+//! before the first I/O what they do not support.
 //!
 //! | question | module |
 //! |---|---|
-//! | which options, which namespace | here |
+//! | options, namespaces | here |
 //! | block sizes, transfer limits, optional commands | `limits.rs` |
 //! | metadata and protection information | `protection.rs` |
 
@@ -21,10 +21,10 @@ use crate::model::{Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeT
 use crate::reading::Reading;
 use crate::survey::Survey;
 
-/// Options that only commands have: with any other engine they do nothing.
+/// Options that only engines with commands have.
 const OF_COMMANDS: [&str; 5] = ["write_mode", "readfua", "writefua", "deac", "nvme_split"];
 
-/// The options of NVMe commands.
+/// Reads the options of NVMe commands.
 pub(crate) fn options(job: Reading) -> NvmePlan {
     NvmePlan {
         read_fua: job.flag("readfua"),
@@ -34,7 +34,8 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
     }
 }
 
-/// Options of commands with an engine that sends none, and of plain I/O with one that does.
+/// Refuses or warns of options of commands if the engine sends none, and of options of plain I/O if
+/// the engine sends commands.
 pub(crate) fn without_effect(
     job: Reading,
     engine: &EnginePlan,
@@ -42,7 +43,7 @@ pub(crate) fn without_effect(
     messages: &mut Messages,
 ) {
     let EnginePlan::IoUringCmd(plan) = engine else {
-        // SCSI commands have two of them as well.
+        // SCSI commands have `readfua` and `writefua` as well.
         let sg = |name: &str| matches!(engine, EnginePlan::Sg(_)) && name.ends_with("fua");
         for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name) && !sg(name)) {
             if !is_default(job, name) {
@@ -101,7 +102,7 @@ fn is_default(job: Reading, name: &str) -> bool {
     }
 }
 
-/// Whether what stands at a path goes together with the engine. `None`: a message says that not.
+/// Checks that the engine can use the file at a path. `None`: it cannot, and a message says why.
 pub(crate) fn suits(
     job: Reading,
     path: &Path,
@@ -168,7 +169,8 @@ pub(crate) fn suits(
     }
 }
 
-/// What a namespace and its controller say; a message where they say nothing.
+/// The properties of the namespace at a path and of its controller. `None`: the job cannot use it,
+/// and a message says why.
 pub(crate) fn device(
     job: Reading,
     path: &Path,
@@ -213,17 +215,18 @@ pub(crate) fn device(
     Some(device)
 }
 
-/// Bytes of a namespace as the job's offsets count them.
+/// The size of a namespace in bytes as the job's offsets count them, including metadata in the data
+/// buffer.
 pub(crate) fn bytes(job: Reading, device: &Device) -> u64 {
     device.namespace.size.saturating_mul(u64::from(block(job, device)))
 }
 
-/// Bytes that a block takes in the job's buffers.
+/// Bytes that a block takes in the job's data buffers.
 fn block(job: Reading, device: &Device) -> u32 {
     protection::metadata(job, device).map_or(device.namespace.format.data, |m| m.stride())
 }
 
-/// Finds the namespace of each file and sees whether it can do what the job wants.
+/// Identifies the namespace of each file, and checks that it supports what the job does.
 pub(crate) fn targets(
     job: Reading,
     engine: &mut EnginePlan,

@@ -1,4 +1,4 @@
-//! Metadata and protection information: what a job wants of a namespace's.
+//! How a job handles the metadata and the protection information of a namespace.
 
 use fiord_sys::nvme::{self, Device};
 
@@ -8,14 +8,14 @@ use crate::model::{
 };
 use crate::reading::Reading;
 
-/// Options of protection information, besides `md_per_io_size`.
+/// Options of protection information, without `md_per_io_size`.
 const OPTIONS: [&str; 4] = ["pi_act", "pi_chk", "apptag", "apptag_mask"];
-/// The application tag of a job that names none.
+/// The default application tag.
 const TAG: u16 = 0x1234;
-/// The one that has a controller check nothing (NVM Command Set Specification 1.0, 5.2.3).
+/// The application tag that disables all checks (NVM Command Set Specification 1.0, 5.2.3).
 const UNCHECKED: u16 = 0xffff;
 
-/// These options with an engine that sends no commands.
+/// Refuses options of metadata if the engine sends no commands.
 pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
     for name in OPTIONS.into_iter().chain(["md_per_io_size"]).filter(|name| job.is_set(name)) {
         messages.push(
@@ -31,7 +31,7 @@ pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
     }
 }
 
-/// What becomes of the metadata of a namespace's blocks.
+/// How the job handles the metadata of a namespace. `None`: the namespace has no metadata.
 pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
     let namespace = &device.namespace;
     (namespace.format.metadata > 0).then(|| MetadataPlan {
@@ -59,10 +59,10 @@ pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
     })
 }
 
-/// `pi_chk`.
+/// Parses `pi_chk`.
 ///
 /// # Errors
-/// The word that names no part.
+/// The word that is not a part of the protection information.
 fn checks(job: Reading) -> Result<Checks, String> {
     let mut checks = Checks::default();
     let text = job.set_text("pi_chk").unwrap_or_default();
@@ -77,12 +77,12 @@ fn checks(job: Reading) -> Result<Checks, String> {
     Ok(checks)
 }
 
-/// A tag or mask of 16 bits, where it is set and is one.
+/// The value of a 16-bit tag or mask. `None`: not set, or too large.
 fn tag(job: Reading, name: &str) -> Option<u16> {
     job.set_count32(name).and_then(|value| u16::try_from(value).ok())
 }
 
-/// Values that mean nothing.
+/// Refuses invalid values.
 pub(super) fn values(job: Reading, messages: &mut Messages) {
     if let Err(word) = checks(job) {
         messages.push(
@@ -101,8 +101,8 @@ pub(super) fn values(job: Reading, messages: &mut Messages) {
     }
 }
 
-/// Metadata that go beside the data have buffers as large as the job's blocks need them; one whose
-/// size is set holds at least that.
+/// Refuses a `md_per_io_size` that is too small for the separate metadata of the job's largest
+/// block.
 pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &mut Messages) {
     let (Some(size), Some(metadata)) = (job.set_count32("md_per_io_size"), &target.metadata) else {
         return;
@@ -126,7 +126,7 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
     }
 }
 
-/// Options that have nothing to work on with a namespace.
+/// Warns of options that have no effect with a namespace.
 pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
     if target.metadata.as_ref().is_some_and(|metadata| metadata.extended)
         && job.is_set("md_per_io_size")
