@@ -133,30 +133,30 @@ impl Diagnostic {
 
 /// The maximum length of a text in a message, in bytes. Longer texts are shortened, because a value
 /// may have megabytes.
-const LONGEST: usize = 4096;
+const MAX_TEXT: usize = 4096;
 /// How much of the start and of the end of a longer text remains, in bytes.
-const KEPT: usize = 400;
+const SHOWN_OF_LONG_TEXT: usize = 400;
 
 /// Shortens a text above the maximum length to its start, the number of bytes left out, and its
 /// end.
 fn brief(text: String) -> String {
-    if text.len() <= LONGEST {
+    if text.len() <= MAX_TEXT {
         return text;
     }
-    let head = floor_boundary(&text, KEPT);
-    let tail = floor_boundary(&text, text.len() - KEPT);
+    let head = floor_boundary(&text, SHOWN_OF_LONG_TEXT);
+    let tail = floor_boundary(&text, text.len() - SHOWN_OF_LONG_TEXT);
     format!("{}… ({} bytes left out) …{}", &text[..head], tail - head, &text[tail..])
 }
 
 /// The maximum number of messages to print.
-const MOST: usize = 20;
+const MAX_MESSAGES: usize = 20;
 
 /// Renders the messages in order. After the maximum number, adds a line with the number of
 /// remaining messages.
 pub fn render(all: &[Diagnostic], color: bool) -> String {
-    let mut text: String = all.iter().take(MOST).map(|d| d.render(color)).collect();
-    if all.len() > MOST {
-        text.push_str(&format!("fio: and {} more messages\n", all.len() - MOST));
+    let mut text: String = all.iter().take(MAX_MESSAGES).map(|d| d.render(color)).collect();
+    if all.len() > MAX_MESSAGES {
+        text.push_str(&format!("fio: and {} more messages\n", all.len() - MAX_MESSAGES));
     }
     text
 }
@@ -170,7 +170,7 @@ struct Window {
 
 /// The maximum length of a shown line, in bytes. The window of a longer line starts shortly before
 /// the place.
-const WIDEST: usize = 400;
+const MAX_LINE: usize = 400;
 
 impl Place {
     /// The line and the column of the first byte, both starting at 1. The column is in characters.
@@ -198,9 +198,9 @@ impl Place {
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let end = floor_boundary(text, self.span.end).clamp(start, line_end);
         let (mut from, mut to) = (line_start, line_end);
-        if to - from > WIDEST {
-            from = floor_boundary(text, start.saturating_sub(WIDEST / 4)).max(line_start);
-            to = floor_boundary(text, (from + WIDEST).min(line_end)).max(start);
+        if to - from > MAX_LINE {
+            from = floor_boundary(text, start.saturating_sub(MAX_LINE / 4)).max(line_start);
+            to = floor_boundary(text, (from + MAX_LINE).min(line_end)).max(start);
         }
         Window {
             text: text[from..to].to_string(),

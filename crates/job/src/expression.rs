@@ -9,7 +9,7 @@ use crate::option::value::ValueError;
 use crate::rational::Rational;
 
 /// The maximum nesting depth. It keeps any input from exhausting the stack.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Evaluates an expression. The text includes the outer parentheses.
 ///
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
 
     fn enter(&mut self) -> Result<(), ValueError> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(
                 ValueError::new("the expression is nested too deeply").at(self.at, self.text.len())
             );

@@ -11,10 +11,10 @@ use crate::scan::{Item, scan};
 use crate::spec::{Place, Source};
 
 /// The maximum depth of nested includes.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// The maximum number of files for one job file. Without it, sixteen small files that each include
 /// the next one ten times would take forever.
-const MOST: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 /// The sections of a job file in order, and the errors found. `named` is the place where the file
 /// is named.
@@ -55,14 +55,14 @@ impl Reader<'_> {
         };
         self.files += 1;
         let again = self.open.contains(&file);
-        if again || self.open.len() >= DEEPEST || self.files > MOST {
+        if again || self.open.len() >= MAX_DEPTH || self.files > MAX_FILES {
             let chain = self.open.join("` includes `");
             let what = match again {
                 true => format!("`{file}` includes itself: `{chain}` includes `{file}`"),
                 false => format!("too many files include each other: `{chain}` includes `{file}`"),
             };
             // Reports this only once: otherwise each file of the chain would report it again.
-            if self.files <= MOST + 1 {
+            if self.files <= MAX_FILES + 1 {
                 self.wrong.push(Diagnostic::error(what, Some(named)));
             }
             return;
@@ -97,9 +97,9 @@ impl Reader<'_> {
             Ok(bytes) => return Ok((file.to_string(), bytes)),
             Err(error) => error,
         };
-        let beside =
+        let relative =
             self.open.last().and_then(|from| Path::new(from).parent()).map(|d| d.join(file));
-        match beside.as_ref().and_then(|path| path.to_str()) {
+        match relative.as_ref().and_then(|path| path.to_str()) {
             Some(path) if error.kind() == io::ErrorKind::NotFound && path != file => {
                 // The message reports the path as written.
                 let bytes = self.loader.read(path).map_err(|_| error)?;

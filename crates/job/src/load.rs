@@ -22,13 +22,13 @@ pub trait Loader {
 
 /// The maximum size of a job file in bytes. It leaves room for thousands of jobs and stops at
 /// `/dev/zero` and disk images.
-const LARGEST: u64 = 16 << 20;
+const MAX_FILE_SIZE: u64 = 16 << 20;
 
 /// Reads everything, up to the maximum size of a job file.
 fn limited(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
+    from.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_SIZE {
         return Err(io::Error::other("it is larger than 16 MiB, so it is not a job file"));
     }
     Ok(bytes)

@@ -11,14 +11,14 @@ use crate::option::table;
 /// The text of `docs/fiord.1`.
 pub fn man() -> String {
     let mut out = String::from(
-        ".\\\" Made from the option table by `cargo xtask docs`.\n\
+        ".\\\" Generated from the option table by `cargo xtask docs`.\n\
          .TH FIORD 1 \"\" \"fiord\" \"User Commands\"\n\
-         .SH NAME\nfiord \\- generate storage load and measure what comes of it\n\
+         .SH NAME\nfiord \\- generate storage load and measure the result\n\
          .SH SYNOPSIS\n.B fiord\n[\\fIoptions\\fR] [\\fIjobfile\\fR ...]\n.br\n.B fiord\n\
          [\\fIoptions\\fR] \\-\\-name=\\fIjob\\fR [\\fIjob options\\fR] ...\n\
          .SH DESCRIPTION\n\
          .B fiord\nruns the jobs that job files or its command line describe, each in its own worker, \
-         and reports bandwidth, I/Os a second and latency. Its job language, command line and output \
+         and reports bandwidth, IOPS and latency. Its job language, command line and output \
          are those of\n.BR fio (1).\n\
          .SH OPTIONS\n",
     );
@@ -46,7 +46,7 @@ const EXIT_STATUS: &str = "\
 .SH EXIT STATUS
 .TP
 .B 0
-Everything ran to its end, or there was nothing to run.
+All jobs succeeded, or there was nothing to run.
 .TP
 .B 1 to 127
 This many jobs failed; 127 means 127 or more.
@@ -55,14 +55,14 @@ This many jobs failed; 127 means 127 or more.
 The command line or a job file is wrong and nothing was touched, or the results could not be written.
 .TP
 .B 128
-A signal ended the run. The report is complete as far as the run went. A second signal ends the run
-without the jobs that hang: the report holds what they had done, and messages name the operations.
+A signal ended the run. The report covers the run up to the signal. A second signal ends the run
+without waiting for jobs that hang. The report has their results so far, and messages name the operations that hang.
 .TP
 .B 130, 143
-A third signal (of subcommands: a second one) ended the program at once, without a report.
+A third signal (for subcommands: a second one) ended the program immediately, without a report.
 .TP
 .B 141
-Everything ran to its end, and the reader of standard output went away, as with | head.
+All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
 .B 252
 .B fiord check
@@ -70,7 +70,7 @@ found that a result of the jobs would be suspect.
 .TP
 .B 253
 .B fiord check
-found that a result of the jobs would be invalid; or everything ran, and with \\-\\-findings=fatal a \
+found that a result of the jobs would be invalid; or all jobs succeeded, and with \\-\\-findings=fatal a \
 finding says that the result is invalid.
 ";
 

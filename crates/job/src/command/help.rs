@@ -10,9 +10,9 @@ use crate::profile::ProfileDef;
 use crate::suggest;
 
 /// Width of the name column in the details of an option, in characters.
-const NAME: usize = 20;
+const NAME_WIDTH: usize = 20;
 /// Maximum width of a line, in characters.
-const LINE: usize = 100;
+const LINE_WIDTH: usize = 100;
 
 /// The text of `--help`.
 pub fn help(version: &str) -> String {
@@ -39,7 +39,7 @@ pub fn options() -> String {
     table::options().iter().map(|o| one_line(o)).collect()
 }
 
-/// The text of `--profile=NAME --cmdhelp`: one line per option of the profile.
+/// The text of `--profile=NAME_WIDTH --cmdhelp`: one line per option of the profile.
 pub fn profile(def: &ProfileDef) -> String {
     def.options.iter().map(one_line).collect()
 }
@@ -59,7 +59,7 @@ pub fn option(name: &str) -> String {
         return own;
     }
     if let Some(c) = COMMANDS.iter().find(|c| c.name == name) {
-        return format!("{:>NAME$}: {}\n\n", c.name, c.doc);
+        return format!("{:>NAME_WIDTH$}: {}\n\n", c.name, c.doc);
     }
     let names = table::options().iter().flat_map(|o| {
         std::iter::once(o.name).chain(o.aliases.iter().copied()).map(move |n| (n, *o))
@@ -140,9 +140,9 @@ fn first_sentence(doc: &str) -> &str {
 }
 
 fn details(def: &OptionDef) -> String {
-    let mut out = format!("{:>NAME$}: {}\n", def.name, first_sentence(def.doc));
+    let mut out = format!("{:>NAME_WIDTH$}: {}\n", def.name, first_sentence(def.doc));
     let mut line = |name: &str, text: &str| {
-        let _ = writeln!(out, "{name:>NAME$}: {text}");
+        let _ = writeln!(out, "{name:>NAME_WIDTH$}: {text}");
     };
     for alias in def.aliases {
         line("alias", alias);
@@ -186,7 +186,7 @@ fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(l) if l.len() + 1 + word.len() <= LINE - NAME - 2 => {
+            Some(l) if l.len() + 1 + word.len() <= LINE_WIDTH - NAME_WIDTH - 2 => {
                 l.push(' ');
                 l.push_str(word);
             }

@@ -68,7 +68,7 @@ const OPTIONS: &[OptionDef] = &[
 
 /// The maximum size of a file in bytes: more than any run writes, and less than the 16 TiB limit of
 /// ext4.
-const LARGEST: u64 = 15 << 40;
+const MAX_FILE_SIZE: u64 = 15 << 40;
 
 fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
     let duration = given.time("duration") / 1_000_000;
@@ -86,7 +86,7 @@ fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
         .set("ioengine", "psync")
         .set("directory", given.text("directory").unwrap_or_default())
         .set("numjobs", threads)
-        .set("size", LARGEST)
+        .set("size", MAX_FILE_SIZE)
         .set("file_append", 1)
         .set("fallocate", "none")
         .set("create_on_open", 1)

@@ -3,7 +3,7 @@
 use crate::option::value::{Bases, Value, ValueError};
 
 /// The limit on CPU and node numbers. Linux kernels have fewer (`CONFIG_NR_CPUS` goes up to 8192).
-const MOST: u32 = 65_536;
+const MAX_NUMBER: u32 = 65_536;
 
 /// Parses `cpus_allowed`: numbers and ranges, separated by commas (or colons).
 ///
@@ -85,7 +85,7 @@ fn numbers(text: &str, what: &str) -> Result<Vec<u32>, ValueError> {
 fn read_part(part: &str, what: &str) -> Result<std::ops::RangeInclusive<u32>, ValueError> {
     let number = |t: &str| -> Result<u32, ValueError> {
         match t.trim().parse::<u32>() {
-            Ok(n) if n < MOST => Ok(n),
+            Ok(n) if n < MAX_NUMBER => Ok(n),
             Ok(_) => Err(ValueError::new(format!("{what} {} does not exist", t.trim()))),
             Err(_) if t.trim().is_empty() => {
                 Err(ValueError::new(format!("a {what} number is missing")))

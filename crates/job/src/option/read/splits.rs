@@ -4,7 +4,7 @@ use crate::number;
 use crate::option::value::{Bases, Value, ValueError};
 
 /// The maximum number of sizes per direction.
-const MOST: usize = 64;
+const MAX_SIZES: usize = 64;
 
 /// Parses lists such as `4k/10:64k/50:32k/40` or `4k/50:8k/,64k/100`.
 ///
@@ -63,8 +63,8 @@ fn direction(text: &str, bases: &Bases) -> Result<Vec<(u64, u8)>, ValueError> {
         list.push((bytes, weight));
         at += entry.len() + 1;
     }
-    if list.len() > MOST {
-        return Err(ValueError::list_too_long("block sizes", MOST));
+    if list.len() > MAX_SIZES {
+        return Err(ValueError::list_too_long("block sizes", MAX_SIZES));
     }
     fill(&list)
 }

@@ -51,8 +51,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "space_reserve",
         Kind::BYTES64,
         "Ends the job with an error and a complete report if the file system of its files has less \
-         free space than this. fiord checks up to 1000 times a second, and more often the sooner \
-         the space could run out. 0 turns the check off.",
+         free space than this. The closer the free space is to the limit, the more often fiord \
+         checks, up to 1000 times per second. 0 turns the check off.",
         "space_reserve=4g",
     )
     .default("0")

@@ -137,10 +137,10 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "write_hint",
         Kind::words(&[
             Word::new("none", "no lifetime"),
-            Word::new("short", "short"),
-            Word::new("medium", "medium"),
-            Word::new("long", "long"),
-            Word::new("extreme", "longest"),
+            Word::new("short", "overwritten soon"),
+            Word::new("medium", "kept for a while"),
+            Word::new("long", "kept for a long time"),
+            Word::new("extreme", "kept longest"),
         ]),
         "Tells the kernel how long written data is expected to stay valid (`F_SET_RW_HINT`).",
         "write_hint=short",
@@ -304,7 +304,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "overwrite",
         Kind::Bool,
-        "Writes each file in full before the run, so that no write of the job has to extend it.",
+        "Makes sure before the run that each file to be written exists in its full size, so that \
+         no write of the job has to extend it.",
         "overwrite=1",
     )
     .default("0"),

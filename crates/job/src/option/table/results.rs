@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "latency_limits",
         Kind::Text,
         "Judges the job by slices of its run. Each limit is a latency and, after a colon, a \
-         percentage of I/Os: in each slice, at most this percentage may take longer. Several \
+         percentage of I/Os: in each slice, less than this percentage may take longer. Several \
          limits are separated by commas. The report has a table of the percentages and says \
          whether all slices met the limits.",
         "latency_limits=1ms:5,8ms:1,64ms:0.1",
@@ -230,8 +230,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "log_alternate_epoch_clock_id",
         Kind::COUNT,
-        "The number of the clock for `log_unix_epoch` and `log_alternate_epoch`, as in \
-         `clock_gettime(2)`. 0 is the real-time clock.",
+        "The number of the clock for `log_alternate_epoch`, as in `clock_gettime(2)`. 0 is the \
+         real-time clock.",
         "log_alternate_epoch_clock_id=1",
     )
     .later(),

@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         Kind::SECONDS,
         CATEGORY,
         "How long the job runs before fiord starts to measure, so that caches, queues and the \
-         device can settle. This time comes before `runtime`. A bare number is in seconds.",
+         device can settle. This time is in addition to `runtime`. A bare number is in seconds.",
         "ramp_time=5s",
     ),
     OptionDef::new(
