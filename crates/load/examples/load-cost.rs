@@ -1,7 +1,7 @@
-//! What a source and a content cost for each I/O: `cargo run --release -p fiord-load --example load-cost`.
+//! Cost per I/O of each source and each content: `cargo run --release -p fiord-load --example load-cost`.
 //!
-//! With `--contents` only contents are measured. With `--once N KIND` one source hands out N I/Os and nothing is timed, for counting instructions
-//! under `valgrind --tool=callgrind`.
+//! `--contents` measures only the contents. `--once N KIND` draws N I/Os from one source without timing
+//! them, to count instructions under `valgrind --tool=callgrind`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,10 +11,10 @@ use fiord_load::{
 };
 use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
 
-/// Few buffers, as an engine has that makes few I/Os at a time.
+/// Number of buffers: few, like those of an engine at a low queue depth.
 const BUFFERS: usize = 2;
 
-/// Takes this many I/Os and returns nanoseconds for each.
+/// Draws this many I/Os and returns nanoseconds per I/O.
 struct Take(u64);
 
 impl SourceVisitor for Take {
@@ -31,7 +31,7 @@ impl SourceVisitor for Take {
     }
 }
 
-/// Fills buffers of this many bytes and returns nanoseconds for each.
+/// Fills buffers of this many bytes and returns nanoseconds per buffer.
 fn fill_cost(job: &JobPlan, bytes: usize) -> Result<f64, LoadError> {
     let mut content = AnyContent::of(job, 1)?;
     let mut buffers = vec![vec![0; bytes]; BUFFERS];
@@ -109,7 +109,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     contents()
 }
 
-/// Nanoseconds to set so many bytes, by turns in as many buffers as contents are made in.
+/// Nanoseconds to set this many bytes, in turn in as many buffers as `fill_cost` uses.
 fn memset_cost(bytes: usize) -> f64 {
     let mut buffers = vec![vec![0u8; bytes]; BUFFERS];
     let n = (1 << 30) / bytes;
@@ -120,8 +120,8 @@ fn memset_cost(bytes: usize) -> f64 {
     begin.elapsed().as_nanos() as f64 / n as f64
 }
 
-/// Every content at some sizes, in nanoseconds and as a ratio to `memset`: the median of seven rounds
-/// in which they take turns.
+/// Prints the cost of every content for some block sizes, in nanoseconds and relative to `memset`:
+/// the median of seven rounds in which the contents take turns.
 fn contents() -> Result<(), Box<dyn std::error::Error>> {
     use fiord_plan::{Compress, Content as Kind, Dedupe, Shape};
     let compress = Compress { percent: 50, chunk: 512, pattern: vec![] };

@@ -1,27 +1,59 @@
-//! Where, when and with what bytes an I/O is made. Issues no system call.
+//! The load of a job: which I/Os it makes, with which bytes, and when. Issues no system calls.
 //!
-//! [`Source`] says what is next, [`Content`] fills buffers. Both are made from a job's plan, once,
-//! and are then driven by the worker, which is monomorphised over them: see
-//! [`source::with_source`] and [`content::AnyContent`].
+//! A [`Source`] decides which I/O comes next, a [`Content`] fills the buffers of writes, and [`pace`]
+//! decides when an I/O is due. All are created once from the plan of a job and then driven by the
+//! worker, which is compiled for each type of source: see [`source::with_source`] and
+//! [`content::AnyContent`].
+//!
+//! # Example
+//!
+//! A job that writes 16 blocks at random offsets, each exactly once:
+//!
+//! ```
+//! use fiord_load::{AnyContent, Content, Dir, Next, Source, any_source};
+//! use fiord_plan::{EnginePlan, JobPlan, Mix};
+//!
+//! let mut job = JobPlan::plain(EnginePlan::Null, 16 * 4096);
+//! job.load.mix = Mix::Write;
+//! job.load.random = true;
+//!
+//! let mut source = any_source(&job)?;
+//! let mut content = AnyContent::of(&job, 0)?;
+//! let mut buffer = vec![0; 4096];
+//! content.prepare(&mut buffer);
+//!
+//! let mut offsets = Vec::new();
+//! while let Next::Io(io) = source.next() {
+//!     assert_eq!((io.dir, io.len), (Dir::Write, 4096));
+//!     content.fill(&mut buffer, &io);
+//!     offsets.push(io.offset);
+//! }
+//! assert_eq!(source.next(), Next::End);
+//! offsets.sort();
+//! assert!(offsets.iter().copied().eq((0..16).map(|block| block * 4096)));
+//! # Ok::<(), fiord_load::LoadError>(())
+//! ```
+//!
+//! # Modules
 //!
 //! | question | module |
 //! |---|---|
-//! | which source does a job get | [`source`] |
+//! | which source a job gets | [`source`] |
 //! | one file, one direction, one block size | `source/plain.rs` |
 //! | random reads and writes of one file | `source/mixed.rs` |
 //! | everything else | `source/general.rs` |
-//! | which direction, size, file is next | `source/directions.rs`, `sizes.rs`, `files.rs` |
-//! | sequential, `:N`, `percentage_random`, the end of a file | `source/place.rs` |
-//! | random offsets, with and without a map | `source/draws.rs`, `permute.rs`, `bitmap.rs` |
+//! | which direction, size and file is next | `source/directions.rs`, `sizes.rs`, `files.rs` |
+//! | sequential offsets, `rw=…:N`, `percentage_random`, the end of a file | `source/cursor.rs` |
+//! | random offsets, with and without a map | `source/offsets.rs`, `permute.rs`, `bitmap.rs` |
 //! | `random_distribution`: which block | `source/spread.rs` |
-//! | the laws behind it, and how ranks are drawn without arithmetic | `source/laws.rs`, `ranks.rs` |
-//! | how uneven a load is | [`skew`] |
+//! | the distributions behind it, and how ranks are drawn with integers | `source/laws.rs`, `ranks.rs` |
+//! | how skewed a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
 //! | priority and placement of single I/Os | `source/tags.rs` |
 //! | trims of several ranges | `source/ranges.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
-//! | `fsync=N` and its like | `source/flushes.rs` |
-//! | what is written | [`content`] |
+//! | when written data is flushed (`fsync=N` and similar options) | `source/flushes.rs` |
+//! | which bytes are written | [`content`] |
 //! | when an I/O is due: rates, think times, flows | [`pace`] |
 
 pub mod content;
@@ -36,100 +68,123 @@ pub use error::LoadError;
 pub use fiord_plan::{Dir, Tag, TrimRange, WriteForm};
 pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
-/// One I/O to make.
+/// An I/O that a source asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
-    /// Its direction.
+    /// Direction of the transfer.
     pub dir: Dir,
     /// Index of the file in the plan.
     pub file: u32,
-    /// Byte offset in the file.
+    /// First byte in the file.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub len: u32,
-    /// What it carries beside that.
+    /// Priority, placement and kind of write command.
     pub tag: Tag,
 }
 
-/// A flush of a file.
+/// How a file is flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
     /// `fsync(2)`.
     Fsync,
     /// `fdatasync(2)`.
     Fdatasync,
-    /// `sync_file_range(2)` with these flags over what was written since the last one.
+    /// `sync_file_range(2)` with these flags, over the range that was written since the last one.
     Range(u32),
 }
 
-/// What a source answers.
+/// What the worker has to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Do this.
+    /// Make this I/O.
     Io(Io),
-    /// Flush this file now: kind, file, offset and length (0, 0: all of it). Everything issued
-    /// before it must have completed first when the bool is set (`write_barrier`).
+    /// Flush the file now: kind of flush, index of the file, first byte and length of the range (0
+    /// and 0: the whole file), and whether all I/Os issued before must complete first
+    /// (`write_barrier`).
     Flush(Flush, u32, u64, u64, bool),
-    /// Open this file before the next I/O (only with fewer `openfiles` than files).
+    /// Open this file before the next I/O. Only if `openfiles` is less than the number of files.
     Open(u32),
-    /// Close this file: no more I/O goes to it in this loop.
+    /// Close this file. No more I/O goes to it in this loop.
     Close(u32),
-    /// All of this file was gone through and it is begun anew: its cached pages go before the next
-    /// I/O. Only with [`fiord_plan::JobPlan::drops_cache_each_pass`].
+    /// The job has visited the whole file and starts over in it: drop its cached pages before the
+    /// next I/O. Only with [`fiord_plan::JobPlan::drops_cache_each_pass`].
     Again(u32),
-    /// This loop's work is done.
+    /// This loop is done. Call [`Source::restart`] for the next one.
     End,
 }
 
-/// Why an I/O is not made (`zonemode=zbd`).
+/// Why the worker did not make an I/O that the source asked for (`zonemode=zbd`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Displaced {
-    /// A write takes its place.
+    /// The worker makes a write in its place.
     Exchanged,
-    /// Nothing takes it: the file is done in this pass.
+    /// Nothing takes its place: the file is done in this pass.
     Over,
-    /// A sequential write came to the end of the zones. One lap through them takes `lap` bytes of the
-    /// job's writes. The file is done when the job wrote as much in this pass; where other jobs
-    /// filled zones before it, it goes on in the first zone.
+    /// A sequential write reached the end of the zones. The file is done once the job has written
+    /// `lap` bytes in this pass. If other jobs filled some of the zones, it has not, and continues
+    /// in the first zone.
     Passed {
-        /// Bytes.
+        /// Number of bytes of the job's writes that fill all zones once.
         lap: u64,
     },
 }
 
-/// Decides what is next. Draws everything from its own seed: no clock, no system call, no allocation
-/// after construction.
+/// Decides which I/O is next.
+///
+/// The worker calls [`next`](Self::next) once per I/O, on its hot path. An implementation
+///
+/// - must depend only on the plan and its own seeded generators, so that a job with the same seed makes
+///   the same I/Os. It must not read a clock, issue a system call or share state with other jobs;
+/// - must not allocate memory after construction, because the cost of a source is part of every I/O
+///   that the user measures;
+/// - must return only I/Os that lie within the region of the file, with a length from 1 byte to the
+///   largest block of the job, because buffers have that length;
+/// - must count what it returns and answer [`Next::End`] at the limits of the job (`io_size`,
+///   `number_ios`). The worker counts only time (`runtime`, `ramp_time`).
+///
+/// `source/tests/promises.rs` checks these points on random mixtures of options.
 pub trait Source {
-    /// The next thing to do.
+    /// What to do next. After [`Next::End`] it keeps answering `End` until
+    /// [`restart`](Self::restart).
     fn next(&mut self) -> Next;
-    /// The same, with the next I/O in this direction: where rates and not the mix decide. Sources
-    /// of one direction, and those of pairs (trims and their writes), know better and keep theirs.
+    /// Like [`next`](Self::next), but if the next step is an I/O of a mix of reads and writes, it
+    /// goes in direction `dir`. The worker calls it when rates decide the direction instead of the
+    /// mix. Sources of one direction, and sources that pair trims with writes, ignore `dir`.
     #[inline]
     fn next_of(&mut self, _dir: Dir) -> Next {
         self.next()
     }
-    /// With `zonemode=zbd`: the last I/O goes to where its zone takes it, this is it. It counts as
-    /// issued, and sequential I/O goes on behind it.
+    /// With `zonemode=zbd`: the worker made the last I/O as `io`, which may lie elsewhere or be
+    /// shorter. Only now it counts as issued; sequential I/O continues after it.
     fn placed(&mut self, _io: &Io) {}
-    /// With `zonemode=zbd`: the last I/O, this one, is not made.
+    /// With `zonemode=zbd`: the worker did not make the last I/O, `io`.
     fn displaced(&mut self, _io: &Io, _why: Displaced) {}
-    /// The ranges of the trim that was handed out last, where trims have several (`num_range`): its
-    /// offset is that of the first, its length the sum.
+    /// The ranges of the last trim, if trims have several (`num_range`); otherwise empty. The
+    /// offset of that trim is the offset of its first range, its length the sum of the lengths.
     #[inline]
     fn ranges(&self) -> &[TrimRange] {
         &[]
     }
-    /// Begins the next loop (`loops`): call it after [`Next::End`], as often as there are loops left.
-    /// A loop goes on where the last one stopped, or from the start when all files were used up; an
-    /// [`Next::End`] right after it says that nothing is left. After the last loop all is counted
-    /// anew.
+    /// Begins the next loop (`loops`). The worker calls it after [`Next::End`], once for each loop
+    /// that is left.
+    ///
+    /// A loop continues where the last one stopped, or at the start if all files were done. If
+    /// [`next`](Self::next) answers [`Next::End`] right after it, there is nothing left to do.
+    /// After the last loop the source starts to count from 0 again.
     fn restart(&mut self);
 }
 
-/// Puts bytes into the buffer of a write. Never called for an op that carries no data.
+/// Fills the buffers of writes.
+///
+/// The worker never calls it for an I/O that transfers no data. An implementation must write only
+/// to the slice that it gets. It must not expect that a buffer still holds what it put there if the
+/// job also reads, because reads go to the same buffers. Its cost is part of every write that the
+/// user measures.
 pub trait Content {
-    /// Once a slot, before the first I/O: `buffer` is the whole slot buffer.
+    /// Called once per slot before the first I/O. `buffer` is the whole buffer of the slot.
     fn prepare(&mut self, buffer: &mut [u8]);
-    /// Before each write.
+    /// Called before each write. `buffer` is the part of the slot's buffer that `io` will write;
+    /// its length is `io.len`.
     fn fill(&mut self, buffer: &mut [u8], io: &Io);
 }

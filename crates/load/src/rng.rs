@@ -1,10 +1,10 @@
-//! Random numbers: fast, seeded, repeatable; not for secrets.
+//! Random numbers: fast, seeded and repeatable, not for secrets.
 //!
-//! xoshiro256++ (Blackman and Vigna, <https://prng.di.unimi.it/>), seeded with splitmix64 as its
-//! authors advise. Bounded integers by Lemire's multiply-shift with rejection (arXiv:1805.10941),
-//! so that every value is equally likely.
+//! The generator is xoshiro256++ (Blackman and Vigna, <https://prng.di.unimi.it/>), seeded with
+//! splitmix64 as its authors advise. Bounded integers come from Lemire's multiply-shift method with
+//! rejection (arXiv:1805.10941), which makes every value equally likely.
 
-/// One step of splitmix64: turns related seeds into unrelated numbers.
+/// One step of splitmix64, which turns related seeds into unrelated numbers.
 #[inline]
 pub fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -14,8 +14,8 @@ pub fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What a generator is for: each purpose draws from its own stream, so that turning one feature on
-/// does not change what another draws.
+/// What a stream of random numbers is used for. Each purpose has a stream of its own, so that an
+/// option that draws numbers does not change what other options draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -23,35 +23,35 @@ pub enum Purpose {
     Offset = 1,
     /// Block sizes.
     Size = 2,
-    /// Directions of a mix.
+    /// Directions of a mixed load.
     Direction = 3,
-    /// Which file.
+    /// Choice of the file.
     File = 4,
     /// Whether the next offset is random (`percentage_random`).
     Randomness = 5,
-    /// When I/Os arrive (`rate_process=poisson`).
+    /// Arrival times of I/Os (`rate_process=poisson`).
     Arrival = 32,
-    /// Bytes of buffers.
+    /// Bytes of the buffers.
     Content = 6,
-    /// Where hot spots lie.
+    /// Positions of hot spots.
     HotSpot = 7,
-    /// Which priority an I/O has.
+    /// Priorities of single I/Os.
     Priority = 8,
-    /// Of which command a write is made.
+    /// Kinds of write commands.
     Form = 10,
-    /// Where the device is to place a write.
+    /// Placement of writes on the device.
     Placement = 9,
 }
 
-/// xoshiro256++.
+/// Generator xoshiro256++.
 #[derive(Debug, Clone)]
 pub struct Rng {
     s: [u64; 4],
 }
 
 impl Rng {
-    /// The stream of this seed for this purpose; `which` tells streams of one purpose apart (a
-    /// file's index, a direction).
+    /// The stream for this seed and purpose. `which` distinguishes streams of the same purpose, for
+    /// example by file or direction.
     pub fn new(seed: u64, purpose: Purpose, which: u64) -> Self {
         let mut state = seed;
         let mut state = splitmix(&mut state) ^ (purpose as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -74,7 +74,7 @@ impl Rng {
         result
     }
 
-    /// Evenly from `0 .. bound`; 0 when `bound` is 0.
+    /// A number from `0 .. bound`, uniformly distributed; 0 if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         let mut product = u128::from(self.draw()) * u128::from(bound);
@@ -84,7 +84,7 @@ impl Rng {
         (product >> 64) as u64
     }
 
-    /// The rare part of [`Rng::below`].
+    /// The rare case of [`Rng::below`] that needs another draw.
     #[cold]
     fn reject(&mut self, mut product: u128, bound: u64) -> u128 {
         let threshold = bound.wrapping_neg() % bound;
@@ -106,7 +106,7 @@ mod tests {
         for _ in 0..70_000 {
             seen[rng.below(7) as usize] += 1;
         }
-        // Five standard deviations of a binomial with n = 70 000, p = 1/7 are 463.
+        // Five standard deviations of a binomial distribution with n = 70 000 and p = 1/7 are 463.
         assert!(seen.iter().all(|&n| n.abs_diff(10_000) < 463), "{seen:?}");
         assert_eq!(rng.below(0), 0);
         assert_eq!(rng.below(1), 0);

@@ -1,5 +1,5 @@
-//! How uneven a load is: what share of the I/O goes to what share of the data, from the closed forms
-//! and not from draws.
+//! Skew of a load: which share of the I/O goes to which share of the data, computed from the closed
+//! forms of the distributions and not from draws.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,32 @@ use fiord_plan::{Dir, Distribution, FilePlan, Load, ZoneSize};
 use crate::source::laws::Sums;
 use crate::source::ranks;
 
-/// Blocks that are alike.
+/// Blocks with equal shares of the I/O.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Run {
+struct EqualBlocks {
     blocks: f64,
     share: f64,
 }
 
-/// The shares of the blocks of one file in one direction, hottest first.
+/// Shares of the I/O that the blocks of one file get in one direction, the hottest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    runs: Vec<Run>,
+    groups: Vec<EqualBlocks>,
     blocks: f64,
 }
 
 impl Curve {
-    /// Of a random load in a file. Without a distribution all blocks are alike.
+    /// Shares for a random load in a file. Without `random_distribution` all blocks have equal
+    /// shares.
     pub fn new(load: &Load, file: &FilePlan, dir: Dir) -> Self {
         let block = load.align[dir as usize].max(1);
         let blocks = (file.len / block).max(1);
-        let mut runs = match &load.distribution {
+        let mut groups = match &load.distribution {
             Distribution::Even => Vec::new(),
             Distribution::Skewed(skew) => {
                 let sums = Sums::new(skew.law, blocks, skew.centre.unwrap_or(0.5));
                 let cells = ranks::shares(&sums).into_iter();
-                cells.map(|(share, width)| Run { blocks: width as f64, share }).collect()
+                cells.map(|(share, width)| EqualBlocks { blocks: width as f64, share }).collect()
             }
             Distribution::Zoned(zones) => {
                 let size = |size| match size {
@@ -40,54 +41,54 @@ impl Curve {
                     ZoneSize::Bytes(b) => b as f64 / block as f64,
                 };
                 let zones = zones[dir as usize].iter();
-                let run = |z: &fiord_plan::ZoneShare| Run {
-                    // Where no whole block fits, one is used.
+                let group = |z: &fiord_plan::ZoneShare| EqualBlocks {
+                    // A zone that holds no whole block still uses one.
                     blocks: size(z.size).max(1.0),
                     share: f64::from(z.share) / 100.0,
                 };
-                zones.map(run).collect()
+                zones.map(group).collect()
             }
             Distribution::Sequence { stride: true, .. } => Vec::new(),
             Distribution::Sequence { blocks, .. } => {
                 let mut times: BTreeMap<u64, f64> = BTreeMap::new();
                 blocks.iter().for_each(|b| *times.entry(*b).or_default() += 1.0);
                 let all = blocks.len() as f64;
-                times.values().map(|n| Run { blocks: 1.0, share: n / all }).collect()
+                times.values().map(|n| EqualBlocks { blocks: 1.0, share: n / all }).collect()
             }
         };
         let blocks = blocks as f64;
-        if runs.is_empty() {
-            runs.push(Run { blocks, share: 1.0 });
+        if groups.is_empty() {
+            groups.push(EqualBlocks { blocks, share: 1.0 });
         }
-        runs.sort_by(|a, b| (b.share / b.blocks).total_cmp(&(a.share / a.blocks)));
-        Curve { runs, blocks }
+        groups.sort_by(|a, b| (b.share / b.blocks).total_cmp(&(a.share / a.blocks)));
+        Curve { groups, blocks }
     }
 
-    /// The share of the I/O that goes to the hottest `data` (a share, 0 to 1).
+    /// Share of the I/O (0 to 1) that goes to the hottest share `data` (0 to 1) of the data.
     pub fn io_of(&self, data: f64) -> f64 {
         let mut left = data * self.blocks;
         let mut io = 0.0;
-        for run in &self.runs {
-            if run.blocks >= left {
-                return (io + run.share * left / run.blocks).min(1.0);
+        for group in &self.groups {
+            if group.blocks >= left {
+                return (io + group.share * left / group.blocks).min(1.0);
             }
-            left -= run.blocks;
-            io += run.share;
+            left -= group.blocks;
+            io += group.share;
         }
         io.min(1.0)
     }
 
-    /// The smallest share of the data that gets this share of the I/O.
+    /// Smallest share of the data (0 to 1) that gets the share `io` (0 to 1) of the I/O.
     pub fn data_of(&self, io: f64) -> f64 {
         let mut left = io;
         let mut blocks = 0.0;
-        for run in self.runs.iter().filter(|run| run.share > 0.0) {
-            if run.share >= left {
-                blocks += run.blocks * left / run.share;
+        for group in self.groups.iter().filter(|group| group.share > 0.0) {
+            if group.share >= left {
+                blocks += group.blocks * left / group.share;
                 break;
             }
-            left -= run.share;
-            blocks += run.blocks;
+            left -= group.share;
+            blocks += group.blocks;
         }
         (blocks / self.blocks).min(1.0)
     }
@@ -105,7 +106,7 @@ mod tests {
         Curve::new(&job.load, &job.target.files[0], Dir::Read)
     }
 
-    /// The closed forms again, by another way.
+    /// The shares, computed from the closed forms in another way.
     #[test]
     fn shares_are_those_of_the_laws() {
         let skewed = |text: &str| curve(Distribution::Skewed(skew_of(text).unwrap()));
@@ -114,7 +115,7 @@ mod tests {
             ("pareto:0.8", 0.2, 0.8),
             ("pareto:0.1", 0.1, 0.9),
             ("zipf:0", 0.3, 0.3),
-            // One standard deviation to each side of the middle of a bell.
+            // One standard deviation to each side of the mean of a normal distribution.
             ("normal:5", 0.1, 0.682_689_492_137),
         ] {
             let curve = skewed(text);

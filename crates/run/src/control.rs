@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use fiord_load::pace::Seat;
+use fiord_load::pace::FlowTicket;
 use fiord_stat::recorder::Recorder;
 
 use crate::error::JobError;
@@ -97,7 +97,7 @@ pub struct JobControl {
     snapshot: Mutex<Option<Box<Snapshot>>>,
     taken: Condvar,
     steady: Option<Membership>,
-    seat: Mutex<Option<Seat>>,
+    seat: Mutex<Option<FlowTicket>>,
 }
 
 impl Default for JobControl {
@@ -134,12 +134,12 @@ impl JobControl {
     }
 
     /// The same for a job of a flow.
-    pub fn with_seat(seat: Option<Seat>) -> Self {
+    pub fn with_seat(seat: Option<FlowTicket>) -> Self {
         JobControl { seat: Mutex::new(seat), ..Self::new() }
     }
 
     /// The job's place in its flow, once.
-    pub fn take_seat(&self) -> Option<Seat> {
+    pub fn take_seat(&self) -> Option<FlowTicket> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

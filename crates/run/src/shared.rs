@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-use fiord_load::pace::{Flow, Seat};
+use fiord_load::pace::{Flow, FlowTicket};
 use fiord_plan::{FlowShare, JobPlan, Plan};
 use fiord_stat::live::Live;
 
@@ -41,7 +41,7 @@ impl Shared {
                 flows.push((share.id, flow.clone()));
                 flow
             });
-            Seat::new(flow, share.weight)
+            FlowTicket::new(flow, share.weight)
         };
         let shared = |(job, steady): (&JobPlan, Option<Membership>)| Shared {
             control: JobControl::with_seat(job.pace.flow.map(&mut seat)).judged(steady),

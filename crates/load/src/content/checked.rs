@@ -1,30 +1,30 @@
-//! Blocks that end with a checksum of themselves (`buffer_crc`).
+//! Blocks that end with their own checksum (`buffer_crc`).
 
 use crc_fast::CrcAlgorithm;
 
 use super::AnyContent;
 use crate::{Content, Io};
 
-/// Bytes of the checksum.
+/// Length of the checksum in bytes.
 pub const CRC: usize = 4;
 
-/// Any content, the last [`CRC`] bytes of each block written being the CRC-32C of those before.
+/// Any content, with the last [`CRC`] bytes of each written block replaced by the CRC-32C of the
+/// bytes before them.
 #[derive(Debug, Clone)]
 pub struct Checked {
     inner: AnyContent,
 }
 
 impl Checked {
-    /// The same content with a checksum.
+    /// Adds a checksum to a content.
     pub fn new(inner: AnyContent) -> Self {
         Checked { inner }
     }
 }
 
-/// The CRC-32C (Castagnoli, as iSCSI has it, RFC 3720) of `bytes`, as it is stored: the lowest byte
-/// first.
+/// CRC-32C of `bytes` (Castagnoli, as in iSCSI, RFC 3720), as it is stored: lowest byte first.
 pub fn crc(bytes: &[u8]) -> [u8; CRC] {
-    // The library gives back 64 bits for checksums of every width.
+    // The library returns 64 bits for checksums of all widths.
     (crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32).to_le_bytes()
 }
 
@@ -48,14 +48,14 @@ mod tests {
     use fiord_plan::{Dir, EnginePlan, JobPlan};
 
     #[test]
-    fn it_is_the_checksum_of_the_standard() {
-        // RFC 3720, B.4: 32 bytes of zeroes, and of ones.
+    fn the_checksum_is_that_of_the_standard() {
+        // RFC 3720, B.4: 32 bytes of zeros, and 32 bytes of ones.
         assert_eq!(crc(&[0; 32]), [0xaa, 0x36, 0x91, 0x8a]);
         assert_eq!(crc(&[0xff; 32]), [0x43, 0xab, 0xa8, 0x62]);
     }
 
     #[test]
-    fn every_block_of_every_content_ends_with_it() {
+    fn every_block_of_every_content_ends_with_its_checksum() {
         let kinds = [fiord_plan::Content::Zero, fiord_plan::Content::Fixed];
         let kinds =
             kinds.into_iter().chain([fiord_plan::Content::Scramble, fiord_plan::Content::Refill]);

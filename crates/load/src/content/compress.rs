@@ -1,9 +1,10 @@
-//! Where in a block random and compressible bytes lie.
+//! Layout of random and compressible bytes in a block.
 //!
-//! A block is cut into chunks; each begins with random bytes and ends with compressible ones (zeros
-//! or the pattern from its start). How many are random follows from the share asked for, less what a
-//! compressor spends to say that a stretch repeats: the compressed size is what was asked for, not a
-//! little more. Rounding is carried from chunk to chunk.
+//! A block is divided into chunks. Each chunk begins with random bytes and ends with compressible
+//! ones (zeros, or the pattern from its start). The number of random bytes follows from the
+//! requested share, minus what a compressor spends to encode a repetition, so that the compressed
+//! size matches the request and is not slightly larger. Rounding is carried over from chunk to
+//! chunk.
 
 use fiord_plan::Compress;
 
@@ -11,26 +12,30 @@ use super::duplicates::BLOCK;
 use super::pattern::Pattern;
 use crate::{Content, LoadError};
 
-/// Below this LZ4 and zstd differ by too much for one layout to suit both: what they spend on saying
-/// that a stretch repeats is no longer small beside the stretch.
+/// Smallest chunk in bytes. Below it LZ4 and zstd differ too much for one layout to suit both,
+/// because what they spend to encode a repetition is no longer small compared with the repetition.
 const SMALLEST_CHUNK: usize = 256;
 
-/// A shorter run saves a compressor nothing.
+/// A shorter run of compressible bytes saves a compressor nothing.
 const WORTHWHILE: usize = 8;
 
-/// Where the random bytes end in each chunk, and what comes after them.
+/// Where the random bytes of each chunk end, and what follows them.
 #[derive(Debug, Clone)]
 pub struct Layout {
     /// Share of random bytes, in per cent.
     random: usize,
     chunk: usize,
     pattern: Option<Pattern>,
-    /// The compressible bytes of the longest chunk so far, but for `%o`.
+    /// The compressible bytes of the longest chunk so far, without the values of `%o`.
     tile: Vec<u8>,
 }
 
 impl Layout {
-    /// Of a plan; chunks are no longer than `most`.
+    /// The layout of a plan, with chunks of at most `most` bytes.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is empty, or a file of the pattern was not read.
     pub fn new(compress: &Compress, most: usize) -> Result<Self, LoadError> {
         let chunk = match compress.chunk as usize {
             0 => most,
@@ -45,13 +50,13 @@ impl Layout {
         Ok(Layout { random, chunk, pattern, tile: Vec::new() })
     }
 
-    /// Bytes of as many whole chunks as fit into `most`, but one at least.
+    /// Length in bytes of as many whole chunks as fit into `most`, at least one.
     pub fn chunks_of(&self, most: usize) -> usize {
         if self.chunk < most { most / self.chunk * self.chunk } else { self.chunk }
     }
 
-    /// Puts the compressible bytes over a buffer of random ones. `offset` is the I/O's; `mark` gives
-    /// random bits.
+    /// Puts the compressible bytes into a buffer of random bytes. `offset` is the offset of the
+    /// I/O; `mark` returns random bits.
     pub fn lay(&mut self, buffer: &mut [u8], offset: u64, mut mark: impl FnMut() -> u64) {
         let longest = self.chunk.min(buffer.len());
         if self.tile.len() < longest {
@@ -61,7 +66,7 @@ impl Layout {
             }
         }
         let Layout { random, chunk, pattern, tile } = self;
-        // What is still to be compressible, in hundredths of a byte.
+        // Bytes that still have to be compressible, in hundredths of a byte.
         let mut owed = 0;
         for chunk in buffer.chunks_mut(*chunk) {
             owed += chunk.len() * (100 - *random);
@@ -83,8 +88,8 @@ impl Layout {
     }
 }
 
-/// How many bytes at the end of a chunk are compressible for a compressor to save `owed`; none if
-/// that is so little that it pays to wait for the next chunk.
+/// Number of compressible bytes at the end of a chunk that lets a compressor save `owed` bytes. 0
+/// if they are so few that the next chunk should have them.
 #[inline]
 fn run_of(len: usize, owed: usize) -> usize {
     if owed >= len {
@@ -96,15 +101,15 @@ fn run_of(len: usize, owed: usize) -> usize {
     }
 }
 
-/// Bytes that a compressor spends on `literals` that do not repeat and a `run` that does, between
-/// what LZ4 (a token, two bytes of offset, a byte more for lengths from 15 and each 255 beyond) and
-/// zstd need.
+/// Bytes that a compressor spends on `literals` bytes without repetition and a `run` of repeated
+/// bytes: between what LZ4 (a token, two bytes of offset, another byte for lengths from 15 on and
+/// for each further 255) and zstd need.
 fn spent(literals: usize, run: usize) -> usize {
     2 + usize::from(literals > 14) + literals / 255 + usize::from(run > 14) + run / 255 / 4
 }
 
-/// Each 4 KiB must be told from every other, so each has a few bytes that are random even if the
-/// share asked for leaves it none.
+/// Makes each 4 KiB different from all others: marks them with a few random bytes if the requested
+/// share leaves them none.
 fn mark_blocks(buffer: &mut [u8], chunk: usize, share: usize, mark: &mut impl FnMut() -> u64) {
     let large = chunk > BLOCK || chunk * share / 100 < 16;
     if !large {

@@ -1,44 +1,47 @@
-//! Which blocks come again, and what is in them.
+//! Choice of duplicate blocks and their contents (`dedupe_percentage`).
 //!
-//! Storage finds duplicates in blocks of 4 KiB, whatever the size of the writes. So the place of such
-//! a block in the file decides whether its contents come again, and which they are: small writes, in
-//! any order and as often as one likes, make whole duplicates of it, and large ones have duplicates
-//! inside. Of each 128 neighbours as many are duplicates as were asked for, drawn anew for each group.
+//! Storage finds duplicates in blocks of 4 KiB, whatever the size of the writes. Therefore the
+//! position of a 4 KiB block in the file decides whether it is a duplicate, and of what. Small
+//! writes build whole duplicates in any order and however often they are repeated, and large writes
+//! contain duplicates. Of every 128 consecutive blocks the requested share are duplicates, drawn
+//! anew for each group.
 //!
-//! The first block of its kind is no duplicate. `repeat` has few kinds; `working_set` has as many as
-//! its share of the blocks. The share of blocks that have a kind is raised by the expected number of
-//! first ones: `p = share + d / n`, with `d = w (1 - exp(-p n / w))` of `w` kinds met in `p n` draws.
+//! The first block of a kind is not a duplicate. `repeat` has few kinds; `working_set` has a number
+//! of kinds that is a share of all blocks. The share of blocks with a kind is therefore raised by
+//! the expected number of first blocks: `p = share + d / n`, with `d = w (1 - exp(-p n / w))` of
+//! `w` kinds met in `p n` draws.
 
 use fiord_plan::Dedupe;
 use fiord_sys::random_fill::Stream;
 
 use crate::rng::splitmix;
 
-/// What storage compares, in bytes.
+/// Size in bytes of the blocks that storage compares.
 pub const BLOCK: usize = 4096;
 
-/// Blocks of a group.
+/// Number of blocks in a group.
 const GROUP: u64 = 128;
 
-/// With `repeat`, one kind for this many blocks, but not more than [`MOST_KINDS`]: neighbours in time
-/// share contents even if only a small part of a large device is ever written.
+/// With `repeat`, one kind per this number of blocks, and at most [`MOST_KINDS`], so that blocks
+/// repeat even if only a small part of a large device is written.
 const BLOCKS_A_KIND: u64 = 512;
 const MOST_KINDS: u64 = 8;
 
-/// Which blocks come again.
+/// Which blocks are duplicates.
 #[derive(Debug, Clone, Copy)]
 pub struct Duplicates {
-    /// Expected duplicates of a group, with 32 bits after the point.
+    /// Expected number of duplicates in a group, with 32 fractional bits.
     of_group: u64,
     kinds: u64,
-    /// Of the places of duplicates: this job's.
+    /// Seed of the positions of duplicates, different for each job.
     places: u64,
-    /// Of their contents: this job's, or that of all jobs that share them.
+    /// Seed of the contents of duplicates: of this job, or common to all jobs that share them.
     contents: u64,
 }
 
 impl Duplicates {
-    /// Of a plan. `places` seeds where duplicates are, `contents` what is in them.
+    /// Duplicates of a plan. `places` is the seed of their positions, `contents` the seed of their
+    /// contents.
     pub fn new(dedupe: &Dedupe, places: u64, contents: u64) -> Self {
         let blocks = dedupe.blocks.max(1);
         let kinds = match dedupe.working_set {
@@ -50,7 +53,7 @@ impl Duplicates {
         Duplicates { of_group, kinds, places, contents }
     }
 
-    /// The kind of the block at this offset, or `None` if it is to be like no other.
+    /// The kind of the block at this offset in bytes; `None` if the block must be unique.
     #[inline]
     pub fn class_at(&self, offset: u64) -> Option<u64> {
         let block = offset / BLOCK as u64;
@@ -65,7 +68,7 @@ impl Duplicates {
         Some(((u128::from(draw) * u128::from(self.kinds)) >> 64) as u64)
     }
 
-    /// Fills a block with the random bytes that all of a kind have.
+    /// Fills a block with the random bytes of its kind.
     pub fn fill(&self, kind: u64, block: &mut [u8; BLOCK]) {
         let mut state = self.contents ^ kind.wrapping_mul(0xa076_1d64_78bd_642f);
         Stream::new(std::array::from_fn(|_| splitmix(&mut state))).fill(block);
@@ -77,7 +80,8 @@ impl Duplicates {
     }
 }
 
-/// The share of blocks that have a kind, of which `share` are not the first of it.
+/// Share of blocks that must have a kind so that the share `share` of all blocks is not the first
+/// of its kind.
 fn share_with_first(share: f64, kinds: u64, blocks: u64) -> f64 {
     let (kinds, blocks) = (kinds as f64, blocks as f64);
     let mut p = share;
@@ -88,7 +92,8 @@ fn share_with_first(share: f64, kinds: u64, blocks: u64) -> f64 {
     p
 }
 
-/// One of the orders of the numbers below [`GROUP`]: each step can be undone, so none is lost.
+/// One of the orders of the numbers below [`GROUP`]. Each step is invertible, so the result is a
+/// permutation.
 #[inline]
 fn shuffle(number: u64, order: u64) -> u64 {
     let mut x = number;

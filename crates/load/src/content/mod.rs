@@ -1,4 +1,4 @@
-//! The bytes of a write. [`AnyContent::of`] picks the content for a job.
+//! The bytes of writes. [`AnyContent::of`] chooses the content of a job.
 
 pub mod checked;
 pub mod compress;
@@ -25,8 +25,8 @@ use crate::{Content, Io, LoadError};
 
 /// The content of a job.
 ///
-/// One type for all of them, so that the inner loop is not compiled for each: the branch costs
-/// nothing beside what filling a buffer costs.
+/// One type for all contents, so that the inner loop is not compiled for each of them. The branch
+/// costs nothing compared with filling a buffer.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub enum AnyContent {
@@ -40,24 +40,32 @@ pub enum AnyContent {
 }
 
 impl AnyContent {
-    /// Makes the content of a job; see [`AnyContent::instead`] for `salt`.
+    /// Creates the content of a job. For `salt` see [`AnyContent::instead`].
+    ///
+    /// # Errors
+    ///
+    /// The pattern of the job is empty, or a file of the pattern was not read.
     pub fn of(job: &JobPlan, salt: u64) -> Result<Self, LoadError> {
         Self::instead(job, &job.content, salt)
     }
 
-    /// Makes `content` for the writes of a job, in place of its own.
+    /// Creates `content` for the writes of a job, in place of the job's own content.
     ///
-    /// `salt` makes the random bytes of this run different from those of other runs (the time of
-    /// the start, say), so that storage that finds duplicates does not find the last run's; with 0
-    /// they depend on the job's seed alone. Files in a pattern must have been read into bytes
+    /// `salt` (for example the start time) makes the random bytes of this run different from those
+    /// of other runs, so that storage with deduplication does not find the bytes of the last run.
+    /// With 0 they depend only on the seed of the job. The files of a pattern must have been read
     /// before, with [`pattern::with_files`].
+    ///
+    /// # Errors
+    ///
+    /// The pattern is empty, or a file of the pattern was not read.
     pub fn instead(
         job: &JobPlan,
         content: &fiord_plan::Content,
         salt: u64,
     ) -> Result<Self, LoadError> {
         let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index as u64);
-        // Buffers may hold what was read.
+        // Reads of the job overwrite the buffers.
         let put_back = job.load.mix.has(Dir::Read) && job.load.mix.has(Dir::Write);
         let content = match content {
             fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
@@ -78,7 +86,7 @@ impl AnyContent {
         Ok(if job.crc { AnyContent::Checked(Box::new(Checked::new(content))) } else { content })
     }
 
-    /// Whether [`Content::fill`] touches the buffer at all.
+    /// Whether [`Content::fill`] changes the buffer at all.
     #[inline]
     pub fn touches(&self) -> bool {
         match self {
@@ -116,7 +124,8 @@ impl Content for AnyContent {
 }
 
 impl AnyContent {
-    /// What is no default: out of its way.
+    /// Contents other than the default one, in a function of their own to keep their code out of
+    /// its path.
     #[inline(never)]
     fn fill_else(&mut self, buffer: &mut [u8], io: &Io) {
         match self {

@@ -1,22 +1,25 @@
-//! A pattern, repeated from the start of every buffer (`buffer_pattern`).
+//! A pattern that is repeated from the start of every buffer (`buffer_pattern`).
 
 use fiord_job::option::value::PatternPart;
 
 use crate::{Content, Io, LoadError};
 
-/// A pattern as the bytes of one repetition, and where in it the I/O's offset stands.
+/// The bytes of one repetition, and the positions in it that hold the offset of the I/O.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     bytes: Vec<u8>,
-    /// Where `%o` stands, 8 bytes each.
+    /// Positions of `%o`, 8 bytes each.
     offsets: Vec<usize>,
-    /// Buffers are also read into: everything is put back before each write.
+    /// The job also reads into the buffers, so the pattern is written again before each write.
     put_back: bool,
 }
 
 impl Pattern {
-    /// Of a plan's parts. Files must have been read into bytes (see [`with_files`]). `put_back`:
-    /// whether buffers are also read into.
+    /// The pattern of a plan. `put_back`: the job also reads into the buffers.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is empty, or one of its files was not read (see [`with_files`]).
     pub fn new(parts: &[PatternPart], put_back: bool) -> Result<Self, LoadError> {
         let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
         for part in parts {
@@ -41,7 +44,7 @@ impl Pattern {
         self.put_back || !self.offsets.is_empty()
     }
 
-    /// Puts `offset` where `%o` stands.
+    /// Writes `offset` to the positions of `%o`.
     #[inline]
     pub fn put_offset(&self, buffer: &mut [u8], offset: u64) {
         if self.offsets.is_empty() {
@@ -59,8 +62,12 @@ impl Pattern {
     }
 }
 
-/// The parts with every file replaced by what `read` finds in it. More than the largest block of a
-/// file is never used; `read` may leave the rest out.
+/// Replaces every file of a pattern by the bytes that `read` returns for it. A pattern uses no more
+/// bytes than the largest block, so `read` may leave out the rest of a file.
+///
+/// # Errors
+///
+/// The first error of `read`.
 pub fn with_files<E>(
     parts: &[PatternPart],
     mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
@@ -79,7 +86,8 @@ impl Content for Pattern {
         }
     }
 
-    /// Only what `%o` stands for changes: the offset of the I/O, little-endian.
+    /// Changes only the positions of `%o`, which hold the offset of the I/O in little-endian order,
+    /// unless the job also reads.
     #[inline]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
         if self.put_back {

@@ -5,17 +5,17 @@ use fiord_sys::random_fill::{LANES, Stream};
 use crate::rng::{Purpose, Rng};
 use crate::{Content, Io};
 
-/// Random bytes at memory speed, for one job.
+/// Generator of random bytes at memory speed, for one job.
 #[derive(Debug, Clone)]
 pub struct Lanes {
     stream: Stream,
-    /// Words drawn and not yet used.
+    /// Words that were drawn and not yet used.
     spare: [u64; LANES],
     used: usize,
 }
 
 impl Lanes {
-    /// The streams of this seed for this job.
+    /// The generator for this seed and job index.
     pub fn new(seed: u64, job: u64) -> Self {
         let mut rng = Rng::new(seed, Purpose::Content, job);
         let stream = Stream::new(std::array::from_fn(|_| rng.draw()));
@@ -47,7 +47,7 @@ pub struct Refill {
 }
 
 impl Refill {
-    /// Random bytes from `lanes`.
+    /// Draws the random bytes from `lanes`.
     pub fn new(lanes: Lanes) -> Self {
         Refill { lanes }
     }

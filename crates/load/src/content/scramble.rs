@@ -1,58 +1,61 @@
-//! Random bytes that are different in every write: the default.
+//! Random bytes that are different in every write: the default content.
 //!
-//! New bytes for each write would take longer than everything else that a generator does. But a buffer
-//! that is written again as it is could be found again by storage that looks for duplicates, and
-//! storage that compresses looks for repetitions in records: 128 KiB is the default of ZFS and the most
-//! of btrfs, 1 MiB the usual choice for large files.
+//! Generating new bytes for each write would take longer than everything else that a load generator
+//! does. But storage with deduplication would find a buffer again that is written unchanged, and storage
+//! with compression looks for repetitions in records: 128 KiB is the default of ZFS and the maximum of
+//! btrfs, 1 MiB the usual choice for large files.
 //!
-//! Writes below 128 KiB, of which several can share a record, are made in groups of 4 KiB. Each 512 byte
-//! sector gets a mark that no other sector of the job has ever had, so no two blocks are equal, whatever
-//! block size storage looks for duplicates with; one cache line in eight is touched. The other bytes are
-//! new where the last ones have been written before
+//! Writes below 128 KiB, of which several can share a record, are made in groups of 4 KiB. Each sector
+//! of 512 bytes gets a mark that no other sector of the job has ever had. So no two blocks are equal,
+//! whatever block size the storage compares, and a group touches one cache line in eight. The other
+//! bytes are renewed if they have been written before
 //!
-//! - to the same MiB of the file: nothing in a record of that size or less is alike;
-//! - to a MiB that cannot be told from it: so blocks that are alike but for their marks are ten where
-//!   writes are random, and never more than 64.
+//! - to the same MiB of the file, so that nothing within a record of that size or less repeats;
+//! - to a MiB that has the same bit in the trail (see below). So about ten blocks are alike except for
+//!   their marks if writes are random, and never more than 64.
 //!
-//! A group says itself where it was written, in 16 bytes of its first sector, see `Trail`. In jobs that
-//! also read, or write blocks of several sizes, that also tells whether something else has been put
-//! there since.
+//! A group itself records where it was written, in 16 bytes of its first sector: see `Trail`. In jobs
+//! that also read, or write blocks of several sizes, this record also shows whether something else has
+//! been put into the buffer since.
 //!
-//! Where all writes have one size of 128 KiB or more, each fills a record alone, and only gets marks.
+//! If all writes have one size of 128 KiB or more, each write fills a record alone and only gets marks.
 
 use super::random::Lanes;
 use crate::{Content, Io};
 
-/// Bytes between two marks.
+/// Distance between two marks in bytes.
 const SECTOR: usize = 512;
 
-/// Bytes of a line of the cache.
+/// Length of a cache line in bytes.
 const LINE: usize = 64;
 
-/// Lines of a sector.
+/// Cache lines per sector.
 const LINES: usize = SECTOR / LINE;
 
-/// Bytes whose contents are kept or renewed together.
+/// Number of bytes that are kept or renewed together.
 const GROUP: usize = LINES * SECTOR;
 
-/// A write of this size or more fills a record of compressing storage alone.
+/// A write of this many bytes or more fills a record of compressing storage alone.
 const RECORD: usize = 128 << 10;
 
-/// Two writes to the same stretch of this size, a power of two, are alike nowhere: 1 MiB.
+/// Binary logarithm of the size of a stretch of the file, 1 MiB. Two writes to the same stretch
+/// have no bytes in common.
 const STRETCH: u32 = 20;
 
-/// Added for each mark: odd, so all 2^64 marks are different; no mark looks like its neighbours.
+/// Step from one mark to the next: odd, so that all 2^64 marks are different, and large, so that a
+/// mark does not resemble its neighbours.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// `STRIDE` times this is 1 modulo 2^64: it turns the difference of two marks into sectors.
+/// Inverse of `STRIDE` modulo 2^64, which converts the difference of two marks to a number of
+/// sectors.
 const UNSTRIDE: u64 = inverse(STRIDE);
 
-/// What was marked longer ago than this, in groups, is renewed where signatures are looked at closely:
-/// 2 MiB of writes.
+/// Number of recent groups, 2 MiB of writes. If the signatures have to be checked, a group that was
+/// marked longer ago is renewed.
 const RECENT: u64 = 512;
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that
-/// are right, of which the number itself has three.
+/// Inverse of an odd number modulo 2^64 by Newton's iteration. Each step doubles the number of
+/// correct bits; the number itself has three.
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;
     let mut right = 3;
@@ -63,47 +66,48 @@ const fn inverse(odd: u64) -> u64 {
     inverse
 }
 
-/// Where the bytes of a group have been written: one of 64 bits for each stretch, chosen by its number.
+/// Where the bytes of a group have been written: a set of 64 bits, of which each stretch has one.
 #[derive(Debug, Clone, Copy)]
 struct Trail(u64);
 
 impl Trail {
-    /// With another write. `None` where the bytes are to be renewed.
+    /// Adds another write. `None` if the bytes must be renewed.
     #[inline]
     fn go_on(self, place: u64) -> Option<Trail> {
         (self.0 & place == 0).then_some(Trail(self.0 | place))
     }
 
-    /// The bits of the stretches that a group at this offset of a file lies in: two at most.
+    /// The bits of the stretches that a group at this offset of a file lies in, at most two.
     #[inline]
     fn place(file: u32, offset: u64) -> u64 {
         let [first, last] = [offset, offset.wrapping_add(GROUP as u64 - 1)].map(|at| at >> STRETCH);
-        // Multiples of the golden ratio: neighbours are far apart.
+        // Multiples of the golden ratio, so that neighbouring stretches have distant bits.
         let bit =
             |stretch: u64| 1 << ((stretch ^ u64::from(file) << 40).wrapping_mul(STRIDE) >> 58);
         if first == last { bit(first) } else { bit(first) | bit(last) }
     }
 
-    /// As it stands behind a mark: no two blocks have the same bits there.
+    /// The trail as it is stored after a mark, so that no two blocks have the same bits there.
     #[inline]
     fn hidden(self, mark: u64) -> u64 {
         self.0 ^ mark.rotate_left(29)
     }
 
-    /// What stands behind this mark.
+    /// Decodes the trail that is stored after this mark.
     #[inline]
     fn shown(word: u64, mark: u64) -> Trail {
         Trail(word ^ mark.rotate_left(29))
     }
 }
 
-/// Which of the last groups have been written on from: one bit each. A job that reads finds groups in
-/// its buffers that it wrote before; their trails are those of then, and must not be gone on with twice.
+/// Which of the recent groups have been continued, one bit each. A job that reads finds groups in
+/// its buffers that it wrote earlier, with their trails of that time. It must not continue such a
+/// trail twice.
 #[derive(Debug, Clone, Default)]
 struct Continued([u64; RECENT as usize / 64]);
 
 impl Continued {
-    /// Whether the group with this number has not been gone on with before. From now on it has.
+    /// Whether the group with this number has not been continued before. Marks it as continued.
     #[inline]
     fn first_time(&mut self, number: u64) -> bool {
         let (word, bit) = self.bit(number);
@@ -112,7 +116,7 @@ impl Continued {
         first
     }
 
-    /// A new group has this number.
+    /// Assigns the number to a new group.
     #[inline]
     fn forget(&mut self, number: u64) {
         let (word, bit) = self.bit(number);
@@ -132,9 +136,9 @@ pub struct Scramble {
     lanes: Lanes,
     /// The last mark.
     mark: u64,
-    /// Groups made, where signatures are looked at.
+    /// Number of groups made, counted if signatures have to be checked.
     groups: u64,
-    /// What is in a buffer may be other than what was last put there: something that was read, or part
+    /// A buffer may hold something else than the last write put there: data that was read, or part
     /// of a block of another size.
     doubtful: bool,
     /// All writes have one size.
@@ -143,21 +147,22 @@ pub struct Scramble {
 }
 
 impl Scramble {
-    /// Random bytes and the first mark from `lanes`. `read_into`: whether buffers are also read into;
-    /// `one_size`: whether all blocks that are written have one size.
+    /// Draws random bytes and the first mark from `lanes`. `read_into`: the job also reads into the
+    /// buffers. `one_size`: all writes have one size.
     pub fn new(mut lanes: Lanes, read_into: bool, one_size: bool) -> Self {
         let mark = lanes.word();
         let doubtful = read_into || !one_size;
         Scramble { lanes, mark, groups: 0, doubtful, one_size, continued: Continued::default() }
     }
 
-    /// Makes a group of a write that may share a record with others, to be written at this place.
+    /// Makes a group of a write that may share a record with other writes. `place`: the bits of its
+    /// stretches.
     #[inline]
     fn group(&mut self, group: &mut [u8; GROUP], place: u64) {
         let line = line_of(group);
         let (mark, word) = signature(group, line);
-        // Without doubt the signature is that of the last write; or the bytes are the first, and any
-        // trail will do.
+        // If `doubtful` is false, the signature is that of the last write, or the bytes are those
+        // of `prepare`, and any trail is right.
         let known = !self.doubtful || self.latest(mark);
         match known.then(|| Trail::shown(word, mark).go_on(place)).flatten() {
             Some(trail) => self.mark_and_sign(group, line, trail),
@@ -179,13 +184,13 @@ impl Scramble {
         }
     }
 
-    /// Sectors marked since this mark was made; any number where it is none.
+    /// Number of sectors marked since this mark was made; an arbitrary number if it is not a mark.
     #[inline]
     fn since(&self, mark: u64) -> u64 {
         self.mark.wrapping_sub(mark).wrapping_mul(UNSTRIDE)
     }
 
-    /// Whether the group with this mark is recent, and nothing has been written on from it.
+    /// Whether the group with this mark is recent and has not been continued.
     #[inline]
     fn latest(&mut self, mark: u64) -> bool {
         // A signature holds the first mark of its group.
@@ -193,8 +198,9 @@ impl Scramble {
         ago < RECENT - 1 && self.continued.first_time(self.groups.wrapping_sub(ago))
     }
 
-    /// Marks the sectors of a group. Where in the sectors, its bytes say: at the same place in all, marks
-    /// would fall into a few sets of the cache and push each other out.
+    /// Marks the sectors of a group. The bytes of the group determine the cache line in each
+    /// sector: with the same line in all groups, the marks would use only a few sets of the cache
+    /// and evict each other.
     #[inline]
     fn mark(&mut self, group: &mut [u8; GROUP], line: usize) {
         let mut mark = self.mark;
@@ -215,7 +221,7 @@ impl Scramble {
         self.count();
     }
 
-    /// New bytes for a group, with its signature.
+    /// Fills a group with new bytes and a signature.
     #[inline(never)]
     fn renew(&mut self, group: &mut [u8; GROUP], place: u64) {
         self.lanes.fill(group);
@@ -231,7 +237,7 @@ impl Scramble {
         }
     }
 
-    /// A write of any length.
+    /// Makes a write of any length.
     #[inline(never)]
     fn fill_groups(&mut self, buffer: &mut [u8], io: &Io) {
         let alone = self.one_size && buffer.len() >= RECORD;
@@ -252,14 +258,15 @@ impl Scramble {
     }
 }
 
-/// Which line of a sector holds its mark: any, but always the same until the bytes are renewed.
+/// The cache line of a sector that holds its mark: any line, but always the same until the bytes
+/// are renewed.
 #[inline]
 fn line_of(group: &[u8; GROUP]) -> usize {
-    // A byte behind the signature.
+    // A byte after the signature.
     usize::from(group[16]) % LINES
 }
 
-/// The mark in the first sector of a group, and the word behind it.
+/// The mark in the first sector of a group, and the word after it.
 #[inline]
 fn signature(group: &[u8; GROUP], line: usize) -> (u64, u64) {
     let words = group.as_chunks::<LINE>().0[line % LINES].as_chunks::<8>().0;
@@ -273,7 +280,7 @@ impl Content for Scramble {
 
     #[inline(always)]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
-        // Most writes are of one group.
+        // Most writes consist of one group.
         if buffer.len() == GROUP
             && let Some(group) = buffer.first_chunk_mut()
         {

@@ -1,4 +1,4 @@
-//! Contents of which a given share compresses (`buffer_compress_percentage`), or comes again
+//! Contents of which a requested share is compressible (`buffer_compress_percentage`), or duplicate
 //! (`dedupe_percentage`), or both. New for each write.
 
 use fiord_plan::Shape;
@@ -8,16 +8,16 @@ use super::duplicates::{BLOCK, Duplicates};
 use super::random::Lanes;
 use crate::{Content, Io, LoadError};
 
-/// Random bytes with compressible ones between them, in blocks of which some come again.
+/// Random bytes with compressible ones between them, in blocks of which some are duplicates.
 #[derive(Debug, Clone)]
 pub struct Shaped {
     blocks: Blocks,
     duplicates: Option<Duplicates>,
-    /// For pieces of blocks.
+    /// For parts of blocks.
     scratch: Box<[u8; BLOCK]>,
 }
 
-/// Makes blocks.
+/// Generates blocks.
 #[derive(Debug, Clone)]
 struct Blocks {
     lanes: Lanes,
@@ -25,8 +25,12 @@ struct Blocks {
 }
 
 impl Shaped {
-    /// Of a plan. `own` are the random bytes of this job, `shared` seeds those that all jobs of the
-    /// run share.
+    /// The content of a plan. `own` provides the random bytes of this job; `shared` is the seed of
+    /// those that all jobs of the run share.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is empty, or a file of the pattern was not read.
     pub fn new(shape: &Shape, mut own: Lanes, shared: u64) -> Result<Self, LoadError> {
         let most = if shape.dedupe.is_some() { BLOCK } else { usize::MAX };
         let layout = match &shape.compress {
@@ -47,7 +51,7 @@ impl Blocks {
         let Some(layout) = &mut self.layout else {
             return self.lanes.fill(buffer);
         };
-        // Whole chunks, and no more than the first level of cache holds if possible.
+        // Whole chunks, and if possible no more than the first-level cache holds.
         for piece in buffer.chunks_mut(layout.chunks_of(BLOCK)) {
             self.lanes.fill(piece);
             layout.lay(piece, offset, || self.lanes.word());
@@ -57,7 +61,8 @@ impl Blocks {
     fn old_bytes(&mut self, class: u64, duplicates: &Duplicates, block: &mut [u8; BLOCK]) {
         duplicates.fill(class, block);
         if let Some(layout) = &mut self.layout {
-            // The mark of a block that comes again comes again too, and no offset stands in it.
+            // The mark of a duplicate block must repeat too, and no offset may be stored in the
+            // block.
             layout.lay(block, 0, || duplicates.mark(class));
         }
     }
@@ -73,8 +78,8 @@ impl Blocks {
 impl Content for Shaped {
     fn prepare(&mut self, _buffer: &mut [u8]) {}
 
-    /// With duplicates, blocks of 4 KiB are what their place in the file says, so that pieces of
-    /// them written apart make the block that is meant.
+    /// With duplicates, the position in the file determines the contents of a 4 KiB block, so that
+    /// parts written separately make up the intended block.
     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
         let Some(duplicates) = &self.duplicates else {
             return self.blocks.new_bytes(buffer, io.offset);

@@ -1,4 +1,4 @@
-//! What compressors and block hashes make of shaped contents.
+//! How shaped contents compress, and how many of their blocks are duplicates.
 
 use std::collections::HashSet;
 
@@ -50,7 +50,7 @@ impl File {
         file.bytes
     }
 
-    /// Every block once and in order, then as often again at random places.
+    /// Every block once, in order, then as many writes at random positions.
     fn random(kind: Kind, size: usize, block: usize) -> Vec<u8> {
         let mut file = File::new(kind, size, block, 0);
         (0..size).step_by(block).for_each(|offset| file.write(offset));
@@ -78,7 +78,7 @@ fn repeating(percent: u8, working_set: Option<u8>, size: usize) -> Dedupe {
     Dedupe { percent, working_set, global: false, blocks: size as u64 / 4096 }
 }
 
-/// What compressors take away, in per cent: LZ4 and zstd, of records of this size.
+/// What LZ4 and zstd save on records of this size, in per cent.
 fn saved(bytes: &[u8], record: usize) -> [f64; 3] {
     let mut sizes = [0; 3];
     for record in bytes.chunks(record) {
@@ -92,7 +92,7 @@ fn saved(bytes: &[u8], record: usize) -> [f64; 3] {
     sizes.map(|size| 100.0 - 100.0 * size as f64 / bytes.len() as f64)
 }
 
-/// Share of blocks of 4 KiB that are equal to one before, in per cent.
+/// Share of 4 KiB blocks that are equal to an earlier one, in per cent.
 fn duplicates(bytes: &[u8]) -> f64 {
     let blocks = bytes.chunks_exact(4096);
     let count = blocks.len() as f64;
@@ -107,7 +107,7 @@ fn near(what: &str, asked: u8, seen: f64) {
 const MIB: usize = 1 << 20;
 
 #[test]
-fn compressors_see_the_share_asked_for() {
+fn compressors_save_the_requested_share() {
     for block in [512, 4096, 65536, MIB] {
         for percent in [1, 3, 25, 50, 90, 99] {
             for (chunk, pattern) in [(512, &b""[..]), (256, b""), (4096, b""), (0, b"\xab\xcd")] {
@@ -134,7 +134,7 @@ fn the_pattern_is_what_compresses() {
 }
 
 #[test]
-fn hashes_see_the_share_asked_for() {
+fn duplicates_are_the_requested_share() {
     let size = 8 * MIB;
     for block in [512, 4096, 6144, 65536, MIB] {
         for percent in [1, 50, 95, 100] {
@@ -150,7 +150,7 @@ fn hashes_see_the_share_asked_for() {
     }
 }
 
-/// Only a small part of a large device is written: duplicates are found all the same.
+/// If only a small part of a large device is written, it contains duplicates too.
 #[test]
 fn a_few_writes_to_a_large_device_repeat() {
     let device: u64 = 1 << 40;
@@ -170,14 +170,15 @@ fn a_few_writes_to_a_large_device_repeat() {
 }
 
 #[test]
-fn both_shares_at_once() {
+fn compressible_and_duplicate_shares_hold_together() {
     let size = 8 * MIB;
     for block in [512, 4096, 131_072] {
         let dedupe = Some(repeating(40, Some(10), size));
         let compress = Some(compress(60, 512, b"x"));
         let bytes = File::sequential(Kind::Shaped(Shape { compress, dedupe }), size, block);
         near(&format!("bs={block}, duplicates"), 40, duplicates(&bytes));
-        // Blocks alone, for a record with duplicates inside compresses better than was asked for.
+        // Single blocks, because a record that contains duplicates compresses better than
+        // requested.
         near(&format!("bs={block}, lz4"), 60, saved(&bytes, 4096)[0]);
         near(&format!("bs={block}, zstd"), 60, saved(&bytes, 4096)[1]);
     }
@@ -195,7 +196,7 @@ fn compressible_blocks_are_all_different() {
 }
 
 #[test]
-fn jobs_share_what_they_repeat_only_if_asked() {
+fn jobs_share_duplicates_only_on_request() {
     let size = 4 * MIB;
     for global in [false, true] {
         // The blocks of both jobs share the kinds.

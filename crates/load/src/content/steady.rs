@@ -1,13 +1,13 @@
-//! Contents that are put into a buffer once and stay, unless the job also reads: then they are put
-//! back before each write, for the buffer may hold what was read.
+//! Contents that are put into a buffer once and stay there. If the job also reads into the buffers,
+//! they are put back before each write.
 
 use super::random::Lanes;
 use crate::{Content, Io};
 
-/// All zero (`zero_buffers`).
+/// All zeros (`zero_buffers`).
 #[derive(Debug, Clone, Copy)]
 pub struct Zero {
-    /// Buffers are also read into.
+    /// The job also reads into the buffers.
     pub put_back: bool,
 }
 
@@ -23,17 +23,17 @@ impl Content for Zero {
     }
 }
 
-/// Random, the same in every write from a slot (`scramble_buffers=0`); in every write of the job if
-/// it also reads.
+/// Random bytes that are the same in every write from a slot (`scramble_buffers=0`), or in every
+/// write of the job if it also reads.
 #[derive(Debug, Clone)]
 pub struct Fixed {
     lanes: Lanes,
-    /// Buffers are also read into.
+    /// The job also reads into the buffers.
     pub put_back: bool,
 }
 
 impl Fixed {
-    /// Random bytes from `lanes`.
+    /// Draws the random bytes from `lanes`.
     pub fn new(lanes: Lanes, put_back: bool) -> Self {
         Fixed { lanes, put_back }
     }

@@ -1,4 +1,4 @@
-//! What the bytes of whole runs look like.
+//! The bytes that whole runs write.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ fn written(kind: Kind, salt: u64, slots: usize, lens: &[usize]) -> Vec<Vec<u8>> 
     writes(&job(kind), salt, slots, lens).unwrap()
 }
 
-/// Blocks of 4 KiB and of a sector, of all writes: none occurs twice.
+/// Checks that no 4 KiB block and no sector occurs twice in all writes.
 fn all_different(writes: &[Vec<u8>]) {
     for size in [512, 4096] {
         let mut seen = HashSet::new();
@@ -93,7 +93,7 @@ fn odd_lengths_are_filled_to_the_last_byte() {
 }
 
 #[test]
-fn fixed_stays() {
+fn fixed_content_does_not_change() {
     let writes = written(Kind::Fixed, 0, 1, &[4096; 3]);
     assert!(writes.iter().all(|write| *write == writes[0]));
     does_not_compress(&writes);
@@ -143,8 +143,7 @@ fn left_of_records(writes: &[Vec<u8>], record: usize, level: i32) -> f64 {
     least
 }
 
-/// Storage compresses what lies side by side, and writes that follow each other come from the same
-/// buffers.
+/// Storage compresses neighbouring data, and consecutive writes come from the same buffers.
 #[test]
 fn writes_of_a_record_do_not_compress_against_each_other() {
     for (slots, len) in
@@ -156,7 +155,7 @@ fn writes_of_a_record_do_not_compress_against_each_other() {
             assert!(left > 99.5, "bs={len}, {slots} slots, records of {record}: {left:.1} % left");
         }
     }
-    // Of several sizes: what is left in a buffer is part of another block.
+    // Several sizes: a buffer may hold a part of another block.
     for sizes in [vec![512, 4096], vec![65536, 131_072], vec![4096, 8192, 65536, 512, 7000]] {
         let mut job = job(Kind::Scramble);
         job.load.blocks =
@@ -175,9 +174,9 @@ fn writes_of_a_record_do_not_compress_against_each_other() {
     }
 }
 
-/// Random writes to a file, which come from few buffers and land anywhere, some of them twice; in
-/// half of the cases reads come between. How much of the file compressors leave, and how many of its
-/// groups of 4 KiB were made anew.
+/// Random writes to a file from a few buffers, some of them twice to the same place. With `reads`,
+/// about half of the I/Os are reads into the buffers. Returns the share of the file that
+/// compressors leave, and the share of its 4 KiB groups with new bytes.
 fn random_writes(blocks: usize, len: usize, slots: usize, reads: bool) -> (f64, f64) {
     use crate::rng::{Purpose, Rng};
     let mut job = job(Kind::Scramble);
@@ -188,7 +187,7 @@ fn random_writes(blocks: usize, len: usize, slots: usize, reads: bool) -> (f64, 
     let mut buffers = vec![vec![0; len]; slots];
     buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
     let mut file = vec![0; blocks * len];
-    // All of it once, as a file is laid out: bytes that nothing is alike.
+    // Every block once, as when a file is laid out, with bytes that do not repeat.
     AnyContent::of(&self::job(Kind::Refill), 9).unwrap().prepare(&mut file);
     let mut rng = Rng::new(1, Purpose::Content, 0);
     let (mut anew, mut groups) = (0, 0);
@@ -218,17 +217,18 @@ fn random_writes_do_not_compress_against_each_other() {
     for (len, slots) in [(4096, 1), (4096, 32), (16384, 4), (65536, 1)] {
         let (left, anew) = random_writes((32 << 20) / len, len, slots, false);
         assert!(left > 99.5, "bs={len}, {slots} slots: {left:.1} % left");
-        // In 32 stretches of a MiB some of the last dozen writes were to the same.
+        // The file has 32 stretches of a MiB, so some of the last dozen writes went to the same
+        // one.
         assert!((0.1..0.25).contains(&anew), "bs={len}, {slots} slots: {anew:.2} made anew");
         let (left, anew) = random_writes((32 << 20) / len, len, slots, true);
         assert!(left > 99.5, "bs={len}, {slots} slots, reads: {left:.1} % left");
-        // What was read is seldom what was written just before.
+        // The data that was read is seldom what was written just before.
         assert!((0.4..0.7).contains(&anew), "bs={len}, {slots} slots, reads: {anew:.2} made anew");
     }
 }
 
-/// A number for each block that differs wherever two blocks do, for the contents at hand: they
-/// differ in a mark at the beginning of a cache line, or everywhere.
+/// A number per block that differs whenever two blocks of these contents differ: they differ in a
+/// mark at the start of a cache line, or everywhere.
 fn fingerprint(block: &[u8]) -> u64 {
     let fold = |sum: u64, line: &[u8]| {
         let word = line.first_chunk().map_or(0, |start| u64::from_le_bytes(*start));
@@ -237,7 +237,8 @@ fn fingerprint(block: &[u8]) -> u64 {
     block.chunks_exact(64).fold(0, fold)
 }
 
-/// No two blocks of 4 KiB that a run of 4 GiB writes are equal; a quarter of it for each size and kind.
+/// No two of the 4 KiB blocks that a run of 4 GiB writes are equal; a quarter of it for each size
+/// and kind.
 #[test]
 fn four_gib_have_no_two_equal_blocks() {
     for (kind, len) in [
@@ -262,9 +263,9 @@ fn four_gib_have_no_two_equal_blocks() {
     }
 }
 
-/// What a job reads lands in the buffers of its writes.
+/// Reads of a job go to the buffers of its writes.
 #[test]
-fn what_was_read_is_not_written() {
+fn data_that_was_read_is_not_written_again() {
     use fiord_plan::{BlockSize, Mix};
     let kinds = [Kind::Zero, Kind::Fixed, Kind::Scramble, Kind::Refill];
     let pattern = Kind::Pattern(vec![PatternPart::Bytes(b"abc".to_vec())]);
@@ -284,7 +285,7 @@ fn what_was_read_is_not_written() {
                 content.fill(&mut buffer[..4096], &io);
                 writes.push(buffer[..4096].to_vec());
                 if i % 3 != 0 {
-                    // A read: of nothing, or of what this job wrote.
+                    // A read returns other data, or what this job wrote.
                     let read = if i % 3 == 1 { vec![0x11; 4096] } else { writes[0].clone() };
                     buffer[..4096].copy_from_slice(&read);
                 }
@@ -302,7 +303,7 @@ fn what_was_read_is_not_written() {
 }
 
 #[test]
-fn an_unread_buffer_of_a_mixed_job_is_only_scrambled() {
+fn a_mixed_job_only_scrambles_a_buffer_without_reads() {
     let mut job = job(Kind::Scramble);
     job.load.mix = fiord_plan::Mix::ReadWrite { read_percent: 50 };
     job.load.blocks = std::array::from_fn(|_| fiord_plan::BlockSize::Fixed(131_072));

@@ -1,44 +1,44 @@
-//! Shares of the work among jobs (`flow`, `flow_id`).
+//! Shares of the I/O among jobs (`flow`, `flow_id`).
 //!
-//! Jobs of one flow count their I/Os together. A job may go on while its own count is within its
-//! share of all of them: `own · weights ≤ all · weight`. That always holds for at least one job, so
-//! they never all wait. A job that has ended no longer counts.
+//! The jobs of a flow count their I/Os together. A job may issue an I/O while its own count is
+//! within its share: `own · weights ≤ all · weight`. This is always true for at least one of the
+//! jobs, so they never all wait. A job that has ended does not count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many I/Os a job may be ahead of its share: it then asks less often.
+/// I/Os that a job may be ahead of its share, so that it waits less often.
 const AHEAD: u64 = 8;
 
 /// The jobs that share one flow.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// I/Os of all its jobs.
+    /// Number of I/Os of all jobs.
     all: AtomicU64,
-    /// Their weights.
+    /// Sum of the weights of all jobs.
     weights: AtomicU64,
-    /// Held while a job joins or leaves.
-    door: Mutex<()>,
+    /// Locked while a job joins or leaves.
+    membership: Mutex<()>,
 }
 
-/// One job's place in a flow.
+/// Membership of one job in a flow.
 #[derive(Debug)]
-pub struct Seat {
+pub struct FlowTicket {
     flow: Arc<Flow>,
     weight: u64,
     own: u64,
-    seated: bool,
+    joined: bool,
 }
 
-impl Seat {
-    /// A place that is not taken yet.
+impl FlowTicket {
+    /// A ticket of a job that has not joined yet.
     pub fn new(flow: Arc<Flow>, weight: u32) -> Self {
-        Seat { flow, weight: u64::from(weight.max(1)), own: 0, seated: false }
+        FlowTicket { flow, weight: u64::from(weight.max(1)), own: 0, joined: false }
     }
 
-    /// Takes part from now on, as if it had had its share so far.
-    pub fn sit(&mut self) {
-        let _door = self.flow.door.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Joins the flow. The job starts as if it had had exactly its share so far.
+    pub fn join(&mut self) {
+        let _locked = self.flow.membership.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, weights) =
             (self.flow.all.load(Ordering::Relaxed), self.flow.weights.load(Ordering::Relaxed));
         self.own = (u128::from(all) * u128::from(self.weight))
@@ -46,19 +46,19 @@ impl Seat {
             .unwrap_or(0) as u64;
         self.flow.all.fetch_add(self.own, Ordering::Relaxed);
         self.flow.weights.fetch_add(self.weight, Ordering::Relaxed);
-        self.seated = true;
+        self.joined = true;
     }
 
-    /// Takes no part any longer.
+    /// Leaves the flow.
     pub fn leave(&mut self) {
-        if std::mem::take(&mut self.seated) {
-            let _door = self.flow.door.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut self.joined) {
+            let _locked = self.flow.membership.lock().unwrap_or_else(PoisonError::into_inner);
             self.flow.all.fetch_sub(self.own, Ordering::Relaxed);
             self.flow.weights.fetch_sub(self.weight, Ordering::Relaxed);
         }
     }
 
-    /// Whether the next I/O is within the share.
+    /// Whether the job may issue its next I/O.
     #[inline]
     pub fn may_go(&self) -> bool {
         let weights = self.flow.weights.load(Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Seat {
             <= (u128::from(all) + u128::from(AHEAD)) * u128::from(self.weight)
     }
 
-    /// Counts an I/O.
+    /// An I/O was issued.
     #[inline]
     pub fn issued(&mut self) {
         self.own += 1;
@@ -75,7 +75,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for FlowTicket {
     fn drop(&mut self) {
         self.leave();
     }

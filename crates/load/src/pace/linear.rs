@@ -1,19 +1,19 @@
-//! Evenly spaced I/Os, in whole nanoseconds that carry their remainder.
+//! Evenly spaced I/Os. Due times are whole nanoseconds, and the remainder is carried over.
 
 use fiord_plan::Rate;
 
 use super::{LONGEST, fraction};
 
-/// When the next I/O is due: each one moves it by its length over the rate. What whole nanoseconds
-/// leave over is kept as a fraction with the rate as its denominator, so after any number of I/Os
-/// the schedule is exact.
+/// Schedule in which each I/O delays the next one by its length divided by the rate. The part of a
+/// nanosecond that is left over is kept as a fraction with the rate as its denominator, so the
+/// schedule is exact after any number of I/Os.
 #[derive(Debug, Clone)]
 pub struct Linear {
     rate: Rate,
     due: u64,
-    /// The fraction of a nanosecond that `due` lacks: over `denominator`.
+    /// Numerator of the fraction of a nanosecond to add to `due`; its denominator is `denominator`.
     rest: u64,
-    /// The length that `step` and `step_rest` are for.
+    /// Length that `step` and `step_rest` belong to.
     len: u32,
     step: u64,
     step_rest: u64,
@@ -21,7 +21,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// The first I/O is due at `begin`.
+    /// A schedule whose first I/O is due at `begin`.
     pub fn new(rate: Rate, begin: u64) -> Self {
         let mut linear =
             Linear { rate, due: begin, rest: 0, len: 0, step: 0, step_rest: 0, denominator: 1 };
@@ -29,8 +29,8 @@ impl Linear {
         linear
     }
 
-    /// Works out what I/Os of this length stand for: a division where the length changes, none
-    /// where it does not.
+    /// Computes the step for I/Os of this length. Needs a division, but only when the length
+    /// changes.
     #[inline(never)]
     fn measure(&mut self, len: u32) {
         let (numerator, denominator) = fraction(self.rate, len);
@@ -40,13 +40,13 @@ impl Linear {
         self.step_rest = numerator % denominator;
     }
 
-    /// When the next I/O is due.
+    /// When the next I/O is due, in nanoseconds.
     #[inline]
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// An I/O of so many bytes was made.
+    /// An I/O of `len` bytes was issued.
     #[inline]
     pub fn advance(&mut self, len: u32) {
         if len != self.len {
@@ -60,7 +60,7 @@ impl Linear {
         self.due = self.due.saturating_add(self.step + u64::from(carry)).min(LONGEST);
     }
 
-    /// The next I/O is due at this time instead.
+    /// Sets the due time of the next I/O.
     pub fn set(&mut self, due: u64) {
         self.due = due;
     }

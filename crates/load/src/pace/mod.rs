@@ -1,32 +1,32 @@
-//! When an I/O is made. Nothing here reads a clock or sleeps: the worker asks when the next I/O is
-//! due, waits in its own way, and says what it did.
+//! When an I/O is due. Nothing here reads a clock or sleeps: the worker asks when the next I/O is due,
+//! waits in its own way, and reports what it issued.
 //!
 //! | question | module |
 //! |---|---|
-//! | `rate`, `rate_iops`: which direction is next, when | [`Pacer`] (here) |
-//! | evenly spaced | `linear.rs` |
+//! | `rate`, `rate_iops`: which direction is next, and when | [`Pacer`] (here) |
+//! | evenly spaced I/Os | `linear.rs` |
 //! | `rate_process=poisson` | `poisson.rs` |
-//! | `rate_min`, `rate_iops_min`, `rate_cycle` | `floor.rs` |
-//! | `thinktime` and its family | `think.rs` |
+//! | `rate_min`, `rate_iops_min`, `rate_cycle` | `min_rate.rs` |
+//! | `thinktime` and related options | `think.rs` |
 //! | `flow`, `flow_id` | `flow.rs` |
-//! | `latency_target`: which depth is tried next | `goal.rs` |
+//! | `latency_target`: which queue depth is tried next | `latency_target.rs` |
 //!
-//! Due times come from the schedule alone and never from the moment of the last I/O: what is late
-//! stays due at its time and is made up for, and nothing drifts. All times are nanoseconds of the
+//! Due times depend only on the schedule and never on the time of the last I/O. A late I/O stays due at
+//! its time and the worker catches up, so the rate does not drift. All times are nanoseconds of the
 //! worker's clock.
 
-pub mod floor;
 pub mod flow;
-pub mod goal;
+pub mod latency_target;
 pub mod linear;
+pub mod min_rate;
 pub mod poisson;
 #[cfg(test)]
 mod tests;
 pub mod think;
 
-pub use floor::Floor;
-pub use flow::{Flow, Seat};
-pub use goal::Goal;
+pub use flow::{Flow, FlowTicket};
+pub use latency_target::LatencyTarget;
+pub use min_rate::MinRate;
 pub use think::Thinker;
 
 use fiord_plan::{Dir, JobPlan, Mix, Rate, RateProcess};
@@ -35,10 +35,10 @@ use poisson::Poisson;
 
 use crate::rng::{Purpose, Rng};
 
-/// The longest step from one I/O to the next: about 292 years. A rate cannot be slower.
+/// Longest step from one I/O to the next: about 292 years. A rate cannot be lower.
 const LONGEST: u64 = 1 << 63;
 
-/// How many nanoseconds an I/O stands for, as a fraction: `numerator / denominator`.
+/// Nanoseconds that one I/O takes at a rate, as a fraction `numerator / denominator`.
 ///
 /// Rates are at most 2^60 and lengths at most 2^32, so neither part overflows.
 fn fraction(rate: Rate, len: u32) -> (u64, u64) {
@@ -49,7 +49,7 @@ fn fraction(rate: Rate, len: u32) -> (u64, u64) {
     }
 }
 
-/// The schedule of one direction.
+/// Schedule of one direction.
 #[derive(Debug, Clone)]
 enum Schedule {
     Linear(Linear),
@@ -79,13 +79,13 @@ impl Schedule {
     }
 }
 
-/// The rates of a job: a clock for each direction.
+/// Rates of a job: one schedule per direction.
 ///
-/// - One direction: the next I/O is due when the bytes (or I/Os) before it have had their time.
-/// - Reads and writes, both with a rate: what is due first is next, whatever `rwmixread` says.
-/// - Reads and writes, one of them with a rate: the mix says which is next; where that one is not
-///   due yet, the other, which has no limit, takes its place.
-/// - Trims and writes of the same blocks go in pairs: the slower rate holds both.
+/// - One direction: the next I/O is due when the bytes (or I/Os) before it have used up their time.
+/// - Reads and writes that both have a rate: whichever is due first is next, whatever `rwmixread` says.
+/// - Reads and writes of which one has a rate: the mix chooses the direction. If it chooses the one with
+///   the rate and that is not due yet, the other one is next.
+/// - Trims and writes of the same blocks alternate, so the lower rate holds for both.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     schedules: [Option<Schedule>; 3],
@@ -93,21 +93,22 @@ pub struct Pacer {
     rng: Rng,
 }
 
-/// Who says which direction is next.
+/// How the next direction is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    /// There is only this one.
+    /// The job has only this direction.
     One(Dir),
-    /// The earlier of reads and writes.
+    /// Reads or writes, whichever is due first.
     Earlier,
-    /// Reads when a draw is below `reads`; only `rated` has a rate.
+    /// Reads if a draw is below `reads`, otherwise writes. Only `rated` has a rate.
     Mix { reads: u64, rated: Dir },
-    /// The source: a trim, then its write.
+    /// The source chooses: a trim, then the write of the same block.
     Pairs,
 }
 
 impl Pacer {
-    /// The rates of a job whose first I/O is due at `begin`. `None`: it has none.
+    /// The rates of a job whose first I/O is due at `begin` (nanoseconds). `None` if the job has no
+    /// rate.
     pub fn new(job: &JobPlan, begin: u64) -> Option<Self> {
         let (mix, pace) = (job.load.mix, &job.pace);
         let only = match mix {
@@ -142,8 +143,8 @@ impl Pacer {
         Some(Pacer { schedules, choice, rng })
     }
 
-    /// Which direction is next. `None`: the source decides, and [`due`](Self::due) says when what it
-    /// decided may be made.
+    /// Chooses the direction of the next I/O. `None`: the source chooses, and [`due`](Self::due)
+    /// says when that I/O is due.
     #[inline]
     pub fn choose(&mut self, now: u64) -> Option<Dir> {
         match self.choice {
@@ -165,13 +166,13 @@ impl Pacer {
         self.schedules[dir as usize].is_some()
     }
 
-    /// When the next I/O of a direction is due; 0 where it has no rate.
+    /// When the next I/O of a direction is due, in nanoseconds; 0 if the direction has no rate.
     #[inline]
     pub fn due(&self, dir: Dir) -> u64 {
         self.schedules[dir as usize].as_ref().map_or(0, Schedule::due)
     }
 
-    /// An I/O of so many bytes was made: the next one is due later.
+    /// An I/O of `len` bytes was issued. Moves the due time of its direction.
     #[inline]
     pub fn issued(&mut self, dir: Dir, len: u32) {
         if let Some(schedule) = &mut self.schedules[dir as usize] {
@@ -182,7 +183,7 @@ impl Pacer {
         }
     }
 
-    /// After a pair: the faster of the two waits for the slower.
+    /// After a trim and its write: sets both due times to the later one.
     fn pair(&mut self) {
         let [_, Some(write), Some(trim)] = &mut self.schedules else { return };
         if write.due() > trim.due() {
@@ -192,7 +193,7 @@ impl Pacer {
         }
     }
 
-    /// Everything is due so much later: time that is not to be made up for.
+    /// Delays all due times by `ns` nanoseconds, for time that the job does not catch up on.
     pub fn shift(&mut self, ns: u64) {
         for schedule in self.schedules.iter_mut().flatten() {
             let due = schedule.due();

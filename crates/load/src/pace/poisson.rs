@@ -1,26 +1,27 @@
-//! I/Os that arrive as those of many independent clients do: a Poisson process.
+//! I/Os that arrive like those of many independent clients: a Poisson process.
 //!
-//! The time to the next arrival is exponentially distributed: `-ln(U) · mean`, with `U` evenly from
-//! (0, 1]. The logarithm is taken in integers: the leading zeros of `U` and a table of 256 chords of
-//! the binary logarithm, exact to 3·10⁻⁶.
+//! The time to the next arrival is exponentially distributed: `-ln(U) · mean`, with `U` uniformly
+//! from (0, 1]. The logarithm uses integers only: the leading zeros of `U`, and a table of 256
+//! chords of the binary logarithm, exact to 3·10⁻⁶.
 
 use fiord_plan::Rate;
 
 use super::{LONGEST, fraction};
 use crate::rng::Rng;
 
-/// Chords of the logarithm.
+/// Number of chords of the logarithm.
 const CHORDS: usize = 256;
-/// Bits behind the point of a mean: a mean of a nanosecond is good to 10⁻⁶.
+/// Fractional bits of a mean, so that a mean of a nanosecond is exact to 10⁻⁶.
 const POINT: u32 = 20;
-/// The largest mean, ns: with a draw of at most 45 means, and `POINT` bits, all fits.
+/// Largest mean in nanoseconds. A draw is at most 45 means, so with `POINT` fractional bits nothing
+/// overflows.
 const LARGEST_MEAN: u64 = 1 << 43;
 
 /// Draws from the exponential distribution with mean 1.
 #[derive(Debug, Clone)]
 pub struct Exponential {
     rng: Rng,
-    /// log2 of 1 + i / CHORDS, 32 bits behind the point.
+    /// log2(1 + i / CHORDS) with 32 fractional bits.
     log2: Box<[u64; CHORDS + 1]>,
 }
 
@@ -31,14 +32,14 @@ impl Exponential {
         Exponential { rng, log2: Box::new(std::array::from_fn(|i| log2(i).round() as u64)) }
     }
 
-    /// A draw, 32 bits behind the point.
+    /// A draw with 32 fractional bits.
     #[inline]
     pub fn draw(&mut self) -> u64 {
-        /// ln 2, 32 bits behind the point.
+        /// ln 2 with 32 fractional bits.
         const LN2: u128 = 2_977_044_472;
         let u = self.rng.draw() | 1;
         let zeros = u.leading_zeros();
-        // Its first bit is the 1 before the point, 63 bits are behind it.
+        // The highest bit is the 1 before the point; 63 fractional bits follow.
         let mantissa = u << zeros;
         let chord = (mantissa >> 55) as usize & (CHORDS - 1);
         let along = (mantissa << 9) >> 32;
@@ -49,21 +50,21 @@ impl Exponential {
     }
 }
 
-/// When the next I/O is due.
+/// Schedule with exponentially distributed steps.
 #[derive(Debug, Clone)]
 pub struct Poisson {
     rate: Rate,
     due: u64,
-    /// The fraction of a nanosecond that `due` lacks, `POINT` bits.
+    /// The fraction of a nanosecond to add to `due`, with `POINT` bits.
     rest: u64,
     len: u32,
-    /// The mean time to the next I/O after one of `len` bytes, `POINT` bits behind the point.
+    /// Mean time from an I/O of `len` bytes to the next one, with `POINT` fractional bits.
     mean: u64,
     exponential: Exponential,
 }
 
 impl Poisson {
-    /// The first I/O is due a draw after `begin`.
+    /// A schedule whose first I/O is due one draw after `begin`.
     pub fn new(rate: Rate, begin: u64, rng: Rng) -> Self {
         let exponential = Exponential::new(rng);
         let mut poisson = Poisson { rate, due: begin, rest: 0, len: 0, mean: 0, exponential };
@@ -80,13 +81,13 @@ impl Poisson {
         self.mean = mean.min(u128::from(LARGEST_MEAN) << POINT) as u64;
     }
 
-    /// When the next I/O is due.
+    /// When the next I/O is due, in nanoseconds.
     #[inline]
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// An I/O of so many bytes was made.
+    /// An I/O of `len` bytes was issued.
     #[inline]
     pub fn advance(&mut self, len: u32) {
         if len != self.len {
@@ -98,7 +99,7 @@ impl Poisson {
         self.due = self.due.saturating_add((gap >> POINT) as u64).min(LONGEST);
     }
 
-    /// The next I/O is due at this time instead.
+    /// Sets the due time of the next I/O.
     pub fn set(&mut self, due: u64) {
         self.due = due;
     }

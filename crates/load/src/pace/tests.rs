@@ -1,9 +1,9 @@
-//! The schedules, against what they promise.
+//! The schedules keep their promises.
 
 use fiord_plan::*;
 use proptest::prelude::*;
 
-use super::goal::Verdict;
+use super::latency_target::Verdict;
 use super::linear::Linear;
 use super::poisson::Exponential;
 use super::think::Thought;
@@ -20,7 +20,7 @@ fn job(mix: Mix, rate: [Option<Rate>; 3]) -> JobPlan {
 }
 
 proptest! {
-    /// From one I/O a second to one a nanosecond: the n-th I/O is due at n / rate, exactly.
+    /// From one I/O per second to one per nanosecond: the n-th I/O is due at exactly n / rate.
     #[test]
     fn ios_are_due_when_the_rate_says(rate in 1u64..=SECOND, n in 1u64..20_000) {
         let mut linear = Linear::new(Rate::Ios(rate), 7);
@@ -31,8 +31,8 @@ proptest! {
         prop_assert_eq!(u128::from(linear.due() - 7), exact);
     }
 
-    /// Mixed lengths: over any window of a schedule, bytes and time agree to a thousandth, and to
-    /// one I/O where a window has less than a thousand.
+    /// Mixed lengths: over any window of a schedule bytes and time agree to a thousandth, and to
+    /// one I/O in windows of less than a thousand I/Os.
     #[test]
     fn bytes_keep_their_rate_over_any_window(
         rate in 512u64..40_000_000_000,
@@ -49,15 +49,15 @@ proptest! {
             let bytes: u128 = lens[from..to].iter().map(|l| u128::from(*l)).sum();
             let time = u128::from(dues[to] - dues[from]);
             let exact = bytes * u128::from(SECOND) / u128::from(rate);
-            // Whole nanoseconds; fractions that change their denominator never lose more than one
-            // each, and here they never change it.
+            // Due times are whole nanoseconds. Only a change of the denominator can lose up to one
+            // nanosecond, and here it never changes.
             prop_assert!(time.abs_diff(exact) <= 1, "{} for {}", time, exact);
         }
     }
 }
 
-/// Arrivals at a rate are exponential: Kolmogorov-Smirnov at a significance of 1 %, and the mean
-/// within four of its deviations.
+/// Poisson arrivals are exponential: Kolmogorov-Smirnov test at a significance of 1 %, and the mean
+/// within four standard deviations.
 #[test]
 fn arrivals_are_a_poisson_process() {
     const N: usize = 200_000;
@@ -82,13 +82,13 @@ fn arrivals_are_a_poisson_process() {
             .iter()
             .enumerate()
             .map(|(i, gap)| {
-                // Gaps are whole nanoseconds: compare in the middle of one.
+                // Gaps are whole nanoseconds, so compare in the middle of one.
                 let expected = 1.0 - (-(gap + 0.5) / mean).exp();
                 let (below, above) = (i as f64 / N as f64, (i + 1) as f64 / N as f64);
                 (expected - below).abs().min((expected - above).abs())
             })
             .fold(0.0, f64::max);
-        // With a mean of 50 ns a nanosecond is 2 % of it, and steps of the distribution show.
+        // With a mean of 50 ns, one nanosecond is 2 %, and the steps of the distribution show.
         let grain = 1.0 / mean;
         assert!(distance < 1.63 / (N as f64).sqrt() + grain, "{rate:?}: {distance}");
     }
@@ -105,7 +105,7 @@ fn the_integer_logarithm_is_exact_enough() {
     }
 }
 
-/// Makes each I/O at the moment it is due, up to `end`: how many of each direction.
+/// Makes each I/O when it is due, until `end`. Returns the number of I/Os per direction.
 fn made(job: &JobPlan, end: u64) -> [u64; 3] {
     let mut pacer = Pacer::new(job, 0).expect("it has a rate");
     let (mut now, mut count, mut pair) = (0, [0; 3], false);
@@ -120,35 +120,35 @@ fn made(job: &JobPlan, end: u64) -> [u64; 3] {
         }
         count[dir as usize] += 1;
         pacer.issued(dir, 4096);
-        // Each takes a microsecond.
+        // Each I/O takes a microsecond.
         now += 1000;
     }
 }
 
 #[test]
-fn each_direction_has_its_own_clock() {
+fn each_direction_has_its_own_schedule() {
     let ios = |n: u64| Some(Rate::Ios(n));
     let mix = |read_percent| Mix::ReadWrite { read_percent };
     for percent in [1, 50, 90] {
         let both = made(&job(mix(percent), [ios(70), ios(30), ios(30)]), 10 * SECOND);
         assert_eq!(both, [700, 300, 0], "{percent} % reads");
     }
-    // One alone: the other goes as fast as it can.
+    // Only one direction has a rate: the other is as fast as it can be.
     let [reads, writes, _] = made(&job(mix(50), [ios(1000), None, None]), SECOND);
     assert_eq!(reads, 1000);
     assert!(writes > 900_000, "{writes}");
     let [reads, writes, _] = made(&job(mix(50), [None, ios(1000), ios(1000)]), SECOND);
     assert_eq!(writes, 1000);
     assert!(reads > 900_000, "{reads}");
-    // It has its share and no more, where its rate is not reached.
+    // If the rate is not reached, the direction has its share of the mix and no more.
     let [reads, writes, _] = made(&job(mix(10), [ios(500_000), None, None]), SECOND);
     assert!(reads.abs_diff(writes / 9) < writes / 100, "{reads}, {writes}");
-    // A mix of one kind is no mix.
+    // A mix of one direction.
     assert_eq!(made(&job(mix(100), [ios(10); 3]), SECOND), [10, 0, 0]);
 }
 
 #[test]
-fn the_slower_rate_holds_a_pair() {
+fn trims_and_writes_keep_the_lower_rate() {
     let ios = |n: u64| Some(Rate::Ios(n));
     let of = |write, trim| made(&job(Mix::TrimWrite, [None, write, trim]), SECOND);
     assert_eq!(of(ios(100), ios(1000)), [0, 100, 100]);
@@ -157,7 +157,7 @@ fn the_slower_rate_holds_a_pair() {
 }
 
 #[test]
-fn what_is_shifted_is_not_made_up_for() {
+fn a_job_does_not_catch_up_on_shifted_time() {
     let mut pacer = Pacer::new(&job(Mix::Read, [Some(Rate::Ios(1000)); 3]), 5).unwrap();
     pacer.issued(Dir::Read, 4096);
     assert_eq!(pacer.due(Dir::Read), 1_000_005);
@@ -167,7 +167,7 @@ fn what_is_shifted_is_not_made_up_for() {
 }
 
 #[test]
-fn pauses_come_after_so_many_or_so_long() {
+fn pauses_come_after_a_number_of_ios_or_a_time() {
     let mut job = job(Mix::Read, [None; 3]);
     let think = Think { time: 100, spin: 30, blocks: Some(2), ..Think::default() };
     job.pace.think = Some(think);
@@ -179,13 +179,13 @@ fn pauses_come_after_so_many_or_so_long() {
     assert_eq!(thinker.before(2, 2), Thought::Drain);
     assert_eq!(thinker.before(9, 0), Thought::Pause { busy: 30, idle: 70 });
     assert_eq!(thinker.before(109, 0), Thought::Go);
-    // Counted at the issue, a pause waits for nothing.
+    // If I/Os are counted at submission, a pause waits for nothing.
     job.pace.think = Some(Think { on_issue: true, ..think });
     let mut thinker = Thinker::new(&job, 0).unwrap();
     thinker.issued();
     thinker.issued();
     assert_eq!(thinker.before(2, 2), Thought::Pause { busy: 30, idle: 70 });
-    // By time.
+    // Pauses by time.
     job.pace.think = Some(Think { blocks: None, io_time: 500, ..think });
     let mut thinker = Thinker::new(&job, 0).unwrap();
     thinker.issued();
@@ -197,11 +197,11 @@ fn pauses_come_after_so_many_or_so_long() {
 }
 
 #[test]
-fn a_floor_forgives_one_io_and_no_more() {
+fn a_minimum_rate_tolerates_one_missing_io() {
     let mut job = job(Mix::Read, [None; 3]);
     job.pace.floor = [Some(Rate::Ios(100)); 3];
     job.pace.cycle = SECOND;
-    let mut floor = Floor::new(&job, 0).unwrap();
+    let mut floor = MinRate::new(&job, 0).unwrap();
     assert_eq!(floor.check(SECOND - 1, [(0, 0); 3]), Ok(()));
     assert_eq!(floor.check(SECOND, [(0, 99), (0, 0), (0, 0)]), Ok(()));
     assert_eq!(floor.next(), 2 * SECOND);
@@ -209,15 +209,15 @@ fn a_floor_forgives_one_io_and_no_more() {
     assert_eq!((missed.dir, missed.got), (Dir::Read, 98));
 }
 
-/// The search finds the largest depth below a knee, wherever that is.
+/// The search finds the largest depth below a knee, wherever the knee is.
 #[test]
-fn the_depth_is_found() {
+fn the_search_finds_the_largest_depth() {
     for knee in 1..=64 {
         let mut job = job(Mix::Read, [None; 3]);
         job.depth.depth = 64;
         job.pace.goal =
             Some(LatencyGoal { target: 100, window: 10, share_ppm: 990_000, keep_on: false });
-        let mut goal = Goal::new(&job, 0).unwrap();
+        let mut goal = LatencyTarget::new(&job, 0).unwrap();
         let (mut now, mut windows) = (0, 0);
         loop {
             for i in 0..1000 {
@@ -241,7 +241,7 @@ fn a_target_out_of_reach_is_tried_at_depth_one() {
     job.depth.depth = 8;
     job.pace.goal = Some(LatencyGoal { target: 1, window: 10, share_ppm: 0, keep_on: false });
     job.pace.goal.as_mut().unwrap().share_ppm = 1_000_000;
-    let mut goal = Goal::new(&job, 0).unwrap();
+    let mut goal = LatencyTarget::new(&job, 0).unwrap();
     for window in 1..50 {
         (0..9).for_each(|_| goal.ended(2));
         assert_ne!(goal.check(window * 10), Verdict::Found);
@@ -255,7 +255,7 @@ fn latency_run_follows_the_device() {
     job.depth.depth = 32;
     job.pace.goal =
         Some(LatencyGoal { target: 9, window: 10, share_ppm: 1_000_000, keep_on: true });
-    let mut goal = Goal::new(&job, 0).unwrap();
+    let mut goal = LatencyTarget::new(&job, 0).unwrap();
     let mut now = 0;
     for knee in [20, 5, 28] {
         for _ in 0..400 {
@@ -270,11 +270,11 @@ fn latency_run_follows_the_device() {
 #[test]
 fn a_flow_keeps_its_shares() {
     let flow = std::sync::Arc::new(Flow::default());
-    let mut seats: Vec<Seat> = [3, 1].map(|w| Seat::new(flow.clone(), w)).into();
-    seats.iter_mut().for_each(Seat::sit);
+    let mut seats: Vec<FlowTicket> = [3, 1].map(|w| FlowTicket::new(flow.clone(), w)).into();
+    seats.iter_mut().for_each(FlowTicket::join);
     let mut count = [0u64; 2];
     for round in 0..100_000 {
-        // Either is asked as often: both would take half.
+        // Both jobs ask equally often, so without the flow each would get half.
         let i = round % 2;
         if seats[i].may_go() {
             seats[i].issued();
@@ -283,14 +283,14 @@ fn a_flow_keeps_its_shares() {
     }
     let share = count[0] as f64 / (count[0] + count[1]) as f64;
     assert!((share - 0.75).abs() < 0.001, "{count:?}");
-    // Alone, it has no share to keep.
+    // A job that is alone in the flow has no share to keep.
     seats.remove(0);
     for _ in 0..1000 {
         assert!(seats[0].may_go());
         seats[0].issued();
     }
-    // A late comer begins where the others are.
-    let mut late = Seat::new(flow, 1);
-    late.sit();
+    // A job that joins late starts at the level of the others.
+    let mut late = FlowTicket::new(flow, 1);
+    late.join();
     assert!(late.may_go() && seats[0].may_go());
 }

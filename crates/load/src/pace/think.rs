@@ -1,35 +1,35 @@
-//! Pauses between I/Os (`thinktime` and its family).
+//! Pauses between I/Os (`thinktime` and related options).
 
 use fiord_plan::{JobPlan, Think};
 
 /// What a job has to do before its next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thought {
-    /// Nothing.
+    /// Issue the I/O.
     Go,
-    /// Wait for the I/Os in flight, and ask again when one of them has ended.
+    /// Wait until an I/O in flight has completed, then ask again.
     Drain,
-    /// Be busy for the first time, ns, and do nothing for the second: a pause has begun.
+    /// A pause begins: keep the CPU busy for `busy` nanoseconds, then sleep for `idle` nanoseconds.
     Pause {
-        /// How long to be busy.
+        /// Nanoseconds to keep the CPU busy.
         busy: u64,
-        /// How long to do nothing after that.
+        /// Nanoseconds to sleep after that.
         idle: u64,
     },
 }
 
-/// Counts towards the next pause.
+/// Counts I/Os and time until the next pause.
 #[derive(Debug, Clone)]
 pub struct Thinker {
     think: Think,
     /// I/Os issued since the last pause.
     issued: u32,
-    /// When I/O went on after the last pause.
+    /// When the last pause ended, in nanoseconds.
     since: u64,
 }
 
 impl Thinker {
-    /// Of a job whose I/O begins now. `None`: it makes no pauses.
+    /// State of a job whose I/O begins at `now`. `None` if the job makes no pauses.
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let think = job.pace.think.filter(|think| think.time > 0)?;
         Some(Thinker { think, issued: 0, since: now })
@@ -41,9 +41,10 @@ impl Thinker {
         self.issued = self.issued.saturating_add(1);
     }
 
-    /// Before an I/O, with so many in flight. I/Os that are counted when they end are issued in
-    /// groups of `thinktime_blocks`, so a pause begins with none in flight and no group is larger
-    /// than it should be.
+    /// Decides what to do before the next I/O, with `in_flight` I/Os in flight.
+    ///
+    /// With `thinktime_blocks_type=complete` the I/Os are issued in groups of `thinktime_blocks`,
+    /// so that a pause begins with no I/O in flight and no group is too large.
     #[inline]
     pub fn before(&mut self, now: u64, in_flight: u32) -> Thought {
         let think = &self.think;

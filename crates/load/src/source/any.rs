@@ -1,27 +1,27 @@
-//! Any source as one type.
+//! All sources as one type.
 
 use fiord_plan::{Dir, TrimRange};
 
 use super::general::General;
 use super::mixed::Mixed;
-use super::plain::{Permuted, Sequential, Uneven, Uniform};
+use super::plain::{Permuted, Sequential, SkewedRandom, Uniform};
 use crate::{Displaced, Io, Next, Source};
 
-/// A source whose kind is found at each call, by a branch that is always the same: for loops that
-/// wait for a schedule anyway, so that they are not compiled for each source.
+/// A source whose kind is chosen by a branch in each call. For loops that wait for a schedule, so
+/// that they need not be compiled for each source; the branch always goes the same way.
 #[derive(Debug, Clone)]
 pub enum AnySource {
-    /// One block after the other.
+    /// Consecutive blocks.
     Sequential(Sequential),
-    /// Any block at any time.
+    /// Any block at any time, all equally likely.
     Uniform(Uniform),
-    /// Some blocks more often than others.
-    Uneven(Uneven),
-    /// Every block once, in random order.
+    /// Any block at any time, some more likely than others.
+    SkewedRandom(SkewedRandom),
+    /// Every block once per pass, in random order.
     Permuted(Permuted),
-    /// Reads and writes at random.
+    /// Random reads and writes.
     Mixed(Box<Mixed>),
-    /// Everything else.
+    /// Every other load.
     General(Box<General>),
 }
 
@@ -31,7 +31,7 @@ impl Source for AnySource {
         match self {
             AnySource::Sequential(source) => source.next(),
             AnySource::Uniform(source) => source.next(),
-            AnySource::Uneven(source) => source.next(),
+            AnySource::SkewedRandom(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
             AnySource::Mixed(source) => source.next(),
             AnySource::General(source) => source.next(),
@@ -70,7 +70,7 @@ impl Source for AnySource {
         match self {
             AnySource::Sequential(source) => source.restart(),
             AnySource::Uniform(source) => source.restart(),
-            AnySource::Uneven(source) => source.restart(),
+            AnySource::SkewedRandom(source) => source.restart(),
             AnySource::Permuted(source) => source.restart(),
             AnySource::Mixed(source) => source.restart(),
             AnySource::General(source) => source.restart(),

@@ -1,17 +1,19 @@
-//! Which units of a file were visited in this pass: for random I/O with several block sizes, where
-//! the order cannot be computed. One bit a unit, and one bit a 64 of those on each level above, so
-//! that the next free unit is found in a few steps however full the map is.
+//! Map of the units of a file that were visited in this pass. It serves random I/O with several
+//! block sizes, whose order cannot be computed. The first level has one bit per unit, and each
+//! further level one bit per 64 bits of the level below, so that a few steps find the next free
+//! unit even in a nearly full map.
 
-/// A set of numbers below a bound, all free at first.
+/// A set of the numbers below a bound. All are free at first.
 #[derive(Debug, Clone)]
 pub struct Bitmap {
-    /// Bit set: taken (above the first level: all below are taken). The first level comes first.
+    /// The levels, the first one at index 0. A set bit of the first level means that the unit is
+    /// taken; of a higher level, that all 64 bits below are set.
     levels: Vec<Box<[u64]>>,
     n: u64,
 }
 
 impl Bitmap {
-    /// `n` free units.
+    /// A map of `n` free units.
     pub fn new(n: u64) -> Self {
         let mut levels = Vec::new();
         let mut words = n.max(1);
@@ -27,7 +29,7 @@ impl Bitmap {
         map
     }
 
-    /// Marks what is beyond the end as taken.
+    /// Marks the bits beyond the end as taken.
     fn seal(&mut self) {
         let mut n = self.n;
         for level in &mut self.levels {
@@ -43,13 +45,14 @@ impl Bitmap {
         }
     }
 
-    /// Frees all.
+    /// Frees all units.
     pub fn clear(&mut self) {
         self.levels.iter_mut().for_each(|level| level.fill(0));
         self.seal();
     }
 
-    /// The first free unit from `from` on; behind the last one it goes on at 0. `None`: all taken.
+    /// The first free unit from `from` on, and after the last unit from 0 on. `None` if all are
+    /// taken.
     pub fn next_free(&self, from: u64) -> Option<u64> {
         self.free_from(from).or_else(|| self.free_from(0))
     }
@@ -57,7 +60,7 @@ impl Bitmap {
     fn free_from(&self, from: u64) -> Option<u64> {
         let mut at = from;
         let mut level = 0;
-        // Up, until a word with a free bit at or behind `at`.
+        // Go up until a word has a free bit at `at` or after it.
         let mut found = loop {
             let words = self.levels.get(level)?;
             let word = words.get((at / 64) as usize)?;
@@ -68,7 +71,7 @@ impl Bitmap {
             at = at / 64 + 1;
             level += 1;
         };
-        // And down again to its first free bit.
+        // Go down to its first free bit.
         while level > 0 {
             level -= 1;
             found = found * 64 + u64::from((!self.levels[level][found as usize]).trailing_zeros());
@@ -76,7 +79,7 @@ impl Bitmap {
         Some(found)
     }
 
-    /// How many units are free from `from` on, at most `most`.
+    /// Number of consecutive free units from `from` on, at most `most`.
     pub fn run(&self, from: u64, most: u64) -> u64 {
         let end = self.n.min(from.saturating_add(most));
         let mut at = from;
@@ -91,7 +94,7 @@ impl Bitmap {
         at.min(end).saturating_sub(from)
     }
 
-    /// Takes `count` units from `from` on, as far as there are so many.
+    /// Takes `count` units from `from` on, or fewer at the end.
     pub fn take(&mut self, from: u64, count: u64) {
         let end = self.n.min(from.saturating_add(count));
         let mut at = from;
@@ -102,7 +105,7 @@ impl Bitmap {
         }
     }
 
-    /// Frees `count` units from `from` on.
+    /// Frees `count` units from `from` on, or fewer at the end.
     pub fn free(&mut self, from: u64, count: u64) {
         let end = self.n.min(from.saturating_add(count));
         let mut at = from;
@@ -119,7 +122,7 @@ impl Bitmap {
         }
     }
 
-    /// Sets bits of one word and, where it is full, the bit above.
+    /// Sets bits of one word. If the word is full, sets its bit on the level above.
     fn mark(&mut self, at: u64, mut bits: u64) {
         let mut index = (at / 64) as usize;
         for level in &mut self.levels {

@@ -1,23 +1,23 @@
-//! Which way the next I/O goes.
+//! Direction of the next I/O.
 
 use fiord_plan::{Dir, Mix};
 
 use crate::rng::Rng;
 
-/// The directions of a job.
+/// Directions of a job.
 #[derive(Debug, Clone, Copy)]
 pub enum Directions {
-    /// Always this.
+    /// All I/Os go in this direction.
     One(Dir),
-    /// Reads when a draw is below this, else writes: each I/O is drawn on its own, so the share holds
-    /// over the run and no pattern shows.
+    /// A read if a draw is below this number, otherwise a write. Each I/O is drawn independently,
+    /// so the share holds over the whole run and the order has no pattern.
     Mix(u64),
     /// Each block is trimmed, then written.
     TrimWrite,
 }
 
 impl Directions {
-    /// Of a plan's mix.
+    /// Directions of a plan's mix.
     pub fn new(mix: Mix) -> Self {
         match mix {
             Mix::Read => Directions::One(Dir::Read),
@@ -32,7 +32,8 @@ impl Directions {
         }
     }
 
-    /// The next direction of a file; `trimmed`: it has a block that was trimmed and not yet written.
+    /// Direction of the next I/O to a file. `trimmed`: the file has a block that was trimmed and
+    /// not yet written.
     #[inline]
     pub fn draw(self, trimmed: bool, rng: &mut Rng) -> Dir {
         match self {

@@ -1,7 +1,7 @@
-//! Which file the next I/O goes to (`file_service_type`, `openfiles`).
+//! Choice of the file of the next I/O (`file_service_type`, `openfiles`).
 //!
-//! Files come into service and leave it one by one, and a job may have a hundred thousand: a step takes the
-//! same time (on average) however many there are.
+//! Files come into service and leave it one by one, and a job may have a hundred thousand of them.
+//! A step therefore takes constant time on average, whatever the number of files.
 
 use fiord_plan::{FileService, JobPlan};
 
@@ -11,33 +11,34 @@ use crate::rng::Rng;
 /// The files of a job that are not done.
 #[derive(Debug, Clone)]
 pub struct Files {
-    /// Those that came into service in this pass, in order. With `random` those that are done are
-    /// taken out; else they stay, and `next` leads past them.
+    /// Files that came into service in this pass, in order. With `random`, files that are done are
+    /// removed; otherwise they stay, and `next` leads past them.
     active: Vec<u32>,
-    /// For each position in `active`: itself while its file is in service, else a later one on the way
-    /// to the next file in service (a union-find forest). Empty with `random`.
+    /// For each position in `active`: the position itself while its file is in service, otherwise a
+    /// later position on the way to the next file in service (a union-find forest). Empty with
+    /// `random`.
     next: Vec<u32>,
-    /// The order in which they come into service in a pass.
+    /// Order in which the files come into service in a pass.
     order: Vec<u32>,
-    /// How many of `order` have come.
+    /// Number of files of `order` that have come into service.
     begun: usize,
-    /// How many may be in service at a time.
+    /// Most files in service at a time.
     limit: usize,
-    /// Position in `active` of a file in service, or its length when all are done; and how many I/Os
-    /// the file still gets.
+    /// Position in `active` of the present file, or the length of `active` if all are done; and the
+    /// number of I/Os that the file still gets.
     at: usize,
     turn: u32,
-    /// I/Os of a turn; 0: until the file is done.
+    /// I/Os per turn; 0: until the file is done.
     turns: u32,
     random: bool,
-    /// Some files get more than others: the next one is drawn by this.
+    /// Draws the next file if some files get more I/O than others.
     skewed: Option<SkewedFiles>,
-    /// With fewer open files than files: which are open.
+    /// Which files are open, if fewer may be open than there are files.
     open: Option<Vec<bool>>,
 }
 
 impl Files {
-    /// Of a job; one file of it holds at least one block.
+    /// The files of a job. At least one of them must hold a block.
     pub fn new(job: &JobPlan, rng: &mut Rng) -> Self {
         let target = &job.target;
         let count = target.files.len();
@@ -69,7 +70,7 @@ impl Files {
         files
     }
 
-    /// All files come into service again. Call it when all are done.
+    /// Begins a pass: all files come into service again. Called when all are done.
     pub fn begin_pass(&mut self, rng: &mut Rng) {
         self.active.clear();
         if self.random && self.limit < self.order.len() {
@@ -87,14 +88,15 @@ impl Files {
         self.start_turn(rng);
     }
 
-    /// The first position from `at` on whose file is in service; the length of `active` if there is none.
+    /// The first position from `at` on whose file is in service; the length of `active` if there is
+    /// none.
     #[inline]
     fn in_service(&mut self, mut at: usize) -> usize {
         while let Some(&next) = self.next.get(at) {
             if next as usize == at {
                 break;
             }
-            // Each look halves the way for the next one.
+            // Path halving: each look-up halves the path of the next one.
             let beyond = self.next.get(next as usize).copied().unwrap_or(next);
             self.next[at] = beyond;
             at = beyond as usize;
@@ -102,7 +104,7 @@ impl Files {
         at
     }
 
-    /// The same, going on at the start behind the end.
+    /// The first position from `at` on whose file is in service, and after the end from 0 on.
     #[inline]
     fn around(&mut self, at: usize) -> usize {
         let found = self.in_service(at);
@@ -111,7 +113,7 @@ impl Files {
 
     fn start_turn(&mut self, rng: &mut Rng) {
         if let Some(skewed) = &self.skewed {
-            // A file that is done or not yet in service leaves its I/O to the next one that is.
+            // A file that is done or not yet in service passes its I/O to the next one in service.
             let file = skewed.draw(rng);
             let at = self.active.partition_point(|&f| f < file);
             self.at = self.around(at);
@@ -123,13 +125,13 @@ impl Files {
         self.turn = self.turns;
     }
 
-    /// The file whose turn it is; `None` when all are done.
+    /// The present file; `None` if all are done.
     #[inline]
     pub fn current(&self) -> Option<u32> {
         self.active.get(self.at).copied()
     }
 
-    /// Whether this file must be opened before the next I/O; from then on it is open.
+    /// Whether this file must be opened before the next I/O. Marks it as open.
     #[inline]
     pub fn must_open(&mut self, file: u32) -> bool {
         match &mut self.open {
@@ -138,7 +140,7 @@ impl Files {
         }
     }
 
-    /// The current file got an I/O.
+    /// The present file got an I/O.
     #[inline]
     pub fn count(&mut self, rng: &mut Rng) {
         if self.turns == 0 {
@@ -151,9 +153,11 @@ impl Files {
         }
     }
 
-    /// The current file is done: the next one comes into service. True when it must be closed.
+    /// The present file is done, and the next one comes into service. Returns whether the file must
+    /// be closed.
     pub fn finish(&mut self, rng: &mut Rng) -> bool {
-        // In a random order it does not matter which one takes the place of the one that is done.
+        // In a random order it does not matter which file takes the position of the one that is
+        // done.
         let file = match self.random {
             true => self.active.swap_remove(self.at),
             false => {
@@ -175,7 +179,7 @@ impl Files {
         }
     }
 
-    /// The caller has closed every file.
+    /// The caller closed all files.
     pub fn all_closed(&mut self) {
         if let Some(open) = &mut self.open {
             open.fill(false);

@@ -1,14 +1,14 @@
 //! When written data is flushed (`fsync`, `fdatasync`, `sync_file_range`, `write_barrier`).
 //!
-//! As fio does: writes are counted over all files of the job; a flush comes before whatever follows
-//! the write that completes its number, and not at all when nothing follows. Of several that are due
-//! together only the strongest is made. The file that was written last is flushed.
+//! As in fio, writes are counted over all files of the job. A flush comes before the operation that
+//! follows the n-th write, and not at all if nothing follows. Of several flushes that are due
+//! together only the strongest is made. It goes to the file that was written last.
 
 use fiord_plan::{Dir, Load};
 
 use crate::{Flush, Io, Next};
 
-/// Counts writes and asks for flushes.
+/// Counts writes and returns the flushes that are due.
 #[derive(Debug, Clone)]
 pub struct Flushes {
     fsync: u32,
@@ -19,15 +19,15 @@ pub struct Flushes {
     writes: u64,
     due: bool,
     file: u32,
-    /// Per file: what was written since its last `sync_file_range`.
+    /// Per file: the range written since the last `sync_file_range(2)`.
     dirty: Vec<(u64, u64)>,
 }
 
-/// Nothing written.
+/// An empty range.
 const CLEAN: (u64, u64) = (u64::MAX, 0);
 
 impl Flushes {
-    /// Of a load over so many files.
+    /// State of a load with `files` files.
     pub fn new(load: &Load, files: usize) -> Self {
         let (range, flags) = load.sync_file_range.unwrap_or((0, 0));
         Flushes {
@@ -43,13 +43,13 @@ impl Flushes {
         }
     }
 
-    /// Whether a load has any.
+    /// Whether the load has any flushes.
     pub fn any(load: &Load) -> bool {
         let every = load.fsync | load.fdatasync | load.write_barrier;
         load.mix.has(Dir::Write) && (every != 0 || load.sync_file_range.is_some_and(|r| r.0 != 0))
     }
 
-    /// An I/O is issued.
+    /// An I/O was issued.
     #[inline]
     pub fn count(&mut self, io: &Io) {
         if io.dir != Dir::Write {

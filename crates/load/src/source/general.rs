@@ -1,58 +1,64 @@
-//! The source for everything that is not plain: mixes, several files, several block sizes, flushes.
+//! The general source, for every load that is not plain: mixes, several files, several block sizes,
+//! flushes.
 
 use fiord_plan::{Dir, FileService, JobPlan, Mix, TrimRange};
 
+use super::cursor::{FileCursor, OffsetGenerator};
 use super::directions::Directions;
 use super::files::Files;
 use super::flushes::Flushes;
 use super::limits::Limits;
-use super::place::{Motion, Place};
 use super::ranges::Ranges;
 use super::sizes::Sizes;
 use super::tags::Tags;
 use crate::rng::{Purpose, Rng};
 use crate::{Displaced, Io, LoadError, Next, Source, Tag};
 
-/// Any load.
+/// A source for any load.
 #[derive(Debug, Clone)]
 pub struct General {
     limits: Limits,
     flushes: Flushes,
     files: Files,
     directions: Directions,
-    motion: Motion,
-    places: Vec<Place>,
+    generator: OffsetGenerator,
+    cursors: Vec<FileCursor>,
     file_rng: Rng,
     direction_rng: Rng,
-    /// Where I/Os carry something beside their place.
+    /// Attributes of the I/Os; `None` if all are plain.
     tags: Option<Box<Tags>>,
-    /// Where trims have several ranges.
+    /// Ranges of the trims; `None` if each trim has one range.
     ranges: Option<Box<Ranges>>,
     /// The caller closes all files before each loop.
     reopens: bool,
-    /// Files without a map are done when as many bytes as they have were moved in this pass; only
-    /// where another file waits for that.
+    /// Bytes moved per file in this pass. A file without a map is done when it has moved as many
+    /// bytes as it is long. `None` unless another file waits for that.
     quota: Option<Vec<u64>>,
-    /// I/Os in this pass.
+    /// Number of I/Os in this pass.
     moved: u64,
     repeat: bool,
     seed: u64,
-    /// Bytes of the last I/O as it was drawn. With zones it counts once it is [`Source::placed`].
+    /// Length of the last I/O in bytes as it was drawn. With zones the I/O counts once it is
+    /// [`Source::placed`].
     drawn: u32,
     zoned: bool,
-    /// [`Next::Again`] is said before the first I/O to a file that is begun anew.
-    tells: bool,
-    /// That I/O.
+    /// The source answers [`Next::Again`] before the first I/O of a new round through a file.
+    reports_passes: bool,
+    /// That first I/O, which follows the answer.
     first: Option<Io>,
 }
 
 impl General {
-    /// Of a job.
+    /// Creates the source of a job.
+    ///
+    /// # Errors
+    ///
+    /// The job has nothing to do, or its blocks and files do not fit together.
     pub fn new(job: &JobPlan) -> Result<Self, LoadError> {
         let load = &job.load;
         let mut sizes = std::array::from_fn(|i| Sizes::new(&load.blocks[i], load.unaligned));
         if load.mix == Mix::TrimWrite {
-            // What is written is what was trimmed.
+            // A write has the size of the trim before it.
             sizes[Dir::Write as usize] = sizes[Dir::Trim as usize].clone();
         }
         check(job, &sizes)?;
@@ -64,23 +70,23 @@ impl General {
         let count = job.target.files.len();
         let one_by_one = job.target.service == FileService::Sequential && count > 1
             || (job.target.open_files as usize) < count;
-        let motion = Motion::new(job, sizes, limits.timed(), one_by_one);
-        // `sprandom` knows by itself when it is done.
+        let generator = OffsetGenerator::new(job, sizes, limits.timed(), one_by_one);
+        // `sprandom` knows when it is done.
         let drawn = load.random && load.sprandom.is_none();
-        // Where other jobs fill its zones too, a job goes through them more than once.
+        // If other jobs also fill the zones, a job visits them more than once.
         let laps = load.zoned.is_some() && load.mix.has(Dir::Write) && count > 1;
         let quota = one_by_one && (drawn || load.strided.is_some()) || laps && !load.random;
-        let mut places = Vec::with_capacity(count);
+        let mut cursors = Vec::with_capacity(count);
         for (index, file) in job.target.files.iter().enumerate() {
-            places.push(Place::new(&motion, file, index)?);
+            cursors.push(FileCursor::new(&generator, file, index)?);
         }
         Ok(General {
             limits,
             flushes: Flushes::new(load, count),
             files,
             directions: Directions::new(load.mix),
-            places,
-            motion,
+            cursors,
+            generator,
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),
             tags: Tags::new(load),
@@ -92,15 +98,15 @@ impl General {
             seed: load.seed,
             drawn: 0,
             zoned: load.zoned.is_some(),
-            tells: job.drops_cache_each_pass(),
+            reports_passes: job.drops_cache_each_pass(),
             first: None,
         })
     }
 
-    /// All files once more. False when the work of this loop is done.
+    /// Begins another pass over all files. Returns `false` if the work of this loop is done.
     #[cold]
     fn another_pass(&mut self) -> bool {
-        // Every file holds a block, so a pass without an I/O is one too many.
+        // Every file holds a block, so a pass without an I/O means that nothing is left.
         if self.moved == 0 || !self.limits.another_pass() {
             return false;
         }
@@ -109,19 +115,19 @@ impl General {
             self.file_rng = Rng::new(self.seed, Purpose::File, 0);
         }
         self.files.begin_pass(&mut self.file_rng);
-        self.motion.begin_pass(&mut self.places);
+        self.generator.begin_pass(&mut self.cursors);
         if let Some(quota) = &mut self.quota {
             quota.fill(0);
         }
         true
     }
 
-    /// Whether a file got all that a pass gives it, where no map says so.
+    /// Whether a file without a map has moved all bytes of this pass.
     #[inline]
     fn full(&self, file: u32) -> bool {
-        let place = &self.places[file as usize];
+        let cursor = &self.cursors[file as usize];
         let moved = |quota: &Vec<u64>| quota[file as usize];
-        self.quota.as_ref().is_some_and(|q| moved(q) >= place.len() && !place.trimmed())
+        self.quota.as_ref().is_some_and(|q| moved(q) >= cursor.len() && !cursor.trimmed())
     }
 
     #[inline]
@@ -139,10 +145,10 @@ impl General {
 }
 
 impl General {
-    /// What is next; an I/O of a mix goes in the direction that is asked for, if one is.
+    /// What is next. `asked`: direction of an I/O of a mix.
     #[inline(always)]
     fn next_in(&mut self, asked: Option<Dir>) -> Next {
-        if self.tells
+        if self.reports_passes
             && let Some(io) = self.first.take()
         {
             return Next::Io(io);
@@ -162,16 +168,16 @@ impl General {
             };
             if !self.full(file) {
                 if self.files.must_open(file) {
-                    // Its pages are dropped as it is opened.
-                    self.places[file as usize].begun_again();
+                    // Opening the file drops its cached pages.
+                    self.cursors[file as usize].begun_again();
                     return Next::Open(file);
                 }
-                let place = &mut self.places[file as usize];
+                let cursor = &mut self.cursors[file as usize];
                 let dir = match (self.directions, asked) {
                     (Directions::Mix(_), Some(dir)) => dir,
-                    (directions, _) => directions.draw(place.trimmed(), &mut self.direction_rng),
+                    (directions, _) => directions.draw(cursor.trimmed(), &mut self.direction_rng),
                 };
-                if let Some((offset, len)) = self.motion.next(place, dir) {
+                if let Some((offset, len)) = self.generator.next(cursor, dir) {
                     let mut io = Io { dir, file, offset, len, tag: Tag::PLAIN };
                     if let Some(tags) = &mut self.tags {
                         io.tag = tags.of(&io);
@@ -181,7 +187,7 @@ impl General {
                     } else {
                         self.issued(&io);
                     }
-                    if self.tells && self.places[file as usize].begun_again() {
+                    if self.reports_passes && self.cursors[file as usize].begun_again() {
                         self.first = Some(io);
                         return Next::Again(file);
                     }
@@ -226,13 +232,13 @@ impl Source for General {
     }
 
     fn placed(&mut self, io: &Io) {
-        self.motion.placed(&mut self.places[io.file as usize], io, self.drawn);
+        self.generator.placed(&mut self.cursors[io.file as usize], io, self.drawn);
         self.issued(io);
     }
 
     fn displaced(&mut self, io: &Io, why: Displaced) {
         let drawn = self.drawn;
-        self.motion.displaced(&mut self.places[io.file as usize], io, drawn, why);
+        self.generator.displaced(&mut self.cursors[io.file as usize], io, drawn, why);
     }
 
     fn restart(&mut self) {
@@ -248,7 +254,12 @@ fn used(mix: Mix) -> impl Iterator<Item = Dir> {
     [Dir::Read, Dir::Write, Dir::Trim].into_iter().filter(move |&dir| mix.has(dir))
 }
 
-/// Some file must hold a block of every direction, or the source would never find a place.
+/// Checks that some file holds a block of every direction. Otherwise the source would never find an
+/// offset.
+///
+/// # Errors
+///
+/// No file holds a block, or a block size is 0.
 fn check(job: &JobPlan, sizes: &[Sizes; 3]) -> Result<(), LoadError> {
     let len = job.target.files.iter().map(|f| f.len).max().ok_or(LoadError::NoFile)?;
     if used(job.load.mix).all(|dir| u64::from(sizes[dir as usize].min()) > len) {

@@ -1,15 +1,15 @@
-//! The closed forms of the skewed distributions, as sums over the first ranks. Used while a table is
-//! built, never for an I/O.
+//! Closed forms of the skewed distributions, as cumulative shares of the first ranks. Used to build
+//! a table, never on the path of an I/O.
 
 use std::f64::consts::{PI, SQRT_2};
 
 use fiord_plan::Law;
 
-/// Ranks whose weights are added up one by one; behind them a formula is exact to 1e-15.
+/// Number of ranks whose weights are added one by one. Beyond them a formula is exact to 1e-15.
 const HEAD: usize = 1024;
 
-/// A law over `n` ranks: what the first of them get together. For [`Law::Normal`] the ranks are
-/// places, in order.
+/// Cumulative distribution over `n` ranks: the share of the first ranks together. For
+/// [`Law::Normal`] the ranks are blocks, in order.
 #[derive(Debug, Clone)]
 pub struct Sums {
     n: u64,
@@ -18,18 +18,19 @@ pub struct Sums {
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// Sums of `k^-theta` up to and with each of the first ranks.
+    /// Cumulative sums of `k^-theta` over the first ranks.
     Zipf { theta: f64, head: Vec<f64>, total: f64 },
-    /// Shares go with this power of the rank.
+    /// Cumulative shares are this power of the rank.
     Power(f64),
-    /// The same from the other end.
+    /// Cumulative shares are this power of the rank, counted from the last rank.
     Mirrored(f64),
-    /// Middle and deviation in ranks, and what lies below the first rank.
+    /// Mean and deviation in ranks, and the share of the bell below the first rank.
     Normal { middle: f64, deviation: f64, below: f64, inside: f64 },
 }
 
 impl Sums {
-    /// Of a law over `n` ranks, at least 1; `middle`: that of the bell, as a share of the range.
+    /// Distribution over `n` ranks, at least 1. `middle`: mean of a normal distribution, as a share
+    /// of the range.
     pub fn new(law: Law, n: u64, middle: f64) -> Self {
         let n = n.max(1);
         let form = match law {
@@ -47,7 +48,7 @@ impl Sums {
         Sums { n, form }
     }
 
-    /// The share of the first `count` ranks.
+    /// Share of the first `count` ranks.
     pub fn first(&self, count: u64) -> f64 {
         if count == 0 {
             return 0.0;
@@ -66,7 +67,8 @@ impl Sums {
         }
     }
 
-    /// Where the weights change fast, in ascending order: a table is to be no coarser than this.
+    /// Ranks at which the weights change fast, in ascending order. A table must have a boundary at
+    /// each of them.
     pub fn knots(&self) -> Vec<u64> {
         let mut knots = vec![0, self.n];
         let mut width = 1;
@@ -97,7 +99,7 @@ fn zipf(theta: f64, n: u64) -> Form {
     Form::Zipf { theta, head, total }
 }
 
-/// `k^-theta` summed over `1 ..= count`: behind the head by the Euler-Maclaurin formula.
+/// Sum of `k^-theta` over `1 ..= count`. Beyond the head it uses the Euler-Maclaurin formula.
 fn zipf_sum(theta: f64, head: &[f64], count: u64) -> f64 {
     if let Some(sum) = count.checked_sub(1).and_then(|i| head.get(i as usize)) {
         return *sum;
@@ -106,7 +108,7 @@ fn zipf_sum(theta: f64, head: &[f64], count: u64) -> f64 {
     let power = |x: f64| x.powf(-theta);
     let integral = match theta {
         1.0 => (k / m).ln(),
-        // m^(1-theta) * ((k/m)^(1-theta) - 1) / (1-theta), without cancellation.
+        // m^(1-theta) * ((k/m)^(1-theta) - 1) / (1-theta), computed without cancellation.
         _ => m * power(m) * ((1.0 - theta) * (k / m).ln()).exp_m1() / (1.0 - theta),
     };
     let ends = (power(k) - power(m)) / 2.0;
@@ -114,14 +116,15 @@ fn zipf_sum(theta: f64, head: &[f64], count: u64) -> f64 {
     head.last().copied().unwrap_or(0.0) + integral + ends + slopes
 }
 
-/// The share of a standard normal distribution below `x`.
+/// Share of a standard normal distribution below `x`.
 fn below(x: f64) -> f64 {
     let tail = tail(x.abs());
     if x < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// The share above `x`, which is not negative: by the series of the error function near 0, by its
-/// continued fraction further out (Abramowitz and Stegun 7.1.6 and 7.1.14).
+/// Share of a standard normal distribution above `x`, which must not be negative. Uses the series
+/// of the error function near 0, and its continued fraction further out (Abramowitz and Stegun
+/// 7.1.6 and 7.1.14).
 fn tail(x: f64) -> f64 {
     let z = x / SQRT_2;
     if z < 2.5 {
@@ -142,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zipf_sums_are_those_added_up_one_by_one() {
+    fn zipf_sums_equal_sums_of_single_weights() {
         for theta in [0.0, 0.5, 0.99, 1.2, 2.0, 5.0] {
             let n = 100_000;
             let sums = Sums::new(Law::Zipf { theta }, n, 0.5);
@@ -158,7 +161,7 @@ mod tests {
 
     /// 80 % to 20 %, and its mirror image.
     #[test]
-    fn pareto_shares_are_those_of_its_name() {
+    fn pareto_shares_agree_with_the_definition() {
         for (h, data, share) in [(0.2, 0.2, 0.8), (0.1, 0.1, 0.9), (0.8, 0.2, 0.8), (0.5, 0.3, 0.3)]
         {
             let sums = Sums::new(Law::Pareto { h }, 1_000_000, 0.5);
@@ -169,7 +172,7 @@ mod tests {
 
     /// Values from tables of the normal distribution.
     #[test]
-    fn the_bell_is_the_tabulated_one() {
+    fn the_normal_distribution_agrees_with_tables() {
         for (x, share) in [
             (0.0, 0.5),
             (1.0, 0.841_344_746_068_542_9),

@@ -1,53 +1,53 @@
 //! When a loop, and the passes over the files in it, end.
 //!
-//! The rules are those that fio 3.42 shows:
-//! - A loop ends when `io_size` bytes (without it: the bytes of the region) or `number_ios` I/Os
-//!   were issued; the I/O that crosses the limit is still whole. Loops add up: the limit of loop `k`
-//!   is `k` times that of one, and a loop goes on where the last one stopped.
-//! - A pass ends when every file is used up. Another one begins while there are loops to do, and,
-//!   where `io_size` asks for more than the files hold, as long as the largest block still fits in
-//!   what is left to transfer. (Sequential jobs that write do not end their pass at the end of a
-//!   file of whole blocks: they go round in it until the last byte.)
-//! - Of `trimwrite` only the writes count, but a pass is not repeated once trims and writes together
+//! The rules are those of fio 3.42:
+//! - A loop ends when `io_size` bytes (by default the bytes of the region) or `number_ios` I/Os were
+//!   issued. The I/O that crosses the limit is still made in full. The limits of the loops add up: loop
+//!   `k` ends at `k` times the limit of one, and begins where the last one stopped.
+//! - A pass ends when every file is done. Another pass begins while loops are left. If `io_size` asks
+//!   for more than the files hold, another pass also begins as long as the largest block fits into the
+//!   rest. (Sequential writes to a file of whole blocks do not end the pass at the end of the file: they
+//!   start over in it until the last byte.)
+//! - With `trimwrite` only the writes count, but no further pass begins once trims and writes together
 //!   have reached the limit.
-//! - Under `time_based` only the clock ends the work.
+//! - With `time_based` only the clock ends the work.
 
 use fiord_plan::{Dir, JobPlan, Mix};
 
-/// Counts what was issued against the job's limits.
+/// Counts I/Os and bytes against the limits of a job.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes and I/Os of one loop.
     loop_bytes: u64,
     loop_ios: u64,
-    /// Up to where this loop goes.
+    /// Totals at which the present loop ends.
     until_bytes: u64,
     until_ios: u64,
     bytes: u64,
     ios: u64,
-    /// Passes that begin whatever was transferred.
+    /// Passes that begin regardless of the bytes that were transferred.
     passes: u64,
     passes_left: u64,
-    /// Loops that were not begun.
+    /// Number of loops that have not begun.
     loops_left: u64,
     loops: u64,
-    /// `io_size` differs from what the files hold.
+    /// `io_size` differs from the length of the files.
     resized: bool,
     trimwrite: bool,
-    /// What must be left to transfer for another pass.
+    /// Bytes that must be left for another pass to begin.
     rest: u64,
     timed: bool,
 }
 
 impl Limits {
-    /// Of a job whose blocks are between `smallest` and `largest` bytes.
+    /// Limits of a job whose blocks have `smallest` to `largest` bytes.
     pub fn new(job: &JobPlan, smallest: u32, largest: u32) -> Self {
         let asked = Asked::new(job, smallest);
         let timed = job.end.time_based && job.end.runtime.is_some();
         let loops = job.end.loops.max(1);
         let loop_bytes = if timed { u64::MAX } else { asked.bytes };
         let loop_ios = if timed { u64::MAX } else { job.end.ios.unwrap_or(u64::MAX) };
-        // What is counted is blocks, of which an I/O may have several.
+        // The limit counts blocks, and an I/O may consist of several.
         let loop_ios = loop_ios.saturating_mul(job.load.trim_ranges.max(1).into());
         Limits {
             loop_bytes,
@@ -78,7 +78,7 @@ impl Limits {
         self.bytes >= self.until_bytes || self.ios >= self.until_ios
     }
 
-    /// An I/O is issued.
+    /// An I/O was issued.
     #[inline]
     pub fn count(&mut self, dir: Dir, len: u32) {
         if !(self.trimwrite && dir == Dir::Trim) {
@@ -87,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// A pass has ended: whether another one begins.
+    /// A pass has ended. Returns whether another one begins.
     pub fn another_pass(&mut self) -> bool {
         if self.timed {
             return true;
@@ -100,7 +100,7 @@ impl Limits {
         self.resized && self.loop_bytes.saturating_sub(moved) >= self.rest
     }
 
-    /// Another loop begins. After the last one everything is counted anew.
+    /// The next loop begins. After the last one all counts start over.
     pub fn restart(&mut self) {
         if self.loops_left > 0 {
             self.loops_left -= 1;
@@ -116,15 +116,16 @@ impl Limits {
 /// What one loop is to transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// Bytes: of whole regions, even where their last block is not whole, because drawing without a
-    /// map goes on until as many bytes were moved.
+    /// Number of bytes: those of the whole regions even if the last block is a partial one, because
+    /// random I/O without a map continues until it has moved as many bytes.
     pub bytes: u64,
-    /// They are not simply those of the files.
+    /// The number differs from the length of the files.
     pub resized: bool,
 }
 
 impl Asked {
-    /// By a job whose smallest block is this. The plan's bytes may be rounded down to whole blocks.
+    /// For a job whose smallest block has this length. The plan's bytes may be rounded down to
+    /// whole blocks.
     pub fn new(job: &JobPlan, smallest: u32) -> Self {
         let block = u64::from(smallest.max(1));
         let files = &job.target.files;

@@ -1,9 +1,9 @@
-//! Random reads and writes of one file, of few block sizes: the mixes that most benchmarks have.
+//! Random reads and writes of one file with few block sizes: the mixes that most benchmarks have.
 //!
-//! One draw decides the direction (its low 32 bits) and the size (its high 32 bits), each by
-//! comparisons of integers without a jump that a processor would have to guess; another one the
-//! place. Shares are kept to one part in 2^32. What a pass and a loop are is the same as for any
-//! other load: see [`super::limits`].
+//! One draw chooses the direction (its low 32 bits) and the size (its high 32 bits). Both choices
+//! compare integers without branches that the processor would have to predict. A second draw
+//! chooses the offset. Shares are exact to one part in 2^32. Passes and loops follow the rules of
+//! [`super::limits`].
 
 use fiord_plan::{BlockSize, Dir, Distribution, JobPlan, Mix};
 
@@ -13,42 +13,42 @@ use super::sizes::Sizes;
 use crate::rng::{Purpose, Rng};
 use crate::{Io, Next, Source, Tag};
 
-/// How many sizes a direction can have here.
+/// Most sizes that a direction may have.
 const SIZES: usize = 8;
 
-/// What both directions have in common, and what each has for itself (reads, then writes).
+/// State of both directions, and of each (reads, then writes).
 #[derive(Debug, Clone)]
 pub struct Mixed {
     start: u64,
     len: u64,
-    /// Reads when the draw is below this, of 2^32.
+    /// A read if the draw is below this number, of 2^32.
     reads: u64,
-    ways: [Way; 2],
+    ways: [DirectionRules; 2],
     order: Option<Order>,
     limits: Limits,
     offset_rng: Rng,
     pick_rng: Rng,
     seed: u64,
     repeat: bool,
-    /// [`Next::Again`] is said where all blocks are before us again.
-    tells: bool,
+    /// The source answers [`Next::Again`] at the start of each further pass.
+    reports_passes: bool,
 }
 
-/// One direction.
+/// State of one direction.
 #[derive(Debug, Clone)]
-struct Way {
+struct DirectionRules {
     dir: Dir,
-    /// Where each size but the first begins, of 2^32.
+    /// For each size but the first: the draw, of 2^32, from which on it is chosen.
     from: [u64; SIZES - 1],
     sizes: [u32; SIZES],
     min: u32,
     align: u64,
-    /// How many offsets there are.
+    /// Number of possible offsets.
     places: u64,
 }
 
-impl Way {
-    /// `None` where there are too many sizes, or none fits.
+impl DirectionRules {
+    /// `None` if there are too many sizes, or if a block does not fit into the file.
     fn new(job: &JobPlan, dir: Dir, len: u64) -> Option<Self> {
         let load = &job.load;
         let drawn = Sizes::new(&load.blocks[dir as usize], load.unaligned);
@@ -65,7 +65,7 @@ impl Way {
         }
         let align = load.align[dir as usize].max(1);
         let places = (len - u64::from(drawn.min())) / align + 1;
-        Some(Way { dir, from, sizes, min: drawn.min(), align, places })
+        Some(DirectionRules { dir, from, sizes, min: drawn.min(), align, places })
     }
 
     /// The size for a draw of 32 bits.
@@ -76,14 +76,14 @@ impl Way {
     }
 }
 
-/// Each block once, whichever way.
+/// Order in which each block is visited once per pass, whatever the direction.
 #[derive(Debug, Clone)]
 struct Order {
     order: Permutation,
     blocks: u64,
     left: u64,
     block: u64,
-    /// Tells the orders of passes apart.
+    /// Number of the pass, which distinguishes the orders of the passes.
     pass: u64,
 }
 
@@ -93,7 +93,7 @@ impl Order {
         Order { order, blocks, left: blocks, block: block.into(), pass: 0 }
     }
 
-    /// Every block is before us again. `again`: in the same order.
+    /// Begins a pass. `again`: in the same order.
     #[cold]
     fn begin(&mut self, seed: u64, again: bool) {
         if !again {
@@ -105,8 +105,8 @@ impl Order {
 }
 
 impl Mixed {
-    /// Of a job without anything that only the general source knows; `None` where it has more sizes,
-    /// places or maps than this one has.
+    /// The source of a job that uses no feature of the general source. `None` if the job has more
+    /// sizes, files or maps than this source supports.
     pub fn new(job: &JobPlan) -> Option<Self> {
         let load = &job.load;
         let Mix::ReadWrite { read_percent: percent @ 1..100 } = load.mix else { return None };
@@ -118,7 +118,10 @@ impl Mixed {
         if !whole(Dir::Read) || !whole(Dir::Write) {
             return None;
         }
-        let ways = [Way::new(job, Dir::Read, file.len)?, Way::new(job, Dir::Write, file.len)?];
+        let ways = [
+            DirectionRules::new(job, Dir::Read, file.len)?,
+            DirectionRules::new(job, Dir::Write, file.len)?,
+        ];
         let order = match (&load.blocks[0], &load.blocks[1]) {
             _ if load.no_map => None,
             (BlockSize::Fixed(a), BlockSize::Fixed(b))
@@ -141,15 +144,16 @@ impl Mixed {
             pick_rng: Rng::new(load.seed, Purpose::Direction, 0),
             seed: load.seed,
             repeat: load.repeat,
-            tells: job.drops_cache_each_pass(),
+            reports_passes: job.drops_cache_each_pass(),
         })
     }
 
-    /// All blocks were visited. False when the work of this loop is done.
+    /// Begins another pass when all blocks were visited. Returns `false` if the work of this loop
+    /// is done.
     #[cold]
     #[inline(never)]
     fn another_pass(&mut self) -> bool {
-        // Where only the clock ends the work the map is emptied, and the order is another one.
+        // If only the clock ends the work, the map is cleared and each pass has another order.
         let again = !self.limits.timed();
         if again && !self.limits.another_pass() {
             return false;
@@ -166,7 +170,7 @@ impl Mixed {
         if self.limits.reached() || (used_up && !self.another_pass()) {
             return Next::End;
         }
-        if used_up && self.tells {
+        if used_up && self.reports_passes {
             return Next::Again(0);
         }
         let draw = self.pick_rng.draw();
@@ -178,7 +182,7 @@ impl Mixed {
         let (at, len) = match &mut self.order {
             None => {
                 let at = self.offset_rng.below(way.places) * way.align;
-                // A block that would cross the end is as small as one can be.
+                // A block that would cross the end gets the smallest size.
                 let wanted = way.size(draw >> 32);
                 let fits = u64::from(wanted) <= self.len - at;
                 (at, if fits { wanted } else { way.min })

@@ -1,18 +1,17 @@
-//! Which I/O is next. [`with_source`] picks the source for a job.
+//! Sources: which I/O is next. [`with_source`] chooses the source of a job.
 
 mod any;
 mod bitmap;
+mod cursor;
 mod directions;
-mod draws;
 mod files;
 mod flushes;
-mod forms;
 mod general;
 pub(crate) mod laws;
 mod limits;
 mod mixed;
+mod offsets;
 mod permute;
-mod place;
 mod plain;
 mod ranges;
 pub(crate) mod ranks;
@@ -23,6 +22,7 @@ mod strided;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod write_commands;
 
 pub use any::AnySource;
 use fiord_plan::{BlockSize, Dir, Distribution, FilePlan, JobPlan, Load, Mix, Step};
@@ -30,41 +30,49 @@ use flushes::Flushes;
 use general::General;
 use limits::Asked;
 use mixed::Mixed;
-use plain::{Permuted, Region, Sequential, Uneven, Uniform};
+use plain::{Permuted, Region, Sequential, SkewedRandom, Uniform};
 use spread::Skewed;
 
 use crate::rng::{Purpose, Rng};
 use crate::{LoadError, Source};
 
-/// Continues with the source of a job, whose type only [`with_source`] knows.
+/// Code that is generic over the source of a job, whose type only [`with_source`] knows.
 pub trait SourceVisitor {
-    /// What comes back.
+    /// Result type.
     type Out;
-    /// Is called exactly once.
+    /// Called exactly once.
     fn visit<S: Source>(self, source: S) -> Self::Out;
 }
 
-/// Makes the source of a job and hands it to `visitor`.
+/// Creates the source of a job and passes it to `visitor`.
 ///
-/// The source itself ends each loop at the limits of [`fiord_plan::End`] (`bytes` and `ios`): it
-/// counts what it has handed out, and so it takes the caller one [`Source::restart`] after each
-/// [`crate::Next::End`] for `loops`; an `End` right after a restart means that there is nothing more.
-/// With `time_based` and a `runtime` there is no end: the caller stops asking. Runtime and ramps are
-/// the caller's.
+/// The source ends each loop at the limits of [`fiord_plan::End`] (`bytes` and `ios`), because it
+/// counts what it returns. For `loops` the caller calls [`Source::restart`] after each
+/// [`crate::Next::End`]; an `End` right after a restart means that nothing is left. With
+/// `time_based` and a `runtime` a source never ends, and the caller stops. Runtime and ramp time
+/// are the caller's business.
 ///
-/// The visitor is instantiated for five plain sources and a general one.
+/// The visitor is compiled for five plain sources and the general one.
+///
+/// # Errors
+///
+/// The job has nothing to do, or its blocks and files do not fit together.
 pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out, LoadError> {
     Ok(match any_source(job)? {
         AnySource::Sequential(source) => visitor.visit(source),
         AnySource::Uniform(source) => visitor.visit(source),
-        AnySource::Uneven(source) => visitor.visit(source),
+        AnySource::SkewedRandom(source) => visitor.visit(source),
         AnySource::Permuted(source) => visitor.visit(source),
         AnySource::Mixed(source) => visitor.visit(*source),
         AnySource::General(source) => visitor.visit(*source),
     })
 }
 
-/// Makes the source of a job, as [`with_source`], for a loop that is compiled once for all.
+/// Creates the source of a job, like [`with_source`], for a loop that is compiled only once.
+///
+/// # Errors
+///
+/// The job has nothing to do, or its blocks and files do not fit together.
 pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
     if !is_special(&job.load)
         && let Some(mixed) = Mixed::new(job)
@@ -81,7 +89,7 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
     let rng = Rng::new(load.seed, Purpose::Offset, 0);
     if let Distribution::Skewed(skew) = load.distribution {
         let skewed = Skewed::new(skew, region.blocks, load.seed, 0);
-        return Ok(AnySource::Uneven(Uneven::new(region, skewed, rng)));
+        return Ok(AnySource::SkewedRandom(SkewedRandom::new(region, skewed, rng)));
     }
     Ok(if load.no_map {
         AnySource::Uniform(Uniform::new(region, rng))
@@ -91,7 +99,7 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
     })
 }
 
-/// Whether a load has what only the general source knows.
+/// Whether a load uses a feature that only the general source has.
 fn is_special(load: &Load) -> bool {
     load.sprandom.is_some()
         || load.zoned.is_some()
@@ -102,7 +110,7 @@ fn is_special(load: &Load) -> bool {
         || tags::any(load)
 }
 
-/// The region of a plain source when one will do for this job.
+/// The region of a plain source; `None` if the job needs another source.
 fn plain_region(job: &JobPlan) -> Option<Region> {
     let load = &job.load;
     let dir = match load.mix {
@@ -121,11 +129,11 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
         return None;
     }
     let ios = plain_ios(job, file, blocks, block)?;
-    let tells = job.drops_cache_each_pass();
-    Some(Region { dir, file: 0, start: file.offset, blocks, block, ios, tells })
+    let reports_passes = job.drops_cache_each_pass();
+    Some(Region { dir, file: 0, start: file.offset, blocks, block, ios, reports_passes })
 }
 
-/// I/Os of one loop; `None` when loops are not all alike. The rules are those of [`limits`].
+/// I/Os of one loop; `None` if not all loops are equal. The rules are those of [`limits`].
 fn plain_ios(job: &JobPlan, file: &FilePlan, blocks: u64, size: u32) -> Option<u64> {
     let block = u64::from(size);
     let end = &job.end;

@@ -1,9 +1,9 @@
-//! A random order of `0 .. n` in which each number occurs exactly once, in constant memory.
+//! Random order of `0 .. n` that contains each number exactly once, in constant memory.
 //!
-//! A linear congruential generator modulo the next power of two steps through all its states (full
-//! period by the Hull-Dobell theorem: odd increment, multiplier 1 modulo 4); a keyed bijection of
-//! the same width hides its regularity; values that are not below `n` are stepped over (fewer than
-//! half of them, as the modulus is less than `2 n`).
+//! A linear congruential generator modulo the next power of two visits all its states (full period
+//! by the Hull-Dobell theorem: odd increment, multiplier 1 modulo 4). A keyed bijection of the same
+//! width hides its regularity. Values of `n` or more are skipped; they are fewer than half, because
+//! the modulus is less than `2 n`.
 
 use crate::rng::Rng;
 
@@ -17,16 +17,17 @@ pub struct Permutation {
     mask: u64,
     shift: u32,
     first: u64,
-    /// The next number: made a draw ahead, so that nothing waits for the arithmetic.
+    /// The next number, computed one draw ahead so that the caller does not wait for the
+    /// arithmetic.
     next: u64,
 }
 
-/// A multiplier with good spectral properties for every power-of-two modulus (Steele and Vigna,
-/// arXiv:2001.05304); it is 1 modulo 4, as a full period demands.
+/// Multiplier with good spectral properties for every power-of-two modulus (Steele and Vigna,
+/// arXiv:2001.05304). It is 1 modulo 4, as a full period demands.
 const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
 
 impl Permutation {
-    /// An order of `0 .. n`, drawn from `rng`. `n` of 0 gives only zeros.
+    /// An order of `0 .. n`, drawn from `rng`. An `n` of 0 gives only zeros.
     pub fn new(n: u64, rng: &mut Rng) -> Self {
         let bits = 64 - n.saturating_sub(1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
@@ -68,26 +69,27 @@ impl Permutation {
         }
     }
 
-    /// Begins the same order from its start.
+    /// Returns to the start of the order.
     pub fn rewind(&mut self) {
         self.state = self.first;
         self.next = self.make();
     }
 }
 
-/// A keyed bijection of `0 .. n`: spreads ranks over a range, the first one to a given place.
+/// A keyed bijection of `0 .. n` that spreads ranks over a range, with the first rank at a given
+/// place.
 #[derive(Debug, Clone)]
 pub struct Scatter {
     n: u64,
     mask: u64,
     shift: u32,
     keys: [u64; 3],
-    /// Added, modulo `n`.
+    /// Added to the result, modulo `n`.
     turn: u64,
 }
 
 impl Scatter {
-    /// Of `0 .. n`, `n` at least 1; 0 goes to `first`.
+    /// A bijection of `0 .. n` (`n` at least 1) that maps 0 to `first`.
     pub fn new(n: u64, first: u64, rng: &mut Rng) -> Self {
         let n = n.max(1);
         let bits = 64 - (n - 1).leading_zeros();
@@ -99,8 +101,8 @@ impl Scatter {
         scatter
     }
 
-    /// Where a rank below `n` is: values that are not below `n` are mixed again until one is
-    /// (fewer than two rounds on average).
+    /// The place of a rank below `n`. Values of `n` or more are mixed again, in fewer than two
+    /// rounds on average.
     #[inline]
     pub fn place(&self, rank: u64) -> u64 {
         let mut x = rank;

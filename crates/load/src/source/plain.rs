@@ -1,5 +1,5 @@
-//! The plain sources: one file, one direction, one block size, nothing special. A handful of
-//! instructions for each I/O, because most benchmarks are one of these.
+//! Plain sources: one file, one direction, one block size, no further option. They take only a few
+//! instructions per I/O, because most benchmarks use one of them.
 
 use fiord_plan::Dir;
 
@@ -8,23 +8,23 @@ use super::spread::Skewed;
 use crate::rng::Rng;
 use crate::{Io, Next, Source, Tag};
 
-/// What the plain sources need to know.
+/// What a plain source needs to know of its job.
 #[derive(Debug, Clone, Copy)]
 pub struct Region {
-    /// Which way.
+    /// Direction of all I/Os.
     pub dir: Dir,
     /// Index of the file.
     pub file: u32,
     /// First byte.
     pub start: u64,
-    /// Whole blocks in the region, at least 1.
+    /// Number of whole blocks in the region, at least 1.
     pub blocks: u64,
-    /// Bytes of a block, at least 1.
+    /// Length of a block in bytes, at least 1.
     pub block: u32,
-    /// I/Os in one loop.
+    /// Number of I/Os in one loop.
     pub ios: u64,
-    /// [`Next::Again`] is said where the region is begun anew.
-    pub tells: bool,
+    /// The source answers [`Next::Again`] when it starts over in the region.
+    pub reports_passes: bool,
 }
 
 impl Region {
@@ -34,23 +34,23 @@ impl Region {
     }
 }
 
-/// One block after the other; from the start again when the region is used up.
+/// Consecutive blocks. After the last block of the region it starts over.
 #[derive(Debug, Clone)]
 pub struct Sequential {
     region: Region,
     offset: u64,
     end: u64,
-    /// I/Os up to the end of the pass where that is told, else of the loop.
+    /// I/Os left in this pass if the source reports the end of each pass; otherwise in this loop.
     left: u64,
     /// I/Os of the loop after those.
     rest: u64,
 }
 
 impl Sequential {
-    /// From the start of the region.
+    /// Starts at the first block of the region.
     pub fn new(region: Region) -> Self {
         let end = region.start + region.blocks * u64::from(region.block);
-        let left = if region.tells { region.ios.min(region.blocks) } else { region.ios };
+        let left = if region.reports_passes { region.ios.min(region.blocks) } else { region.ios };
         Sequential { region, offset: region.start, end, left, rest: region.ios - left }
     }
 
@@ -81,7 +81,7 @@ impl Source for Sequential {
 
     fn restart(&mut self) {
         let ios = self.region.ios;
-        (self.left, self.rest) = if self.region.tells { (0, ios) } else { (ios, 0) };
+        (self.left, self.rest) = if self.region.reports_passes { (0, ios) } else { (ios, 0) };
         self.offset = self.region.start;
     }
 }
@@ -92,7 +92,8 @@ pub struct Permuted {
     region: Region,
     order: Permutation,
     left: u64,
-    /// Draws the order of the next pass; `None`: the same order again (`randrepeat`).
+    /// Generator for the order of the next pass; `None`: all passes have the same order
+    /// (`randrepeat`).
     rng: Option<Rng>,
     /// Blocks left in this pass.
     pass: u64,
@@ -124,7 +125,7 @@ impl Source for Permuted {
         }
         if self.pass == 0 {
             self.new_pass();
-            if self.region.tells {
+            if self.region.reports_passes {
                 return Next::Again(self.region.file);
             }
         }
@@ -139,7 +140,7 @@ impl Source for Permuted {
     }
 }
 
-/// Any block at any time (`norandommap`).
+/// Any block at any time, all equally likely (`norandommap`).
 #[derive(Debug, Clone)]
 pub struct Uniform {
     region: Region,
@@ -165,30 +166,30 @@ impl Source for Uniform {
         self.region.io(self.region.start + block * u64::from(self.region.block))
     }
 
-    /// Goes on drawing: a loop over the same numbers would visit the same blocks.
+    /// Continues to draw. A loop with the same numbers would visit the same blocks.
     fn restart(&mut self) {
         self.left = self.region.ios;
     }
 }
 
-/// Any block at any time, some more often than others (`random_distribution=zipf`, `pareto`,
+/// Any block at any time, some more likely than others (`random_distribution=zipf`, `pareto`,
 /// `normal`).
 #[derive(Debug, Clone)]
-pub struct Uneven {
+pub struct SkewedRandom {
     region: Region,
     skewed: Skewed,
     rng: Rng,
     left: u64,
 }
 
-impl Uneven {
+impl SkewedRandom {
     /// Draws from `rng`.
     pub fn new(region: Region, skewed: Skewed, rng: Rng) -> Self {
-        Uneven { region, skewed, rng, left: region.ios }
+        SkewedRandom { region, skewed, rng, left: region.ios }
     }
 }
 
-impl Source for Uneven {
+impl Source for SkewedRandom {
     #[inline]
     fn next(&mut self) -> Next {
         if self.left == 0 {
@@ -199,7 +200,7 @@ impl Source for Uneven {
         self.region.io(self.region.start + block * u64::from(self.region.block))
     }
 
-    /// Goes on drawing.
+    /// Continues to draw.
     fn restart(&mut self) {
         self.left = self.region.ios;
     }

@@ -1,11 +1,11 @@
-//! Trims of several ranges in one command (`num_range`): as many blocks as are drawn one after the
-//! other become one I/O.
+//! Trims of several ranges in one command (`num_range`): several blocks, drawn one after another,
+//! become one I/O.
 
 use fiord_plan::{Load, TrimRange};
 
 use crate::{Io, Next};
 
-/// The ranges of the I/O that was handed out last, and what came in between.
+/// The ranges of the last I/O, and what interrupted it.
 #[derive(Debug, Clone)]
 pub struct Ranges {
     most: usize,
@@ -14,15 +14,15 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Of a job; `None` where each trim is one range.
+    /// State of a load; `None` if each trim has one range.
     pub fn new(load: &Load) -> Option<Box<Self>> {
         let most = load.trim_ranges as usize;
         let list = Vec::with_capacity(most);
         (most > 1).then(|| Box::new(Ranges { most, list, held: None }))
     }
 
-    /// The next I/O of several ranges, from blocks that `draw` draws one by one. What is no block, or
-    /// lies in another file, ends an I/O and comes next.
+    /// Combines blocks that `draw` returns into an I/O of several ranges. An answer that is not a
+    /// block, or a block of another file, ends the I/O and comes next.
     pub fn gather(&mut self, mut draw: impl FnMut() -> Next) -> Next {
         self.list.clear();
         let mut whole: Option<Io> = None;
@@ -47,7 +47,7 @@ impl Ranges {
         whole.map_or(Next::End, Next::Io)
     }
 
-    /// The ranges of the I/O that was handed out last.
+    /// The ranges of the last I/O.
     pub fn list(&self) -> &[TrimRange] {
         &self.list
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_makes_a_smaller_command() {
+    fn the_last_blocks_make_a_smaller_command() {
         let (ios, offsets) = run(|job| job.load.trim_ranges = 3);
         assert_eq!((ios.len(), ios.last(), offsets.len()), (86, Some(&(4096, 1)), 256));
     }
@@ -104,7 +104,7 @@ mod tests {
 
     /// As the plan asks for: without a map, which would cut them.
     #[test]
-    fn ranges_of_several_sizes_are_as_large_as_asked_for() {
+    fn ranges_of_several_sizes_have_the_requested_sizes() {
         let range = BlockSize::Range { min: 4096, max: 16384 };
         let split = BlockSize::Split(vec![(4096, 50), (16384, 50)]);
         for sizes in [range, split] {

@@ -1,16 +1,17 @@
-//! Draws ranks of any law with integers only, from a table that is built once.
+//! Draws ranks of any distribution with integers only, from a table that is built once.
 //!
-//! The ranks are cut into cells: single ranks where they weigh much, runs of ranks elsewhere. A cell
-//! is picked by Walker's alias method with Vose's table (IEEE Transactions on Software Engineering
-//! 17, 1991), and in a run a rank by a straight line through its weights: the smaller or the larger
-//! of two even draws falls or rises linearly, and how often that is done sets the slope. A run is
-//! halved until its closed form is hit in its quarters within [`WITHIN`] of the whole, so that is by
-//! how much the distribution that is drawn differs from the closed form anywhere.
+//! The ranks are divided into cells: single ranks where the weights are large, runs of ranks
+//! elsewhere. A cell is chosen by Walker's alias method with Vose's table (IEEE Transactions on
+//! Software Engineering 17, 1991). Within a run a rank is drawn from a linear density: the smaller
+//! or the larger of two uniform draws has a density that falls or rises linearly, and the
+//! probability of a second draw sets the slope. A run is halved until the linear density meets the
+//! closed form at its quarters within [`WITHIN`] of the total. That is how much the drawn
+//! distribution may differ from the closed form anywhere.
 
 use super::laws::Sums;
 use crate::rng::Rng;
 
-/// The largest difference between the sums drawn and those of the closed form, as a share of all.
+/// Largest difference between drawn and exact cumulative shares.
 pub const WITHIN: f64 = 1e-9;
 
 /// A table to draw ranks from.
@@ -19,7 +20,7 @@ pub struct Ranks {
     slots: Box<[Slot]>,
 }
 
-/// A cell, and where a draw goes that is not below its threshold.
+/// A cell, and the cell that a draw at or above the threshold goes to.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     threshold: u64,
@@ -32,17 +33,18 @@ struct Slot {
 struct Cell {
     from: u64,
     width: u64,
-    /// How often of 2^63 the draw is doubled; the lowest bit: take the larger one.
+    /// Probability of a second draw, of 2^63. The lowest bit says that the larger of both draws
+    /// counts.
     slope: u64,
 }
 
 impl Ranks {
-    /// Of these sums.
+    /// Builds the table of a distribution.
     pub fn new(sums: &Sums) -> Self {
         Ranks { slots: alias(&cells(sums)) }
     }
 
-    /// The next rank.
+    /// Draws a rank.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let product = u128::from(rng.draw()) * self.slots.len() as u128;
@@ -61,7 +63,7 @@ impl Ranks {
     }
 }
 
-/// The shares of the cells of a table, and how many ranks each has.
+/// The share of each cell of the table, and its number of ranks.
 pub fn shares(sums: &Sums) -> Vec<(f64, u64)> {
     cells(sums).into_iter().map(|(share, cell)| (share, cell.width)).collect()
 }
@@ -74,7 +76,7 @@ fn cells(sums: &Sums) -> Vec<(f64, Cell)> {
     cells
 }
 
-/// Cuts `from .. to` into cells that straight lines fit, with their shares.
+/// Divides `from .. to` into cells with linear densities, and computes their shares.
 fn cut(sums: &Sums, from: u64, to: u64, cells: &mut Vec<(f64, Cell)>) {
     let width = to - from;
     let base = sums.first(from);
@@ -94,7 +96,8 @@ fn cut(sums: &Sums, from: u64, to: u64, cells: &mut Vec<(f64, Cell)>) {
     cut(sums, from + half, to, cells);
 }
 
-/// How often the draw is doubled (negative: with the larger one taken), where that fits.
+/// Probability of a second draw for a linear density that fits the cell; negative if the larger
+/// draw counts. `None` if no linear density fits.
 fn line(sums: &Sums, (from, width): (u64, u64), base: f64, share: f64) -> Option<f64> {
     let even = |count: u64| count as f64 / width as f64;
     let doubled = |count: u64| 1.0 - (1.0 - even(count)).powi(2);
@@ -104,7 +107,7 @@ fn line(sums: &Sums, (from, width): (u64, u64), base: f64, share: f64) -> Option
         0.0 => 0.0,
         _ => (got(half) / share - even(half)) / (doubled(half) - even(half)),
     };
-    // 2^63 must not be reached.
+    // The probability of a second draw must stay below 2^63.
     if !(-0.999_999..=0.999_999).contains(&slope) {
         return None;
     }
@@ -115,7 +118,7 @@ fn line(sums: &Sums, (from, width): (u64, u64), base: f64, share: f64) -> Option
     fits.then_some(slope)
 }
 
-/// Vose's construction.
+/// Vose's construction of the alias table.
 fn alias(cells: &[(f64, Cell)]) -> Box<[Slot]> {
     let n = cells.len() as f64;
     let total: f64 = cells.iter().map(|c| c.0).sum();

@@ -1,10 +1,10 @@
-//! How large the next I/O is.
+//! Length of the next I/O.
 
 use fiord_plan::BlockSize;
 
 use crate::rng::Rng;
 
-/// The block sizes of one direction.
+/// Block sizes of one direction.
 #[derive(Debug, Clone)]
 pub struct Sizes {
     kind: Kind,
@@ -15,12 +15,12 @@ pub struct Sizes {
 #[derive(Debug, Clone)]
 enum Kind {
     Fixed,
-    /// `min + step * (0 .. steps)`.
+    /// Sizes `min + step * (0 .. steps)`, all equally likely.
     Range {
         step: u32,
         steps: u64,
     },
-    /// Sizes with the sums of the shares up to and with each, of `total`.
+    /// Sizes with cumulative shares, of `total`.
     Split {
         upto: Box<[(u64, u32)]>,
         total: u64,
@@ -53,12 +53,12 @@ impl Sizes {
         Sizes { kind, min, max: sizes.max() }
     }
 
-    /// The smallest size.
+    /// Smallest size in bytes.
     pub fn min(&self) -> u32 {
         self.min
     }
 
-    /// The largest size.
+    /// Largest size in bytes.
     pub fn max(&self) -> u32 {
         self.max
     }
@@ -68,8 +68,8 @@ impl Sizes {
         matches!(self.kind, Kind::Fixed)
     }
 
-    /// Sizes with the sums of their shares up to and with each, and the sum of all; `None` where
-    /// sizes are drawn from a range.
+    /// Sizes with cumulative shares, and the total of the shares. `None` if sizes are drawn from a
+    /// range.
     pub fn shares(&self) -> Option<(Vec<(u64, u32)>, u64)> {
         match &self.kind {
             Kind::Fixed => Some((vec![(1, self.min)], 1)),
@@ -78,7 +78,7 @@ impl Sizes {
         }
     }
 
-    /// The next size.
+    /// Draws a size in bytes.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u32 {
         match &self.kind {

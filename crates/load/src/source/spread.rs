@@ -1,7 +1,7 @@
-//! Where random offsets go when they are not spread evenly (`random_distribution`).
+//! Distributions of random offsets (`random_distribution`).
 //!
-//! A hot spot is found from the seed and the file alone: it stays where it is from pass to pass and
-//! from run to run.
+//! The position of a hot spot depends only on the seed and the file, so it is the same in every
+//! pass and in every run.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use super::permute::Scatter;
 use super::ranks::Ranks;
 use crate::rng::{Purpose, Rng};
 
-/// Blocks of one size in one range, drawn unevenly.
+/// Skewed distribution over the blocks of one range.
 #[derive(Debug, Clone)]
 pub struct Skewed {
     blocks: u64,
     ranks: Arc<Ranks>,
-    /// Where the ranks are; `None`: in order.
+    /// Maps ranks to blocks; `None`: ranks are blocks, in order.
     scatter: Option<Scatter>,
 }
 
 impl Skewed {
-    /// Over this many blocks, at least 1. `which` tells the files of a job apart.
+    /// A distribution over `blocks` blocks, at least 1. `which` distinguishes the files of a job.
     pub fn new(skew: Skew, blocks: u64, seed: u64, which: u64) -> Self {
         let blocks = blocks.max(1);
         let sums = Sums::new(skew.law, blocks, skew.centre.unwrap_or(0.5));
@@ -36,12 +36,12 @@ impl Skewed {
         Skewed { blocks, ranks: Arc::new(Ranks::new(&sums)), scatter }
     }
 
-    /// Blocks in the range.
+    /// Number of blocks in the range.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// The next block.
+    /// Draws a block.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let rank = self.ranks.draw(rng);
@@ -52,12 +52,12 @@ impl Skewed {
     }
 }
 
-/// The block at this share of the range; the end is the start again.
+/// The block at the share `centre` of the range. A share of 1 is the first block.
 fn place(centre: f64, blocks: u64) -> u64 {
     ((centre * blocks as f64) as u64) % blocks
 }
 
-/// Which of a job's files is next, unevenly: neighbours of the hottest one are the next hottest.
+/// Skewed choice of a file: the files next to the hottest one are the next hottest.
 #[derive(Debug, Clone)]
 pub struct SkewedFiles {
     ranks: Ranks,
@@ -66,7 +66,7 @@ pub struct SkewedFiles {
 }
 
 impl SkewedFiles {
-    /// Over this many files, at least 1.
+    /// A choice among `files` files, at least 1.
     pub fn new(skew: Skew, files: u64, seed: u64) -> Self {
         let ranks = Ranks::new(&Sums::new(skew.law, files, skew.centre.unwrap_or(0.5)));
         let first = match (skew.law, skew.centre) {
@@ -77,7 +77,7 @@ impl SkewedFiles {
         SkewedFiles { ranks, first, files }
     }
 
-    /// The next file.
+    /// Draws a file.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u32 {
         let at = self.first + self.ranks.draw(rng);
@@ -85,15 +85,16 @@ impl SkewedFiles {
     }
 }
 
-/// Shares of the I/O to parts of a range.
+/// Zones of a range with a share of the I/O each.
 #[derive(Debug, Clone)]
 pub struct Zoned {
-    /// First block and blocks of the zone of each per cent of the I/O.
+    /// For each per cent of the I/O: first block and number of blocks of its zone.
     picks: Box<[(u64, u64)]>,
 }
 
 impl Zoned {
-    /// Over a range of so many bytes and whole blocks of this size. No zones: the whole range.
+    /// Zones of a range of `len` bytes with `blocks` whole blocks of `block` bytes. Without zones
+    /// the whole range is one zone.
     pub fn new(zones: &[ZoneShare], len: u64, blocks: u64, block: u64) -> Self {
         let blocks = blocks.max(1);
         let mut picks = Vec::with_capacity(100);
@@ -111,7 +112,7 @@ impl Zoned {
                     bytes / block
                 }
             };
-            // A zone that holds no whole block gets the block that it begins in.
+            // A zone that holds no whole block gets the block in which it begins.
             let start = from.min(blocks - 1);
             let count = to.min(blocks).saturating_sub(start).max(1);
             picks.extend(std::iter::repeat_n((start, count), zone.share.into()));
@@ -123,7 +124,7 @@ impl Zoned {
         Zoned { picks: picks.into() }
     }
 
-    /// The next block.
+    /// Draws a block.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let (start, count) = self.picks[rng.below(self.picks.len() as u64) as usize];
@@ -131,8 +132,8 @@ impl Zoned {
     }
 }
 
-/// These blocks over and over (`sequence`); each direction goes through them on its own, all files
-/// together.
+/// Repeats a list of blocks (`sequence`). Each direction has its own position in the list; all
+/// files share it.
 #[derive(Debug, Clone)]
 pub struct Sequence {
     blocks: Box<[u64]>,
@@ -142,13 +143,13 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// `stride`: each round begins further on.
+    /// `stride`: each round begins further on, by the length of the list.
     pub fn new(blocks: &[u64], stride: bool) -> Self {
         let stride = if stride { blocks.len() as u64 } else { 0 };
         Sequence { blocks: blocks.into(), stride, at: [0; 3], base: [0; 3] }
     }
 
-    /// From its start again.
+    /// Returns to the start of the list.
     pub fn rewind(&mut self) {
         (self.at, self.base) = ([0; 3], [0; 3]);
     }

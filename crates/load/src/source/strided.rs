@@ -1,10 +1,10 @@
-//! `zonemode=strided`: I/O stays in a zone until so many bytes were moved in it, then goes to the
-//! next one; behind the last zone that begins in the file it goes on in the first. `size` says how
-//! much is moved in one pass, not where the zones end: they go on to the end of the file.
+//! `zonemode=strided`: I/O stays in a zone until it has moved a number of bytes (`zonesize`), then
+//! goes to the next zone; after the last zone that begins in the file it goes to the first. `size`
+//! limits the bytes of one pass, not the zones, which continue to the end of the file.
 //!
-//! As fio 3.42 does it: the bytes of all directions count together; a block may cross the end of a
-//! zone, but random ones begin where they fit; where the file ends within a zone, sequential I/O that
-//! gets there is done with the file.
+//! As in fio 3.42, the bytes of all directions count together. A block may cross the end of a zone,
+//! but a random block begins where it fits. If the file ends within a zone, sequential I/O that
+//! reaches the end is done with the file.
 
 use fiord_plan::{Strided, ZoneSkip};
 
@@ -13,16 +13,16 @@ use fiord_plan::{Strided, ZoneSkip};
 pub struct Zones {
     transfer: u64,
     range: u64,
-    /// From the start of a zone to that of the next one.
+    /// Distance in bytes from the start of one zone to the start of the next.
     stride: u64,
-    /// Start of the present zone, from that of the region.
+    /// Start of the present zone, relative to the start of the region.
     start: u64,
-    /// Bytes moved in it.
+    /// Bytes moved in the present zone.
     moved: u64,
 }
 
 impl Zones {
-    /// Of a region of `len` bytes, of which `zoneskip` in per cent is a share.
+    /// Zones of a region of `len` bytes. A `zoneskip` in per cent is a share of `len`.
     pub fn new(plan: Strided, len: u64) -> Self {
         let skip = match plan.skip {
             ZoneSkip::Bytes(bytes) => bytes,
@@ -32,24 +32,25 @@ impl Zones {
         Zones { transfer: plan.transfer, range: plan.range, stride, start: 0, moved: 0 }
     }
 
-    /// Start of the present zone.
+    /// Start of the present zone, in bytes from the start of the region.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Its end, which may lie behind that of the file.
+    /// End of the present zone, which may lie beyond the end of the file.
     #[inline]
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.range)
     }
 
-    /// Bytes of the zone in a file that has `len` bytes from the start of the region on.
+    /// Bytes of the present zone that lie in the file, which has `len` bytes from the start of the
+    /// region on.
     pub fn room(&self, len: u64) -> u64 {
         self.range.min(len.saturating_sub(self.start))
     }
 
-    /// Before an I/O: whether another zone begins, in a file that has `len` bytes from the start of
-    /// the region on.
+    /// Moves to the next zone before an I/O if enough bytes were moved in this one, and returns
+    /// whether it did. The file has `len` bytes from the start of the region on.
     #[inline]
     pub fn turn(&mut self, len: u64) -> bool {
         if self.moved < self.transfer {
@@ -69,7 +70,7 @@ impl Zones {
         self.moved += u64::from(bytes);
     }
 
-    /// From the first zone again.
+    /// Returns to the first zone.
     pub fn rewind(&mut self) {
         (self.start, self.moved) = (0, 0);
     }

@@ -1,26 +1,27 @@
-//! What an I/O carries beside its place: drawn here for jobs that ask for any of it.
+//! Attributes of an I/O: priority, placement and kind of write command, for jobs that set any of
+//! them.
 
 use fiord_plan::{Dir, Load, Placement, PlacementSelect, Priorities, PriorityShare};
 
-use super::forms::Forms;
+use super::write_commands::WriteCommandMix;
 
 use crate::rng::{Purpose, Rng};
 use crate::{Io, Tag};
 
-/// Sets the tags of a job's I/Os.
+/// Draws the attributes of a job's I/Os.
 #[derive(Debug, Clone)]
 pub struct Tags {
     priorities: Option<Priorities>,
     priority_rng: Rng,
     placement: Option<Placement>,
     placement_rng: Rng,
-    /// The position of the last identifier used, by file.
+    /// Position of the last placement identifier used, per file.
     placed: Box<[u16]>,
-    forms: Option<Forms>,
+    commands: Option<WriteCommandMix>,
 }
 
 impl Tags {
-    /// Of a job; `None` where all I/Os are [`Tag::PLAIN`].
+    /// The attributes of a load; `None` if all I/Os are [`Tag::PLAIN`].
     pub fn new(load: &Load) -> Option<Box<Self>> {
         any(load).then(|| {
             Box::new(Tags {
@@ -29,12 +30,12 @@ impl Tags {
                 placed: vec![0; load.placement.as_ref().map_or(0, |p| p.ids.len())].into(),
                 placement: load.placement.clone(),
                 placement_rng: Rng::new(load.seed, Purpose::Placement, 0),
-                forms: Forms::new(load),
+                commands: WriteCommandMix::new(load),
             })
         })
     }
 
-    /// The tag of an I/O.
+    /// Draws the attributes of an I/O.
     #[inline(never)]
     pub fn of(&mut self, io: &Io) -> Tag {
         let mut tag = Tag::PLAIN;
@@ -44,14 +45,15 @@ impl Tags {
         }
         if io.dir == Dir::Write {
             tag.placement = self.place(io);
-            if let Some(forms) = &mut self.forms {
-                tag.form = forms.draw();
+            if let Some(commands) = &mut self.commands {
+                tag.form = commands.draw();
             }
         }
         tag
     }
 
-    /// Where a write goes: a position in the file's list of identifiers, from 1; 0: anywhere.
+    /// Placement of a write: a position in the file's list of identifiers, counted from 1; 0: no
+    /// placement.
     fn place(&mut self, io: &Io) -> u16 {
         let Some(placement) = &self.placement else { return 0 };
         let file = io.file as usize;
@@ -72,12 +74,12 @@ impl Tags {
     }
 }
 
-/// Whether a job's I/Os carry anything.
+/// Whether any I/O of the load has attributes.
 pub fn any(load: &Load) -> bool {
     load.priorities.is_some() || load.placement.is_some() || !load.forms.is_empty()
 }
 
-/// The share that an I/O falls in, by one draw.
+/// Draws the priority of an I/O from its shares, with one draw.
 fn drawn(shares: &[PriorityShare], io: &Io, rng: &mut Rng) -> u8 {
     if shares.is_empty() || io.dir == Dir::Trim {
         return 0;
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn all_or_the_same_again() {
+    fn a_full_share_is_always_drawn_and_draws_repeat() {
         let share = PriorityShare { block: None, percent: 100, priority: 1 };
         let mut always = tags([vec![share], vec![]]);
         assert_eq!(count(&mut always, io(Dir::Read, 1))[1], 100_000);

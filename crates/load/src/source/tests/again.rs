@@ -1,11 +1,12 @@
-//! Where a source says that a file is begun anew, so that its cached pages go (`invalidate`).
+//! Where a source reports that it starts over in a file, whose cached pages are then dropped
+//! (`invalidate`).
 
 use fiord_plan::FileKind;
 
 use super::{job, said};
 use crate::Next;
 
-/// Words of a job over 16 blocks of a stored file, and how often fio 3.42 drops the cache after the
+/// Options of a job over 16 blocks of a file, and how often fio 3.42 drops the cache after the
 /// first time.
 const AGAIN: &[(&str, usize)] = &[
     ("rw=read size=64k loops=5", 4),
@@ -20,21 +21,21 @@ const AGAIN: &[(&str, usize)] = &[
     ("rw=read size=64k io_size=16k loops=8", 1),
     ("rw=read size=64k nrfiles=2 loops=5", 8),
     ("rw=randread size=64k nrfiles=2 loops=5", 8),
-    // Nothing says when such a job has been everywhere.
+    // Without a map it is not known when such a job has visited every block.
     ("rw=randread size=64k norandommap loops=5", 0),
     ("rw=read:4k size=64k loops=5", 0),
     ("rw=read size=64k strided=16k:16k:16k loops=5", 0),
 ];
 
 #[test]
-fn a_file_that_is_begun_anew_is_said_once_a_pass() {
+fn a_new_round_through_a_file_is_reported_once_per_pass() {
     for (words, times) in AGAIN {
         let mut job = job(words);
         job.target.files.iter_mut().for_each(|file| file.kind = FileKind::Regular);
         let again = |said: &[Next]| said.iter().filter(|n| matches!(n, Next::Again(_))).count();
         let buffered = said(&job, 1 << 12);
         assert_eq!(again(&buffered), *times, "{words}");
-        // It comes between two I/Os, and changes nothing about them.
+        // The report comes between two I/Os, and changes neither.
         job.target.open.direct = true;
         let direct = said(&job, 1 << 12);
         assert_eq!(again(&direct), 0, "{words}");
@@ -44,9 +45,9 @@ fn a_file_that_is_begun_anew_is_said_once_a_pass() {
     }
 }
 
-/// Jobs that only the clock ends, each time after as many I/Os as the file has blocks.
+/// Jobs that only the clock ends report a new round after as many I/Os as the file has blocks.
 #[test]
-fn timed_jobs_say_it_after_each_pass() {
+fn timed_jobs_report_a_new_round_after_each_pass() {
     let words = ["rw=read", "rw=write", "rw=randread", "rw=randrw", "rw=randread bsrange=4k-8k"];
     for words in words {
         let mut job = job(&format!("{words} size=64k"));

@@ -1,4 +1,4 @@
-//! The plain source of mixed loads.
+//! The source for mixed random loads.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,12 @@ fn draw(source: &mut AnySource) -> Io {
 }
 
 #[test]
-fn it_serves_what_it_knows_and_leaves_the_rest() {
+fn other_loads_do_not_get_the_mixed_source() {
     assert!(is_plain("rw=randrw size=1m"));
     assert!(is_plain("rw=randrw size=1m norandommap"));
     assert!(is_plain("rw=randrw size=1m bs=4k,8k norandommap"));
-    // A map of two sizes, one file of several, in sequence, one direction: not here.
+    // Loads for the general source: a map for two sizes, several files, sequential I/O, one
+    // direction.
     assert!(!is_plain("rw=randrw size=1m bs=4k,8k"));
     assert!(!is_plain("rw=randrw size=1m nrfiles=2"));
     assert!(!is_plain("rw=rw size=1m"));
@@ -52,7 +53,7 @@ fn directions_and_sizes_keep_their_shares_whatever_the_other_is() {
         for (len, size) in [(4096, 0.6), (8192, 0.3), (65536, 0.1)] {
             let share: f64 = way * size;
             let expected = share * f64::from(n);
-            // Five standard deviations; blocks that would cross the end are a few in ten thousand.
+            // Five standard deviations; of ten thousand blocks a few would cross the end.
             let most = 5.0 * (expected * (1.0 - share)).sqrt() + 1e-4 * f64::from(n);
             let found = seen[&(dir as usize, len)] as f64;
             assert!((found - expected).abs() < most, "{dir:?} {len}: {found} of {expected}");
@@ -61,7 +62,7 @@ fn directions_and_sizes_keep_their_shares_whatever_the_other_is() {
 }
 
 #[test]
-fn with_a_map_each_block_comes_once_a_pass_in_another_order_when_time_ends_the_work() {
+fn with_a_map_each_pass_visits_every_block_once_and_timed_passes_have_new_orders() {
     let mut job = job("rw=randrw size=1m rwmixread=50");
     job.end.time_based = true;
     job.end.runtime = Some(1);
@@ -78,7 +79,7 @@ fn with_a_map_each_block_comes_once_a_pass_in_another_order_when_time_ends_the_w
 }
 
 #[test]
-fn a_direction_that_is_asked_for_is_given() {
+fn a_requested_direction_overrides_the_mix() {
     let mut source = any_source(&job("rw=randrw size=1m")).unwrap();
     for dir in [Dir::Write, Dir::Read, Dir::Read, Dir::Write] {
         assert!(matches!(source.next_of(dir), Next::Io(io) if io.dir == dir));

@@ -1,4 +1,4 @@
-//! Whole sources, driven as a worker drives them.
+//! Tests of whole sources, which are driven like a worker drives them.
 
 mod again;
 mod mixed;
@@ -13,7 +13,7 @@ use fiord_plan::*;
 use super::{SourceVisitor, with_source};
 use crate::{Next, Source};
 
-/// A job in the words of a job file, as far as the load is concerned.
+/// A job from options in the words of a job file, as far as they concern the load.
 fn job(words: &str) -> JobPlan {
     let mut job = JobPlan::plain(EnginePlan::Null, 0);
     let (mut size, mut files, mut io_size, mut open) = (0, 1, None, None);
@@ -167,7 +167,7 @@ fn rw(load: &mut Load, value: &str) {
     };
 }
 
-/// Drives a source as a worker does, over all loops, and notes what it says.
+/// Drives a source like a worker does, over all loops, and records its answers.
 struct Drive {
     loops: u64,
     most: usize,
@@ -196,12 +196,12 @@ impl SourceVisitor for Drive {
     }
 }
 
-/// Everything that the source of a job says, `most` things at most.
+/// All answers of the source of a job, at most `most`.
 fn said(job: &JobPlan, most: usize) -> Vec<Next> {
     with_source(job, Drive { loops: job.end.loops, most }).unwrap()
 }
 
-/// Its I/Os alone.
+/// The I/Os among the answers.
 fn ios(job: &JobPlan) -> Vec<crate::Io> {
     let ios = |next| match next {
         Next::Io(io) => Some(io),

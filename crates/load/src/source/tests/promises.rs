@@ -1,5 +1,5 @@
-//! What holds for every job: in bounds, aligned, each block once where the map promises it, the same
-//! again from the same seed.
+//! Properties of every load: I/Os are in bounds and aligned, a map visits each block once, equal
+//! seeds give equal I/Os.
 
 use proptest::prelude::*;
 
@@ -81,8 +81,8 @@ proptest! {
         }
     }
 
-    /// Any mixture of options: within the region, a multiple of the alignment, sizes as asked for,
-    /// the work ends, and the same seed does the same.
+    /// Random mixtures of options: I/Os lie in the region, offsets are multiples of the alignment,
+    /// sizes are those that were requested, the work ends, and equal seeds give equal I/Os.
     #[test]
     fn in_bounds_and_repeatable(
         word in prop::sample::select(vec![
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// Each file is opened before its I/O and closed behind it, and never more than `open` are.
+/// Each file is opened before its I/O and closed after it, and at most `open` files are open.
 fn opens_and_closes(said: &[Next], files: u32, open: u32) {
     let mut is_open = vec![open >= files; files as usize];
     for next in said {
@@ -142,9 +142,9 @@ fn opens_and_closes(said: &[Next], files: u32, open: u32) {
 }
 
 #[test]
-fn without_a_map_blocks_come_as_chance_has_it() {
+fn without_a_map_blocks_are_drawn_independently() {
     let seen = visits(&ios(&job("rw=randread size=4m norandommap")), 0, 1024, 4096);
-    // About 1/e of them is never drawn.
+    // About 1/e of the blocks is never drawn.
     let never = seen.iter().filter(|&&n| n == 0).count();
     assert!((300..450).contains(&never), "{never}");
 }
@@ -158,7 +158,7 @@ fn percentage_random_is_a_share() {
 }
 
 #[test]
-fn loops_repeat_their_order_unless_told_otherwise() {
+fn loops_repeat_their_order_only_with_randrepeat_and_a_map() {
     let halves = |extra| {
         let ios = ios(&job(&format!("rw=randread size=4m loops=2 {extra}")));
         (ios[..1024].to_vec(), ios[1024..].to_vec())
@@ -188,7 +188,7 @@ fn time_based_has_no_end_but_its_passes_are_whole() {
 }
 
 #[test]
-fn time_based_comes_to_every_file() {
+fn time_based_jobs_visit_every_file() {
     for word in ["read", "write", "randread", "randwrite norandommap", "rw", "randtrimwrite"] {
         for how in ["openfiles=1", "openfiles=2", "file_service_type=sequential"] {
             let mut job = job(&format!("rw={word} size=48k nrfiles=3 {how}"));

@@ -1,8 +1,8 @@
-//! `sprandom`: what the drive is left with, region by region.
+//! `sprandom`: the state in which it leaves a drive, region by region.
 
 use proptest::prelude::*;
 
-use super::super::sprandom::{Curve, Walk, valid};
+use super::super::sprandom::{StaleCurve, Walk, valid};
 use super::{SpRandom, ios, job};
 use crate::rng::{Purpose, Rng};
 
@@ -16,8 +16,8 @@ fn order(plan: SpRandom, len: u64) -> Vec<u64> {
     std::iter::from_fn(|| walk.draw()).collect()
 }
 
-/// What a drive that fills its flash in order of the writes holds: for each write whether its block
-/// is written again later.
+/// State of a drive that fills its flash in the order of the writes: for each write, whether its
+/// block is written again later.
 fn stale(order: &[u64], blocks: u64) -> Vec<bool> {
     let mut last = vec![None; blocks as usize];
     let mut stale = vec![false; order.len()];
@@ -30,7 +30,7 @@ fn stale(order: &[u64], blocks: u64) -> Vec<bool> {
     stale
 }
 
-/// The stale share of each region.
+/// Share of stale blocks in each region.
 fn shares(stale: &[bool], regions: usize) -> Vec<f64> {
     let bound = |i: usize| stale.len() * i / regions;
     let share = |i: usize| {
@@ -40,9 +40,10 @@ fn shares(stale: &[bool], regions: usize) -> Vec<f64> {
     (0..regions).map(share).collect()
 }
 
-/// The root, against Lambert's W in published tables and the simulated drive of arXiv:1110.4245.
+/// The root, compared with published tables of Lambert's W and with the simulated drive of
+/// arXiv:1110.4245.
 #[test]
-fn the_share_that_is_left_when_flash_is_reclaimed() {
+fn the_valid_share_of_reclaimed_flash_is_the_root() {
     for room in [1.001, 1.07, 1.15, 1.28, 1.5, 2.0] {
         let v = valid(room);
         assert!((v - (-room * (1.0 - v)).exp()).abs() < 1e-9, "{room}: {v}");
@@ -55,8 +56,8 @@ fn the_share_that_is_left_when_flash_is_reclaimed() {
     assert!(valid(1.0) < 1.0);
 }
 
-/// Region by region, the blocks that are written again are those of the curve, to a block; and each
-/// is written again in the very next region, or in the one after it.
+/// The blocks of each region that are written again are exactly as many as the curve says, and each
+/// is written again in the next region, or with `spr_cs` in the one after it.
 #[test]
 fn every_region_has_its_share_of_stale_blocks() {
     for late in [false, true] {
@@ -68,7 +69,7 @@ fn every_region_has_its_share_of_stale_blocks() {
         let (v, last) = (valid(room), if late { 2 } else { 1 });
         for (i, share) in shares(&stale, regions).into_iter().enumerate() {
             let x = (i as f64 + 0.5) / regions as f64;
-            // The last regions have none behind them to make a block stale.
+            // No region follows the last ones and could make their blocks stale.
             let curve = if i < 100 - last { 1.0 - v.powf(1.0 - x) } else { 0.0 };
             assert!((share - curve).abs() < 0.003, "region {i}: {share} for {curve}");
         }
@@ -82,10 +83,10 @@ fn every_region_has_its_share_of_stale_blocks() {
     }
 }
 
-/// What fio 3.42 printed of the same drive with `--debug=sprandom`: 64 MiB, blocks of 4 KiB, 100
-/// regions; the stale share that it aims at in regions 0, 1, 8, 96, 97 and 98.
+/// What fio 3.42 printed with `--debug=sprandom` for this drive: 64 MiB, blocks of 4 KiB, 100
+/// regions; the target share of stale blocks in regions 0, 1, 8, 96, 97 and 98.
 #[test]
-fn the_shares_are_those_of_fio() {
+fn stale_shares_are_those_of_fio() {
     let recorded = [
         (0.01, 16_547, [0.0197, 0.0195, 0.0181, 0.0006, 0.0004, 0.0002]),
         (0.07, 17_530, [0.1275, 0.1263, 0.1178, 0.0041, 0.0028, 0.0014]),
@@ -95,8 +96,8 @@ fn the_shares_are_those_of_fio() {
     for (spare, writes, shares) in recorded {
         let plan = plan(100, spare, false);
         assert!(plan.writes(64 << 20, 4096).abs_diff(writes) <= 1, "{spare}");
-        // More blocks than fio had, so that rounding to whole ones does not count.
-        let curve = Curve::new(plan, 1 << 30, plan.writes(1 << 42, 4096));
+        // More blocks than fio had, so that rounding to whole blocks does not matter.
+        let curve = StaleCurve::new(plan, 1 << 30, plan.writes(1 << 42, 4096));
         for (region, share) in [0, 1, 8, 96, 97, 98].into_iter().zip(shares) {
             let ours = curve.stale(region) as f64 / curve.writes(region) as f64;
             assert!((ours - share).abs() < 0.003, "{spare}, {region}: {ours} for {share}");
@@ -104,15 +105,15 @@ fn the_shares_are_those_of_fio() {
     }
 }
 
-/// Which blocks become stale is left to chance: not more of the first ones of a region than of the
-/// last, of the low ones than of the high, of those that were written again than of the new.
+/// Stale blocks are a random choice: of the first and the last blocks of a region, of low and high
+/// block numbers, of new and repeated blocks, equally many.
 #[test]
 fn any_block_may_become_stale() {
     let blocks = 400_000u64;
     let order = order(plan(20, 0.28, false), blocks * 4096);
     let stale = stale(&order, blocks);
     let per = order.len() / 20;
-    // The first region, where all have the same chance.
+    // The first region, in which all blocks have the same probability.
     let first = &order[..per];
     let share = |of: &dyn Fn(usize, u64) -> bool| {
         let (mut all, mut hit) = (0.0, 0.0);
@@ -130,13 +131,13 @@ fn any_block_may_become_stale() {
         share(&|_, block| block < blocks / 2),
         share(&|_, block| block % 2 == 0),
     ] {
-        // Five deviations of a share of 12 800 blocks.
+        // Five standard deviations of a share of 12 800 blocks.
         assert!((part - whole).abs() < 0.022, "{part} of {whole}");
     }
 }
 
 #[test]
-fn memory_is_a_region_of_stale_blocks() {
+fn memory_holds_the_stale_blocks_of_a_few_regions() {
     let walk = |late| {
         let mut walk =
             Walk::new(plan(100, 0.15, late), 1 << 30, 4096, Rng::new(1, Purpose::Offset, 0));
@@ -146,20 +147,20 @@ fn memory_is_a_region_of_stale_blocks() {
         assert_eq!(walk.remembers(), reserved, "nothing is allocated on the way");
         reserved
     };
-    // A region has 3014 writes, of which 747 become stale, and the next 740; 4 bytes each, together
-    // 6 kB. fio 3.42 takes 7.5 kB.
+    // A region has 3014 writes, of which 747 become stale, and 740 in the next region. With 4 bytes
+    // each that is 6 kB; fio 3.42 uses 7.5 kB.
     assert!((1480..1500).contains(&walk(false)), "{}", walk(false));
     assert!((2210..2240).contains(&walk(true)), "{}", walk(true));
 }
 
-/// Numbers of blocks that need more than four bytes come back as they were.
+/// Block numbers that need more than four bytes survive the queue.
 #[test]
 fn large_drives() {
     for len in [1u64 << 45, 1 << 54] {
         let mut walk =
             Walk::new(plan(4_000_000_000, 0.5, false), len, 4096, Rng::new(1, Purpose::Offset, 0))
                 .unwrap();
-        // Regions of a few writes, of which many are chosen.
+        // Regions of a few writes, of which many become stale.
         let order: Vec<u64> = std::iter::from_fn(|| walk.draw()).take(1_000_000).collect();
         assert!(order.iter().all(|block| *block < len / 4096));
         assert!(order.iter().any(|block| *block > len / 8192));
@@ -174,7 +175,7 @@ fn large_drives() {
     assert!(endless.unwrap_err().to_string().contains("spr_num_regions"));
 }
 
-/// Through the source of a job: its totals, its loops, its mixes, several files.
+/// The source of a job: its totals, loops, mixes and several files.
 #[test]
 fn jobs() {
     let all = ios(&job("rw=randwrite bs=4k size=1m sprandom=10:0.15"));
@@ -206,8 +207,7 @@ fn jobs() {
 }
 
 proptest! {
-    /// Every block is written, and the writes are as many as the flash has room for, whatever the
-    /// regions.
+    /// Every block is written, and the number of writes fills the flash, for any number of regions.
     #[test]
     fn every_block_is_written(
         blocks in 1u64..3000,

@@ -1,5 +1,5 @@
-//! `random_distribution` and skewed `file_service_type`, against their closed forms. All seeds are
-//! fixed: the tests give the same result every time.
+//! `random_distribution` and skewed `file_service_type`, compared with their closed forms. All
+//! seeds are fixed, so the results are the same every time.
 
 use std::collections::HashMap;
 
@@ -30,8 +30,9 @@ const LAWS: [&str; 13] = [
     "normal:60:0.9",
 ];
 
-/// Kolmogorov-Smirnov with 200 000 draws over a 1 TiB device of 4 KiB blocks: the largest difference
-/// to the closed form stays below the critical value of a significance of 0.1 %, 1.95 / sqrt(n).
+/// Kolmogorov-Smirnov test with 200 000 draws over a 1 TiB device with 4 KiB blocks: the largest
+/// difference from the closed form stays below the critical value for a significance of 0.1 %, 1.95
+/// / sqrt(n).
 #[test]
 fn ranks_follow_their_closed_form() {
     for (i, law) in LAWS.iter().enumerate() {
@@ -57,7 +58,8 @@ fn ranks_follow_their_closed_form() {
     }
 }
 
-/// Chi-square over the hottest 100 ranks and the rest, significance 0.1 %: 149.4 at 100 degrees.
+/// Chi-square test over the hottest 100 ranks and the rest, at a significance of 0.1 %: 149.4 for
+/// 100 degrees of freedom.
 #[test]
 fn the_hottest_ranks_get_their_shares() {
     for law in ["zipf:0.5", "zipf:0.8", "zipf:1.2", "pareto:0.2", "pareto:0.4"] {
@@ -82,7 +84,7 @@ fn the_hottest_ranks_get_their_shares() {
     }
 }
 
-/// How often each block comes, of many I/Os.
+/// How often each block occurs in many I/Os.
 fn counts(words: &str) -> HashMap<u64, u32> {
     let mut seen = HashMap::new();
     for io in ios(&job(words)) {
@@ -98,7 +100,7 @@ fn hottest(seen: &HashMap<u64, u32>) -> Vec<u64> {
 }
 
 #[test]
-fn a_hot_spot_stays_over_the_run_and_over_runs() {
+fn a_hot_spot_stays_in_place_during_a_run_and_between_runs() {
     for more in ["", "bssplit=4k/50:8k/50", "rw=randrw", "nrfiles=1 fsync=3 rw=randwrite"] {
         let words = format!(
             "rw=randread bs=4k {more} size=100m io_size=160m loops=2 seed=7 \
@@ -119,7 +121,7 @@ fn a_hot_spot_stays_over_the_run_and_over_runs() {
 }
 
 #[test]
-fn the_centre_is_where_it_was_put() {
+fn the_centre_is_at_the_given_position() {
     let hot = |d: &str| {
         let words = format!("rw=randread bs=4k size=400m io_size=200m random_distribution={d}");
         hottest(&counts(&words))
@@ -128,18 +130,18 @@ fn the_centre_is_where_it_was_put() {
         for law in ["zipf:2", "pareto:0.1", "zipf:1.2"] {
             let hot = hot(&format!("{law}:{centre}"));
             assert_eq!(hot[0], block, "{law}:{centre}");
-            // The next ones are somewhere else.
+            // The next hottest blocks lie elsewhere.
             assert!(hot[1..].iter().all(|b| b.abs_diff(block) > 100), "{law}:{centre} {hot:?}");
         }
     }
-    // A bell is in one piece: 99.7 % within three deviations of 1 %.
+    // A normal distribution is not scattered: 99.7 % lie within three deviations of 1 %.
     let seen = counts("rw=randread bs=4k size=400m random_distribution=normal:1:0.25");
     let near = |(b, _): &(&u64, &u32)| b.abs_diff(25600) < 3072;
     let inside: u32 = seen.iter().filter(near).map(|x| x.1).sum();
     assert!(inside > 101_900, "{inside}");
 }
 
-/// Shares within five standard deviations of a binomial, and each zone evenly.
+/// Shares lie within five standard deviations of a binomial distribution, and each zone is uniform.
 #[test]
 fn zones_get_their_shares() {
     for (d, zones) in [
@@ -178,7 +180,7 @@ fn directions_have_zones_of_their_own() {
 
 /// The orders are those of fio 3.42.
 #[test]
-fn sequences_come_over_and_over() {
+fn sequences_repeat() {
     let order = |words: &str| -> Vec<u64> {
         ios(&job(&format!("bs=4k {words}"))).iter().map(|io| io.offset / 4096).collect()
     };
@@ -198,7 +200,8 @@ fn sequences_come_over_and_over() {
     assert!(reads > 0 && writes > 0);
 }
 
-/// Against the closed form over eleven files, as five standard deviations of a binomial.
+/// Compared with the closed form over eleven files: five standard deviations of a binomial
+/// distribution.
 #[test]
 fn skewed_files_get_their_shares() {
     for (service, hot) in
@@ -220,7 +223,7 @@ fn skewed_files_get_their_shares() {
             assert!(off < 5.0, "{service}, file {file}: {} of {}", seen[file], n * p);
         }
     }
-    // With a map every file is still covered, also with few open.
+    // With a map every file is still visited completely, also with few open files.
     for more in ["", "openfiles=3"] {
         let words =
             format!("rw=randread bs=4k size=110m nrfiles=11 {more} file_service_type=zipf:1.2");

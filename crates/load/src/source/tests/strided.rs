@@ -1,8 +1,8 @@
-//! `zonemode=strided`: the orders are those that fio 3.42 writes to its I/O log for the same job.
+//! `zonemode=strided`: the orders are those of fio 3.42's I/O log for the same job.
 
 use super::{ios, job};
 
-/// Blocks of 4 KiB in the order in which they come.
+/// Blocks of 4 KiB in the order of the I/Os.
 fn order(words: &str) -> Vec<u64> {
     ios(&job(&format!("bs=4k {words}"))).iter().map(|io| io.offset / 4096).collect()
 }
@@ -22,10 +22,10 @@ fn sequential_orders_are_those_of_fio() {
     assert_eq!(order("rw=read size=60k strided=8k:16k:0"), twice[..15]);
     assert_eq!(order("rw=read size=64k number_ios=12 strided=8k:16k:0"), twice[..12]);
     assert_eq!(order("rw=read size=64k strided=8k:8k:0"), Vec::from_iter(0..16));
-    // A zone of which a part lies behind the end of the file.
+    // A zone that lies partly beyond the end of the file.
     assert_eq!(order("rw=read size=64k strided=8k:16k:4k"), [0, 1, 5, 6, 10, 11, 15]);
     assert_eq!(order("rw=write size=64k strided=8k:16k:4k"), [0, 1, 5, 6, 10, 11, 15]);
-    // More to transfer than the zone holds; not whole blocks; one zone larger than the file.
+    // More bytes per zone than it holds; partial blocks; a zone longer than the file.
     let again = [0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13];
     assert_eq!(order("rw=read size=64k strided=16k:8k:8k"), again);
     let thirds = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 4];
@@ -35,7 +35,7 @@ fn sequential_orders_are_those_of_fio() {
     assert_eq!(order("rw=read:4k size=64k strided=8k:16k:0"), [skips, skips].concat());
 }
 
-/// The offsets of a job on a file that is larger than `size`, as fio 3.42 has them.
+/// Offsets of a job on a file that is longer than `size`, as in fio 3.42.
 #[test]
 fn strides_go_on_to_the_end_of_the_file() {
     let order = |words: &str, beyond: u64| {
@@ -46,27 +46,27 @@ fn strides_go_on_to_the_end_of_the_file() {
     let strides = |zones: std::ops::Range<u64>, stride: u64, used: u64| -> Vec<u64> {
         zones.flat_map(|zone| zone * stride..zone * stride + used).collect()
     };
-    // 128 KiB of 1 MiB, with and without a second loop; 640 KiB, which go round once.
+    // 128 KiB of 1 MiB, with one and with two loops; 640 KiB, which go round once.
     assert_eq!(order("rw=read size=128k strided=8k:8k:8k", 896), strides(0..16, 4, 2));
     assert_eq!(order("rw=write size=128k strided=8k:16k:0", 896), strides(0..16, 4, 2));
     assert_eq!(order("rw=read size=128k loops=2 strided=8k:8k:24k", 896), strides(0..32, 8, 2));
     assert_eq!(order("rw=read size=64k io_size=128k strided=8k:16k:0", 960), strides(0..16, 4, 2));
     let round = [strides(0..64, 4, 2), strides(0..16, 4, 2)].concat();
     assert_eq!(order("rw=read size=640k strided=8k:16k:0", 384), round);
-    // From an offset on, to where the file ends with a part of a zone.
+    // From an offset on, in a file that ends within a zone.
     let from = order("rw=read offset=20k size=200k strided=16k:16k:20k", 92);
     let zones: Vec<u64> = (0..8).flat_map(|zone| 5 + zone * 9..9 + zone * 9).chain([77]).collect();
     assert_eq!(from, zones);
     let part = order("rw=read size=200k strided=16k:16k:16k", 100);
     assert_eq!(part, [strides(0..9, 8, 4), vec![72, 73, 74]].concat());
-    // Random blocks: each of a zone once, zone after zone.
+    // Random blocks: each block of a zone once, zone after zone.
     let mut random = order("rw=randread size=128k io_size=256k strided=16k:32k:0", 896);
     assert!(random.chunks(4).zip(0..).all(|(four, zone)| four.iter().all(|at| at / 8 == zone)));
     random.dedup();
     assert_eq!(random.len(), 64);
 }
 
-/// A block may cross the end of a zone; the next zone begins where it would.
+/// A block may cross the end of a zone. The next zone begins at its usual position.
 #[test]
 fn large_blocks_cross_zones() {
     let job = job("rw=read bs=16k size=256k strided=8k:8k:0");
@@ -88,7 +88,7 @@ fn random_blocks_stay_in_their_zone_and_come_once_a_visit() {
             assert!(words.contains("norandommap") || sorted.len() == 4, "{words}: {order:?}");
         }
     }
-    // Twice through each zone, and only a part of each.
+    // Each zone twice, and only a part of each zone.
     let twice = order("rw=randread size=64k strided=32k:16k:0");
     let mut first = twice[..4].to_vec();
     first.sort_unstable();
@@ -108,7 +108,7 @@ fn mixes_and_trims_share_the_zone() {
     assert_eq!(pairs[..8], [0, 0, 4, 4, 8, 8, 12, 12]);
 }
 
-/// Several files have their own zones, and skew stays within a zone.
+/// Each of several files has its own zones, and a skewed distribution stays within a zone.
 #[test]
 fn each_file_has_its_zones() {
     let all = ios(&job("rw=read bs=4k size=128k nrfiles=2 strided=8k:16k:0"));

@@ -1,4 +1,5 @@
-//! Bytes, I/Os and flushes of whole jobs against those that fio 3.42 reports for the same words.
+//! Bytes, I/Os and flushes of whole jobs, compared with those that fio 3.42 reports for the same
+//! options.
 
 use std::process::Command;
 
@@ -7,8 +8,8 @@ use fiord_plan::{Dir, JobPlan};
 use super::{job, said};
 use crate::Next;
 
-/// Words, I/Os, bytes, flushes; over all directions. Where sizes are drawn, only bytes are known
-/// beforehand.
+/// Options, I/Os, bytes and flushes over all directions. If sizes are drawn, only the bytes are
+/// known in advance.
 #[rustfmt::skip]
 const TOTALS: &[(&str, Option<u64>, u64, u64)] = &[
     ("rw=read size=10k", Some(2), 8192, 0),
@@ -194,7 +195,7 @@ fn totals_are_those_of_fio() {
         if ours != fio {
             wrong.push(format!("{words}: {ours:?}, fio: {fio:?}"));
         }
-        // A plan that rounds down to whole blocks means the same.
+        // A plan that rounds down to whole blocks gives the same totals.
         if !words.contains("io_size") {
             let blocks = job.load.blocks.each_ref().map(|b| u64::from(b.min()));
             let block = if words.contains("trim") { blocks[2] } else { blocks[0].min(blocks[1]) };
@@ -205,9 +206,9 @@ fn totals_are_those_of_fio() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The table itself, where that fio is at hand.
+/// Checks the table with fio, if fio 3.42 is available.
 #[test]
-fn the_table_is_right() {
+fn the_table_agrees_with_fio() {
     let version = Command::new("fio").arg("--version").output();
     if !version.is_ok_and(|v| v.stdout.starts_with(b"fio-3.42")) {
         return;
@@ -217,7 +218,7 @@ fn the_table_is_right() {
     }
 }
 
-/// What fio says about all the jobs, at once, on its null engine.
+/// What fio reports for all jobs, run together on its null engine.
 fn fio() -> Vec<(u64, u64, u64)> {
     let mut fio = Command::new("fio");
     fio.args(["--thread", "--ioengine=null", "--output-format=json"]);
@@ -235,7 +236,7 @@ fn fio() -> Vec<(u64, u64, u64)> {
     json["jobs"].as_array().unwrap().iter().map(totals).collect()
 }
 
-/// A direction's share of the I/Os of a mix is what was asked for.
+/// Each direction gets the share of the I/Os that the mix asks for.
 #[test]
 fn mixes_keep_their_shares() {
     for percent in [10, 50, 70] {

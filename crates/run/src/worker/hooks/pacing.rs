@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use fiord_engine::{Op, OpKind, Slot, Time, Want};
 use fiord_load::Dir;
-use fiord_load::pace::goal::Verdict;
+use fiord_load::pace::latency_target::Verdict;
 use fiord_load::pace::think::Thought;
-use fiord_load::pace::{Floor, Goal, Pacer, Seat, Thinker};
+use fiord_load::pace::{FlowTicket, LatencyTarget, MinRate, Pacer, Thinker};
 use fiord_plan::{JobPlan, Rate};
 use fiord_stat::delays::ThreadDelays;
 
@@ -42,9 +42,9 @@ pub enum PacingVerdict {
 pub struct Pacing {
     pacer: Option<Pacer>,
     thinker: Option<Thinker>,
-    floor: Option<Floor>,
-    goal: Option<Goal>,
-    seat: Option<Seat>,
+    floor: Option<MinRate>,
+    goal: Option<LatencyTarget>,
+    seat: Option<FlowTicket>,
     flow_nap: u64,
     /// A pause is not made up for.
     forgive: bool,
@@ -71,10 +71,10 @@ pub struct Pacing {
 
 impl Pacing {
     /// Of a job whose first I/O is due now. `hertz`: cycles a second, for `thinkcycles`.
-    pub fn new(job: &JobPlan, mut seat: Option<Seat>, hertz: u64, now: u64) -> Self {
+    pub fn new(job: &JobPlan, mut seat: Option<FlowTicket>, hertz: u64, now: u64) -> Self {
         let pace = &job.pace;
         if let Some(seat) = &mut seat {
-            seat.sit();
+            seat.join();
         }
         let cycles = pace.think.map_or(0, |think| think.cycles);
         let think_ns = u128::from(cycles) * 1_000_000_000 / u128::from(hertz.max(1));
@@ -82,8 +82,8 @@ impl Pacing {
         Pacing {
             pacer: Pacer::new(job, now),
             thinker: Thinker::new(job, now),
-            floor: Floor::new(job, now),
-            goal: Goal::new(job, now),
+            floor: MinRate::new(job, now),
+            goal: LatencyTarget::new(job, now),
             seat,
             flow_nap: pace.flow.map_or(0, |f| if f.sleep > 0 { f.sleep } else { FLOW_NAP }),
             forgive: pace.forgive_think,
@@ -102,8 +102,8 @@ impl Pacing {
 
     /// When floors and goals are looked at again; [`NEVER`]: there are none.
     pub fn next_check(&self) -> u64 {
-        let floor = self.floor.as_ref().map_or(NEVER, Floor::next);
-        floor.min(self.goal.as_ref().map_or(NEVER, Goal::next))
+        let floor = self.floor.as_ref().map_or(NEVER, MinRate::next);
+        floor.min(self.goal.as_ref().map_or(NEVER, LatencyTarget::next))
     }
 
     /// The measured part begins.
@@ -119,7 +119,7 @@ impl Pacing {
 
     /// The depth that `latency_target` is at.
     pub fn depth(&self) -> Option<u32> {
-        self.goal.as_ref().map(Goal::depth)
+        self.goal.as_ref().map(LatencyTarget::depth)
     }
 
     /// Whether an I/O of a direction may be made now; if not, it is waited for.

@@ -1,21 +1,21 @@
-//! Of which command the next write is made (`write_mode` with shares).
+//! Choice of the write command (`write_mode` with shares).
 
 use fiord_plan::{Load, WriteForm};
 
 use crate::rng::{Purpose, Rng};
 
-/// Deals forms like cards: of every hundred writes (or of fewer, where the shares divide) each form
-/// gets exactly its share, in an order that is drawn anew each time.
+/// Deals write commands like cards from a deck: of every hundred writes (fewer if the shares have a
+/// common divisor) each command gets exactly its share. Each round is shuffled anew.
 #[derive(Debug, Clone)]
-pub struct Forms {
+pub struct WriteCommandMix {
     deck: Vec<WriteForm>,
-    /// Cards that are dealt already.
+    /// Number of cards that were dealt in this round.
     dealt: usize,
     rng: Rng,
 }
 
-impl Forms {
-    /// Of a load; `None` where all writes are plain ones.
+impl WriteCommandMix {
+    /// The write commands of a load. `None` if all writes use the plain command.
     pub fn new(load: &Load) -> Option<Self> {
         let unit = load.forms.iter().fold(0, |unit, (_, share)| divisor(unit, *share));
         let deck: Vec<WriteForm> = load
@@ -28,16 +28,16 @@ impl Forms {
             .collect();
         let dealt = deck.len();
         let rng = Rng::new(load.seed, Purpose::Form, 0);
-        (!deck.is_empty()).then_some(Forms { deck, dealt, rng })
+        (!deck.is_empty()).then_some(WriteCommandMix { deck, dealt, rng })
     }
 
-    /// The next one.
+    /// The next write command.
     #[inline]
     pub fn draw(&mut self) -> WriteForm {
         if self.dealt == self.deck.len() {
             self.dealt = 0;
         }
-        // Fisher and Yates, a step for each card.
+        // One step of a Fisher-Yates shuffle per card.
         let left = (self.deck.len() - self.dealt) as u64;
         let pick = self.dealt + self.rng.below(left) as usize;
         self.deck.swap(self.dealt, pick);
@@ -46,7 +46,7 @@ impl Forms {
     }
 }
 
-/// The greatest common divisor.
+/// Greatest common divisor.
 fn divisor(a: u8, b: u8) -> u8 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
@@ -58,17 +58,17 @@ mod tests {
 
     use super::*;
 
-    fn forms(shares: &[(WriteForm, u8)], seed: u64) -> Option<Forms> {
+    fn forms(shares: &[(WriteForm, u8)], seed: u64) -> Option<WriteCommandMix> {
         let mut load = JobPlan::plain(EnginePlan::Null, 1 << 20).load;
         load.forms = shares.to_vec();
         load.seed = seed;
-        Forms::new(&load)
+        WriteCommandMix::new(&load)
     }
 
     #[test]
     fn shares_are_exact() {
         let mut forms = forms(&[(Data, 60), (Zeroes, 30), (Uncorrectable, 10)], 1).unwrap();
-        // Ten cards: after every ten writes the shares are exact.
+        // The deck has ten cards, so after every ten writes the shares are exact.
         for writes in 1..=100u32 {
             let mut counts = [0; 3];
             for _ in 0..10 {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_drawn_and_repeats_with_its_seed() {
+    fn the_order_is_random_and_repeats_with_its_seed() {
         let all = |seed| {
             let mut forms = forms(&[(Data, 37), (Verify, 63)], seed).unwrap();
             (0..500).map(|_| forms.draw()).collect::<Vec<_>>()
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn one_form_is_always_the_same_and_none_is_none() {
+    fn a_single_command_is_always_drawn() {
         let mut one = forms(&[(Zeroes, 100)], 1).unwrap();
         assert!((0..300).all(|_| one.draw() == Zeroes));
         assert!(forms(&[], 1).is_none());

@@ -1,4 +1,4 @@
-//! Random offsets in one file: with or without memory of what was visited.
+//! Random offsets in a file, with or without a record of the blocks that were visited.
 
 use fiord_plan::{Dir, Distribution, Generator, Load, SpRandom};
 
@@ -10,14 +10,14 @@ use super::spread::{Sequence, Skewed, Zoned};
 use crate::LoadError;
 use crate::rng::{Purpose, Rng};
 
-/// What the draws in all files of a job share.
+/// Rules that hold for the random offsets in all files of a job.
 #[derive(Debug, Clone)]
 pub struct Rules {
     kind: Kind,
-    /// Smallest block by direction, and what offsets are multiples of.
+    /// Per direction: the smallest block, and the number that offsets are multiples of.
     min: [u64; 3],
     align: [u64; 3],
-    /// Smallest of `min` over the directions in use.
+    /// The smallest block of all directions in use.
     unit: u64,
     seed: u64,
     repeat: bool,
@@ -30,16 +30,17 @@ pub struct Rules {
 enum Kind {
     /// Any offset at any time.
     Free,
-    /// Each block once, in a computed order; all directions share it.
+    /// Each block once per pass, in a computed order. All directions share the order.
     Shared,
-    /// The same, an order for each direction, because their blocks differ.
+    /// Each block once per pass, in a computed order for each direction, because their blocks have
+    /// different sizes.
     PerDirection,
-    /// Remembered, because sizes vary.
+    /// Each block once per pass, recorded in a map, because block sizes vary.
     Mapped,
 }
 
 impl Rules {
-    /// Of a load; `sizes` by direction.
+    /// Rules of a load. `sizes`: block sizes per direction.
     pub fn new(load: &Load, sizes: &[Sizes; 3]) -> Self {
         let used: Vec<usize> = directions(load).map(|dir| dir as usize).collect();
         let min = std::array::from_fn(|i| u64::from(sizes[i].min()));
@@ -77,20 +78,22 @@ impl Rules {
         }
     }
 
-    /// A pass begins.
+    /// Begins a pass.
     pub fn begin_pass(&mut self) {
         if let Some(sequence) = &mut self.sequence {
             sequence.rewind();
         }
     }
 
-    /// Places for blocks of a direction in a range.
+    /// Number of possible offsets of a direction in a range of `len` bytes; `None` if no block
+    /// fits.
     #[inline]
     fn places(&self, d: usize, len: u64) -> Option<u64> {
         Some(len.checked_sub(self.min[d])? / self.align[d] + 1)
     }
 
-    /// What draws the offsets in a file where they are not spread evenly, by direction.
+    /// Distributions of the offsets in a file, per direction. `None` if all offsets are equally
+    /// likely.
     fn spread(&self, len: u64, index: usize) -> Option<Memory> {
         let places = |d: usize| self.places(d, len).unwrap_or(1);
         match &self.distribution {
@@ -113,19 +116,19 @@ impl Rules {
     }
 }
 
-/// The directions that draw offsets: the writes of `trimwrite` follow the trims.
+/// The directions that draw offsets. With `trimwrite` the writes follow the trims and draw none.
 pub fn directions(load: &Load) -> impl Iterator<Item = Dir> + use<> {
     let mix = load.mix;
     let follows = move |dir| mix == fiord_plan::Mix::TrimWrite && dir == Dir::Write;
     [Dir::Read, Dir::Write, Dir::Trim].into_iter().filter(move |&d| mix.has(d) && !follows(d))
 }
 
-/// The memory of one file.
+/// Random offsets of one file.
 #[derive(Debug, Clone)]
-pub struct Draws {
+pub struct RandomOffsets {
     memory: Memory,
     len: u64,
-    /// Tells this file's orders from those of other files and passes.
+    /// Number of the random stream, which distinguishes the orders of files and passes.
     stream: u64,
     /// What the last draw visited for the first time, as far as it can be given back.
     last: Last,
@@ -135,9 +138,9 @@ pub struct Draws {
 #[derive(Debug, Clone, Copy)]
 enum Last {
     Nothing,
-    /// A block of the order of its direction.
+    /// A block of the computed order of its direction.
     Block(u64),
-    /// Units of the map, and the one at which the block begins.
+    /// Units `from .. to` of the map, and the unit at which the block begins.
     Units {
         from: u64,
         to: u64,
@@ -149,37 +152,38 @@ enum Last {
 enum Memory {
     None,
     Order(Option<Order>),
-    /// Apart, because it is large and rarely used: a job may have a hundred thousand files.
+    /// Boxed, because it is large and rarely used, and a job may have a hundred thousand files.
     Orders(Box<[Option<Order>; 3]>),
     Map(Bitmap),
-    /// By direction.
+    /// One distribution per direction.
     Skewed(Box<[Skewed]>),
     Zoned(Box<[Zoned]>),
     Sequence,
     Walk(Box<Walk>),
 }
 
-/// A computed order and how much of it is left.
+/// A computed order and the number of blocks that are left in it.
 #[derive(Debug, Clone)]
 struct Order {
     order: Permutation,
     left: u64,
-    /// Drawn and given back: it is drawn next.
+    /// A block that was drawn and given back. It is drawn next.
     returned: Option<u64>,
 }
 
 impl Order {
-    /// Makes the block that was drawn last the next one.
+    /// Gives back the block that was drawn last. It is drawn next.
     fn put_back(&mut self, block: u64) {
         (self.returned, self.left) = (Some(block), self.left + 1);
     }
 }
 
-impl Draws {
-    /// For a range of the file of this index.
+impl RandomOffsets {
+    /// Random offsets in the file with this index, whose region has `len` bytes.
     ///
     /// # Errors
-    /// There is not the memory that `sprandom` needs.
+    ///
+    /// There is not enough memory for `sprandom`.
     pub fn new(rules: &Rules, len: u64, index: usize) -> Result<Self, LoadError> {
         let even = || match rules.kind {
             Kind::Free => Memory::None,
@@ -194,11 +198,11 @@ impl Draws {
             }
             None => rules.spread(len, index).unwrap_or_else(even),
         };
-        Ok(Draws { memory, len, stream: index as u64, last: Last::Nothing })
+        Ok(RandomOffsets { memory, len, stream: index as u64, last: Last::Nothing })
     }
 
-    /// Nothing is visited any more, and the range is as long as this: at most as long as it was at
-    /// first.
+    /// Forgets all visits, and changes the length of the range to `len` bytes, at most its original
+    /// length.
     pub fn reach(&mut self, rules: &Rules, len: u64) {
         self.forget(rules, false);
         self.len = len;
@@ -207,7 +211,8 @@ impl Draws {
         }
     }
 
-    /// The next offset for a block of `len` bytes, and how long it may be. `None`: all were visited.
+    /// Draws the offset of a block of `len` bytes, and returns it with the length that the block
+    /// may have. `None` if all blocks were visited.
     #[inline]
     pub fn draw(
         &mut self,
@@ -256,7 +261,7 @@ impl Draws {
         Some((block * min, len))
     }
 
-    /// Of the last draw, in this direction, only so many bytes are made: the rest was not visited.
+    /// Only `made` bytes of the last I/O were made: its other blocks count as not visited.
     pub fn give_back(&mut self, rules: &Rules, dir: Dir, made: u32) {
         match (&mut self.memory, std::mem::replace(&mut self.last, Last::Nothing)) {
             (Memory::Map(map), Last::Units { from, to, start }) => {
@@ -273,7 +278,7 @@ impl Draws {
         }
     }
 
-    /// Nothing is visited any more. `again`: the same order as before may come (`randrepeat`).
+    /// Forgets all visits. `again`: the same order may come again (`randrepeat`).
     pub fn forget(&mut self, rules: &Rules, again: bool) {
         self.last = Last::Nothing;
         if !(again && rules.repeat) {
@@ -291,14 +296,15 @@ impl Draws {
     }
 }
 
-/// A place of a whole range in one that is cut short.
+/// Maps an offset of the whole range to a range that was cut short.
 #[inline]
 fn fold(at: u64, places: u64) -> u64 {
     if at < places { at } else { at % places }
 }
 
-/// A free place for a block: a random one, else the next free one behind it, for as many bytes as are
-/// free there. A direction whose smallest block is larger than what is free there overlaps.
+/// Draws a free place for a block: at random, or the next free one after that, as long as the free
+/// space there. If the smallest block of the direction is longer than the free space, it overlaps
+/// blocks that were visited.
 fn draw_free(
     map: &mut Bitmap,
     rules: &Rules,
@@ -309,7 +315,7 @@ fn draw_free(
     let unit = rules.unit;
     let places = file_len.checked_sub(min)? / unit + 1;
     let first = map.next_free(rng.below(places))?;
-    // If only the end is free, and it is too short: the block that ends with it.
+    // If only the end is free and too short, take the block that ends there.
     let at = first.min(places - 1);
     let wanted = u64::from(len).div_ceil(unit);
     let free = map.run(at, wanted);

@@ -1,31 +1,31 @@
-//! The lowest rate that is acceptable (`rate_min`, `rate_iops_min`).
+//! Minimum rates (`rate_min`, `rate_iops_min`).
 
 use fiord_plan::{Dir, JobPlan, Rate};
 
-/// Watches the rates of a job over one cycle after another.
+/// Checks the rates of a job at the end of each cycle (`rate_cycle`).
 #[derive(Debug, Clone)]
-pub struct Floor {
+pub struct MinRate {
     least: [Option<Rate>; 3],
-    /// The largest block of each direction: a cycle may end just before an I/O does.
+    /// Largest block of each direction in bytes: one I/O may still be in flight when a cycle ends.
     block: [u64; 3],
     cycle: u64,
     began: u64,
     seen: [(u64, u64); 3],
 }
 
-/// A rate that was not reached.
+/// A rate below its minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed {
-    /// Of which direction.
+    /// The direction.
     pub dir: Dir,
-    /// What was asked for.
+    /// The minimum that the job asks for.
     pub least: Rate,
-    /// What was reached in the last cycle, in the same unit.
+    /// The rate of the last cycle, in the same unit.
     pub got: u64,
 }
 
-impl Floor {
-    /// Of a job, from `now`. `None`: it asks for nothing.
+impl MinRate {
+    /// The minimum rates of a job; the first cycle begins at `now`. `None` if the job has none.
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let mut least = job.pace.floor;
         for dir in [Dir::Read, Dir::Write, Dir::Trim] {
@@ -33,7 +33,7 @@ impl Floor {
                 least[dir as usize] = None;
             }
         }
-        (least != [None; 3]).then(|| Floor {
+        (least != [None; 3]).then(|| MinRate {
             least,
             block: std::array::from_fn(|i| job.load.blocks[i].max().into()),
             cycle: job.pace.cycle.max(1),
@@ -42,21 +42,23 @@ impl Floor {
         })
     }
 
-    /// When [`check`](Self::check) has something to say.
+    /// When the present cycle ends and [`check`](Self::check) is due, in nanoseconds.
     pub fn next(&self) -> u64 {
         self.began.saturating_add(self.cycle)
     }
 
-    /// Begins anew: everything counted so far is forgotten.
+    /// Begins a new cycle at `now`, and forgets what was counted so far.
     pub fn restart(&mut self, now: u64) {
         self.began = now;
         self.seen = [(0, 0); 3];
     }
 
-    /// At the end of a cycle: bytes and I/Os of each direction since the start.
+    /// Checks the cycle if it has ended. `totals`: bytes and I/Os of each direction since the
+    /// start.
     ///
     /// # Errors
-    /// A rate that was not reached. One I/O that was under way is forgiven.
+    ///
+    /// A rate below its minimum. One I/O in flight at the end of the cycle counts as done.
     pub fn check(&mut self, now: u64, totals: [(u64, u64); 3]) -> Result<(), Missed> {
         let passed = now.saturating_sub(self.began);
         if passed < self.cycle {

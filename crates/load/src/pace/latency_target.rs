@@ -1,55 +1,55 @@
-//! The search for the largest depth that keeps a latency (`latency_target`).
+//! Search for the largest queue depth that keeps a latency target (`latency_target`).
 
 use fiord_plan::JobPlan;
 
-/// Tries depths, one window each: the job's own first, then by halving what is left between the
-/// largest that kept the target and the smallest that did not.
+/// Tries one queue depth per window: first the depth of the job, then depths by bisection between
+/// the largest that met the target and the smallest that missed it.
 #[derive(Debug, Clone)]
-pub struct Goal {
+pub struct LatencyTarget {
     target: u64,
     window: u64,
     share_ppm: u32,
     keep_on: bool,
     most: u32,
     depth: u32,
-    /// The largest depth that kept the target; 0: none yet.
+    /// The largest depth that met the target; 0: none so far.
     good: u32,
-    /// The smallest that did not.
+    /// The smallest depth that missed the target.
     bad: u32,
-    /// The depth was found; this window confirms it.
+    /// The search has ended, and the present window confirms the depth.
     confirming: bool,
     found: bool,
-    /// Windows that kept the target since the depth was last changed (`latency_run`).
+    /// Windows in a row that met the target since the depth last changed (`latency_run`).
     streak: u32,
     ends: u64,
     total: u64,
     late: u64,
-    /// I/Os that were in flight when the depth changed, and are not counted at the new one.
+    /// I/Os that were in flight when the depth changed. They do not count for the new depth.
     stale: u32,
 }
 
-/// What the end of a window means.
+/// Result of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go on at the same depth.
+    /// Continue at the same depth.
     GoOn,
-    /// Go on at another depth; what was measured at the last one does not count.
+    /// Continue at another depth. The measurements at the last depth are dropped.
     Another,
-    /// Go on at another depth; everything counts (`latency_run`).
+    /// Continue at another depth. All measurements count (`latency_run`).
     Adjusted,
-    /// The depth is found: the job is done.
+    /// The depth is found, and the job is done.
     Found,
 }
 
-/// Windows that keep the target before `latency_run` tries one more I/O.
+/// Windows in a row that must meet the target before `latency_run` raises the depth by one.
 const PATIENCE: u32 = 4;
 
-impl Goal {
-    /// Of a job, from `now`. `None`: it has no target.
+impl LatencyTarget {
+    /// State of a job; the first window begins at `now`. `None` if the job has no latency target.
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let goal = job.pace.goal?;
         let most = job.depth.depth.max(1);
-        Some(Goal {
+        Some(LatencyTarget {
             target: goal.target,
             window: goal.window.max(1),
             share_ppm: goal.share_ppm.min(1_000_000),
@@ -68,18 +68,18 @@ impl Goal {
         })
     }
 
-    /// How many I/Os may be in flight.
+    /// The queue depth of the present window.
     #[inline]
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// When the window ends.
+    /// When the present window ends, in nanoseconds.
     pub fn next(&self) -> u64 {
         self.ends
     }
 
-    /// An I/O took so long.
+    /// An I/O completed with this latency, in nanoseconds.
     #[inline]
     pub fn ended(&mut self, latency: u64) {
         if self.stale > 0 {
@@ -90,13 +90,13 @@ impl Goal {
         self.late += u64::from(latency > self.target);
     }
 
-    /// The measured part begins: a new window.
+    /// The measured part of the job begins: starts a new window at `now`.
     pub fn restart(&mut self, now: u64) {
         self.ends = now.saturating_add(self.window);
         (self.total, self.late) = (0, 0);
     }
 
-    /// At a time: what the window, if it has ended, says.
+    /// Evaluates the window if it has ended.
     pub fn check(&mut self, now: u64) -> Verdict {
         if now < self.ends || self.total == 0 {
             return Verdict::GoOn;
@@ -117,7 +117,7 @@ impl Goal {
         } else {
             self.bad = self.depth;
             if self.good >= self.depth {
-                // It was good before: what was found there no longer holds.
+                // This depth met the target before, so the earlier result no longer holds.
                 self.good = 0;
             }
         }
@@ -127,7 +127,7 @@ impl Goal {
         }
         self.confirming = false;
         if self.depth == 1 && !kept {
-            // Nothing below it is left to be tried.
+            // There is no smaller depth to try.
             self.bad = 2;
             return Verdict::GoOn;
         }
@@ -144,7 +144,7 @@ impl Goal {
         }
     }
 
-    /// After the depth was found: down at once, up with patience.
+    /// Adjusts the depth after the search: lowers it at once, raises it after `PATIENCE` windows.
     fn adjust(&mut self, kept: bool) -> Verdict {
         let before = self.depth;
         if !kept {

@@ -1,0 +1,343 @@
+//! Position of the next I/O in a file.
+
+use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
+
+use super::offsets::{RandomOffsets, Rules};
+use super::sizes::Sizes;
+use super::strided::Zones;
+use crate::rng::{Purpose, Rng};
+use crate::{Displaced, Io, LoadError};
+
+/// Rules by which a job moves through its files, and its random generators.
+#[derive(Debug, Clone)]
+pub struct OffsetGenerator {
+    random: bool,
+    /// Bytes added to the offset after each sequential I/O.
+    skip: i64,
+    /// With a skip, the I/O that ends at the end of the file is the last one of the file, unless
+    /// the job transfers more than the files hold. As in fio.
+    stops_at_end: bool,
+    /// Every n-th I/O has a random offset.
+    nth: u32,
+    identical: bool,
+    percent: [u8; 3],
+    /// Sequential I/O that reaches the end of a file starts over in it once the job has moved this
+    /// many bytes in the pass. Before that the file is done, so that the other files get their
+    /// share.
+    wraps_from: u64,
+    /// Bytes moved in this pass. With `trimwrite` only the bytes written.
+    moved: u64,
+    /// `trimwrite`: the next write goes to the block that was trimmed.
+    pairs: bool,
+    /// When every block was visited, the map is cleared, so the file is never done.
+    refills: bool,
+    /// Sequential writes to zones. The zones decide how much they take.
+    zone_writes: bool,
+    /// The rest at the end of a file is written even if it is shorter than a block.
+    rests: bool,
+    strided: Option<Strided>,
+    rules: Rules,
+    sizes: [Sizes; 3],
+    /// Number of I/Os so far.
+    count: u64,
+    offset_rng: Rng,
+    size_rng: Rng,
+    random_rng: Rng,
+}
+
+/// Progress of a job in one file.
+#[derive(Debug, Clone)]
+pub struct FileCursor {
+    start: u64,
+    len: u64,
+    /// Bytes of the file from `start` on if strided zones continue beyond `len`; otherwise `len`.
+    reach: u64,
+    /// Per direction: start and end of the last I/O, relative to `start`.
+    last: [Option<u64>; 3],
+    next: [u64; 3],
+    offsets: RandomOffsets,
+    /// `trimwrite`: the block that was trimmed and will be written.
+    trimmed: Option<(u64, u32)>,
+    /// State of `zonemode=strided`.
+    zones: Option<Box<Zones>>,
+    /// `zonemode=zbd`: no zone takes more in this pass.
+    spent: bool,
+    /// `zonemode=zbd`: bytes moved in this pass, and the number of bytes at which the file is done.
+    moved: u64,
+    enough: u64,
+    /// The last I/O is the first one of a new round through the file.
+    again: bool,
+}
+
+impl OffsetGenerator {
+    /// Rules of a job. `sizes`: block sizes per direction. `timed`: only the clock ends the work.
+    /// `one_by_one`: a file gets I/O only when others are done.
+    pub fn new(job: &JobPlan, sizes: [Sizes; 3], timed: bool, one_by_one: bool) -> Self {
+        let load = &job.load;
+        let rng = |purpose| Rng::new(load.seed, purpose, 0);
+        let skip = match load.step {
+            Step::Skip(skip) if !load.random => skip,
+            _ => 0,
+        };
+        let held = job.target.files.iter().map(|f| f.len).fold(0, u64::saturating_add);
+        let zone_writes = load.zoned.is_some() && load.mix.has(Dir::Write) && !load.random;
+        let wraps_from = if skip != 0 || zone_writes {
+            0
+        } else if !one_by_one && (timed || load.mix.has(Dir::Write)) {
+            held
+        } else {
+            u64::MAX
+        };
+        OffsetGenerator {
+            random: load.random,
+            skip,
+            stops_at_end: skip > 0 && !timed && job.end.bytes <= held,
+            nth: match load.step {
+                Step::EveryNth(n) if load.random => n.max(1),
+                _ => 1,
+            },
+            identical: load.sequencer == Sequencer::Identical,
+            percent: load.random_percent,
+            wraps_from,
+            moved: 0,
+            pairs: load.mix == Mix::TrimWrite,
+            refills: timed && !one_by_one,
+            zone_writes,
+            rests: load.zoned.is_some_and(|zoned| zoned.remainders),
+            strided: load.strided,
+            rules: Rules::new(load, &sizes),
+            sizes,
+            count: 0,
+            offset_rng: rng(Purpose::Offset),
+            size_rng: rng(Purpose::Size),
+            random_rng: rng(Purpose::Randomness),
+        }
+    }
+
+    /// Begins a pass: all files start over.
+    pub fn begin_pass(&mut self, cursors: &mut [FileCursor]) {
+        self.moved = 0;
+        self.rules.begin_pass();
+        for cursor in cursors {
+            cursor.next = [0; 3];
+            cursor.last = [None; 3];
+            cursor.trimmed = None;
+            (cursor.spent, cursor.moved, cursor.enough) = (false, 0, u64::MAX);
+            cursor.again = true;
+            cursor.offsets.forget(&self.rules, true);
+            if let Some(zones) = &mut cursor.zones {
+                zones.rewind();
+                cursor.offsets.reach(&self.rules, zones.room(cursor.reach));
+            }
+        }
+    }
+
+    /// Offset and length of the next I/O in a file. `None` if the file is done.
+    pub fn next(&mut self, cursor: &mut FileCursor, dir: Dir) -> Option<(u64, u32)> {
+        if cursor.spent || cursor.moved >= cursor.enough {
+            return None;
+        }
+        if dir == Dir::Write
+            && let Some(block) = cursor.trimmed.take()
+        {
+            self.moved += u64::from(block.1);
+            if let Some(zones) = &mut cursor.zones {
+                zones.count(block.1);
+            }
+            return Some(block);
+        }
+        if let Some(zones) = &mut cursor.zones
+            && zones.turn(cursor.reach)
+        {
+            cursor.enter_zone(&self.rules);
+        }
+        let d = dir as usize;
+        let drawn = self.sizes[d].draw(&mut self.size_rng);
+        let min = self.sizes[d].min();
+        let at = match self.random {
+            false => self.sequential(cursor, d).map(|at| (at, drawn)),
+            true => self.random(cursor, dir, drawn),
+        };
+        let (at, wanted) = at?;
+        // A block that would cross the end gets the smallest size.
+        let room = cursor.reach.saturating_sub(at);
+        let by_zone = self.zone_writes && dir == Dir::Write;
+        let len = match u32::try_from(room) {
+            _ if u64::from(wanted) <= room || by_zone => wanted,
+            // Option `write_zone_remainder`.
+            Ok(room) if self.rests && dir == Dir::Write && room < min => room,
+            _ => min,
+        };
+        if u64::from(len) > room && !by_zone || len == 0 {
+            return None;
+        }
+        self.count += 1;
+        if let Some(zones) = &mut cursor.zones {
+            zones.count(len);
+        }
+        cursor.again |= !self.random && at == 0 && cursor.last[d].is_some();
+        cursor.last[d] = Some(at);
+        cursor.next[d] = at + u64::from(len);
+        let block = (cursor.start + at, len);
+        if self.pairs {
+            cursor.trimmed = Some(block);
+        } else {
+            self.moved += u64::from(len);
+        }
+        Some(block)
+    }
+
+    /// The last I/O, drawn with `drawn` bytes, was made as `io` (`zonemode=zbd`). If it became
+    /// shorter, the rest of its blocks can be drawn again.
+    pub fn placed(&mut self, cursor: &mut FileCursor, io: &Io, drawn: u32) {
+        let d = io.dir as usize;
+        let at = io.offset.saturating_sub(cursor.start);
+        cursor.last[d] = Some(at);
+        cursor.next[d] = at + u64::from(io.len);
+        cursor.moved += u64::from(io.len);
+        cursor.offsets.give_back(&self.rules, io.dir, io.len);
+        if !self.pairs {
+            self.moved = self.moved.saturating_sub(u64::from(drawn)) + u64::from(io.len);
+        }
+    }
+
+    /// The last I/O, drawn with `drawn` bytes, was not made.
+    pub fn displaced(&mut self, cursor: &mut FileCursor, io: &Io, drawn: u32, why: Displaced) {
+        if !self.pairs {
+            self.moved = self.moved.saturating_sub(u64::from(drawn));
+        }
+        match why {
+            Displaced::Exchanged => cursor.offsets.give_back(&self.rules, io.dir, 0),
+            Displaced::Over => cursor.spent = true,
+            Displaced::Passed { lap } if io.offset > cursor.start => {
+                cursor.enough = lap;
+                cursor.next[io.dir as usize] = 0;
+            }
+            Displaced::Passed { .. } => cursor.spent = true,
+        }
+    }
+
+    fn sequential(&self, cursor: &FileCursor, d: usize) -> Option<u64> {
+        let mut at = cursor.next[d];
+        if self.stops_at_end && at >= cursor.len && cursor.zones.is_none() {
+            return None;
+        }
+        if self.skip != 0 && at != cursor.zones.as_ref().map_or(0, |zones| zones.start()) {
+            at = match at.checked_add_signed(self.skip) {
+                Some(at) => at,
+                None => cursor.len.saturating_add_signed(self.skip),
+            };
+        }
+        if let Some(zones) = &cursor.zones {
+            // If the file ends within the zone, the file is done.
+            let at = if at >= zones.end() { zones.start() } else { at };
+            return (at < cursor.reach).then_some(at);
+        }
+        match at < cursor.len {
+            true => Some(at),
+            false => (self.moved >= self.wraps_from).then_some(0),
+        }
+    }
+
+    fn random(&mut self, cursor: &mut FileCursor, dir: Dir, len: u32) -> Option<(u64, u32)> {
+        let d = dir as usize;
+        if !self.draws_now(d) {
+            if self.identical && self.nth > 1 {
+                if let Some(last) = cursor.last[d] {
+                    return Some((last, len));
+                }
+            } else if cursor.next[d] + u64::from(self.sizes[d].min()) <= cursor.end() {
+                return Some((cursor.next[d], len));
+            } else if self.moved >= self.wraps_from {
+                return Some((0, len));
+            }
+        }
+        let zone = cursor.zones.as_ref().map_or(0, |zones| zones.start());
+        let mut drawn = cursor.offsets.draw(&mut self.rules, dir, len, &mut self.offset_rng);
+        // A zone that lies completely in the file is visited again until enough bytes were moved.
+        let again = self.refills || cursor.zones.as_ref().is_some_and(|z| z.end() <= cursor.reach);
+        if drawn.is_none() && again {
+            cursor.again = true;
+            cursor.offsets.forget(&self.rules, false);
+            self.rules.begin_pass();
+            drawn = cursor.offsets.draw(&mut self.rules, dir, len, &mut self.offset_rng);
+        }
+        drawn.map(|(at, len)| (zone + at, len))
+    }
+
+    /// Whether the next I/O gets a random offset.
+    #[inline]
+    fn draws_now(&mut self, d: usize) -> bool {
+        if self.nth > 1 && !self.count.is_multiple_of(u64::from(self.nth)) {
+            return false;
+        }
+        match self.percent[d] {
+            100.. => true,
+            percent => self.random_rng.below(100) < u64::from(percent),
+        }
+    }
+}
+
+impl FileCursor {
+    /// Position at the start of the file with this index.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RandomOffsets::new`].
+    pub fn new(
+        generator: &OffsetGenerator,
+        file: &FilePlan,
+        index: usize,
+    ) -> Result<Self, LoadError> {
+        let zones = generator.strided.map(|plan| Box::new(Zones::new(plan, file.len)));
+        let room = zones.as_ref().map_or(file.len, |zones| zones.room(file.reach()));
+        Ok(FileCursor {
+            start: file.offset,
+            len: file.len,
+            reach: file.reach(),
+            last: [None; 3],
+            next: [0; 3],
+            offsets: RandomOffsets::new(&generator.rules, room, index)?,
+            trimmed: None,
+            zones,
+            spent: false,
+            moved: 0,
+            enough: u64::MAX,
+            again: false,
+        })
+    }
+
+    /// Begins the present zone.
+    #[cold]
+    fn enter_zone(&mut self, rules: &Rules) {
+        if let Some(zones) = &self.zones {
+            self.next = [zones.start(); 3];
+            self.last = [None; 3];
+            self.offsets.reach(rules, zones.room(self.reach));
+        }
+    }
+
+    /// Where sequential I/O ends: at the end of the zone, or of the file.
+    #[inline]
+    fn end(&self) -> u64 {
+        self.zones.as_ref().map_or(self.len, |zones| zones.end().min(self.reach))
+    }
+
+    /// Length of the region in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the last I/O is the first one of a new round through the file. Returns `true` once
+    /// per round.
+    #[inline]
+    pub fn begun_again(&mut self) -> bool {
+        std::mem::take(&mut self.again)
+    }
+
+    /// Whether a block was trimmed and not yet written.
+    #[inline]
+    pub fn trimmed(&self) -> bool {
+        self.trimmed.is_some()
+    }
+}
