@@ -59,6 +59,6 @@ fn a_size_that_the_kernel_lacks_is_said() {
         let line = "--name=a --filename=f --size=64k --iomem=mmaphuge:here --hugepage-size=2m";
         let ran = place.run(line);
         assert_eq!(ran.status, Some(1));
-        assert!(ran.err.contains("here") && ran.err.contains("no hugetlbfs"), "{}", ran.err);
+        assert!(ran.err.contains("here") && ran.err.contains("not a hugetlbfs"), "{}", ran.err);
     }
 }
