@@ -2,7 +2,7 @@
 
 use fiord_job::load::Machine as Loader;
 use fiord_job::spec::JobSpec;
-use fiord_plan::{Plan, Terms};
+use fiord_plan::{Plan, PlanOptions};
 use fiord_stat::finding::Finding;
 use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
 
@@ -13,7 +13,7 @@ pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let invocation = fiord_job::invocation(&args, &mut Loader).expect("a command line");
     let machine = fiord_plan::system::Machine;
-    let resolved = fiord_plan::resolve(&invocation.jobs, Terms::of(&invocation), &machine);
+    let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
     (resolved.expect("a plan").plan, invocation.jobs)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use fiord_job::load::Machine;
 use fiord_load::skew::Curve;
-use fiord_plan::{Dir, JobPlan, Terms, resolve};
+use fiord_plan::{Dir, JobPlan, PlanOptions, resolve};
 use fiord_stat::units;
 use serde_json::{Value, json};
 
@@ -72,8 +72,8 @@ impl Asked {
             ],
         };
         let invocation = fiord_job::invocation(&args, &mut Machine)?;
-        let terms = Terms::of(&invocation);
-        Ok(resolve(&invocation.jobs, terms, &fiord_plan::system::Machine)?.plan.jobs)
+        let options = PlanOptions::of(&invocation);
+        Ok(resolve(&invocation.jobs, options, &fiord_plan::system::Machine)?.plan.jobs)
     }
 }
 

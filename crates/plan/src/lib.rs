@@ -62,7 +62,7 @@ mod zones;
 pub use distribution::skew_of;
 pub use facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
-pub use resolve::{Resolved, Terms, resolve, resolve_invocation};
+pub use resolve::{PlanOptions, Resolved, resolve, resolve_invocation};
 
 #[cfg(test)]
 mod tests;

@@ -25,7 +25,7 @@ use crate::{reporting, scsi, seeds, specification, sprandom, start, target, zone
 
 /// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Terms<'a> {
+pub struct PlanOptions<'a> {
     /// The global settings, for the reports.
     pub globals: &'a [Setting],
     /// `--readonly`: refuse jobs that change data.
@@ -34,10 +34,10 @@ pub struct Terms<'a> {
     pub max_jobs: Option<u32>,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> PlanOptions<'a> {
     /// The options of an invocation.
     pub fn of(invocation: &'a Invocation) -> Self {
-        Terms {
+        PlanOptions {
             globals: &invocation.globals,
             readonly: invocation.general.readonly,
             max_jobs: invocation.general.max_jobs,
@@ -63,19 +63,19 @@ pub struct Resolved {
 /// caller must not start any job then.
 pub fn resolve(
     specs: &[JobSpec],
-    terms: Terms,
+    options: PlanOptions,
     facts: &dyn Facts,
 ) -> Result<Resolved, Vec<Diagnostic>> {
     let jobs: Vec<Reading> = specs.iter().map(Reading::new).collect();
     let mut messages = Messages::default();
     let groups = groups::number(&jobs);
     let waits = start::waits(&jobs, &mut messages);
-    let counts = instances(&jobs, terms, &mut messages);
+    let counts = instances(&jobs, options, &mut messages);
     if !messages.errors.is_empty() {
         return Err(messages.errors);
     }
     let mut run = Resolver {
-        terms,
+        options,
         survey: Survey::new(facts),
         messages,
         fresh: seeds::fresh(facts),
@@ -104,7 +104,7 @@ pub fn resolve(
     }
     warnings.extend(specification::unused(&jobs, &plans));
     content::count_blocks(&mut plans);
-    let global_options = reporting::listed(terms.globals.iter());
+    let global_options = reporting::listed(options.globals.iter());
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
 }
 
@@ -122,7 +122,7 @@ pub fn resolve_invocation(
     if !unsupported.is_empty() {
         return Err(unsupported);
     }
-    let mut resolved = resolve(&invocation.jobs, Terms::of(invocation), facts)?;
+    let mut resolved = resolve(&invocation.jobs, PlanOptions::of(invocation), facts)?;
     if invocation.general.warnings_fatal && !resolved.warnings.is_empty() {
         return Err(resolved.warnings);
     }
@@ -131,8 +131,8 @@ pub fn resolve_invocation(
 }
 
 /// The number of instances (`numjobs`) of every section. Refuses 0 and a sum above the limit.
-fn instances(jobs: &[Reading], terms: Terms, messages: &mut Messages) -> Vec<u32> {
-    let most = terms.max_jobs.unwrap_or(MOST_JOBS);
+fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) -> Vec<u32> {
+    let most = options.max_jobs.unwrap_or(MOST_JOBS);
     let mut sum = 0u64;
     jobs.iter()
         .map(|job| {
@@ -166,7 +166,7 @@ struct Section {
 
 /// The state while sections are resolved one after the other.
 struct Resolver<'a> {
-    terms: Terms<'a>,
+    options: PlanOptions<'a>,
     survey: Survey<'a>,
     messages: Messages,
     fresh: u64,
@@ -202,7 +202,7 @@ impl Resolver<'_> {
     }
 
     fn common<'j>(&mut self, job: Reading<'j>, place: Section) -> Common<'j> {
-        let Self { terms, survey, messages, .. } = self;
+        let Self { options, survey, messages, .. } = self;
         let engine = engine::engine(job, messages);
         let blocks = blocks::sizes(job, messages);
         let mut load = load::load(job, &blocks, messages);
@@ -212,10 +212,10 @@ impl Resolver<'_> {
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);
-        let open = open::open(job, load.mix, terms.readonly);
+        let open = open::open(job, load.mix, options.readonly);
         let layout = open::layout(job);
         let base = seeds::base(job, self.fresh);
-        checks::read_only_run(job, load.mix, terms.readonly, messages);
+        checks::read_only_run(job, load.mix, options.readonly, messages);
         checks::size_holds_block(job, block, messages);
         checks::without_effect(job, &engine, &open, &load, messages);
         nvme::without_effect(job, &engine, &load, messages);
@@ -236,7 +236,7 @@ impl Resolver<'_> {
             stated: usage::stated(job),
             access: Access::of(job, &open, block),
             layout,
-            readonly: terms.readonly,
+            readonly: options.readonly,
             generated: naming.is_generated(),
             unlinks: job.flag("unlink") || job.flag("unlink_each_loop"),
         };

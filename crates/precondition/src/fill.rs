@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use fiord_job::load::Machine;
-use fiord_plan::{Plan, Terms};
+use fiord_plan::{Plan, PlanOptions};
 use fiord_run::events::{Event, Observer};
 use fiord_run::{Interrupt, Interrupts, RunOptions, RunResult};
 use fiord_sys::host;
@@ -225,7 +225,7 @@ fn plan(line: &[String]) -> Result<Plan, String> {
     };
     let invocation = fiord_job::invocation(line, &mut Machine).map_err(shown)?;
     let machine = fiord_plan::system::Machine;
-    let resolved = fiord_plan::resolve(&invocation.jobs, Terms::of(&invocation), &machine);
+    let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
     Ok(resolved.map_err(shown)?.plan)
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fiord_job::diagnostic;
 use fiord_job::load::Loader;
-use fiord_plan::Terms;
+use fiord_plan::PlanOptions;
 use fiord_plan::system::Machine;
 use fiord_sweep::axis::{self, Axis};
 use fiord_sweep::child::{self, Ended};
@@ -411,7 +411,7 @@ pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), String> {
     if !unsupported.is_empty() {
         return Err(render(unsupported));
     }
-    fiord_plan::resolve(&read.jobs, Terms::of(&read), &Machine).map_err(render).map(drop)
+    fiord_plan::resolve(&read.jobs, PlanOptions::of(&read), &Machine).map_err(render).map(drop)
 }
 
 /// Summarises a run in one line.

@@ -1,4 +1,4 @@
-//! Whatever was typed, `resolve` answers: with a plan that holds together, or with errors.
+//! For any options, `resolve` returns a consistent plan or errors.
 
 use fiord_job::option::def::Kind;
 use fiord_job::option::table;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Values that are odd for one kind of option or another.
+/// Values that are unusual for some kind of option.
 const VALUES: [&str; 40] = [
     "0",
     "1",
@@ -62,13 +62,13 @@ fn machine() -> Fake {
         .mounted("/dev/home")
 }
 
-/// An option with a value that it may have, or that it may not.
+/// An option with a valid or invalid value.
 fn option() -> impl Strategy<Value = String> {
     let count = table::options().len() + table::engine_options().len();
     (0..count, 0..VALUES.len(), 0..64usize, 0..4u8).prop_map(|(at, value, word, how)| {
         let all = table::options().iter().chain(table::engine_options());
         let def = all.copied().nth(at).unwrap();
-        // Thousands of instances or millions of files are right, and slow.
+        // Thousands of instances or millions of files are valid, but slow.
         if matches!(def.name, "numjobs" | "nrfiles") {
             return format!("--{}={}", def.name, word % 9);
         }
@@ -82,7 +82,7 @@ fn option() -> impl Strategy<Value = String> {
     })
 }
 
-/// Some options that most jobs have.
+/// Options that most jobs set.
 fn common() -> impl Strategy<Value = String> {
     let rw = ["read", "write", "randread", "randrw", "randwrite:8", "trimwrite", "rw:4k"];
     let engines = ["psync", "libaio", "io_uring", "null", "mmap", "sim"];
@@ -93,7 +93,7 @@ fn common() -> impl Strategy<Value = String> {
     })
 }
 
-/// A line with those of some options that the language takes.
+/// Adds those options to the line that the reader accepts.
 fn those_that_parse(mut line: String, options: &[String]) -> String {
     for option in options {
         let longer = format!("{line} {option}");

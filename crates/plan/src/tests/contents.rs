@@ -1,4 +1,4 @@
-//! What the bytes are: which option counts, and what is said of those that do not.
+//! The contents of write buffers: which option takes precedence, and warnings about the others.
 
 use super::*;
 use crate::model::*;
@@ -14,7 +14,7 @@ fn warning(line: &str) -> Option<String> {
 }
 
 #[test]
-fn shares_are_made_whatever_else_is_set() {
+fn compressible_and_duplicate_shares_take_precedence() {
     let compress = |chunk| Some(Compress { percent: 50, chunk, pattern: vec![] });
     for more in ["", "--refill_buffers=0", "--scramble_buffers=0"] {
         assert_eq!(
@@ -39,9 +39,9 @@ fn shares_are_made_whatever_else_is_set() {
     ));
 }
 
-/// The blocks that duplicates are counted in: those that will be there, of all who share them.
+/// Duplicates are a share of the blocks that all jobs which share blocks will write.
 #[test]
-fn blocks_are_counted() {
+fn counts_the_blocks_that_jobs_will_write() {
     let blocks = |line: &str| -> Vec<u64> {
         let of = |job: JobPlan| match job.content {
             Content::Shaped(Shape { dedupe: Some(dedupe), .. }) => dedupe.blocks,
@@ -59,7 +59,7 @@ fn blocks_are_counted() {
 }
 
 #[test]
-fn what_has_no_effect_is_said() {
+fn options_without_effect_have_a_warning() {
     for (line, what) in [
         ("--buffer_compress_chunk=4k", "without `buffer_compress_percentage`"),
         ("--dedupe_mode=working_set", "without `dedupe_percentage`"),

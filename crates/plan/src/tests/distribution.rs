@@ -1,5 +1,4 @@
-//! `random_distribution`, skewed `file_service_type`, `zonemode=strided`: what is read, what is
-//! wrong.
+//! `random_distribution`, skewed `file_service_type`, `zonemode=strided`: valid and invalid values.
 
 use super::{Fake, error, job, run};
 use crate::{Distribution, FileService, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip};
@@ -52,7 +51,7 @@ fn distributions_are_read() {
 }
 
 #[test]
-fn wrong_distributions_are_refused() {
+fn refuses_invalid_distributions() {
     let zones = vec!["1/0"; 100].join(":");
     let many = format!("zoned:{zones}:{}", vec!["0/0"; 200].join(":"));
     let long = (0..65).map(|n| (n % 16).to_string()).collect::<Vec<_>>().join(",");

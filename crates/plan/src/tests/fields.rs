@@ -1,11 +1,11 @@
-//! Options that go straight into a field.
+//! Options that set one field of the plan.
 
 use super::*;
 use crate::model::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A line and what must hold for the job that it makes.
+/// A command line and a condition that its job must satisfy.
 type Line = (&'static str, fn(&JobPlan) -> bool);
 
 fn check(table: &[Line]) {
@@ -36,7 +36,7 @@ fn load() {
         ("--percentage_random=50,60", |j| j.load.random_percent == [50, 60, 60]),
         ("--norandommap", |j| j.load.no_map),
         ("--ba=512 --rw=randread", |j| j.load.align == [512; 3] && j.load.no_map),
-        // fio 3.42 keeps the map where offsets stay on the grid of the smallest block.
+        // fio 3.42 keeps the map if offsets are multiples of the smallest block.
         ("--ba=4k --rw=randread", |j| !j.load.no_map),
         ("--ba=4k --bsrange=4k-64k --rw=randread", |j| !j.load.no_map),
         ("--ba=4k --bssplit=4k/50:16k/50 --rw=randread", |j| !j.load.no_map),
@@ -58,7 +58,8 @@ fn load() {
     ]);
 }
 
-/// `bssplit` counts before `bsrange`, that before `bs`: by the number of I/Os that fio 3.42 made.
+/// `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`. The expected values follow
+/// from the number of I/Os that fio 3.42 made.
 #[test]
 fn blocks() {
     check(&[
@@ -136,7 +137,7 @@ fn engines_and_depth() {
             (j.depth.batch, j.depth.complete_min, j.depth.complete_max)
                 == (Some(4), Some(4), Some(4))
         }),
-        // One of them brings fio's defaults of the others.
+        // If the job sets one option, the others have fio's defaults.
         ("--ioengine=libaio --iodepth=8 --iodepth_batch_complete_max=0", |j| {
             (j.depth.batch, j.depth.complete_min, j.depth.complete_max)
                 == (Some(1), Some(1), Some(1))
@@ -165,7 +166,7 @@ fn ends_and_starts() {
         ("--runtime=1500ms --time_based", |j| {
             j.end.runtime == Some(SECOND / 2 * 3) && j.end.time_based
         }),
-        // fio 3.42 says so and does the work once.
+        // fio 3.42 warns and does the work once.
         ("--time_based", |j| j.end.runtime.is_none() && !j.end.time_based),
         ("--ramp_time=1 --ramp_size=4k", |j| (j.end.ramp_time, j.end.ramp_size) == (SECOND, 4096)),
         ("--loops=0", |j| j.end.loops == 1),
@@ -183,7 +184,7 @@ fn ends_and_starts() {
         ("--fill_device=1 --rw=write --size=0", |j| {
             j.end.bytes > 1 << 60 && j.target.files[0].size_needed.is_none()
         }),
-        // The machine of the tests has 1 GiB free: a file to be read is made that large first.
+        // The imaginary machine has 1 GiB free: the layout extends a file to read to that size.
         ("--fill_device=1 --rw=read --size=0", |j| j.target.files[0].size_needed == Some(1 << 30)),
         ("--startdelay=2", |j| j.start.delay == (2 * SECOND, 2 * SECOND)),
         ("--startdelay=10ms-20ms", |j| j.start.delay == (10_000_000, 20_000_000)),
@@ -351,7 +352,7 @@ fn warnings() {
 }
 
 #[test]
-fn single_values_that_are_wrong() {
+fn refuses_invalid_single_values() {
     let table = [
         ("--size=1m --rw=randread:0", "out of range"),
         ("--size=1m --file_service_type=random:x --nrfiles=2", "must be 1 or more"),
@@ -369,7 +370,7 @@ fn single_values_that_are_wrong() {
     }
 }
 
-/// Many instances and many files cost little each.
+/// Plans with many instances and many files need little time and memory.
 #[test]
 fn large_jobs() {
     let machine = Fake::empty();
@@ -381,9 +382,9 @@ fn large_jobs() {
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }
 
-/// A message says where: the setting's own text.
+/// A message points at the text of the setting.
 #[test]
-fn places() {
+fn messages_point_at_the_setting() {
     let errors = run(&Fake::empty(), "--name=a --rw=write --size=1000").unwrap_err();
     let place = errors[0].place.as_ref().unwrap();
     assert!(place.source.text[place.span.clone()].contains("1000"), "{place:?}");
@@ -464,7 +465,7 @@ fn pace() {
     ]);
 }
 
-/// What contradicts is an error on its line; what hides something else is a warning.
+/// Contradicting options are an error; an option that makes another one ineffective is a warning.
 #[test]
 fn paces_that_contradict() {
     let base = "--name=a --size=1m";
@@ -521,7 +522,7 @@ fn priorities_of_single_ios() {
 }
 
 #[test]
-fn wrong_priorities_of_single_ios() {
+fn refuses_invalid_priorities_of_single_ios() {
     let of = |line: &str| {
         let line = format!("--name=a --filename=x --size=1m --rw=randrw {line}");
         error(&Fake::default(), &line)

@@ -14,7 +14,7 @@ fn expected(of: &Value, key: &str) -> Map<String, Value> {
     of.get(key).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// The jobs as they are listed: of a group that is reported together only the first.
+/// The jobs that reports list: only the first one of a group that is reported together.
 fn listed(plan: &crate::Plan) -> Vec<&JobPlan> {
     let mut groups = Vec::new();
     plan.jobs
@@ -54,7 +54,7 @@ fn compare(case: &Path) -> Option<()> {
 #[test]
 fn options_and_groups_as_printed() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../compat/golden");
-    // These name engines that are not built yet, which is the language's to say.
+    // These cases use engines that fiord does not have yet; the reader refuses them.
     let later = ["cpuio", "filecreate"];
     let mut compared = 0;
     for entry in std::fs::read_dir(golden).unwrap() {

@@ -1,4 +1,4 @@
-//! Writes that nobody meant are refused, or told, before anything is touched.
+//! Accidental writes are refused, or known, before the run touches any file.
 
 use super::{Fake, error, job, jobs, run};
 
@@ -28,7 +28,7 @@ fn regular_files_of_the_system_are_not_written() {
 }
 
 #[test]
-fn buffers_lie_in_files_of_no_one() {
+fn buffers_do_not_overwrite_files_with_data() {
     let machine = Fake::default().file("/full", 4096).file("/empty", 0);
     let mem = |value: &str| format!("--name=a --size=1m --mem={value}");
     for word in ["mmap", "mmapshared", "mmaphuge"] {
@@ -42,7 +42,7 @@ fn buffers_lie_in_files_of_no_one() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_made_up_name_is_not_written_through() {
+fn refuses_to_write_through_a_link_at_a_generated_name() {
     let machine = Fake::default().file("link.0.0", 1 << 20);
     let said = error(&machine, "--name=link --rw=write --size=1m");
     assert!(said.contains("`link.0.0` is a symbolic link"), "{said}");
@@ -51,7 +51,7 @@ fn a_link_in_the_place_of_a_made_up_name_is_not_written_through() {
 }
 
 #[test]
-fn what_is_added_to_files_of_others_is_known() {
+fn knows_how_much_a_reader_extends_files_of_other_programs() {
     let machine = Fake::default().file("f", 6).file("own", 6).file("a.0.0", 6).file("job.1.2", 6);
     let extends = |line: &str| job(&machine, &format!("--name=a {line}")).target.files[0].extends;
     assert_eq!(extends("--rw=read --size=8k --filename=f"), 8186);

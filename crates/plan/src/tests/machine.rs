@@ -1,4 +1,4 @@
-//! A machine made up for tests.
+//! An imaginary machine for tests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use fiord_sys::nvme;
 use crate::ScsiDisk;
 use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 
-/// Files by path, and little else.
+/// An imaginary machine: mainly a map from paths to files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fake {
     things: BTreeMap<PathBuf, Found>,
@@ -23,78 +23,78 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// Nothing but two CPUs.
+    /// A machine without files.
     pub(crate) fn empty() -> Self {
         Fake::default()
     }
-    /// With a thing of a kind and size.
+    /// Adds a file of a kind and size in bytes.
     pub(crate) fn with(mut self, path: &str, kind: FoundKind, size: u64) -> Self {
         let found = Found { kind, size, readable: true, writable: true };
         self.things.insert(path.into(), found);
         self
     }
-    /// With a regular file.
+    /// Adds a regular file.
     pub(crate) fn file(self, path: &str, size: u64) -> Self {
         self.with(path, FoundKind::Regular, size)
     }
-    /// With a file that nobody may read or write.
+    /// Adds a file without permission to read or write.
     pub(crate) fn locked(mut self, path: &str) -> Self {
         let found =
             Found { kind: FoundKind::Regular, size: 1 << 20, readable: false, writable: false };
         self.things.insert(path.into(), found);
         self
     }
-    /// With a directory.
+    /// Adds a directory.
     pub(crate) fn dir(self, path: &str) -> Self {
         self.with(path, FoundKind::Directory, 4096)
     }
-    /// With a block device.
+    /// Adds a block device.
     pub(crate) fn disk(self, path: &str, size: u64) -> Self {
         self.with(path, FoundKind::Block, size)
     }
-    /// With a block device that has write streams.
+    /// Adds a block device that has write streams.
     pub(crate) fn streaming(mut self, path: &str, streams: u32) -> Self {
         self.streams.push((path.into(), streams));
         self.disk(path, 1 << 30)
     }
-    /// With a text file.
+    /// Adds a text file.
     pub(crate) fn text_file(mut self, path: &str, text: &str) -> Self {
         self.texts.insert(path.into(), text.into());
         self.file(path, text.len() as u64)
     }
-    /// With the generic character device of an NVMe namespace.
+    /// Adds the generic character device of an NVMe namespace.
     pub(crate) fn namespace(mut self, path: &str, device: nvme::Device) -> Self {
         self.namespaces.insert(path.into(), Ok(device));
         self.with(path, FoundKind::Char, 0)
     }
-    /// With one that does not say what it is.
+    /// Adds the generic character device of a namespace that cannot be identified.
     pub(crate) fn mute(mut self, path: &str, why: &str) -> Self {
         self.namespaces.insert(path.into(), Err(why.into()));
         self.with(path, FoundKind::Char, 0)
     }
-    /// With a namespace's generic character device whose block device is mounted.
+    /// Adds the generic character device of a namespace whose block device is mounted.
     pub(crate) fn mounted_namespace(mut self, path: &str, device: nvme::Device) -> Self {
         self.mounted.push(path.into());
         self.namespace(path, device)
     }
-    /// With a namespace's generic character device whose block device nobody may open.
+    /// Adds the generic character device of a namespace whose block device cannot be opened.
     pub(crate) fn secret_namespace(mut self, path: &str, device: nvme::Device) -> Self {
         self.secret.push(path.into());
         self.namespace(path, device)
     }
-    /// With a zoned block device: zones of 16 MiB, of which 14 can be open.
+    /// Adds a zoned block device: zones of 16 MiB, of which 14 can be open.
     pub(crate) fn zoned(mut self, path: &str, zones: u64) -> Self {
         let facts = ZoneFacts { zone_size: 16 << 20, max_open: Some(14), max_active: Some(14) };
         self.zoned.push((path.into(), facts));
         self.disk(path, zones << 24)
     }
-    /// With the generic character device of a zoned namespace: zones of 1 MiB.
+    /// Adds the generic character device of a zoned namespace: zones of 1 MiB.
     pub(crate) fn zoned_namespace(mut self, path: &str, device: nvme::Device) -> Self {
         let facts = ZoneFacts { zone_size: 1 << 20, max_open: None, max_active: None };
         self.zoned.push((path.into(), facts));
         self.namespace(path, device)
     }
-    /// With a mounted block device.
+    /// Adds a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());
         self.disk(path, 1 << 30)

@@ -1,4 +1,4 @@
-//! The whole of `resolve`, on a machine made up for it.
+//! Tests of `resolve` on an imaginary machine.
 
 mod arbitrary;
 mod contents;
@@ -23,17 +23,17 @@ mod zones;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load;
 
-use crate::{JobPlan, Resolved, Terms, resolve};
+use crate::{JobPlan, PlanOptions, Resolved, resolve};
 pub(crate) use machine::Fake;
 
-/// Resolves a command line (words by spaces) on a machine.
+/// Resolves a command line, split at spaces, on a machine.
 pub(crate) fn run(machine: &Fake, line: &str) -> Result<Resolved, Vec<Diagnostic>> {
     let args: Vec<String> = line.split_whitespace().map(String::from).collect();
     let invocation = fiord_job::invocation(&args, &mut load::Memory::default())?;
-    resolve(&invocation.jobs, Terms::of(&invocation), machine)
+    resolve(&invocation.jobs, PlanOptions::of(&invocation), machine)
 }
 
-/// The jobs of a command line that must be right.
+/// The jobs of a valid command line.
 pub(crate) fn jobs(machine: &Fake, line: &str) -> Vec<JobPlan> {
     match run(machine, line) {
         Ok(resolved) => resolved.plan.jobs,
@@ -41,12 +41,12 @@ pub(crate) fn jobs(machine: &Fake, line: &str) -> Vec<JobPlan> {
     }
 }
 
-/// The only job of a command line that must be right.
+/// The only job of a valid command line.
 pub(crate) fn job(machine: &Fake, line: &str) -> JobPlan {
     jobs(machine, line).remove(0)
 }
 
-/// The first error of a command line that must be wrong.
+/// The first error of an invalid command line.
 pub(crate) fn error(machine: &Fake, line: &str) -> String {
     match run(machine, line) {
         Ok(resolved) => panic!("{line}: {resolved:#?}"),
@@ -54,7 +54,7 @@ pub(crate) fn error(machine: &Fake, line: &str) -> String {
     }
 }
 
-/// The warnings about a command line that must be right.
+/// The warnings about a valid command line.
 pub(crate) fn warned(line: &str) -> Vec<String> {
     match run(&Fake::default(), line) {
         Ok(resolved) => resolved.warnings.into_iter().map(|warning| warning.what).collect(),

@@ -1,4 +1,4 @@
-//! What files are called.
+//! The names of files.
 
 use super::*;
 
@@ -17,9 +17,9 @@ fn names(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// Each line's files were found on disk after fio 3.42 had run it.
+/// Each line has the files that existed after fio 3.42 had run the job.
 #[test]
-fn as_fio_names_them() {
+fn files_have_the_names_of_fio() {
     let table: &[(&str, &[&str])] = &[
         ("--name=a --size=8k", &["a.0.0"]),
         ("--name=a --size=8k --nrfiles=2 --numjobs=2", &["a.0.0", "a.0.1", "a.1.0", "a.1.1"]),
@@ -43,16 +43,16 @@ fn as_fio_names_them() {
             "--name=a --size=12k --nrfiles=2 --filename_format=$jobname$filenum$nope --directory=d1",
             &["d1/a0$nope", "d1/a1$nope"],
         ),
-        // Names add up, in `[global]` too; `nrfiles` limits only those before it.
+        // Names add up, even those of `[global]`; `nrfiles` limits only the names before it.
         ("--name=a --size=16k --filename=x --filename=y:z", &["x", "y", "z"]),
         ("--filename=x --size=8k --name=a --filename=y --name=b", &["x", "y", "x"]),
         ("--name=a --size=8k --filename=x --filename=x", &["x", "x"]),
         ("--name=a --size=8k --filename=x --filename=y:z --nrfiles=2", &["x", "y"]),
         ("--name=a --size=16k --nrfiles=2 --filename=x --filename=y:z", &["x", "y", "z"]),
-        // Empty files are left out, with a warning.
+        // Empty files are skipped with a warning.
         ("--name=a --opendir=t", &["t/e/r", "t/p", "t/q"]),
         ("--name=a --ioengine=null --size=8k --directory=d2", &["d2/a.0.0"]),
-        // Each `filename` adds to those before it; `nrfiles` cuts short what stands before it.
+        // Each `filename` adds names; `nrfiles` limits the number of names before it.
         ("--size=12k --filename=x --name=a --filename=y", &["x", "y"]),
         ("--size=12k --filename=x:y --name=a --filename=z --name=b", &["x", "y", "z", "x", "y"]),
         ("--name=a --size=12k --filename=y --filename=z", &["y", "z"]),
@@ -68,7 +68,7 @@ fn as_fio_names_them() {
 }
 
 #[test]
-fn directories_that_cannot_be_opened() {
+fn refuses_directories_that_cannot_be_listed() {
     let machine = Fake::empty().dir("none");
     assert!(error(&machine, "--name=a --opendir=gone").contains("cannot list `gone`"));
     assert!(error(&machine, "--name=a --opendir=none").contains("no files below `none`"));

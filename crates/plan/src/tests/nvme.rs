@@ -1,4 +1,4 @@
-//! `ioengine=io_uring_cmd`: namespaces made up for it, and what they cannot do.
+//! `ioengine=io_uring_cmd` on imaginary namespaces, and what they do not support.
 
 use fiord_sys::nvme::{
     CommandLimits, CommandSet, Controller, Deallocated, Device, DriverLimits, Guard, IoCommands,
@@ -9,8 +9,8 @@ use super::*;
 use crate::facts::FoundKind;
 use crate::model::*;
 
-/// A namespace of 1 GiB with blocks of so many bytes of data and metadata, whose controller has
-/// every command but Write Uncorrectable and moves 128 KiB at most.
+/// A namespace of 1 GiB whose blocks have this many bytes of data and of metadata. Its controller
+/// has every command except Write Uncorrectable and transfers at most 128 KiB.
 pub(super) fn device(data: u32, metadata: u16) -> Device {
     let optional = Optional {
         compare: true,
@@ -93,7 +93,7 @@ fn nvme(plan: &JobPlan) -> &NvmePlan {
 }
 
 #[test]
-fn the_namespace_says_how_large_it_is() {
+fn the_size_comes_from_the_namespace() {
     let plan = plan(device(4096, 0), "--bs=4k");
     assert_eq!((plan.target.files[0].len, plan.target.files[0].kind), (1 << 30, FileKind::Char));
     let target = &nvme(&plan).targets[0];
@@ -116,7 +116,7 @@ fn options_of_commands() {
 }
 
 #[test]
-fn forms_without_data() {
+fn write_modes_without_data() {
     let plan = plan(device(512, 0), "--rw=write --write_mode=zeroes --bs=16m");
     assert_eq!(plan.load.forms, [(WriteForm::Zeroes, 100)]);
     assert!(!plan.load.writes_data());
@@ -142,7 +142,7 @@ fn metadata_in_line_count_for_blocks() {
     assert_eq!((nvme(&plan).targets[0].block, plan.target.files[0].len), (520, (2 << 20) * 520));
     let message = refused(extended(8, None), "--bs=4k");
     assert!(message.contains("520 bytes, 512 of data and 8 of metadata"), "{message}");
-    // Nothing but protection information, which the controller makes and takes away.
+    // Metadata is only protection information, which the controller inserts and strips.
     let stripped = super::job(&machine(extended(8, Some(1))), &format!("{LINE} --bs=4k"));
     assert_eq!(nvme(&stripped).targets[0].block, 512);
     let more = super::job(&machine(extended(16, Some(1))), &format!("{LINE} --bs=4224"));
@@ -156,7 +156,7 @@ fn metadata_apart_do_not_count() {
     assert_eq!((target.block, target.metadata.map(|m| m.separate_bytes(4096))), (512, Some(64)));
 }
 
-/// A namespace with protection information of this type in 8 bytes beside each block.
+/// A namespace with protection information of this type in 8 bytes of separate metadata per block.
 fn protected(kind: u8) -> Device {
     let mut device = device(512, 8);
     device.namespace.protection =
@@ -169,7 +169,7 @@ fn protection(device: Device, line: &str) -> ProtectionPlan {
 }
 
 #[test]
-fn protection_information_is_the_controllers_unless_told_otherwise() {
+fn the_controller_handles_protection_information_by_default() {
     let plain = protection(protected(1), "--bs=4k");
     assert!(plain.by_controller && plain.check == Checks::default());
     assert_eq!((plain.application_tag, plain.application_mask), (0x1234, 0xffff));
@@ -179,12 +179,12 @@ fn protection_information_is_the_controllers_unless_told_otherwise() {
     assert!(!ours.by_controller);
     assert_eq!(ours.check, Checks { guard: true, reference: false, application: true });
     assert_eq!((ours.application_tag, ours.application_mask), (0xbeef, 0xff00));
-    // A buffer of the size that is needed comes without being asked for.
+    // By default the metadata buffer has the size that the job needs.
     protection(protected(1), "--bs=4k --pi_act=0");
 }
 
 #[test]
-fn protection_that_makes_no_sense() {
+fn refuses_invalid_protection_options() {
     for (line, why) in [
         ("--pi_chk=GUARD,CRC", "`CRC` is not a part"),
         ("--apptag=0x12345", "`apptag` has 16 bits"),
@@ -199,9 +199,9 @@ fn protection_that_makes_no_sense() {
     assert!(error(&block, line).contains("`pi_act` works only with pass-through commands"));
 }
 
-/// What a line comes to on a plain namespace, in a part of the message.
+/// Each line has options and a part of the error on a plain namespace.
 #[test]
-fn what_a_namespace_cannot_do() {
+fn refuses_what_a_namespace_does_not_support() {
     for (line, why) in [
         ("--bs=1000", "blocks of 512 bytes, and 1000 bytes are not a multiple"),
         ("--bsrange=512-1000", "1000 bytes are not a multiple"),
@@ -232,7 +232,7 @@ fn what_a_namespace_cannot_do() {
 }
 
 #[test]
-fn commands_that_a_controller_lacks() {
+fn refuses_commands_that_a_controller_does_not_support() {
     let poor = || with(|device| device.controller.optional = Optional::default());
     for (line, why) in [
         ("--rw=trim", "Dataset Management"),
@@ -244,7 +244,7 @@ fn commands_that_a_controller_lacks() {
         assert!(message.contains(&format!("has no {why} command")), "{line}: {message}");
     }
     plan(poor(), "--rw=randrw");
-    // A controller that says it in its log of commands only.
+    // This controller reports the command only in its Commands Supported and Effects log.
     let mut log = Box::new([0u8; 4096]);
     log[1024 + 0x0c * 4] = 1;
     let mut says_so = poor();
@@ -267,7 +267,7 @@ fn limits_of_controllers_and_drivers() {
     plan(unlimited(), "--bs=512k --bs=508k");
 }
 
-/// The limits of trims are recommendations: the controller decides.
+/// The limits of trims are recommendations: the controller decides what to do with a larger one.
 #[test]
 fn trims_beyond_what_a_controller_recommends_are_a_warning() {
     let limited = with(|device| {
@@ -291,13 +291,13 @@ fn trims_beyond_what_a_controller_recommends_are_a_warning() {
 }
 
 #[test]
-fn larger_ones_are_split_where_that_is_asked_for() {
+fn nvme_split_splits_larger_ios() {
     let plan = plan(device(512, 0), "--bs=1m --nvme_split=1");
     assert_eq!(nvme(&plan).targets[0].split, Some(128 << 10));
     let scattered = with(|device| device.controller.max_transfer = None);
     let plan = super::job(&machine(scattered), &format!("{LINE} --bs=1m --nvme_split=1"));
     assert_eq!(nvme(&plan).targets[0].split, Some(127 * 4096));
-    // What has no data is not split.
+    // Commands without data are not split.
     refused(device(512, 0), "--bs=64m --rw=write --write_mode=zeroes --nvme_split=1");
 }
 
@@ -313,7 +313,7 @@ fn make_zoned(device: &mut Device) {
 }
 
 #[test]
-fn reference_tags_of_appends_are_the_controllers() {
+fn only_the_controller_generates_reference_tags_of_appends() {
     for (kind, act, taken) in
         [(1, 0, false), (2, 0, false), (3, 0, true), (1, 1, true), (2, 1, true), (3, 1, true)]
     {
@@ -333,7 +333,7 @@ fn reference_tags_of_appends_are_the_controllers() {
 }
 
 #[test]
-fn zones_of_a_namespace_without_block_device_are_never_made_believe() {
+fn never_emulates_zones_on_a_zoned_namespace_without_a_block_device() {
     let line = format!("{LINE} --zonemode=zbd --rw=write");
     let zoned = || with(make_zoned);
     let job = |device: Device, line: &str| super::job(&machine(device), line);
@@ -346,13 +346,13 @@ fn zones_of_a_namespace_without_block_device_are_never_made_believe() {
     let silent = Device { zoned: None, ..zoned() };
     let message = error(&machine(silent), &format!("{line} --zonesize=2m"));
     assert!(message.contains("cannot determine"), "{message}");
-    // One of the NVM command set has none, so emulating them hides nothing.
+    // A namespace of the NVM command set has no zones, so emulated zones hide none.
     let zones = job(device(512, 0), &format!("{line} --zonesize=2m")).target.files[0].zones;
     assert_eq!(zones, Some(Zones { size: 2 << 20, emulated: Some(2 << 20) }));
 }
 
 #[test]
-fn zones_are_appended_to() {
+fn zone_append_needs_zones() {
     let zoned = with(make_zoned);
     let message = refused(zoned.clone(), "--rw=write --write_mode=zone_append");
     assert!(message.contains("requires zonemode=zbd"), "{message}");
@@ -366,13 +366,13 @@ fn zones_are_appended_to() {
     }
     let message = error(&machine, &format!("{line} --bs=128k"));
     assert!(message.contains("65536 bytes in a Zone Append command (ZASL)"), "{message}");
-    // Parts of an append could change places.
+    // The parts of a split append could change their order.
     let message = error(&machine, &format!("{line} --bs=256k --nvme_split=1"));
     assert!(message.contains("131072 bytes in one command (MDTS)"), "{message}");
 }
 
 #[test]
-fn the_wrong_kind_of_device() {
+fn refuses_the_wrong_kind_of_device() {
     let machine = machine(device(512, 0)).file("/data", 1 << 20);
     for path in ["/dev/nvme0n1", "/data"] {
         let line = format!("--name=a --ioengine=io_uring_cmd --filename={path}");
@@ -395,7 +395,7 @@ fn the_wrong_kind_of_device() {
 }
 
 #[test]
-fn what_is_in_use_is_not_written() {
+fn refuses_to_write_to_a_device_in_use() {
     let machine = Fake::empty().mounted_namespace("/dev/ng0n1", device(512, 0));
     for line in ["--rw=write", "--rw=trim", "--rw=write --write_mode=zeroes"] {
         let message = error(&machine, &format!("{LINE} {line}"));
@@ -406,7 +406,7 @@ fn what_is_in_use_is_not_written() {
 }
 
 #[test]
-fn what_has_nothing_to_work_on_is_said() {
+fn options_without_effect_on_a_namespace_have_a_warning() {
     let extended = with(|device| {
         device.namespace.format.metadata = 8;
         device.namespace.extended = true;
@@ -435,7 +435,7 @@ fn what_has_nothing_to_work_on_is_said() {
 }
 
 #[test]
-fn what_cannot_be_told_is_not_taken_for_free() {
+fn a_device_whose_use_is_unknown_counts_as_in_use() {
     let machine = Fake::empty().secret_namespace("/dev/ng0n1", device(512, 0));
     let message = error(&machine, &format!("{LINE} --rw=write"));
     assert!(message.contains("cannot determine whether `/dev/ng0n1` is in use: open: EACCES"));
@@ -444,7 +444,7 @@ fn what_cannot_be_told_is_not_taken_for_free() {
 }
 
 #[test]
-fn a_namespace_that_says_nothing() {
+fn refuses_a_namespace_that_cannot_be_identified() {
     let machine = Fake::empty().mute("/dev/ng0n1", "Permission denied");
     let message = error(&machine, LINE);
     assert!(message.contains("cannot be identified: Permission denied"), "{message}");

@@ -32,7 +32,7 @@ fn groups_of_jobs() {
             ("d", 2, 1)
         ]
     );
-    // Only the first clone waits: the others start together with it.
+    // Only the first clone waits; the others start together with it.
     let walls: Vec<usize> = (0..got.len()).filter(|i| got[*i].3).collect();
     assert_eq!(walls, [0, 4]);
     let numbers = |line: &str| groups(line).iter().map(|g| g.1).collect::<Vec<_>>();
@@ -63,7 +63,7 @@ fn indexes_and_waiting() {
 }
 
 #[test]
-fn waiting_that_cannot_end() {
+fn refuses_invalid_wait_for_and_numjobs() {
     let table = [
         ("--name=a --wait_for=b", "which does not exist"),
         ("--name=a --wait_for=none", "which does not exist"),
@@ -81,7 +81,7 @@ fn waiting_that_cannot_end() {
 }
 
 #[test]
-fn readonly_runs() {
+fn a_readonly_run_refuses_jobs_that_change_data() {
     for rw in ["write", "randrw", "trim", "trimwrite"] {
         let line = format!("--readonly --name=a --ioengine=null --size=8k --rw={rw}");
         assert!(error(&Fake::empty(), &line).contains("--readonly"), "{rw}");
@@ -90,10 +90,10 @@ fn readonly_runs() {
     assert!(job.target.open.read_only);
 }
 
-/// fio 3.42 neither makes nor extends a file then: the job ends with `ENOENT`, or with `EIO` behind
-/// the end of what is there.
+/// With `--readonly`, fio 3.42 neither creates nor extends a file: the job fails with `ENOENT`, or
+/// with `EIO` after the end of the file.
 #[test]
-fn readonly_runs_make_no_file() {
+fn a_readonly_run_creates_and_extends_no_file() {
     let machine = Fake::empty().file("f", 10_000);
     let line = |rest: &str| format!("--readonly --name=a --rw=read {rest}");
     assert!(
@@ -122,7 +122,7 @@ fn seeds() {
     assert_eq!(seeds(&format!("{fresh} --randseed=5")), seeds(&format!("{line} --randseed=5")));
 }
 
-/// fio 3.42: workers of several jobs with the same set take its CPUs in turn.
+/// As in fio 3.42, the workers of all jobs with an equal set take its CPUs in turn.
 #[test]
 fn cpus() {
     let cpus = |line: &str| -> Vec<Option<Vec<u32>>> {

@@ -1,4 +1,4 @@
-//! Where a device is asked to place writes.
+//! Placement hints for writes.
 
 use super::*;
 use crate::model::*;
@@ -66,7 +66,7 @@ fn handles_of_a_namespace() {
 }
 
 #[test]
-fn what_cannot_be_placed_is_refused() {
+fn refuses_invalid_placement_options() {
     for (rest, what) in [
         ("", "need a list of stream numbers"),
         ("--plids=5", "has no write stream 5"),

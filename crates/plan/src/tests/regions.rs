@@ -4,11 +4,11 @@
 use super::*;
 use crate::model::FilePlan;
 
-/// What a line of the table expects of a job instance.
+/// The expected region of a job instance.
 #[derive(Debug, PartialEq)]
 struct Seen {
     bytes: u64,
-    /// Name, offset, length, size it is to have at least.
+    /// Name, offset, length, and the size that the file needs at least.
     files: Vec<(String, u64, u64, Option<u64>)>,
 }
 
@@ -27,7 +27,7 @@ fn machine() -> Fake {
         .disk("/dev/d", 1 << 20)
 }
 
-/// One file a job: line, bytes, offset, length, size needed.
+/// Jobs with one file: line, bytes, offset, length, size needed.
 #[test]
 fn one_file() {
     const M: u64 = 1 << 20;
@@ -65,7 +65,7 @@ fn one_file() {
         ("--filesize=80k --size=20k --io_size=100k", 102_400, 0, 81_920, Some(81_920)),
         ("--filesize=80k --size=200k", 81_920, 0, 81_920, Some(81_920)),
         ("--filesize=1m --size=50%", M / 2, 0, M / 2, Some(M / 2)),
-        // A percentage of a file that is not there is 0, as with fio.
+        // A percentage of a file that does not exist is 0, as in fio.
         ("--size=100k --offset=25%", 102_400, 0, 102_400, Some(102_400)),
         ("--filename=/dev/d", M, 0, M, None),
         ("--filename=/dev/d --size=8k", 8192, 0, 8192, None),
@@ -87,7 +87,7 @@ fn one_file() {
     }
 }
 
-/// Several files: line, bytes, sizes needed (or lengths where nothing is needed).
+/// Jobs with several files: line, bytes, sizes needed (or lengths if the files need no size).
 #[test]
 fn several_files() {
     let table: &[(&str, u64, &[u64])] = &[
@@ -99,7 +99,7 @@ fn several_files() {
         ("--size=12k --filename=x:y:z --nrfiles=2", 8192, &[6144; 2]),
         ("--size=40k --filename=x:y --nrfiles=5", 40_960, &[20_480; 2]),
         ("--filename=f:g", 143_360, &[102_400, 40_960]),
-        // fio does 102400: one block of `f` reaches over the end of its region.
+        // fio transfers 102400: one block of `f` extends past the end of its region.
         ("--filename=f:g --size=100k", 98_304, &[51_200, 51_200]),
         ("--filename=f:f --size=33%", 65_536, &[33_792; 2]),
         ("--filesize=80k --size=200k --nrfiles=4", 204_800, &[81_920; 4]),
@@ -133,16 +133,16 @@ fn offsets_of_instances() {
         let jobs = jobs(&machine(), &format!("--name=a {line}"));
         let got: Vec<(u64, u64)> =
             jobs.iter().map(|j| (j.target.files[0].offset, j.target.files[0].len)).collect();
-        // fio lists the first instance, then the others backwards.
+        // fio lists the first instance, then the others in descending order.
         let mut expected = expected.to_vec();
         expected[1..].reverse();
         assert_eq!(got, expected, "{line}");
     }
 }
 
-/// What cannot be: line, a part of the message. fio 3.42 ends with status 1 for each.
+/// Impossible jobs: line and a part of the message. fio 3.42 ends with status 1 for each of them.
 #[test]
-fn impossible() {
+fn refuses_impossible_regions() {
     let table = [
         ("--size=1000", "size too small"),
         ("--rw=write", "you need to specify size="),
@@ -196,7 +196,7 @@ fn files_that_earlier_jobs_make() {
 }
 
 #[test]
-fn forbidden() {
+fn refuses_forbidden_targets() {
     let machine = machine().locked("secret").dir("there").mounted("/dev/home").disk("/dev/none", 0);
     let table = [
         ("--filename=there", "`there` is a directory"),

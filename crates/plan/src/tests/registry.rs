@@ -1,4 +1,4 @@
-//! No option is forgotten: each that is said to work is read here.
+//! Checks that some module reads every option that fiord supports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use fiord_job::option::def::{Scope, Support};
 use fiord_job::option::table;
 
-/// What stands beside the modules that read options: `idle` names those that a job has no use for.
-const NO_READERS: [&str; 3] = ["idle", "model", "tests"];
+/// Modules that do not read options. `unused_options` only lists the names of options.
+const NO_READERS: [&str; 3] = ["unused_options", "model", "tests"];
 
-/// Options that the language itself has used up, or that have one value only until their other
-/// words are built.
+/// Options that the reader handles itself, or that have only one value so far.
 const ELSEWHERE: [&str; 4] = ["name", "kb_base", "profile", "cmd_type"];
 
 #[test]
 fn every_built_option_is_read() {
     let own = table::engine_options().iter().filter(|o| match o.scope {
         Scope::Job => true,
-        // `sim` takes all of its own as typed.
+        // `sim` parses its own options.
         Scope::Engine(engines) => !engines.contains(&"sim"),
     });
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));

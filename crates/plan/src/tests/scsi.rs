@@ -1,4 +1,4 @@
-//! `ioengine=sg`: disks made up for it, and what they cannot do.
+//! `ioengine=sg` on imaginary disks, and what they do not support.
 
 use super::*;
 use crate::facts::FoundKind;
@@ -66,7 +66,7 @@ fn kinds_of_writes() {
 }
 
 #[test]
-fn what_cannot_take_the_commands_is_refused() {
+fn refuses_targets_and_options_that_do_not_support_commands() {
     for (rest, what) in [
         ("--filename=/dev/sda1", "it is a partition"),
         ("--filename=/dev/vda", "it is not a SCSI device"),
@@ -93,9 +93,9 @@ fn what_cannot_take_the_commands_is_refused() {
 }
 
 #[test]
-fn zones_of_disks_are_never_made_believe() {
+fn never_emulates_zones_on_a_generic_device() {
     let line = |rest: &str| line(&format!("--rw=write --zonemode=zbd --zonesize=1m {rest}"));
-    // Nothing says whether the disk of sg0 has zones.
+    // It is unknown whether the disk of sg0 has zones.
     let message = error(&machine(), &line(""));
     assert!(message.contains("cannot determine the zones of `/dev/sg0`"), "{message}");
     let zones = job(&machine(), &line("--filename=/dev/sda")).target.files[0].zones;

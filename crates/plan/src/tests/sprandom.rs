@@ -1,4 +1,4 @@
-//! `sprandom`: what it asks for, what it writes, what contradicts it.
+//! `sprandom`: its options, the amount that it writes, and options that contradict it.
 
 use super::{Fake, error, job, run};
 use crate::SpRandom;
@@ -10,9 +10,9 @@ fn machine() -> Fake {
     Fake::empty().file("/f", 64 * MIB)
 }
 
-/// The I/Os that fio 3.42 makes of the same jobs.
+/// The expected values are the numbers of I/Os of fio 3.42 for the same jobs.
 #[test]
-fn as_many_writes_as_the_flash_has_room_for() {
+fn writes_as_much_as_fits_the_physical_capacity() {
     let writes = |more: &str| {
         let job = job(&machine(), &format!("{JOB} {more}"));
         assert_eq!(job.end.bytes % 4096, 0);
@@ -32,7 +32,7 @@ fn as_many_writes_as_the_flash_has_room_for() {
 }
 
 #[test]
-fn the_plan() {
+fn options_of_sprandom_are_in_the_plan() {
     let plan = |more: &str| job(&machine(), &format!("{JOB} {more}")).load.sprandom;
     let usual = SpRandom { regions: 100, spare: 0.15, late: false };
     assert_eq!(plan(""), Some(usual));
@@ -50,7 +50,7 @@ fn the_plan() {
 }
 
 #[test]
-fn what_contradicts_it() {
+fn refuses_options_that_contradict_sprandom() {
     let wrong = |more: &str| error(&machine(), &format!("{JOB} {more}"));
     for (more, what) in [
         ("--rw=write", "`sprandom` is for random writes"),
@@ -82,7 +82,7 @@ fn what_contradicts_it() {
 }
 
 #[test]
-fn what_is_odd() {
+fn warns_of_doubtful_combinations() {
     let warnings = |line: &str| {
         let resolved = run(&machine(), line).unwrap();
         resolved.warnings.into_iter().map(|w| w.what).collect::<Vec<_>>().join("\n")

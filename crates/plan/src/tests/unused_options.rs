@@ -1,4 +1,4 @@
-//! Options that change nothing in the job that has them.
+//! Warnings about options that have no effect on the job that sets them.
 
 use super::*;
 use crate::facts::FoundKind;
@@ -14,7 +14,7 @@ fn warnings(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_is_said() {
+fn each_unused_option_has_a_warning() {
     let file = "--name=a --filename=f";
     let sg = "--name=a --filename=/dev/sg0 --ioengine=sg --bs=4k";
     let null = "--name=a --ioengine=null --size=1m";
@@ -43,7 +43,7 @@ fn each_is_said() {
 }
 
 #[test]
-fn what_has_an_effect_is_not() {
+fn used_options_have_no_warning() {
     let file = "--name=a --filename=f";
     for line in [
         file.to_owned(),
@@ -65,9 +65,9 @@ fn what_has_an_effect_is_not() {
     }
 }
 
-/// What all jobs inherit is idle when none has a use for it.
+/// A global option counts as unused only if no job uses it.
 #[test]
-fn globals_that_some_job_has_a_use_for() {
+fn global_options_that_one_job_uses_have_no_warning() {
     let jobs =
         "--rate_cycle=500 --name=a --filename=f --rate=1m --rate_min=1k --name=b --filename=f";
     assert_eq!(warnings(jobs), [""; 0]);
@@ -75,9 +75,9 @@ fn globals_that_some_job_has_a_use_for() {
     assert_eq!(none.iter().filter(|what| what.contains("`rate_cycle`")).count(), 1, "{none:?}");
 }
 
-/// fio runs such a job: it is told, and told once where all jobs inherit it.
+/// fio runs such a job, so this is a warning, and only one if all jobs inherit the option.
 #[test]
-fn a_control_group_that_is_kept_has_a_name() {
+fn control_group_options_without_a_name_have_one_warning() {
     for option in ["cgroup_nodelete=1", "cgroup_weight=500"] {
         for line in [
             format!("--name=a --filename=f --{option}"),

@@ -73,7 +73,7 @@ fn options_of_zones() {
 }
 
 #[test]
-fn what_cannot_be() {
+fn refuses_options_that_do_not_work_with_zones() {
     for (line, what) in [
         (&*format!("{ON_FILE} --zonecapacity=2m"), "zonecapacity 2097152 is larger"),
         (&format!("{ON_FILE} --zoneskip=1m"), "`zoneskip` must be 0"),
@@ -155,7 +155,7 @@ fn messages_contain_the_phrases_that_scripts_search_for() {
 }
 
 #[test]
-fn what_has_no_effect_is_told() {
+fn options_without_effect_have_a_warning() {
     let warnings = |line: &str| -> Vec<String> {
         run(&machine(), line).unwrap().warnings.into_iter().map(|w| w.what).collect()
     };
