@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shells_can_read_their_scripts() {
+    fn shells_accept_their_completion_scripts() {
         for (shell, script) in [("bash", bash()), ("zsh", zsh()), ("fish", fish())] {
             assert_ne!(reads(shell, &script), Some(false), "{shell}");
         }

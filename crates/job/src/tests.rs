@@ -17,7 +17,7 @@ fn command(list: &[&str]) -> Invocation {
 }
 
 #[test]
-fn a_global_section_counts_for_the_jobs_below_it() {
+fn a_global_section_applies_to_the_jobs_below_it() {
     let run = job("[global]\nbs=8k\nioengine=null\n[one]\n[global]\nbs=16k\n[two]\nsize=1m\n");
     assert_eq!(run.jobs.len(), 2);
     assert_eq!(run.jobs[0].ints("bs").unwrap()[0], Some(8192));
@@ -148,7 +148,7 @@ fn actions_that_only_print() {
 }
 
 #[test]
-fn sections_are_chosen() {
+fn section_selects_the_sections_to_run() {
     let mut loader = Memory::job("[global]\nbs=8k\n[a]\n[b]\n[a]\nbs=4k\n[c]\n");
     let run = invocation(&args(&["--section=a", "--section=c", "job.fio"]), &mut loader).unwrap();
     assert_eq!(run.jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(), ["a", "a", "c"]);
@@ -178,7 +178,7 @@ fn included_files_belong_to_their_section() {
 /// An included file is searched relative to the current directory, then relative to the including
 /// file.
 #[test]
-fn included_files_are_looked_for_in_two_places() {
+fn included_files_are_searched_in_two_directories() {
     let find = |present: &[&str]| {
         let mut loader = Memory::default();
         loader.files.push(("dir/job.fio".into(), "[a]\ninclude more.fio\n".into()));
@@ -234,7 +234,7 @@ fn variables_and_reserved_words() {
 }
 
 #[test]
-fn kb_base_counts_for_its_section_or_for_what_follows() {
+fn kb_base_applies_to_its_section_or_to_later_options() {
     let run = job("[a]\nbs=4k\nkb_base=1000\n[b]\nbs=4k\n");
     assert_eq!(run.jobs[0].triple("bs"), Some([4000; 3]));
     assert_eq!(run.jobs[1].triple("bs"), Some([4096; 3]));
@@ -358,7 +358,7 @@ fn a_long_line_is_shown_in_part() {
 
 /// `--showcmd` prints every option, set to its own example, in a form that fiord can parse again.
 #[test]
-fn showcmd_can_be_read_again() {
+fn showcmd_output_can_be_parsed_again() {
     // A job file cannot contain a profile.
     let others =
         |d: &&&'static crate::option::def::OptionDef| !matches!(d.name, "name" | "profile");

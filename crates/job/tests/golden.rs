@@ -38,7 +38,7 @@ fn showcmd_prints_what_fio_prints() {
 }
 
 #[test]
-fn parse_only_ends_well() {
+fn parse_only_succeeds() {
     let run = run(&arguments("parse-only"), "").unwrap();
     assert_eq!(run.action, Action::ParseOnly);
     assert_eq!(run.jobs.len(), 1);

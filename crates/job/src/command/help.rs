@@ -39,7 +39,7 @@ pub fn options() -> String {
     table::options().iter().map(|o| one_line(o)).collect()
 }
 
-/// The text of `--profile=NAME_WIDTH --cmdhelp`: one line per option of the profile.
+/// The text of `--profile=NAME --cmdhelp`: one line per option of the profile.
 pub fn profile(def: &ProfileDef) -> String {
     def.options.iter().map(one_line).collect()
 }

@@ -34,7 +34,7 @@ fn documented_sizes_under_kb_base_1000() {
 
 /// Differs from fio's documentation but matches fio 3.42: an `i` counts only before a `b`.
 #[test]
-fn an_i_without_a_b_changes_nothing() {
+fn an_i_without_a_b_has_no_effect() {
     all(&OLD, &["4ki", "4Ki", "4KI"], 4096);
     all(&OLD, &["1mi", "1024ki"], 1 << 20);
     all(&OLD, &["1gi"], 1 << 30);
@@ -125,7 +125,7 @@ fn deep_and_long_expressions_end_with_a_message() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "[-+*/%^(). 0-9a-zA-Zxµ]{0,24}|.{0,12}") {
+    fn any_text_is_parsed_or_rejected_without_panic(text in "[-+*/%^(). 0-9a-zA-Zxµ]{0,24}|.{0,12}") {
         let spans = [
             integer(&text, Unit::Count, &OLD).err(),
             bytes(&text, &SI).err(),
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_with_a_suffix_is_its_multiple(n in 0u64..1 << 20, power in 0usize..6) {
+    fn a_suffix_multiplies_the_number(n in 0u64..1 << 20, power in 0usize..6) {
         let suffix = ["", "k", "m", "g", "t", "p"][power];
         let exact = |base: u128| u64::try_from(u128::from(n) * base.pow(power as u32)).ok();
         prop_assert_eq!(bytes(&format!("{n}{suffix}"), &OLD).ok(), exact(1024));

@@ -47,9 +47,9 @@ fn number(unit: Unit) -> &'static str {
 
 fn bare(unit: Unit) -> &'static str {
     match unit {
-        Unit::Micros => "in microseconds without a unit",
-        Unit::Millis => "in milliseconds without a unit",
-        _ => "in seconds without a unit",
+        Unit::Micros => "in microseconds if it has no unit",
+        Unit::Millis => "in milliseconds if it has no unit",
+        _ => "in seconds if it has no unit",
     }
 }
 

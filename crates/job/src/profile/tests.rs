@@ -98,7 +98,7 @@ fn act_has_readers_and_a_writer_for_each_device() {
 }
 
 #[test]
-fn job_options_beside_a_profile_count() {
+fn job_options_apply_to_all_jobs_of_a_profile() {
     let text = shown(&["--profile=act", "--device-names=/d", "--direct=0", "--ioengine=psync"]);
     let job = read(&["--profile=act", "--device-names=/d", "--direct=0"]).unwrap().jobs;
     assert!(!job[0].flag("direct"), "{text}");
@@ -136,7 +136,7 @@ fn a_profile_in_a_job_file_is_an_error() {
 }
 
 #[test]
-fn vioperf_appends_to_a_file_a_thread() {
+fn vioperf_appends_to_one_file_per_thread() {
     let text = shown(&["--profile=vioperf"]);
     let all = "--bs=1048576 --ioengine=psync --directory=./ --numjobs=4 --size=16492674416640 \
                --file_append=1 --fallocate=none --create_on_open=1 --direct=1 --runtime=300000ms --buffer_crc=1 \

@@ -32,7 +32,7 @@ const OPTIONS: &[OptionDef] = &[
     option(
         "numruns",
         Kind::int(1, u32::MAX as u64),
-        "How many times each pass is repeated.",
+        "How many times each pass runs.",
         "--profile=tiobench --numruns=3",
     )
     .default("1"),

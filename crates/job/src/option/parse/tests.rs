@@ -74,7 +74,7 @@ fn only_the_amount_of_io_may_exceed_the_target() {
 }
 
 #[test]
-fn words_and_what_follows_them() {
+fn words_and_their_suffixes() {
     assert_eq!(read("rw", "randread"), Ok(Value::Word("randread", None)));
     assert_eq!(read("rw", "randrw:8"), Ok(Value::Word("randrw", Some("8".into()))));
     assert_eq!(read("rw", "read:4k"), Ok(Value::Word("read", Some("4k".into()))));
@@ -92,7 +92,7 @@ fn switches_and_floats() {
 
 /// Every option reads its own default and its own example.
 #[test]
-fn every_default_and_example_can_be_read() {
+fn every_default_and_example_can_be_parsed() {
     for def in table::options().iter().chain(table::engine_options()) {
         if let Some(default) = def.default {
             let read = value(def, Some(default), &Bases::default());

@@ -120,7 +120,7 @@ fn seeds_have_64_bits() {
 proptest! {
     /// No parser panics, and every range in an error is inside the text.
     #[test]
-    fn any_text_is_read_or_refused(text in "[-0-9a-z:/,%'\"x\\\\ µ]{0,24}|.{0,12}") {
+    fn any_text_is_parsed_or_rejected_without_panic(text in "[-0-9a-z:/,%'\"x\\\\ µ]{0,24}|.{0,12}") {
         for read in [cpu_set, numa_nodes, numa_policy, paths, pattern, size_range, time_range, seed, splits] {
             if let Err(e) = read(&text, &B) {
                 let (start, end) = e.span.unwrap_or_default();

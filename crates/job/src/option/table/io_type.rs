@@ -69,8 +69,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "rwmixwrite",
         Kind::PERCENT,
-        "The percentage of writes in a mixed load. If it and `rwmixread` do not add up to 100, the \
-         later of the two counts.",
+        "The percentage of writes in a mixed load. If the sum of it and `rwmixread` is not 100, \
+         the later option counts.",
         "rwmixwrite=30",
     )
     .default("50"),

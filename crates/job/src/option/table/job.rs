@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
         "loops",
         Kind::COUNT,
         CATEGORY,
-        "How many times the job repeats its whole work.",
+        "How many times the job does its whole work.",
         "loops=3",
     )
     .default("1"),

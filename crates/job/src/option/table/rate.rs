@@ -138,7 +138,7 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "latency_percentile",
         Kind::Floats { min: 0.0, max: 100.0, max_len: 1 },
-        "The percentage of I/Os that must stay below `latency_target`.",
+        "How many per cent of the I/Os have to stay below `latency_target`.",
         "latency_percentile=99.9",
     )
     .default("100"),

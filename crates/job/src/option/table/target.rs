@@ -208,8 +208,8 @@ pub(super) const OPTIONS: &[OptionDef] = &[
     option(
         "zonesize",
         Kind::BYTES64,
-        "With `zonemode=strided`, the number of bytes to transfer in a zone before the job moves \
-         to the next. With `zonemode=zbd`, the size of the device's zones.",
+        "How many bytes the job transfers in a zone before it moves to the next (`strided`), or \
+         the size of the device's zones (`zbd`).",
         "zonesize=64m",
     )
     .default("0"),

@@ -195,7 +195,7 @@ fn no_engine_name_occurs_twice_and_every_scope_names_engines() {
 }
 
 #[test]
-fn every_default_example_and_word_is_a_value() {
+fn every_default_example_and_word_is_valid() {
     let bases = Bases::default();
     for option in all() {
         if let Some(default) = option.default {
@@ -253,7 +253,7 @@ fn parents_exist_and_categories_come_in_order() {
 }
 
 #[test]
-fn a_name_is_found_for_its_engine_first() {
+fn options_of_the_engine_take_precedence() {
     let of = |engine| find_for_engine(engine, "hipri").unwrap().scope;
     assert_eq!(of("pvsync2"), Scope::Engine(&["pvsync2"]));
     assert_eq!(of("io_uring"), Scope::Engine(&["io_uring", "io_uring_cmd"]));
