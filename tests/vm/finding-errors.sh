@@ -41,7 +41,7 @@ told medium "suspect: commands of sd[a-z] ended with errors during the run: ioer
 # A target that works for two seconds and fails for one.
 flaky="--name=x --filename=/dev/fiord/dmflakey --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --rate_iops=200"
 fiord_json failing $flaky --continue_on_error=io --time_based --runtime=3s
-told failing "suspect: I/Os of job x failed: [0-9]+ failed beside [0-9]+ that did not, the first with EIO"
+told failing "suspect: I/Os of job x failed: [0-9]+ failed and [0-9]+ succeeded; the first failed with EIO"
 within "failed for a second of three" "$(json failing '.jobs[0].total_err')" 150 300
 fiord_json beside --name=x --filename=/dev/fiord/nvmeloop --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --rate_iops=200 \
     --continue_on_error=io --time_based --runtime=1s
@@ -50,5 +50,5 @@ same "a sound one beside it" "$(evidence beside)" ""
 # An NVMe controller puts them into its error log: the stretch of one MiB is 16 reads of 64 KiB.
 fiord_json log --name=x --filename=/dev/fiord/nvmeerror --rw=read --bs=64k --direct=1 --ioengine=libaio --iodepth=1 --continue_on_error=io
 same "reads that failed" "$(json log '.jobs[0].total_err')" 16
-told log "suspect: I/Os of job x failed: 16 failed beside 1008 that did not"
+told log "suspect: I/Os of job x failed: 16 failed and 1008 succeeded"
 told log "note: nvme[0-9]+n1 counted errors during the run: 0 media errors, [1-9][0-9]* new entries in its error log"

@@ -50,9 +50,9 @@ within "fastest of ten against the median" "$(awk -v m="$median" 'END { print $1
 # To be left where they are: told before the run and after it. Those that are written to go.
 blkid
 fiord check --format=json $workload --invalidate=0 >checked.json 2>&1
-has "told before the run" checked.json "25 pages, and invalidate=0 leaves them in; open in sh "
+has "told before the run" checked.json "25 cached pages, and invalidate=0 keeps them; open in sh "
 fiord_json kept $workload --invalidate=0
-has "told after it" kept.json "25 pages before the first I/O, (9|1[0-9]) at the end: invalidate=0 left in"
+has "told after it" kept.json "25 pages before the first I/O, (9|1[0-9]) at the end: invalidate=0 kept"
 exec 7<&-
 
 # The program reads at a moment of each run's start. Where it came after the first I/O, the reason is named.

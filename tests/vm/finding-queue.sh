@@ -12,7 +12,7 @@ timed="--direct=1 --ioengine=libaio --time_based --runtime=1s"
 
 # A device that answers at once keeps no queue: what is measured is the CPU.
 fiord_json fast --name=x --filename=$fast --rw=randread --bs=4k --iodepth=8 $timed
-told fast generator-bound "limited by its CPUs.*busy for (9[0-9]|100) % of the time, 0.[0-9] of 8 I/Os at the device"
+told fast generator-bound "limited by its CPUs.*busy for (9[0-9]|100) % of the time, and the device had 0.[0-9] of 8 I/Os"
 fiord_json slow --name=x --filename=$slow --rw=randread --bs=4k --iodepth=8 $timed
 silent slow generator-bound
 silent slow depth-not-reached
@@ -20,10 +20,10 @@ within "2 ms each" "$(json slow '.jobs[0].read.clat_ns.mean / 1e6')" 2 8
 
 # More I/Os than the queue of the kernel takes, or the disk at a time.
 fiord_json deep --name=x --filename=$slow --rw=randread --bs=4k --iodepth=128 $timed
-told deep depth-not-reached "asks for 128 I/Os at a time, nullb-slow had [0-9.]+: its queue takes 31 requests"
+told deep depth-not-reached "asks for 128 I/Os at a time, but nullb-slow had [0-9.]+: its queue \\(nr_requests\\) holds 31 requests"
 echo 4 >"$(queue $disk device/queue_depth)"
 fiord_json few --name=x --filename=$disk --rw=randread --bs=4k --iodepth=32 $timed
-told few depth-not-reached "asks for 32 I/Os at a time, sd[a-z] takes 4: device/queue_depth is 4"
+told few depth-not-reached "asks for 32 I/Os at a time, but sd[a-z] accepts 4: device/queue_depth is 4"
 echo 31 >"$(queue $disk device/queue_depth)"
 fiord_json enough --name=x --filename=$disk --rw=randread --bs=4k --iodepth=16 $timed
 silent enough depth-not-reached
@@ -45,7 +45,7 @@ silent none scheduler
 check "scheduler none" scheduler $disk none
 writes="--name=x --filename=$disk --rw=randwrite --iodepth=4 --ignore_findings=target-in-use $timed"
 fiord_json odd $writes --bs=512
-told odd misaligned "no whole blocks of sd[a-z]: the smallest block is 512, the physical block 4096 bytes"
+told odd misaligned "not whole physical blocks of sd[a-z]: the smallest block is 512, the physical block 4096 bytes"
 fiord_json even $writes --bs=4k
 silent even misaligned
 {
@@ -61,7 +61,7 @@ until [ -b "$part" ] || [ $wait = 50 ]; do
     wait=$((wait + 1))
 done
 fiord_json part --name=x --filename="$part" --rw=randwrite --bs=4k --iodepth=4 $timed
-told part misaligned "the partition sd[a-z]1 is not aligned: it starts at byte 32256, 3584 beyond a physical block of 4096"
+told part misaligned "partition sd[a-z]1 is not aligned to physical blocks: it starts at byte 32256, 3584 bytes after the start of a physical block of 4096 bytes"
 dd if=/dev/zero of=$disk bs=512 count=1 2>/dev/null
 check "no table" blockdev --rereadpt $disk
 

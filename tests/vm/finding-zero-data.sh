@@ -29,12 +29,12 @@ fill() {
 fill $written
 read_all half $fresh $written
 same "the two that were never written" "$(zeros half | tr ';' '\n' | sed 's/^ //' | sort | tr '\n' ';')" \
-    "/dev/fiord/nvme holds only zeros where it was looked at;/dev/fiord/sd holds only zeros where it was looked at;"
+    "all sampled blocks of /dev/fiord/nvme hold only zeros;all sampled blocks of /dev/fiord/sd hold only zeros;"
 # The same in one job with four files.
 fiord_json one --name=x --filename=/dev/fiord/nvme:/dev/fiord/nvme-fdp:/dev/fiord/sd:/dev/fiord/brd --rw=randread --bs=4k --direct=1 \
     --ioengine=libaio --iodepth=4 --size=64M --time_based --runtime=500ms
 same "in one job too" "$(zeros one | tr ';' '\n' | sed 's/^ //' | sort | tr '\n' ';')" \
-    "/dev/fiord/nvme holds only zeros where it was looked at;/dev/fiord/sd holds only zeros where it was looked at;"
+    "all sampled blocks of /dev/fiord/nvme hold only zeros;all sampled blocks of /dev/fiord/sd hold only zeros;"
 
 fill $fresh
 read_all full $fresh $written
@@ -45,4 +45,4 @@ check "trimmed" blkdiscard -f /dev/fiord/sd
 check "deallocated" blkdiscard -f /dev/fiord/nvme
 read_all trimmed $fresh $written
 same "trimmed" "$(zeros trimmed | tr ';' '\n' | sed 's/^ //' | sort | tr '\n' ';')" \
-    "/dev/fiord/nvme holds only zeros where it was looked at;/dev/fiord/sd holds only zeros where it was looked at;"
+    "all sampled blocks of /dev/fiord/nvme hold only zeros;all sampled blocks of /dev/fiord/sd hold only zeros;"

@@ -16,20 +16,21 @@ pub(crate) const CHECK: Check = Check {
     id: "buffered-not-synced",
     severity: Severity::Suspect,
     title: "buffered writes that nothing flushes",
-    about: "A buffered write is done when it is in memory. The kernel sends it to the device later, \
-            after the run has ended and its rate was computed; only when too much memory is dirty \
-            does the job have to wait.",
-    detection: "A job writes to files or devices without `direct=1`, and neither `sync`, `fsync`, \
-           `fdatasync`, `sync_file_range`, `end_fsync`, `fsync_on_close` nor `end_syncfs` is set. \
-           After the run `cachestat(2)` (Linux 6.5) counts what of its files is still dirty or on \
-           its way, and names it. It takes the finding back when nothing is and no other job of the run \
-           began after this one or ran longer: else the kernel, or that job's flush, may have \
-           written it out since, and the number was made before. Silent where files live in \
-           memory anyway (tmpfs).",
-    effect: "256 MiB written to a file on ext4 in blocks of 1 MiB: 1.7 GiB/s without a flush, \
-             with all of it dirty at the end, and 329 MiB/s with `end_fsync=1`.",
-    remedy: "`end_fsync=1`, which is part of the measured time; `fdatasync=N` for programs that do so; \
-           `direct=1` for the device alone.",
+    about: "A buffered write completes as soon as its data is in memory. The kernel writes the \
+            data to the device later, often after the run has ended and the rate has been \
+            computed. The job waits for the device only when too much memory is dirty.",
+    detection: "A job writes to files or devices without `direct=1`, and none of `sync`, `fsync`, \
+                `fdatasync`, `sync_file_range`, `write_barrier`, `end_fsync`, `fsync_on_close` \
+                and `end_syncfs` is set. After the run, `cachestat(2)` (Linux 6.5) counts how \
+                much of the job's files is still dirty or under writeback, and the finding states \
+                that amount. If nothing is, fiord withdraws the finding, but only if no other job \
+                of the run started after this one or ran longer: otherwise the kernel, or a flush \
+                by the other job, may have written the data after the rate was computed. The \
+                check ignores files that live in memory (tmpfs).",
+    effect: "Writing 256 MiB to a file on ext4 in blocks of 1 MiB: 1.7 GiB/s without a flush, \
+             with all of the data still dirty at the end, and 329 MiB/s with `end_fsync=1`.",
+    remedy: "set `end_fsync=1`, which adds the flush to the measured time; or `fdatasync=N` if \
+             the program that you model syncs its data; or `direct=1` to measure the device alone.",
     lint: None,
     before: Some(before),
     after: Some(after),
@@ -45,7 +46,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-/// With the numbers; it takes the place of what was told before.
+/// Replaces the finding from before the run by one with the measured amount, or withdraws it.
 fn after(known: &After<'_>, findings: &mut Findings) {
     let page = fiord_sys::host::page_size() as u64;
     for entry in known.entries() {
@@ -65,13 +66,14 @@ fn after(known: &After<'_>, findings: &mut Findings) {
                 counted += 1;
             }
         }
-        // What a later job or the kernel has written out since was in memory for this one.
+        // A later job or the kernel may have flushed data that this job left in memory: only a job that
+        // ends the run is known to have left none.
         if dirty == 0 && counted == paths.len() && ends_the_run(known, &entry) {
             findings.refute(builder(job));
         }
         if dirty > 0 {
             let evidence = format!(
-                "{} written, {} of that still in memory only when the run ended",
+                "{} written, {} of that was still only in memory when the run ended",
                 bytes(written),
                 bytes(dirty)
             );
@@ -82,16 +84,20 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 
 fn builder(job: &JobPlan) -> FindingBuilder {
     CHECK
-        .for_job(job, format!("job {} writes to memory and nothing flushes it", job.identity.name))
+        .for_job(
+            job,
+            format!("job {} writes to the page cache and never flushes it", job.identity.name),
+        )
         .remedy(match job.engine {
             // A mapping always goes through the page cache.
-            EnginePlan::Mmap { .. } => "end_fsync=1",
-            _ => "end_fsync=1, or direct=1",
+            EnginePlan::Mmap { .. } => "set end_fsync=1",
+            _ => "set end_fsync=1, or direct=1",
         })
         .option("rw")
 }
 
-/// Whether a file is on storage that a flush would reach, as far as that is known.
+/// Returns whether a flush would write the file to storage. A file on an unknown file system counts
+/// as on storage.
 fn on_storage(machine: &Machine, file: &FilePlan) -> bool {
     match file.kind {
         FileKind::Regular => !machine.files.file_system(&file.path).is_some_and(in_memory),
@@ -134,8 +140,8 @@ mod tests {
     #[test]
     fn reports_buffered_writes_without_a_flush() {
         let job = "--name=a --filename=f --size=1m --rw";
-        assert_eq!(told(&format!("{job}=write"))[0].remedy, "end_fsync=1, or direct=1");
-        assert_eq!(told(&format!("{job}=write --ioengine=mmap"))[0].remedy, "end_fsync=1");
+        assert_eq!(told(&format!("{job}=write"))[0].remedy, "set end_fsync=1, or direct=1");
+        assert_eq!(told(&format!("{job}=write --ioengine=mmap"))[0].remedy, "set end_fsync=1");
         for sound in [
             &format!("{job}=read"),
             &format!("{job}=write --direct=1"),
@@ -151,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_in_memory_is_nothing_to_flush() {
+    fn a_new_file_on_tmpfs_needs_no_flush() {
         let shm = std::path::Path::new("/dev/shm");
         if !fiord_sys::mount::holding(shm).is_ok_and(|m| m.is_some_and(|m| m.kind == "tmpfs")) {
             return eprintln!("skipped: no tmpfs at /dev/shm");
@@ -160,12 +166,12 @@ mod tests {
         assert_eq!(told(&format!("--name=a --filename={name} --size=1m --rw=write")), []);
     }
 
-    /// What is told of a run in all, with so many dirty pages at its end, on a file system.
+    /// Returns the findings of a run that leaves `dirty` dirty pages on a file system of type `kind`.
     fn run(dirty: u64, kind: &str) -> Vec<Finding> {
         run_with(dirty, kind, "")
     }
 
-    /// The same with more jobs.
+    /// Returns the findings of a run with additional job options, as in [`run`].
     fn run_with(dirty: u64, kind: &str, more: &str) -> Vec<Finding> {
         let path = scratch();
         std::fs::write(&path, b"some").unwrap();
@@ -188,16 +194,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_takes_the_place_of_the_guess() {
+    fn the_measured_amount_replaces_the_estimate() {
         let found = run(3, "ext4");
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].evidence.contains("12 KiB of that still in memory"), "{found:?}");
+        assert!(found[0].evidence.contains("12 KiB of that was still only in memory"), "{found:?}");
         assert_eq!(run(0, "ext4"), [], "nothing is left in memory");
-        assert_eq!(run(3, "tmpfs"), [], "where it is for good");
+        assert_eq!(run(3, "tmpfs"), [], "the file lives in memory");
     }
 
     #[test]
-    fn what_a_later_job_may_have_flushed_is_not_taken_back() {
+    fn the_finding_stays_if_a_later_job_may_have_flushed() {
         let later = "--name=b --stonewall --ioengine=null --rw=read --size=1m";
         let found = run_with(0, "ext4", later);
         assert_eq!(found.len(), 1, "{found:?}");

@@ -8,9 +8,9 @@ use crate::amount::{bytes, percent};
 use crate::page_cache::through_cache;
 use crate::{After, Check, Findings, Unavailable};
 
-/// A share of cached bytes that read-ahead and page sizes explain.
+/// A smaller share of cached bytes is explained by read-ahead and page sizes.
 const FEW: f64 = 0.1;
-/// From here on the number is that of memory.
+/// From this share of cached bytes on, the result measures memory.
 const MOST: f64 = 0.5;
 
 /// The definition.
@@ -18,21 +18,22 @@ pub(crate) const CHECK: Check = Check {
     id: "cache-hits",
     severity: Severity::Invalid,
     title: "the page cache answered, not the device",
-    about: "Without `direct=1` what was read once stays in memory, and is read from there the next \
-            time. `invalidate=1` drops the file from the cache before the run and before each pass \
-            over it. It does not help where there are no passes (`norandommap`, \
-            `random_distribution=zipf`), or where several jobs read the same file: a run that is \
-            longer than its file is large then measures memory.",
-    detection: "What the process fetched from storage during the run (`read_bytes` of `/proc/self/io`, \
-           which counts read-ahead and direct I/O) beside what jobs have read. FindingBuilder when a tenth or \
-           more of what buffered jobs read did not come from storage, invalid from one half on. \
-           It is silent where jobs say that they mean it: `invalidate=0`, `pre_read=1`. File \
-           systems whose reads another process makes (FUSE) are not checked.",
-    effect: "Buffered 4 KiB random reads with `psync` and `norandommap` for 3 s of a file of 64 MiB on \
-             ext4 made 323k IOPS: 3.7 GiB were read, and 65 MiB came from the device. With \
-             `direct=1` it was 29.2k IOPS.",
-    remedy: "`direct=1`; or a file several times as large as memory; or `invalidate=0`, which says \
-           that the page cache is meant.",
+    about: "Without `direct=1`, data that a job has read once stays in memory, and the next read \
+            of it comes from there. `invalidate=1` drops the file from the page cache before the \
+            run and before each pass over the file. That does not help a job that makes no passes \
+            (`norandommap`, `random_distribution=zipf`), or several jobs that read the same file: \
+            a run that reads more than the size of its file then measures memory.",
+    detection: "fiord compares what the process fetched from storage during the run (`read_bytes` \
+                in `/proc/self/io`, which includes read-ahead and direct I/O) with what the jobs \
+                read. It reports the finding if at least a tenth of what buffered jobs read did \
+                not come from storage; from one half on, the result is invalid. The check is \
+                silent if a job says that it wants the page cache (`invalidate=0`, `pre_read=1`). \
+                It does not cover file systems where another process does the reads (FUSE).",
+    effect: "Buffered 4 KiB random reads with `psync` and `norandommap` of a 64 MiB file on ext4 \
+             for 3 s reached 323k IOPS: the job read 3.7 GiB, of which 65 MiB came from the \
+             device. With `direct=1`, the result was 29.2k IOPS.",
+    remedy: "set `direct=1`; or use a file several times as large as memory; or set \
+             `invalidate=0` to say that you want to measure the page cache.",
     lint: None,
     before: None,
     after: Some(after),
@@ -72,21 +73,21 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         return;
     }
     let finding = CHECK
-        .for_job(first, format!("{} of what was read came out of the page cache", percent(share)))
+        .for_job(first, format!("{} of the data read came from the page cache", percent(share)))
         .evidence(format!(
             "{} read, {} fetched from storage",
             bytes(claimed),
             bytes(fetched.min(claimed))
         ))
-        .remedy("direct=1, or invalidate=0 where the page cache is meant")
+        .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
         .option("direct");
     findings.report(if share < MOST { finding.at_most(Severity::Suspect) } else { finding });
 }
 
-/// Whether a job reads files or devices at all.
+/// Returns whether a job reads files or block devices with system calls that the kernel counts.
 fn reads(job: &JobPlan) -> bool {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
-    // The kernel does not count what commands of a job's own read.
+    // `read_bytes` does not include reads by commands that the engine sends itself.
     let real = real && !job.engine.sends_commands();
     let seekable = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
     real && job.load.mix.has(Dir::Read) && job.target.files.iter().any(|f| seekable(f.kind))
@@ -96,7 +97,7 @@ fn on_purpose(job: &JobPlan) -> bool {
     !job.target.open.invalidate || job.target.layout.pre_read
 }
 
-/// The file system whose reads are made by another process.
+/// Returns the type of the first file system whose reads another process does.
 fn elsewhere<'a>(known: &After<'a>) -> Option<&'a str> {
     let kinds = known.before.files.iter().filter_map(|state| state.file_system.as_deref().ok());
     let mut regular = kinds.filter(|kind| kind.starts_with("fuse") || *kind == "virtiofs");
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_by_what_was_not_fetched() {
+    fn reports_bytes_that_did_not_come_from_storage() {
         // 1000 I/Os of 4 KiB were read.
         assert_eq!(told(4096, ""), [Severity::Invalid]);
         assert_eq!(told(4096 * 700, ""), [Severity::Suspect]);

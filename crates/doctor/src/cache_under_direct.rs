@@ -15,33 +15,38 @@ use crate::{After, Before, Check, FindingBuilder, Findings, Machine, Unavailable
 pub(crate) const CHECK: Check = Check {
     id: "cache-under-direct",
     severity: Severity::Suspect,
-    title: "pages of the target are cached while I/O goes around the cache",
-    about: "A direct write has to throw out every cached page that it overlaps, and as soon as a \
-            file or device has any, each write looks for them and takes the locks for it. Who reads \
-            the target through the cache, udev's `blkid` after a device was closed or a backup that \
-            passes by, makes every direct write slower and one run unlike the next.",
-    detection: "fiord drops what is cached after it has opened the target for the last time \
-           (`invalidate=1`), what is dirty too, opens it once for each job and holds it. \
-           `cachestat(2)` (Linux 6.5) counts the pages of what the job uses of a file, and all of a \
-           device: before the run; when all jobs that start together are ready, where what somebody \
-           has read meanwhile is dropped too; and before the job lets go of its files. FindingBuilder when \
-           there are any: suspect for jobs that write, a note for those that read. Who has the \
-           target open beside it is told as far as `/proc` shows it. With `invalidate=1` it is silent \
-           of what could be dropped. btrfs makes some direct I/O through the page cache itself: there only \
-           pages that were there before the first I/O count. Of files in memory (tmpfs) and of mappings nothing is told.",
-    effect: "Two threads of 1 MiB direct writes to a `dm-zero` device made 3800 MB/s, and 2400 \
-             MB/s after udev's `blkid` had left 25 pages in the page cache. In an emulated machine \
-             (Linux 6.12) two threads of 4 KiB random writes made 56.8k IOPS, and 53.6k with 25 pages \
-             cached in a part of the device that neither wrote to.",
-    remedy: "Find the other reader (`fuser -v`, `udevadm monitor`) and end it; `invalidate=1` where the \
-           job turned it off.",
+    title: "pages of the target are in the page cache while I/O bypasses it",
+    about: "A direct write must drop every cached page that it overlaps. As soon as a file or \
+            device has any cached page, each direct write must look for cached pages and take the \
+            locks for that. A program that reads the target through the page cache (udev's \
+            `blkid` after a device was closed, or a backup) therefore makes every direct write \
+            slower, and makes one run differ from the next.",
+    detection: "With `invalidate=1`, fiord drops the cached pages of the target, dirty ones \
+                included, after it has opened the target for the last time; it opens the target \
+                once for each job and keeps it open. `cachestat(2)` (Linux 6.5) counts the cached \
+                pages, for a file in the range that the job uses and for a device in all of it, \
+                at three moments: before the run; when all jobs that start together are ready \
+                (fiord drops again what another program has read in the meantime); and before the \
+                job closes its files. The finding is reported if there are any pages: as suspect \
+                for jobs that write, as a note for jobs that only read. It names the other \
+                programs that have the target open, as far as `/proc` shows them. With \
+                `invalidate=1`, pages that fiord could drop do not count. btrfs passes some \
+                direct I/O through the page cache by itself, so on btrfs only pages that were \
+                there before the first I/O count. The check ignores files in memory (tmpfs) and \
+                mappings (`ioengine=mmap`).",
+    effect: "Two threads of 1 MiB direct writes to a `dm-zero` device reached 3800 MB/s, and 2400 \
+             MB/s after udev's `blkid` had left 25 pages in the page cache. In an emulated \
+             machine (Linux 6.12), two threads of 4 KiB random writes reached 56.8k IOPS, and \
+             53.6k with 25 pages cached in a part of the device that neither thread wrote to.",
+    remedy: "find the other reader (`fuser -v`, `udevadm monitor`) and stop it; set \
+             `invalidate=1` if the job turned it off.",
     lint: None,
     before: Some(before),
     after: Some(after),
 };
 
-/// Whether direct I/O of a job on a file is such: a mapping is cached for good, and there are file
-/// systems that are nothing but cache.
+/// Returns whether a job bypasses the page cache on a file. A mapping never does, nor does a file
+/// system that lives in memory.
 fn goes_around(machine: &Machine, job: &JobPlan, path: &Path) -> bool {
     let mapped = matches!(job.engine, EnginePlan::Mmap { .. });
     let kind = machine.files.file_system(path);
@@ -56,7 +61,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         for state in files {
             let Some(pages) = state.cache.as_ref().ok().map(|cache| cache.cached) else { continue };
             if pages > 0 {
-                let evidence = format!("{pages} pages, and invalidate=0 leaves them in");
+                let evidence = format!("{pages} cached pages, and invalidate=0 keeps them");
                 let others = openers(state.openers.iter());
                 findings.report(builder(job, &state.path, format!("{evidence}{others}")));
             }
@@ -64,7 +69,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-/// Of so many files it is told: the cause is the same for all files of a job.
+/// Maximum number of files that the check reports: the cause is the same for all files of a job.
 const TOLD: usize = 64;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
@@ -97,37 +102,42 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a file system makes some direct I/O of a job through the page cache by itself: btrfs does so
-/// with the first I/O of a buffer that was not touched yet, and with writes of data with checksums.
-/// Pages that are there at the end then show nothing.
+/// Returns whether the file system passes some direct I/O through the page cache by itself. btrfs does
+/// so for the first I/O of an untouched buffer, and for writes of data with checksums. Pages at the
+/// end of the run then say nothing about other programs.
 fn caches_itself(machine: &Machine, path: &Path) -> bool {
     machine.files.file_system(path) == Some("btrfs")
 }
 
 fn builder(job: &JobPlan, path: &Path, evidence: String) -> FindingBuilder {
     let finding = CHECK
-        .for_job(job, format!("{} is cached under direct=1", path.display()))
+        .for_job(
+            job,
+            format!("{} has pages in the page cache although direct=1 is set", path.display()),
+        )
         .evidence(evidence)
-        .remedy("ending what reads it through the page cache, and invalidate=1")
+        .remedy("stop the program that reads it through the page cache, and set invalidate=1")
         .option("direct");
     if job.load.mix.has(Dir::Write) { finding } else { finding.at_most(Severity::Note) }
 }
 
-/// Where the pages come from.
+/// Explains where the cached pages come from.
 fn why(plan: &Plan, job: &JobPlan, path: &Path, (start, end): (u64, u64)) -> String {
     let uses = |other: &&JobPlan| {
         !other.target.open.direct && other.target.files.iter().any(|file| file.path == path)
     };
     match plan.jobs.iter().find(uses) {
-        Some(other) => format!("job {} of this run goes through the cache", other.identity.name),
-        None if job.target.layout.pre_read => "pre_read=1 reads it in".into(),
-        None if !job.target.open.invalidate => "invalidate=0 left in what was there before".into(),
+        Some(other) => format!("job {} of this run uses the page cache", other.identity.name),
+        None if job.target.layout.pre_read => "pre_read=1 reads it into the page cache".into(),
+        None if !job.target.open.invalidate => {
+            "invalidate=0 kept the pages that were there before".into()
+        }
         None if start > 0 && start >= end => "they could not be dropped".into(),
         None => "another program has read it since they were dropped".into(),
     }
 }
 
-/// `; open in blkid (process 7)`; each program once.
+/// Lists the programs that have the file open, each once: `; open in blkid (process 7)`.
 fn openers<'a>(openers: impl Iterator<Item = &'a Opener>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in openers.map(ToString::to_string) {
@@ -142,7 +152,7 @@ fn openers<'a>(openers: impl Iterator<Item = &'a Opener>) -> String {
     }
 }
 
-/// So many programs are named.
+/// Maximum number of programs that the evidence names.
 const NAMED: usize = 3;
 
 #[cfg(test)]
@@ -163,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_by_pages_and_with_who() {
+    fn reports_cached_pages_and_their_cause() {
         let told = |line: &str| found(Some(0), Some(25), line);
         let one = told("--rw=write");
         assert_eq!(one[0].0, Severity::Suspect);
@@ -173,14 +183,14 @@ mod tests {
         assert!(told("--rw=read --invalidate=0")[0].1.contains("invalidate=0"));
         assert!(found(Some(0), Some(0), "--rw=write").is_empty());
         assert!(found(None, None, "--rw=write").is_empty());
-        // A job that broke off has no second count.
+        // A job that was aborted has no count at its end.
         assert!(found(Some(0), None, "--rw=write").is_empty());
         let kept = found(Some(8), Some(0), "--rw=write");
         assert!(kept[0].1.contains("could not be dropped"), "{kept:?}");
     }
 
     #[test]
-    fn programs_are_named_each_once_and_not_too_many() {
+    fn each_program_is_named_once_up_to_a_limit() {
         let one = |pid| Opener { pid, name: "blkid".into() };
         assert_eq!(openers([one(7), one(7)].iter()), "; open in blkid (process 7)");
         let many: Vec<Opener> = (1..6).map(one).collect();

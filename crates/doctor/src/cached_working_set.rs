@@ -11,19 +11,20 @@ use crate::{Before, Check, Findings};
 pub(crate) const CHECK: Check = Check {
     id: "cached-working-set",
     severity: Severity::Suspect,
-    title: "buffered reads that go over the same bytes again, all of which fit into memory",
-    about: "Without `direct=1` everything that is read stays in memory as long as there is room. A \
-            job that reads a file smaller than memory more than once, and has no passes over it \
-            before which `invalidate=1` drops it from memory, measures the device at first and \
-            memory later.",
-    detection: "A job reads without `direct=1`, reads more than its files hold (`time_based`, `loops`, \
-           `io_size` above `size`) at random without a map, in strided zones or with `rw=read:N`, and \
-           the files are smaller than the memory that is available now. It is silent for \
-           `invalidate=0` and `pre_read=1`, which say that the page cache is meant. After a run \
-           `cache-hits` has counted, and speaks in its place.",
-    effect: "See `cache-hits`: 323k IOPS in place of 29.2k.",
-    remedy: "`direct=1`; or a `size` of several times the memory; or `invalidate=0` where memory is \
-           meant.",
+    title: "buffered reads that fit into memory and are repeated",
+    about: "Without `direct=1`, data that was read stays in memory as long as there is room. A \
+            job that reads a file smaller than memory more than once measures the device at first \
+            and memory later, unless it reads the file in passes: before each pass, \
+            `invalidate=1` drops the file from memory.",
+    detection: "A job reads without `direct=1`; it reads more than its files hold (`time_based`, \
+                `loops`, `io_size` above `size`), at random without a random map, in strided \
+                zones or with `rw=read:N`; and its files are smaller than the memory that is \
+                available now. The check is silent with `invalidate=0` and `pre_read=1`, which \
+                say that the job wants the page cache. After a run, `cache-hits` has the measured \
+                share and replaces this finding.",
+    effect: "See `cache-hits`: 323k IOPS instead of 29.2k.",
+    remedy: "set `direct=1`; or a `size` several times the memory; or `invalidate=0` to say that \
+             you want to measure memory.",
     lint: None,
     before: Some(before),
     after: None,
@@ -39,17 +40,15 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         let name = &job.identity.name;
         let finding = CHECK
             .for_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
-            .evidence(format!(
-                "{} of memory are available, and direct is not set",
-                bytes(available)
-            ))
-            .remedy("direct=1, or invalidate=0 where the page cache is meant")
+            .evidence(format!("{} of memory is available, and direct is not set", bytes(available)))
+            .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
             .option("size");
         findings.report(finding);
     }
 }
 
-/// Whether a job reads its bytes through the page cache and more than once, without saying so.
+/// Returns whether a job reads the same bytes repeatedly through the page cache without an option
+/// that says that this is intended.
 fn again(job: &JobPlan) -> bool {
     let (end, open) = (&job.end, &job.target.open);
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
@@ -68,7 +67,7 @@ mod tests {
     use crate::fixture::{before, plan};
 
     #[test]
-    fn reports_where_no_pass_drops_what_was_read() {
+    fn reports_repeated_reads_that_no_pass_drops_from_the_cache() {
         let told = |line: &str| {
             let job = "--name=a --rw=randread --norandommap --filename=f --size=1m";
             before(&CHECK, &plan(&format!("{job} {line}")).0).len()

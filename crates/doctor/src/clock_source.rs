@@ -11,26 +11,28 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Suspect,
     title: "a clock that is slow to read",
     about: "A kernel that does not trust the processor's time stamp counter reads a timer on the \
-            board instead, by a system call that takes a microsecond or more. Each latency that is \
-            taken then makes the I/O slower by two such reads, and everything else that looks at \
-            the time is slower too.",
-    detection: "`current_clocksource` is `hpet`, `acpi_pm`, `refined-jiffies` or `jiffies`, or one read \
-           of the run's clock took more than 300 ns, measured at the start. Silent otherwise, and \
-           when the job asks for a clock with `clocksource`.",
-    effect: "Two reads an I/O: at 2 µs a read, 250,000 IOPS are the most that one thread can do. \
-             (Computed; the machine at hand reads its clock in 9 ns.)",
-    remedy: "`tsc=reliable` on the kernel's command line where the counters are in step (`dmesg | \
-           grep -i tsc` says why it is not used), or newer firmware.",
+            mainboard instead, with a system call that takes a microsecond or more. Each I/O \
+            whose latency is measured then takes longer by two such reads, and everything else \
+            that reads the time is slower too.",
+    detection: "`current_clocksource` is `hpet`, `acpi_pm`, `refined-jiffies` or `jiffies`, or \
+                one read of the clock that the run uses took more than 300 ns when fiord measured \
+                it at the start. The check is silent otherwise, and if all jobs select a clock \
+                with `clocksource`.",
+    effect: "Two reads per I/O: at 2 µs per read, one thread cannot exceed 250,000 IOPS. \
+             (Computed; the machine used for measurements reads its clock in 9 ns.)",
+    remedy: "boot with `tsc=reliable` on the kernel command line if the time stamp counters are \
+             synchronized (`dmesg | grep -i tsc` says why the kernel does not use them), or \
+             update the firmware.",
     lint: None,
     before: Some(before),
     after: Some(after),
 };
 
-/// What a read may cost, ns: some ten times what it costs without a system call.
+/// Maximum cost of one clock read, in ns: about ten times the cost without a system call.
 const SLOW: f64 = 300.0;
-/// Clocks that are read from the board.
+/// Clocks whose timer is on the mainboard.
 const BOARD: [&str; 4] = ["hpet", "acpi_pm", "refined-jiffies", "jiffies"];
-const REMEDY: &str = "tsc=reliable on the kernel's command line, or newer firmware";
+const REMEDY: &str = "boot with tsc=reliable on the kernel command line, or update the firmware";
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let Some((now, all)) = &known.machine.surroundings.clock else { return };

@@ -9,20 +9,21 @@ use crate::{Check, FindingBuilder, Findings, Lint};
 pub(crate) const CHECK: Check = Check {
     id: "compressible-data",
     severity: Severity::Suspect,
-    title: "writes of zeros, patterns or the same block again",
-    about: "Arrays, controllers and file systems leave out zeros, compress patterns and keep equal \
-            blocks once. Writes of such data are faster than any real data is, and what is read \
-            back later was never stored.",
-    detection: "A job writes with `zero_buffers`, with a `buffer_pattern`, or with `scramble_buffers=0`, \
-           which writes the same random block again. It is silent for the default contents and for \
-           `refill_buffers`, which neither compress nor repeat, and for `buffer_compress_percentage` \
-           and `dedupe_percentage`, which say how much is to be saved and give just that (with \
-           `refill_buffers` or without, where fio needs it).",
-    effect: "See `docs/contents.md`: on a pool that compresses, zeros are not stored at all. Of \
-             64 MiB written with `zero_buffers=1`, zstd level 1 left 0.003 %, and of the default \
-             contents all.",
-    remedy: "The default contents (take `zero_buffers` and `buffer_pattern` away), or `refill_buffers`; \
-           `buffer_compress_percentage` where the data to be expected compresses.",
+    title: "writes of zeros, patterns or repeated blocks",
+    about: "Arrays, controllers and file systems skip zeros, compress patterns and store equal \
+            blocks once. Writes of such data are faster than writes of real data, and later reads \
+            return data that was never stored.",
+    detection: "A job writes with `zero_buffers`, with a `buffer_pattern`, or with \
+                `scramble_buffers=0`, which writes the same random block again and again. The \
+                check is silent for the default contents and for `refill_buffers`, which neither \
+                compress nor repeat, and for `buffer_compress_percentage` and \
+                `dedupe_percentage`, which state how much the storage can save (fiord honours \
+                them without `refill_buffers`, which fio needs).",
+    effect: "On a pool that compresses, zeros are not stored at all (see `docs/contents.md`). Of \
+             64 MiB written with `zero_buffers=1`, zstd level 1 left 0.003 %; of the default \
+             contents, it left everything.",
+    remedy: "use the default contents (remove `zero_buffers` and `buffer_pattern`) or \
+             `refill_buffers`; or set `buffer_compress_percentage` if the real data compresses.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -39,11 +40,13 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     }
     let (what, why, option) = match &job.content {
         Content::Zero => ("only zeros", "zeros need not be stored", "zero_buffers"),
-        Content::Pattern(_) => ("one pattern", "a pattern compresses to nothing", "buffer_pattern"),
+        Content::Pattern(_) => {
+            ("one pattern", "a pattern compresses to almost nothing", "buffer_pattern")
+        }
         Content::Fixed => {
-            let why = "each buffer is filled once and written again and again: equal blocks are \
-                       kept once";
-            ("the same blocks again", why, "scramble_buffers")
+            let why = "each buffer is filled once and written repeatedly; storage that deduplicates \
+                       keeps equal blocks once";
+            ("the same blocks repeatedly", why, "scramble_buffers")
         }
         Content::Scramble | Content::Refill | Content::Shaped(_) => return None,
     };
@@ -52,8 +55,10 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         .for_job(job, format!("job {name} writes {what}"))
         .evidence(why)
         .remedy(match option {
-            "scramble_buffers" => "scramble_buffers=1 (the default), or refill_buffers".to_owned(),
-            option => format!("refill_buffers in place of {option}"),
+            "scramble_buffers" => {
+                "set scramble_buffers=1 (the default), or refill_buffers".to_owned()
+            }
+            option => format!("use refill_buffers instead of {option}"),
         })
         .option(option);
     Some(finding)
@@ -65,7 +70,7 @@ mod tests {
     use crate::fixture::{found_once, lint};
 
     #[test]
-    fn reports_contents_that_storage_can_leave_out() {
+    fn reports_contents_that_storage_can_skip() {
         let job = "--name=a --filename=f --rw=write --size=1m";
         found_once(
             &CHECK,

@@ -9,45 +9,48 @@ use crate::check::Entry;
 use crate::depth_ignored::synchronous;
 use crate::{After, Check, FindingBuilder, Findings};
 
-/// Share of the threads' time from which on it is told of, and from which on it is suspect.
+/// Minimum share of the threads' time for a finding, and for a suspect one.
 const TOLD: f64 = 0.1;
 const SUSPECT: f64 = 1.0 / 3.0;
-/// The same where the contents are the default: nobody chose them, and nothing costs less.
+/// Minimum share for the default contents: the job did not choose them, and no other random contents
+/// cost less.
 const TOLD_OF_DEFAULT: f64 = 0.25;
-/// Fewer sampled rounds than these say nothing.
+/// Minimum number of sampled rounds.
 const ROUNDS: u64 = 64;
-/// From here on the default contents are a mark in each sector; below they are new bytes as those
-/// of `refill_buffers` are (`docs/contents.md`).
+/// Block size, in bytes, from which on the default contents only renew a mark in each sector. Smaller
+/// blocks get new bytes, as with `refill_buffers` (`docs/contents.md`).
 const MARKED: u32 = 128 << 10;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "contents-cost",
     severity: Severity::Suspect,
-    title: "filling the buffers takes a good part of the time",
-    about: "The thread that makes the I/Os also makes the bytes that are written. While it does, it \
-            submits nothing: a synchronous job is slower by just that, and one that queues is \
-            limited by it as soon as the thread has no time left. What is measured is then the \
-            generator.",
-    detection: "fiord samples what its threads spend their time on (`generator` in the report). It is \
-           told when 10 % or more of a job's time went into contents (25 % for the default ones), as \
-           suspect from a third on. Where I/Os queue behind each other, or a rate or think time \
-           paces the job, the time is spare as long as the thread mostly waits: then it is told \
-           only when contents take more than waiting. It is silent on `null` and `sim`, on which \
-           nothing but the generator is measured, and where less than 64 rounds of the job were \
-           sampled. No more counts than the threads spent in user mode of the time in which they had \
-           a CPU.",
-    effect: "The smaller the latency of the storage, the larger. `psync` writes of 256 KiB to a file \
-             in memory (tmpfs) spent 1.1 % of their time on the default contents, 10 % on \
+    title: "filling the buffers takes a large part of the time",
+    about: "The thread that issues the I/Os also generates the data to write. It submits nothing \
+            while it does so: a synchronous job is slower by exactly that time, and a job that \
+            queues is limited by it as soon as the thread has no spare time. The result then \
+            measures the load generator.",
+    detection: "fiord samples how its threads spend their time (`generator` in the report). The \
+                finding is reported if at least 10 % of a job's time went into contents (25 % for \
+                the default contents), as suspect from a third on and as a note below. If I/Os \
+                queue, or if a rate or think time paces the job, the thread fills buffers in \
+                spare time as long as it mostly waits; the finding is then reported only if \
+                contents take more time than waiting. The share is at most the time that the \
+                threads spent in user mode, relative to the time in which they had a CPU. The \
+                check is silent on `null` and `sim`, which measure only the generator, and if \
+                fewer than 64 rounds of the job were sampled.",
+    effect: "The lower the latency of the storage, the larger. `psync` writes of 256 KiB to a \
+             file in memory (tmpfs) spent 1.1 % of their time on the default contents, 10 % on \
              `refill_buffers`, 13 % on `buffer_compress_percentage=50` and 18 % on \
-             `dedupe_percentage=50`; of 4 KiB, 2.0, 4.7, 7.4 and 9.3 % (by fiord's own samples, one \
-             run of a second each).",
-    remedy: "In place of `refill_buffers` the default contents with blocks of 128 KiB and more: random \
-           too, they neither compress nor repeat, and only a mark in each sector is made anew. \
-           Smaller blocks get new bytes either way, `buffer_compress_percentage` and \
-           `dedupe_percentage` always: there share the work between more jobs on more CPUs \
-           (`numjobs`), or leave the latter out where the storage saves nothing. `zero_buffers` is \
-           free and measures something else: see `compressible-data`.",
+             `dedupe_percentage=50`; writes of 4 KiB spent 2.0, 4.7, 7.4 and 9.3 % (sampled by \
+             fiord, one run of one second each).",
+    remedy: "instead of `refill_buffers`, use the default contents with blocks of 128 KiB or \
+             more: they are random too and neither compress nor repeat, but only a mark in each \
+             sector is new in each write. Smaller blocks, `buffer_compress_percentage` and \
+             `dedupe_percentage` need new data for every write: use more jobs on more CPUs \
+             (`numjobs`), or remove the percentages if the storage neither compresses nor \
+             deduplicates. `zero_buffers` costs nothing but measures something else: see \
+             `compressible-data`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -73,9 +76,12 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
     let (option, remedy) = cause(job)?;
     let name = &entry.report.name;
     let finding = CHECK
-        .for_job(job, format!("job {name} spends {} of its time on contents", percent(contents)))
+        .for_job(
+            job,
+            format!("job {name} spends {} of its time on filling buffers", percent(contents)),
+        )
         .evidence(format!(
-            "{option} makes the bytes of each write: {} of the time, {} waiting for I/O",
+            "{option} generates the data of each write: {} of the time; {} waiting for I/O",
             percent(contents),
             percent(waiting)
         ))
@@ -84,8 +90,9 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
     Some(if contents >= SUSPECT { finding } else { finding.at_most(Severity::Note) })
 }
 
-/// The share of contents in the time that the threads had. Contents are made in user mode: what was
-/// sampled beyond the user time in it is time without a CPU, which single samples meet by chance.
+/// Returns the share of the threads' time that went into filling buffers. Threads fill buffers in user
+/// mode, so the sampled share cannot exceed the share of user time in the time with a CPU: the rest
+/// is time without a CPU that happened to fall into a sample.
 fn contents(entry: &Entry<'_>, shares: &TimeShares) -> f64 {
     let report = entry.report;
     let sampled = shares.share(Part::Contents);
@@ -94,18 +101,19 @@ fn contents(entry: &Entry<'_>, shares: &TimeShares) -> f64 {
     sampled.min(report.usr_cpu / 100.0 / had.max(0.01))
 }
 
-/// Whether contents can be made while I/Os are under way, or while the job pauses.
+/// Returns whether the job can fill buffers while I/Os are in flight, or while it pauses.
 fn overlaps(job: &JobPlan) -> bool {
     let queues = synchronous(job).is_none() && job.depth.depth > 1;
     queues || job.pace.offload || !job.pace.is_free()
 }
 
-/// The option that the time goes to, and what costs less without lesser data being written.
+/// Returns the option that costs the time, and a remedy that writes data of the same quality.
 fn cause(job: &JobPlan) -> Option<(&'static str, &'static str)> {
-    const DEFAULT: &str = "the default contents: as random, only a mark in each sector made anew";
-    const MORE: &str = "more numjobs on more CPUs";
-    const SHAPED: &str =
-        "more numjobs on more CPUs, or the default contents if the storage saves nothing";
+    const DEFAULT: &str =
+        "use the default contents: equally random, but only a mark in each sector is new";
+    const MORE: &str = "use more jobs (numjobs) on more CPUs";
+    const SHAPED: &str = "use more jobs (numjobs) on more CPUs, or the default contents if the storage neither \
+         compresses nor deduplicates";
     if job.crc {
         return Some(("buffer_crc", MORE));
     }
@@ -119,7 +127,7 @@ fn cause(job: &JobPlan) -> Option<(&'static str, &'static str)> {
         }
         Content::Shaped(_) => Some(("dedupe_percentage", SHAPED)),
         Content::Scramble => Some(("scramble_buffers", MORE)),
-        Content::Pattern(_) => Some(("buffer_pattern", "a pattern without an offset in it")),
+        Content::Pattern(_) => Some(("buffer_pattern", "use a pattern without an offset in it")),
         Content::Fixed | Content::Zero => None,
     }
 }
@@ -134,7 +142,7 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{found_after, plan};
 
-    /// What is told when contents, submission, waiting, completion and the rest take so much.
+    /// Returns the findings for these times of contents, submission, waiting, completion and the rest.
     fn told(options: &str, ns: [u64; 5]) -> Vec<Finding> {
         let (plan, _) =
             plan(&format!("--name=a --filename=f --size=1m --bs=256k --rw=write {options}"));
@@ -155,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn reports_the_option_that_the_time_goes_to() {
+    fn reports_the_option_that_costs_the_time() {
         let found = told("--refill_buffers=1", [50, 0, 45, 0, 5]);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
-        assert_eq!(found[0].what, "job a spends 50 % of its time on contents");
-        assert!(found[0].evidence.starts_with("refill_buffers makes"), "{found:?}");
-        assert!(found[0].remedy.starts_with("the default contents"), "{found:?}");
+        assert_eq!(found[0].what, "job a spends 50 % of its time on filling buffers");
+        assert!(found[0].evidence.starts_with("refill_buffers generates"), "{found:?}");
+        assert!(found[0].remedy.starts_with("use the default contents"), "{found:?}");
         let compress = told("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);
         assert_eq!(compress[0].severity, Severity::Note);
         assert!(compress[0].evidence.starts_with("buffer_compress_percentage"), "{compress:?}");
@@ -169,9 +177,9 @@ mod tests {
         assert!(told("", [30, 0, 65, 0, 5])[0].evidence.starts_with("scramble_buffers"));
         assert!(told("", [20, 0, 75, 0, 5]).is_empty(), "nothing costs less");
         assert!(told("--refill_buffers=1", [9, 0, 86, 0, 5]).is_empty());
-        // Small blocks are made anew by default as well.
+        // Small blocks get new data by default as well.
         let small = told("--refill_buffers=1 --bs=4k", [50, 0, 45, 0, 5]);
-        assert!(small[0].remedy.starts_with("more numjobs"), "{small:?}");
+        assert!(small[0].remedy.starts_with("use more jobs"), "{small:?}");
     }
 
     #[test]
@@ -194,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_is_spare_costs_nothing() {
+    fn spare_time_is_not_reported() {
         let queued = "--refill_buffers=1 --ioengine=io_uring --iodepth=8";
         assert!(told(queued, [30, 10, 55, 2, 3]).is_empty(), "the storage is the limit");
         assert_eq!(told(queued, [60, 30, 5, 2, 3]).len(), 1, "the thread is");
@@ -203,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_generator_is_measured_without_storage() {
+    fn engines_without_storage_are_not_reported() {
         assert!(told("--refill_buffers=1 --ioengine=null", [90, 0, 5, 0, 5]).is_empty());
         assert!(told("--rw=read --refill_buffers=1", [90, 0, 5, 0, 5]).is_empty());
     }

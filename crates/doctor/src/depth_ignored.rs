@@ -9,19 +9,19 @@ use crate::{Check, FindingBuilder, Findings, Lint};
 pub(crate) const CHECK: Check = Check {
     id: "depth-ignored",
     severity: Severity::Suspect,
-    title: "iodepth above 1 where one I/O is in flight at a time",
-    about: "A synchronous engine (`psync`, `sync`, `vsync`, `pvsync`, `pvsync2`, `mmap`) waits for \
-            each I/O before it makes the next, and so does `sg` on a block device. `libaio` queues \
-            direct I/O only: without `direct=1` its submission waits for each I/O. `iodepth=32` \
-            changes nothing there: the number is that of depth 1.",
-    detection: "The job's engine is a synchronous one, or `sg` on block devices, or `libaio` without \
-           `direct=1`; its `iodepth` is above 1, and `io_submit_mode=offload`, which gives each I/O \
-           of a synchronous engine a thread, is not set.",
+    title: "iodepth above 1 although only one I/O is in flight at a time",
+    about: "A synchronous engine (`psync`, `sync`, `vsync`, `pvsync`, `pvsync2`, `mmap`) waits \
+            for each I/O before it issues the next, and so does `sg` on a block device. `libaio` \
+            queues only direct I/O: without `direct=1`, its submission waits for each I/O. \
+            `iodepth=32` has no effect in these cases: the result is that of depth 1.",
+    detection: "The job uses a synchronous engine, `sg` on block devices, or `libaio` without \
+                `direct=1`; its `iodepth` is above 1; and `io_submit_mode=offload`, which gives \
+                each I/O of a synchronous engine a thread, is not set.",
     effect: "As large as the device's parallelism. On a simulated device (`ioengine=sim` with \
-             `sim_latency=constant:100us`, `sim_channels=64`), 4 KiB random reads make 10,000 IOPS \
-             with one I/O in flight and 320,000 with 32.",
-    remedy: "An engine that queues, `ioengine=io_uring` or `ioengine=libaio`; or as many jobs as the \
-           depth: `numjobs=32` with `iodepth=1`.",
+             `sim_latency=constant:100us`, `sim_channels=64`), 4 KiB random reads reach 10,000 \
+             IOPS with one I/O in flight and 320,000 with 32.",
+    remedy: "use an engine that queues (`ioengine=io_uring` or `ioengine=libaio`), or as many \
+             jobs as the depth: `numjobs=32` with `iodepth=1`.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -40,11 +40,14 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         (Some(_), _) if job.pace.offload => return None,
         (Some(engine), _) => (
             format!("ioengine={engine} completes each I/O before it takes the next"),
-            format!("ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1"),
+            format!(
+                "use ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1"
+            ),
         ),
         (None, EnginePlan::Libaio { .. }) if buffered(job) => (
-            "libaio queues direct I/O only: without direct=1 its submission waits for each".into(),
-            "direct=1, or ioengine=io_uring, which hands what waits to threads".into(),
+            "libaio queues direct I/O only: without direct=1 its submission waits for each I/O"
+                .into(),
+            "set direct=1, or use ioengine=io_uring, which lets kernel threads wait".into(),
         ),
         _ => return None,
     };
@@ -60,15 +63,16 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     Some(finding)
 }
 
-/// Whether a job goes through the page cache of something that is stored.
+/// Returns whether a job uses the page cache on a regular file or block device.
 pub(crate) fn buffered(job: &JobPlan) -> bool {
     let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
     !job.target.open.direct && job.target.files.iter().any(|file| stored(file.kind))
 }
 
-/// The name of a job's engine, if it has one I/O in flight at a time on the job's files.
+/// Returns the name of the job's engine if it has only one I/O in flight at a time on the job's files.
 pub(crate) fn synchronous(job: &JobPlan) -> Option<&'static str> {
-    // The command is an ioctl there; character devices take it as a message.
+    // On block devices, `sg` sends its command with an ioctl, which waits. On character devices, it
+    // writes and reads messages.
     let ioctl = matches!(job.engine, EnginePlan::Sg(_))
         && job.target.files.iter().any(|file| file.kind == FileKind::Block);
     (ioctl || job.engine.is_synchronous()).then(|| job.engine.name())
@@ -93,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_on_a_synchronous_engine_only() {
+    fn reports_only_synchronous_engines() {
         let found = told(&plan(EnginePlan::Psync, 32));
         assert_eq!(found.len(), 1);
         assert!(found[0].finding.what.contains("iodepth=32"));
@@ -104,12 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn reports_libaio_through_the_page_cache() {
+    fn reports_buffered_libaio() {
         let told = |line: &str| {
             let job = "--name=a --rw=randread --size=1m --filename=f --iodepth=32";
             crate::fixture::lint(&CHECK, &format!("{job} {line}"))
         };
-        assert!(told("--ioengine=libaio")[0].remedy.starts_with("direct=1, or"));
+        assert!(told("--ioengine=libaio")[0].remedy.starts_with("set direct=1, or"));
         assert!(told("--ioengine=libaio --direct=1").is_empty());
         assert!(told("--ioengine=libaio --iodepth=1").is_empty());
         assert!(told("--ioengine=io_uring").is_empty());
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_once_for_all_instances_of_a_section() {
+    fn reports_all_instances_of_a_section_once() {
         let mut plan = plan(EnginePlan::Psync, 4);
         let mut second = plan.jobs[0].clone();
         second.identity.instance = 1;

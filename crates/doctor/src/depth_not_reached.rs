@@ -12,49 +12,54 @@ use crate::machine::FileState;
 use crate::submission_blocks::mostly_submits;
 use crate::{After, Check, FindingBuilder, Findings, noisy_neighbour, submission_blocks};
 
-/// The share of what was asked for below which it is told.
+/// The finding is reported below this share of the requested depth.
 const SHARE: f64 = 0.5;
-/// The same where nobody can say what limits: threads that a busy machine does not run explain more.
+/// The finding is reported below this share if no cause is found: on a busy machine, threads that do
+/// not run explain a larger share.
 const UNEXPLAINED: f64 = 0.125;
 
-/// A share of a file that does not matter.
+/// Share of a file that does not matter.
 const FEW: f64 = 0.01;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "depth-not-reached",
     severity: Severity::Suspect,
-    title: "the device had fewer I/Os at a time than the job asks for",
-    about: "`iodepth=32` says how many I/Os the job hands over, not how many reach the device. A \
-            file system that puts writes to one file in a row, a queue that is shorter, or a \
-            submission that waits keeps them on the way, and the number is that of a smaller depth.",
-    detection: "The device's mean queue over the measured time (weighted time divided by time, \
-           `/proc/diskstats`) is below half of what its jobs ask for (`iodepth` times jobs, at least \
-           four). Only for jobs with `direct=1` that nothing else holds back (no rate, no think time, \
-           no flushes) and that have the device to themselves for the whole run: of jobs one after \
-           another the mean over all of them says nothing. Where the CPUs are busy all the time, \
-           `generator-bound` speaks in its place. Of a disk that takes so few commands at a time \
-           (`device/queue_depth`; SATA 31 or 32) it is told as well, whatever waits in the kernel \
-           before it. What limits is named: the kernel's or the \
-           device's queue; a file system, where a job writes what was not written before (by \
-           `SEEK_DATA`); submission that blocks, as `submission-blocks` sees it; CPUs that other programs had. Where none of these can be seen, \
-           it is told below an eighth only.",
-    effect: "4 KiB direct writes at depth 8 to a file that grows, on a loop device with direct I/O \
-             (Linux 6.18, a virtual machine with two CPUs and nothing else to do). The jobs had \
-             7.8 to 8.0 on their way in all of them; the device had, in the median of three rounds \
-             of 2 s (least to most):\n\n\
+    title: "the device had fewer I/Os in flight than the job asks for",
+    about: "`iodepth=32` says how many I/Os the job submits, not how many reach the device. A \
+            file system that serializes writes to one file, a shorter queue, or a submission that \
+            blocks holds them back, and the result is that of a smaller depth.",
+    detection: "The device's mean queue depth over the measured time (weighted time divided by \
+                time, `/proc/diskstats`) is below half of what its jobs ask for (`iodepth` times \
+                jobs, at least four). The check covers jobs with `direct=1` that nothing else \
+                slows down (no rate, think time or flush) and that have the device to themselves \
+                for the whole run: if jobs run one after another, the mean over the run says \
+                nothing about each of them. If the CPUs are busy all the time, `generator-bound` \
+                is reported instead.\n\n\
+                The finding is also reported for a disk that accepts less than half of the \
+                requested I/Os at a time (`device/queue_depth`; 31 or 32 for SATA), however many \
+                wait in the kernel.\n\n\
+                The finding names the limit: the queue of the kernel or of the device; a file \
+                system, if a job writes to space that was not written before (`SEEK_DATA`); a \
+                submission that blocks, as in `submission-blocks`; or CPUs that other programs \
+                used. If fiord sees none of these, it reports the finding only below one eighth.",
+    effect: "4 KiB direct writes at depth 8 to a growing file, on a loop device with direct I/O \
+             (Linux 6.18, an otherwise idle virtual machine with two CPUs). In all cases, the \
+             jobs had 7.8 to 8.0 I/Os in flight; the device had, as the median of three rounds of \
+             2 s (minimum to maximum):\n\n\
              | | 8 threads, `psync` | `libaio`, `iodepth=8` | `io_uring`, `iodepth=8` |\n\
              |---|---|---|---|\n\
              | ext4, `rw=write` | 0.7 (0.7 to 0.7) | 0.8 (0.8 to 0.8) | 1.1 (1.0 to 1.2) |\n\
              | XFS, `rw=write` | 4.1 (3.1 to 4.3) | 0.7 (0.7 to 0.7) | 0.9 (0.8 to 0.9) |\n\n\
-             By `fiord --name=a --filename=FILE --bs=4k --direct=1 --rw=write --fallocate=none \
-             --size=700m --runtime=2 --ioengine=libaio --iodepth=8 --output-format=json` (the \
-             threads: `--size=80m --offset_increment=80m --ioengine=psync --thread --numjobs=8 \
-             --group_reporting`): `depth` under `fiord.devices`, and `issued_depth` for what was on \
-             its way.",
-    remedy: "Overwriting of what is laid out already (`overwrite=1`), several files (`nrfiles`), the \
-           device itself if nothing on it is needed; what `submission-blocks` names where submission \
-           waits; `nr_requests` and `queue_depth` in sysfs where they are the limit.",
+             Measured with `fiord --name=a --filename=FILE --bs=4k --direct=1 --rw=write \
+             --fallocate=none --size=700m --runtime=2 --ioengine=libaio --iodepth=8 \
+             --output-format=json` (the threads with `--size=80m --offset_increment=80m \
+             --ioengine=psync --thread --numjobs=8 --group_reporting`): `depth` under \
+             `fiord.devices`, and `issued_depth` for the I/Os that the jobs had in flight.",
+    remedy: "overwrite space that is already laid out (`overwrite=1`), use several files \
+             (`nrfiles`), or use the device itself if nothing on it is needed; if submission \
+             blocks, see `submission-blocks`; if `nr_requests` or `queue_depth` in sysfs is the \
+             limit, raise it.",
     lint: None,
     before: None,
     after: Some(after),
@@ -76,10 +81,12 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
     if let Some(takes) = takes.filter(|takes| *takes > 0 && (*takes as f64) < asked * SHARE)
         && device.depth >= takes as f64 * SHARE
     {
-        let what =
-            format!("job {name} asks for {asked:.0} I/Os at a time, {} takes {takes}", device.name);
+        let what = format!(
+            "job {name} asks for {asked:.0} I/Os at a time, but {} accepts {takes}",
+            device.name
+        );
         let evidence = format!(
-            "device/queue_depth is {takes}: of the {:.1} that the kernel had the others waited",
+            "device/queue_depth is {takes}; the kernel had {:.1} on average, and the others waited there",
             device.depth
         );
         let disk = known.before.devices.named(&device.name);
@@ -94,7 +101,7 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
         .for_job(
             job,
             format!(
-                "job {name} asks for {asked:.0} I/Os at a time, {} had {:.1}",
+                "job {name} asks for {asked:.0} I/Os at a time, but {} had {:.1}",
                 device.name, device.depth
             ),
         )
@@ -104,84 +111,87 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
     Some(finding)
 }
 
-/// NCQ has 32 tags: a disk of the ATA layer takes no more, whatever is asked of it.
+/// NCQ has 32 tags: an ATA disk cannot accept more commands.
 const NCQ: u64 = 32;
-/// Older kernels keep one of them for themselves: 31 cannot grow either.
+/// Older kernels reserve one tag: a depth of 31 cannot grow either.
 const NCQ_USED: u64 = 31;
 
-/// How to ask for no more than a disk takes, and how it takes more where it can.
+/// Returns the options that ask for no more than the disk accepts, and the command that makes the disk
+/// accept more if it can.
 fn fitting(jobs: &[&JobPlan], takes: u64, disk: Option<&Disk>) -> String {
     let instances = jobs.len().max(1) as u64;
     let single = |job: &&JobPlan| synchronous(job).is_some() && !job.pace.offload;
     let less = if jobs.iter().all(single) {
-        format!("numjobs={takes}")
+        format!("set numjobs={takes}")
     } else if instances > takes {
-        format!("numjobs={takes} with iodepth=1")
+        format!("set numjobs={takes} with iodepth=1")
     } else if instances > 1 {
-        format!("iodepth={} for each of {instances}", takes / instances)
+        format!("set iodepth={} in each of {instances} jobs", takes / instances)
     } else {
-        format!("iodepth={takes}")
+        format!("set iodepth={takes}")
     };
     match disk {
         Some(disk) if disk.bus != Bus::Ata => {
-            format!("{less}, or echo N > /sys/block/{}/device/queue_depth", disk.name)
+            format!("{less}, or run echo N > /sys/block/{}/device/queue_depth", disk.name)
         }
         Some(disk) if takes < NCQ_USED => {
-            format!("{less}, or echo {NCQ} > /sys/block/{}/device/queue_depth", disk.name)
+            format!("{less}, or run echo {NCQ} > /sys/block/{}/device/queue_depth", disk.name)
         }
         _ => less,
     }
 }
 
-/// What keeps the I/Os from the device, and what helps.
+/// Returns what keeps the I/Os from the device, and the remedy.
 fn limiter(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<(String, String)> {
     let DeviceQueue { entry, device, asked, .. } = queue;
     let job = entry.jobs[0];
     let queue = known.before.devices.named(&device.name).and_then(|disk| disk.queue.nr_requests);
     if let Some(requests) = queue.filter(|requests| (*requests as f64) < asked * SHARE) {
-        let remedy = format!("echo N > /sys/block/{}/queue/nr_requests", device.name);
-        return Some((format!("its queue takes {requests} requests"), remedy));
+        let remedy = format!("run echo N > /sys/block/{}/queue/nr_requests", device.name);
+        return Some((format!("its queue (nr_requests) holds {requests} requests"), remedy));
     }
-    let handing = handing(known, entry);
+    let blocking = blocking(known, entry);
     if let Some((limit, remedy)) = allocation(known, job) {
-        let limit = handing.map_or(limit.clone(), |handing| format!("{limit}; {handing}"));
+        let limit = blocking.map_or(limit.clone(), |blocking| format!("{limit}; {blocking}"));
         return Some((limit, remedy));
     }
-    if let Some(handing) = handing {
-        return Some((handing, "numjobs for more threads (see submission-blocks)".into()));
+    if let Some(blocking) = blocking {
+        return Some((blocking, "use more threads (numjobs); see submission-blocks".into()));
     }
     let (then, now) = (&known.before.surroundings, &known.after.surroundings);
     let cpus = then.cpus_of_all(entry.jobs.iter().copied());
     if let Ok(Some(crowd)) = noisy_neighbour::crowd(then, now, &cpus) {
-        let limit = format!(
-            "they were not on the device for want of CPUs: other programs computed, and {}",
-            crowd.short
-        );
-        return Some((limit, "an idle machine (`top` says who it is)".into()));
+        let limit =
+            format!("the jobs lacked CPU time: other programs computed, and {}", crowd.short);
+        return Some((limit, "use an idle machine (`top` shows the other programs)".into()));
     }
     if device.depth >= asked * UNEXPLAINED {
         return None;
     }
-    let limit = format!("the jobs had {asked:.0} on their way and {} saw fewer", device.name);
-    let remedy = "numjobs for more threads, or a look at what lies between (md, dm, a hypervisor)";
+    let limit = format!(
+        "no queue, file system or submission that fiord checks explains why {} had fewer",
+        device.name
+    );
+    let remedy =
+        "use more threads (numjobs), or check the layers in between (md, dm, a hypervisor)";
     Some((limit, remedy.into()))
 }
 
-/// How much of its I/Os' time a job spent asleep in the call that submits them, if that is most of its
-/// time.
-fn handing(known: &After<'_>, entry: &Entry<'_>) -> Option<String> {
+/// Describes how long submission blocks, if the job spends most of its time asleep in the submitting
+/// call.
+fn blocking(known: &After<'_>, entry: &Entry<'_>) -> Option<String> {
     let queues = entry.jobs.iter().all(|job| synchronous(job).is_none());
     let shares = known.shares(entry).filter(|shares| queues && mostly_submits(shares))?;
     let blocked = submission_blocks::blocked(entry, shares).ok()?;
     let (submission, lat) = submission_blocks::each(entry, blocked);
     (blocked >= submission_blocks::SHARE).then(|| {
         let (submission, lat) = (time(submission), time(lat));
-        format!("submission waits: {submission} for each I/O, which takes {lat}")
+        format!("submission latency is {submission} of {lat}: submission blocks")
     })
 }
 
-/// The file system that has to allocate for a job's writes: they are into space that was not written
-/// before.
+/// Returns the limit and the remedy if the file system must allocate space for the job's writes, because
+/// they go to space that was not written before.
 pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
     let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
     let states = files.filter_map(|file| known.before.file(&file.path));
@@ -190,7 +200,7 @@ pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, St
             let range = data.to - data.from;
             1.0 - data.bytes.min(range) as f64 / range.max(1) as f64
         }
-        // Not known: what was laid out to be overwritten is written.
+        // Unknown: only a layout with `overwrite` is known to write the file.
         _ => f64::from(u8::from(!job.target.layout.overwrite)),
     };
     let (share, kind) = states
@@ -198,12 +208,15 @@ pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, St
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(share, _)| *share > FEW && job.load.mix.has(Dir::Write))?;
     let limit = format!(
-        "{kind} puts direct writes in a row where they allocate or extend a file, and {} of the \
-         range was not written before",
+        "{kind} serializes direct writes that allocate or extend a file, and {} of the range was \
+         not written before",
         percent(share)
     );
-    let several = if job.target.files.len() > 1 { "" } else { ", several files (nrfiles)" };
-    Some((limit, format!("overwrite=1{several}, or the device itself if nothing on it is needed")))
+    let several = if job.target.files.len() > 1 { "" } else { ", use several files (nrfiles)" };
+    Some((
+        limit,
+        format!("set overwrite=1{several}, or use the device itself if nothing on it is needed"),
+    ))
 }
 
 #[cfg(test)]
@@ -232,8 +245,8 @@ mod tests {
     #[test]
     fn reports_below_half_of_what_was_asked_for() {
         let found = told(0.6, 5.0, |_| {});
-        assert_eq!(found, ["job plain asks for 8 I/Os at a time, nvme0n1 had 0.6"]);
-        assert!(told(2.0, 5.0, |_| {}).is_empty(), "nobody can say why");
+        assert_eq!(found, ["job plain asks for 8 I/Os at a time, but nvme0n1 had 0.6"]);
+        assert!(told(2.0, 5.0, |_| {}).is_empty(), "no cause is known");
         assert!(told(6.0, 5.0, |_| {}).is_empty());
         assert!(told(0.6, 97.0, |_| {}).is_empty());
         let rate = Some(fiord_plan::Rate::Ios(10));
@@ -242,8 +255,8 @@ mod tests {
         assert!(told(0.2, 5.0, |case| case.job().depth.depth = 2).is_empty());
     }
 
-    /// A job that writes to a file of which some bytes of 1 MiB hold data.
-    /// Its threads submit for so many per cent of the time, asleep.
+    /// Returns the findings of a job that writes to a file of 1 MiB of which `written` bytes hold data.
+    /// Its threads sleep in submission for `submission` per cent of the time.
     fn limits(written: u64, submission: u64) -> Vec<fiord_stat::finding::Finding> {
         use crate::machine::Data;
         let mut case = one_drive().writing();
@@ -281,55 +294,52 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_is_named_only_where_it_allocates() {
+    fn a_file_system_is_named_only_if_it_allocates() {
         let found = limits(0, 90);
-        assert!(found[0].evidence.starts_with("ext4 puts direct writes in a row"), "{found:?}");
-        assert!(
-            found[0].evidence.ends_with("900 us for each I/O, which takes 1.0 ms"),
-            "{found:?}"
-        );
-        assert!(found[0].remedy.starts_with("overwrite=1"), "{found:?}");
+        assert!(found[0].evidence.starts_with("ext4 serializes direct writes"), "{found:?}");
+        assert!(found[0].evidence.ends_with("900 us of 1.0 ms: submission blocks"), "{found:?}");
+        assert!(found[0].remedy.starts_with("set overwrite=1"), "{found:?}");
         let found = limits(1 << 20, 90);
-        let evidence = "submission waits: 900 us for each I/O, which takes 1.0 ms";
+        let evidence = "submission latency is 900 us of 1.0 ms: submission blocks";
         assert_eq!(found[0].evidence, evidence);
-        assert!(limits(1 << 20, 10).is_empty(), "nobody can say why");
+        assert!(limits(1 << 20, 10).is_empty(), "no cause is known");
     }
 
     #[test]
-    fn a_disk_that_takes_few_commands_is_named() {
+    fn a_disk_that_accepts_few_commands_is_named() {
         let few = |depth| {
             told(depth, 5.0, |case| {
                 case.job().depth.depth = 128;
                 case.disks(|disk| disk.device_depth = Some(32));
             })
         };
-        let wanted = "job plain asks for 128 I/Os at a time, nvme0n1 takes 32";
+        let wanted = "job plain asks for 128 I/Os at a time, but nvme0n1 accepts 32";
         assert_eq!(few(128.0), [wanted], "its queue in the kernel is as long as asked for");
         assert_eq!(few(31.0), [wanted]);
         assert!(told(8.0, 5.0, |case| case.disks(|d| d.device_depth = Some(32))).is_empty());
     }
 
     #[test]
-    fn what_a_disk_takes_is_shared_by_the_instances() {
+    fn the_depth_of_a_disk_is_divided_among_the_instances() {
         let mut case = one_drive();
         case.disks(|disk| disk.bus = Bus::Ata);
         let disk = case.machine.devices.disks[0].clone();
         let job = case.job().clone();
         let fit = |n, takes, disk: Option<&Disk>| fitting(&vec![&job; n], takes, disk);
-        assert_eq!(fit(1, 32, Some(&disk)), "iodepth=32", "NCQ has no more");
-        assert_eq!(fit(8, 32, Some(&disk)), "iodepth=4 for each of 8");
-        assert_eq!(fit(64, 32, None), "numjobs=32 with iodepth=1");
-        let grows = "iodepth=1, or echo 32 > /sys/block/nvme0n1/device/queue_depth";
+        assert_eq!(fit(1, 32, Some(&disk)), "set iodepth=32", "NCQ has no more");
+        assert_eq!(fit(8, 32, Some(&disk)), "set iodepth=4 in each of 8 jobs");
+        assert_eq!(fit(64, 32, None), "set numjobs=32 with iodepth=1");
+        let grows = "set iodepth=1, or run echo 32 > /sys/block/nvme0n1/device/queue_depth";
         assert_eq!(fit(1, 1, Some(&disk)), grows);
         let threads = JobPlan::plain(fiord_plan::EnginePlan::Psync, 1 << 20);
-        assert_eq!(fitting(&[&threads; 64], 32, None), "numjobs=32");
+        assert_eq!(fitting(&[&threads; 64], 32, None), "set numjobs=32");
         let scsi = Disk { bus: Bus::Scsi, ..disk.clone() };
-        let grows = "iodepth=30, or echo N > /sys/block/nvme0n1/device/queue_depth";
+        let grows = "set iodepth=30, or run echo N > /sys/block/nvme0n1/device/queue_depth";
         assert_eq!(fit(1, 30, Some(&scsi)), grows);
     }
 
     #[test]
-    fn jobs_that_had_a_part_of_the_run_are_not_judged_by_its_mean() {
+    fn jobs_that_run_for_part_of_the_run_are_not_judged_by_its_mean() {
         assert_eq!(told(0.6, 5.0, |_| {}).len(), 1);
         assert!(told(0.6, 5.0, |case| case.report.jobs[0].runtime_ms = 3_300).is_empty());
     }
@@ -344,11 +354,14 @@ mod tests {
         let name = case.machine.devices.disks[0].name.clone();
         let view = DeviceView { name, seconds: 10.0, depth: 31.0, ..DeviceView::default() };
         case.report.extras.devices = vec![view];
-        assert_eq!(found_after(&CHECK, &case)[0].evidence, "its queue takes 31 requests");
+        assert_eq!(
+            found_after(&CHECK, &case)[0].evidence,
+            "its queue (nr_requests) holds 31 requests"
+        );
     }
 
     #[test]
-    fn without_cpus_the_device_waits() {
+    fn lack_of_cpu_time_is_named() {
         let crowded = |case: &mut Case| {
             use fiord_sys::conditions::CpuTime;
             use fiord_sys::conditions::pressure::Stall;
@@ -361,7 +374,7 @@ mod tests {
         };
         assert_eq!(
             told(2.0, 5.0, crowded),
-            ["job plain asks for 8 I/Os at a time, nvme0n1 had 2.0"]
+            ["job plain asks for 8 I/Os at a time, but nvme0n1 had 2.0"]
         );
     }
 }

@@ -11,27 +11,29 @@ use crate::{After, Check, Findings, Unavailable};
 pub(crate) const CHECK: Check = Check {
     id: "device-errors",
     severity: Severity::Suspect,
-    title: "errors of the device",
-    about: "The device repeated or corrected something, or refused commands, and counted it. The time \
-            that took is in the latencies although no I/O failed, and the number is one of a device \
-            that should not be trusted.",
-    detection: "Counters that are read before and after the run: media errors and entries of the error \
-           log in the SMART log of NVMe drives, commands that ended with an error (`ioerr_cnt`) of \
-           SCSI and ATA disks. A growing error log without media errors is a note: commands that a \
-           drive does not know end there too. And I/Os that failed in a job that goes on all the same \
-           (`continue_on_error`), where the first of them failed as devices fail: `EIO`, `ENODATA`, \
-           `EREMOTEIO`, `ENOLINK`, `ETIMEDOUT`. Silent when there was none of this.",
-    effect: "A simulated SCSI disk (`scsi_debug`) that had to correct an error in every hundredth of 4096 \
-             reads: `ioerr_cnt` grew by 40, and not one I/O failed. A target that fails for one second \
-             in three (`dm-flakey`): 200 of 600 I/Os at a rate of 200 failed, and the latencies are \
-             those of the 400 others.",
-    remedy: "Find out which with `nvme error-log`, `smartctl -a` and `dmesg`; measure on a sound drive.",
+    title: "the device reported errors",
+    about: "The device retried or corrected something, or rejected commands, and counted that. \
+            The time for it is in the latencies although no I/O failed, and the result describes \
+            a device that should not be trusted.",
+    detection: "fiord reads counters before and after the run: media errors and error log entries \
+                in the SMART log of NVMe drives, and commands that ended with an error \
+                (`ioerr_cnt`) of SCSI and ATA disks. An error log that grows without media errors \
+                is a note, because drives also log commands that they do not support. The finding \
+                also covers I/Os that failed in a job that continues after errors \
+                (`continue_on_error`), if the first of them failed with an error that devices \
+                cause: `EIO`, `ENODATA`, `EREMOTEIO`, `ENOLINK` or `ETIMEDOUT`.",
+    effect: "A simulated SCSI disk (`scsi_debug`) that had to correct an error in every hundredth \
+             of 4096 reads: `ioerr_cnt` grew by 40, and no I/O failed. A target that fails for \
+             one second in three (`dm-flakey`): 200 of 600 I/Os at a rate of 200 per second \
+             failed, and the latencies cover only the other 400.",
+    remedy: "find the cause with `nvme error-log`, `smartctl -a` and `dmesg`, and measure on a \
+             healthy drive.",
     lint: None,
     before: None,
     after: Some(after),
 };
 
-/// What the block layer answers for a device that fails: medium, target, path, time.
+/// Errors that the block layer returns for failures of the device: medium, target, path, timeout.
 const DEVICE: [&str; 5] = ["EIO", "ENODATA", "ENOLINK", "ETIMEDOUT", "EREMOTEIO"];
 
 fn after(known: &After<'_>, findings: &mut Findings) {
@@ -43,7 +45,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// I/Os that failed and that the job went on from.
+/// Reports I/Os that failed in a job that continued.
 fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
     let Some(errors) = entry.report.errors.as_ref().filter(|errors| errors.total > 0) else {
         return;
@@ -54,7 +56,7 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
     }
     let mut disks: Vec<&str> = Vec::new();
     for disk in entry.jobs.iter().flat_map(|job| known.before.devices.of(job)) {
-        // Those that are not made of others: one of them it was.
+        // Only disks that consist of no other disks: one of them failed.
         if disk.members.is_empty() && !disks.contains(&disk.name.as_str()) {
             disks.push(&disk.name);
         }
@@ -66,10 +68,13 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
     let finding = CHECK
         .for_job(entry.jobs[0], format!("I/Os of job {} failed", entry.report.name))
         .evidence(format!(
-            "{} failed beside {ios} that did not, the first with {name}; they are in no latency",
+            "{} failed and {ios} succeeded; the first failed with {name}; the latencies exclude failed I/Os",
             errors.total
         ))
-        .remedy(format!("a look at `dmesg`, and a sound device ({})", disks.join(", ")));
+        .remedy(format!(
+            "check `dmesg` for errors of {}, and use a healthy device",
+            disks.join(", ")
+        ));
     findings.report(finding);
 }
 
@@ -82,7 +87,7 @@ fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
         findings.report(
             finding
                 .evidence(format!("ioerr_cnt went from {a} to {b}"))
-                .remedy("a look at `dmesg` and `smartctl -a`, and a sound disk or cable"),
+                .remedy("check `dmesg` and `smartctl -a`, and use a healthy disk and cable"),
         );
     }
     match (then.health.smart, now.health.smart) {
@@ -95,7 +100,7 @@ fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
             let finding = CHECK
                 .for_run(format!("{name} counted errors during the run"))
                 .evidence(format!("{media} media errors, {entries} new entries in its error log"))
-                .remedy("a look at `nvme error-log` and `dmesg`, and a sound drive");
+                .remedy("check `nvme error-log` and `dmesg`, and use a healthy drive");
             findings.report(if media == 0 { finding.at_most(Severity::Note) } else { finding });
         }
         _ if then.bus == Bus::Nvme && !then.missing.is_empty() => {
@@ -117,7 +122,7 @@ mod tests {
     use crate::fixture::row;
 
     #[test]
-    fn ios_that_failed() {
+    fn reports_failed_ios() {
         let mut case = one_drive();
         let report = &mut case.report.jobs[0];
         report.name = "x".into();
@@ -129,15 +134,15 @@ mod tests {
         case.report.jobs[0].errors = errors(214, 5);
         let found = found_after(&CHECK, &case);
         assert_eq!(found[0].what, "I/Os of job x failed");
-        let evidence = format!("214 failed beside {ios} that did not, the first with EIO");
+        let evidence = format!("214 failed and {ios} succeeded; the first failed with EIO");
         assert!(found[0].evidence.starts_with(&evidence), "{found:?}");
-        // No device says this: a verification does.
+        // This error comes from verification, not from a device.
         case.report.jobs[0].errors = errors(3, 84);
         assert!(found_after(&CHECK, &case).is_empty());
     }
 
     #[test]
-    fn counters_that_grow() {
+    fn reports_error_counters_that_grow() {
         let mut case = one_drive();
         case.disks(|disk| {
             disk.health.smart = Some(Smart { error_entries: 3, ..Smart::default() });

@@ -10,24 +10,24 @@ use crate::{Before, Check, FindingBuilder, Findings};
 pub(crate) const CHECK: Check = Check {
     id: "direct-not-direct",
     severity: Severity::Invalid,
-    title: "direct=1 where I/O goes through memory all the same",
-    about: "`O_DIRECT` is a wish. tmpfs takes it and serves memory; FUSE hands it to a daemon that \
-            does as it likes; ZFS before 2.3 takes it and caches; btrfs, since \
-            Linux 6.15, writes data with checksums through the page cache; a loop device does direct I/O on \
-            itself while the file below it is read through the page cache.",
-    detection: "The type of the file system, what `statx(2)` says about direct I/O on the file \
-           (`STATX_DIOALIGN`, Linux 6.1), and `loop/dio` of a loop device below; for jobs that write to \
-           btrfs the kernel's version, the file's flags (`chattr +C`) and the options of the mount \
-           (`nodatasum`, `nodatacow`). Invalid for file \
-           systems that live in memory, suspect for the others.",
-    effect: "4 KiB random reads with `direct=1` and `psync` made 321k IOPS on tmpfs and 18.0k \
-             on ext4 of the same virtual machine. 64 KiB sequential writes with `direct=1` to btrfs (Linux 6.18, a \
-             loop device over memory) made 219 MB/s, and 1.56 GB/s into a file with `chattr +C` \
-             (medians of three).",
-    remedy: "A file on a file system with direct I/O (ext4, XFS) or the device itself (a job that writes to it \
-           destroys what is on it); `losetup \
-           --direct-io=on` for a loop device; on btrfs `chattr +C` of the directory before the file \
-           is made in it, which turns checksums and copies on write off.",
+    title: "direct=1 although I/O goes through memory",
+    about: "`O_DIRECT` is only a request. tmpfs accepts it and serves data from memory; FUSE \
+            passes it to a daemon, which may ignore it; ZFS before 2.3 accepts it but caches; \
+            btrfs, since Linux 6.15, writes data with checksums through the page cache; a loop \
+            device does direct I/O itself while the file below it may go through the page cache.",
+    detection: "fiord checks the type of the file system, what `statx(2)` says about direct I/O \
+                on the file (`STATX_DIOALIGN`, Linux 6.1), and `loop/dio` of a loop device below \
+                it; for jobs that write to btrfs also the kernel version, the flags of the file \
+                (`chattr +C`) and the mount options (`nodatasum`, `nodatacow`). The finding is \
+                invalid for file systems in memory and suspect for the others.",
+    effect: "4 KiB random reads with `direct=1` and `psync` reached 321k IOPS on tmpfs and 18.0k \
+             on ext4 of the same virtual machine. 64 KiB sequential writes with `direct=1` to \
+             btrfs (Linux 6.18, a loop device over memory) reached 219 MB/s, and 1.56 GB/s to a \
+             file with `chattr +C` (medians of three).",
+    remedy: "use a file on a file system with direct I/O (ext4, XFS), or the device itself (a job \
+             that writes to it destroys the data on it); for a loop device, use `losetup \
+             --direct-io=on`; on btrfs, run `chattr +C` on the directory before the file is \
+             created in it, which turns checksums and copy-on-write off.",
     lint: None,
     before: Some(before),
     after: None,
@@ -47,7 +47,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 .for_job(job, format!("direct=1 has no effect on {path}, which is on {kind}"))
                 .evidence(why)
                 .remedy(
-                    "a file on ext4 or XFS, or a device (a job that writes destroys what is on it); losetup --direct-io=on for a loop device",
+                    "use a file on ext4 or XFS, or a device (a job that writes destroys the data on it); for a loop device, losetup --direct-io=on",
                 )
                 .option("direct")
                 .at_most(severity);
@@ -60,40 +60,41 @@ fn btrfs(job: &JobPlan, state: &FileState) -> FindingBuilder {
     let path = state.path.display();
     CHECK
         .for_job(job, format!("direct=1 has no effect on writes to {path}, which is on btrfs"))
-        .evidence("since Linux 6.15 btrfs writes data that have checksums through the page cache")
-        .remedy("a new file in a directory with chattr +C, which has no checksums; or ext4 or XFS")
+        .evidence("since Linux 6.15, btrfs writes data with checksums through the page cache")
+        .remedy("use a new file in a directory with chattr +C, which has no checksums; or use ext4 or XFS")
         .option("direct")
         .at_most(Severity::Suspect)
 }
 
-/// File systems that are the memory that a page cache is made of.
+/// Returns whether a file system of this type keeps its files in memory.
 pub(crate) fn in_memory(kind: &str) -> bool {
     matches!(kind, "tmpfs" | "ramfs" | "hugetlbfs")
 }
 
-/// The path, what it is on, the evidence, how bad it is.
+/// Returns the path, what holds it, the evidence and the severity.
 fn finding(state: &FileState) -> Option<(String, String, String, Severity)> {
     let path = state.path.display().to_string();
     let kind = state.file_system.as_deref().unwrap_or("an unknown file system").to_owned();
     let regular = state.kind == FileKind::Regular;
     let refused = regular && matches!(state.direct, Ok(Some(None)));
     if regular && in_memory(&kind) {
-        let why = format!("{kind} lives in memory");
+        let why = format!("{kind} keeps its files in memory");
         return Some((path, kind, why, Severity::Invalid));
     }
     if regular && (kind.starts_with("fuse") || kind == "virtiofs") {
-        let why = format!("a process behind {kind} decides how it reads and writes");
+        let why = format!("the process that serves {kind} decides whether I/O is direct");
         return Some((path, kind, why, Severity::Suspect));
     }
     if let Some((name, false)) = &state.on_loop {
-        let why = format!("/sys/block/{name}/loop/dio is 0: its file goes through the page cache");
+        let why =
+            format!("/sys/block/{name}/loop/dio is 0: I/O to its file goes through the page cache");
         return Some((path, format!("/dev/{name}"), why, Severity::Suspect));
     }
-    // What is not there yet has said nothing about direct I/O.
+    // A file that does not exist yet has no answer about direct I/O.
     let silent = state.facts.is_ok() && !matches!(state.direct, Ok(Some(Some(_))));
     if refused || kind == "zfs" && silent {
         let why = "statx says that direct I/O is not possible on this file".to_owned();
-        let why = if refused { why } else { "ZFS before 2.3 takes O_DIRECT and caches".into() };
+        let why = if refused { why } else { "ZFS before 2.3 accepts O_DIRECT but caches".into() };
         return Some((path, kind, why, Severity::Suspect));
     }
     None
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_by_file_system_and_loop_device() {
+    fn reports_file_systems_and_loop_devices_without_direct_io() {
         assert_eq!(told("tmpfs", None, "--direct=1"), [Severity::Invalid]);
         assert_eq!(told("fuse.sshfs", None, "--direct=1"), [Severity::Suspect]);
         assert_eq!(told("ext4", Some(("loop0".into(), false)), "--direct=1"), [Severity::Suspect]);

@@ -9,14 +9,15 @@ pub(crate) const CHECK: Check = Check {
     id: "drive-letter",
     severity: Severity::Invalid,
     title: "a colon that looks like part of a path separates two files",
-    about: "Names in `filename` and `directory` are separated by colons. `F:/fiofile` is a file \
-            called `F` in the present directory and a second one called `/fiofile`; neither is the \
-            one that was meant. `F:\\file`, with a backslash, can mean nothing else and is an error.",
-    detection: "A name of a single letter is followed by one that begins with a slash. It is silent for \
-           `F\\:/file`, where the colon belongs to the name.",
-    effect: "The run measures another device: with fio 3.42, `filename=F:/fiofile` in a directory on \
-             the system disk makes a file `F` there and does half of its I/O to it.",
-    remedy: "`F\\:/file`: a backslash before a colon makes it part of the name.",
+    about: "A colon separates names in `filename` and `directory`. `F:/fiofile` therefore names \
+            two files: `F` in the current directory, and `/fiofile`; neither is the intended one. \
+            `F:\\file`, with a backslash, can only be meant as a drive letter, and fiord rejects \
+            it with an error.",
+    detection: "A name of one letter is followed by a name that begins with a slash. The check is \
+                silent for `F\\:/file`, where the colon is part of the name.",
+    effect: "The run measures another device: with fio 3.42, `filename=F:/fiofile` in a directory \
+             on the system disk creates a file `F` there and sends half of its I/O to it.",
+    remedy: "write `F\\:/file`: a backslash before a colon makes the colon part of the name.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -31,14 +32,14 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
             let finding = CHECK
                 .for_job(job, format!("{option} names two files, {drive} and {next}"))
                 .evidence(format!("the colon after {drive} separates them"))
-                .remedy(format!("{option}={drive}\\:{next} for one name with a colon in it"))
+                .remedy(format!("write {option}={drive}\\:{next} for one name with a colon in it"))
                 .option(option);
             findings.report(finding);
         }
     }
 }
 
-/// A name of one letter and the name after it, where that begins with a slash.
+/// Returns the first name of one letter, and the name after it if that begins with a slash.
 fn split_drive(text: &str) -> Option<(&str, &str)> {
     let mut names = text.split(':').peekable();
     let mut whole = true;

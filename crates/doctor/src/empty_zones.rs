@@ -12,21 +12,21 @@ pub(crate) const CHECK: Check = Check {
     id: "empty-zones",
     severity: Severity::Suspect,
     title: "zones that hold no data to read",
-    about: "With `zonemode=zbd` a job reads what lies before the write pointers of its zones. Where \
-            all of them are empty there is nothing to read: the job ends at once, without an error, \
-            because a reader next to a writer must not end the run. Its numbers describe no I/O, or \
-            only what it read before the zones were reset.",
-    detection: "A job that only reads looked for a zone with data, and neither found one nor was there \
-           another job that was writing one. It is silent with `read_beyond_wp=1`, and while a \
-           writer runs: then the job waits for data.\n\nZones that are emulated on a block device \
-           or on a file that a job of the run writes are empty when the run begins, as in fio. On a \
-           file that the run only reads, each zone holds the data from its start up to the first \
-           hole.",
-    effect: "The job makes no I/O: 4 KiB random reads of an emulated zone on a loop device end \
+    about: "With `zonemode=zbd`, a job reads only the data before the write pointers of its \
+            zones. If all zones are empty, there is nothing to read: the job ends at once and \
+            without an error, because a reader beside a writer must not end the run. Its numbers \
+            describe no I/O, or only what it read before the zones were reset.",
+    detection: "A job that only reads found no zone with data, and no other job was writing one. \
+                The check is silent with `read_beyond_wp=1`. While a writer runs, the job waits \
+                for data instead.\n\n\
+                Zones that fiord emulates on a block device, or on a file that a job of the run \
+                writes, are empty when the run begins, as in fio. On a file that the run only \
+                reads, each emulated zone holds the data from its start to the first hole.",
+    effect: "The job does no I/O: 4 KiB random reads of an emulated zone on a loop device end \
              after 0 ms with 0 IOPS.",
-    remedy: "Write the zones first: on a zoned device with a job that writes, with emulated zones in an \
-           earlier job of the same run (`stonewall`). Or read beyond the write pointers: \
-           `read_beyond_wp=1`.",
+    remedy: "write the zones first: on a zoned device, with a job that writes; with emulated \
+             zones, in an earlier job of the same run (`stonewall`). Or set `read_beyond_wp=1` to \
+             read beyond the write pointers.",
     lint: None,
     before: None,
     after: Some(after),
@@ -53,15 +53,15 @@ fn builder(entry: &Entry<'_>, job: &JobPlan) -> FindingBuilder {
     let (why, remedy) = if emulated(FileKind::Block) || emulated(FileKind::Virtual) {
         (
             "; emulated zones are empty when a run begins",
-            "an earlier job of the same run that writes the zones (with stonewall in this one), or \
+            "write the zones in an earlier job of the same run (with stonewall in this one), or set \
              read_beyond_wp=1",
         )
     } else {
-        ("", "zones that are written first (rw=write over the same range), or read_beyond_wp=1")
+        ("", "write the zones first (rw=write over the same range), or set read_beyond_wp=1")
     };
     CHECK
         .for_job(job, format!("job {} found no zone that holds data to read", job.identity.name))
-        .evidence(format!("{} reads were made before it ended{why}", count(reads as f64)))
+        .evidence(format!("it completed {} reads before it ended{why}", count(reads as f64)))
         .remedy(remedy)
         .option("read_beyond_wp")
 }
@@ -72,7 +72,7 @@ mod tests {
     use crate::fixture::after;
 
     #[test]
-    fn reports_jobs_that_only_read_and_found_nothing() {
+    fn reports_readers_that_found_no_data() {
         let found = |line: &str, times: u64| {
             let job = "--size=4m --ioengine=null --zonemode=zbd --zonesize=1m --name=a";
             after(&CHECK, &format!("{job} {line}"), &|job| job.nothing_to_read = times)

@@ -10,23 +10,25 @@ pub(crate) const CHECK: Check = Check {
     id: "file-extended",
     severity: Severity::Note,
     title: "a read job that makes an existing file longer",
-    about: "The job only reads, but `size` asks for more than an existing file has, so the layout adds \
-            the missing bytes to it before the run. fio does so without a word. If the file holds \
-            someone's data, it is not the same file afterwards.",
-    detection: "The job only reads, its file exists and is shorter than the job needs, and nothing says that \
-           fiord or fio created it: fiord marks files that it creates under a name that you type \
-           (extended attribute `user.fiord`), and generated names (`job.N.M`) are taken for fio's. \
-           With `--readonly`, and in system directories such as `/etc`, such a job is refused.",
-    effect: "A file `notes` of 6 bytes, read with `--rw=read --size=8k --filename=notes`, has 8192 bytes \
-             afterwards; the first 6 are as before.",
-    remedy: "`--readonly`, which refuses to change any file; or no `size`, which reads the file as it is; \
-           or another `filename`; or `ignore_findings=file-extended` if the longer file is meant.",
+    about: "The job only reads, but `size` is larger than an existing file, so the layout appends \
+            the missing bytes before the run. fio does so silently. If the file holds data that \
+            someone needs, the run has changed it.",
+    detection: "The job only reads, its file exists and is shorter than the job needs, and \
+                nothing shows that fiord or fio created the file: fiord marks files that it \
+                creates under a name that the job states (extended attribute `user.fiord`), and \
+                takes files with generated names (`job.N.M`) for fio's own. With `--readonly`, \
+                and in system directories such as `/etc`, fiord refuses such a job.",
+    effect: "A file `notes` of 6 bytes, read with `--rw=read --size=8k --filename=notes`, has \
+             8192 bytes afterwards; the first 6 bytes are unchanged.",
+    remedy: "use `--readonly`, which refuses to change any file; or leave out `size` to read the \
+             file as it is; or use another `filename`; or set `ignore_findings=file-extended` if \
+             the file may grow.",
     lint: Some(lint),
     before: None,
     after: None,
 };
 
-/// Files named in the evidence; more are counted.
+/// Maximum number of files that the evidence names. It counts the others.
 const NAMED: usize = 3;
 
 pub(crate) fn lint(known: &Lint<'_>, findings: &mut Findings) {
@@ -54,7 +56,7 @@ pub(crate) fn lint(known: &Lint<'_>, findings: &mut Findings) {
         let finding = CHECK
             .for_job(job, format!("job {} {what}", job.identity.name))
             .evidence(evidence)
-            .remedy("--readonly to change no file, or no size to read the file as it is")
+            .remedy("use --readonly to change no file, or leave out size to read the file as it is")
             .option("size");
         findings.report(finding);
     }
@@ -66,7 +68,7 @@ mod tests {
     use crate::fixture::{found_once, scratch};
 
     #[test]
-    fn reports_a_file_of_someone_that_grows() {
+    fn reports_a_file_of_others_that_grows() {
         let path = scratch();
         std::fs::write(&path, "notes\n").unwrap();
         let read = format!("--name=a --rw=read --filename={}", path.display());

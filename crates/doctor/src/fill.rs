@@ -1,32 +1,32 @@
-//! The command that writes a range which jobs read.
+//! Builds the command that writes a range that jobs read.
 
 use std::ops::Range;
 use std::path::Path;
 
-/// Blocks are whole pages, so that they can be written with `direct=1` too.
+/// Page size, in bytes. Blocks are whole pages, so that the command also works with `direct=1`.
 pub(crate) const PAGE: u64 = 4096;
-/// The largest block, in pages: 1 MiB.
+/// Maximum block size, in pages: 1 MiB.
 const MOST: u64 = 256;
 
-/// The remedy for a range of a file or device that was not written: a command that does, and, where the
-/// range `holds_data`, that it destroys them.
+/// Returns the remedy for an unwritten range of a file or device, in bytes: a command that writes it. If
+/// the range `holds_data`, the remedy says that the command destroys the data.
 pub(crate) fn fill(path: &Path, range: Range<u64>, holds_data: bool) -> String {
-    let loss = if holds_data { ", and destroys what it holds" } else { "" };
-    format!("a pass that writes it{loss}: {}", command(path, range.start, range.end))
+    let loss = if holds_data { ", which destroys the data in it" } else { "" };
+    format!("write the range first{loss}: {}", command(path, range.start, range.end))
 }
 
-/// The remedy for a zoned device that was not written in full: zones take writes only in order, so
-/// that neither `fiord precondition` nor a plain job can write it.
+/// Returns the remedy for a zoned device that was not written in full. Zones accept only sequential
+/// writes, so neither `fiord precondition` nor a plain job can fill them.
 pub(crate) fn fill_zones(path: &Path) -> String {
     format!(
-        "a pass that writes every zone, and destroys what they hold: fiord --name=fill {} --direct=1 \
+        "write all zones first, which destroys the data in them: fiord --name=fill {} --direct=1 \
          --zonemode=zbd --rw=write --bs=128k --write_zone_remainder=1",
         filename(path)
     )
 }
 
-/// A command that writes `from..to` of a file or device in full: its blocks divide the range, which
-/// is rounded up to whole pages.
+/// Returns a command that writes the bytes `from..to` of a file or device. It rounds the range up to
+/// whole pages, and its block size divides the range.
 fn command(path: &Path, from: u64, to: u64) -> String {
     let pages = to.saturating_sub(from).div_ceil(PAGE).max(1);
     let block = (1..=MOST).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1) * PAGE / 1024;
@@ -38,7 +38,8 @@ fn command(path: &Path, from: u64, to: u64) -> String {
     )
 }
 
-/// The option that names one file: a colon would separate two, and the shell has its own signs.
+/// Returns the `--filename` option for one path. It escapes colons, which would separate two names, and
+/// quotes characters that are special to the shell.
 fn filename(path: &Path) -> String {
     let escaped = path.display().to_string().replace(':', "\\:");
     let plain = |c: char| c.is_alphanumeric() || "/._-+,@%=".contains(c);
@@ -67,13 +68,13 @@ mod tests {
     #[test]
     fn a_remedy_that_destroys_data_says_so() {
         let text = |holds| fill(Path::new("/f"), 0..4096, holds);
-        assert!(text(false).starts_with("a pass that writes it: fiord --name=fill "));
-        let loss = "a pass that writes it, and destroys what it holds: fiord --name=fill ";
+        assert!(text(false).starts_with("write the range first: fiord --name=fill "));
+        let loss = "write the range first, which destroys the data in it: fiord --name=fill ";
         assert!(text(true).starts_with(loss));
     }
 
     #[test]
-    fn zones_are_filled_in_order() {
+    fn zones_are_filled_sequentially() {
         let text = fill_zones(Path::new("/dev/nvme0n2"));
         assert!(
             text.contains("--filename=/dev/nvme0n2 --direct=1 --zonemode=zbd --rw=write"),

@@ -6,28 +6,28 @@ use crate::amount::percent;
 use crate::device_queue::{DeviceQueue, device_queues};
 use crate::{After, Check, FindingBuilder, Findings};
 
-/// Share of the CPUs' time from which on they are the limit.
+/// Share of busy time from which on the CPUs are the limit.
 const BUSY: f64 = 0.9;
-/// The device's queue is short below this share of what was asked for.
+/// The device's queue is short below this share of the requested depth.
 const SHORT: f64 = 0.5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "generator-bound",
     severity: Severity::Suspect,
-    title: "the CPUs that make the I/Os are the limit, not the device",
-    about: "When the threads that make the I/Os compute all the time and the device's queue is short, \
-            a faster device would give the same number. What is measured is the CPU and the kernel's \
-            path.",
-    detection: "User and system time of the jobs come to 90 % or more of the CPUs that they can use, and \
-           the device's mean queue over the measured time is below half of what they ask for. Only \
-           for jobs with `direct=1` that nothing else holds back and that have the device to \
-           themselves.",
-    effect: "By how much the device is underrated cannot be told from such a run; `fiord sweep` over \
-             `numjobs` shows it.",
-    remedy: "More jobs on more CPUs (`numjobs`, `cpus_allowed_policy=split`), a cheaper engine \
-           (`io_uring` with `fixedbufs`, `registerfiles`, `hipri`), larger blocks, or fewer \
-           measurements (`gtod_reduce=1`).",
+    title: "the CPUs that generate the load are the limit, not the device",
+    about: "If the threads that issue I/Os compute all the time and the device's queue is short, \
+            a faster device would give the same result. The run then measures the CPU and the \
+            kernel's I/O path.",
+    detection: "User and system time of the jobs add up to 90 % or more of the CPUs that the jobs \
+                can use, and the device's mean queue depth over the measured time is below half \
+                of what the jobs ask for. The check covers jobs with `direct=1` that nothing else \
+                slows down and that have the device to themselves.",
+    effect: "Such a run cannot show how far it underrates the device; `fiord sweep` over \
+             `numjobs` can.",
+    remedy: "use more jobs on more CPUs (`numjobs`, `cpus_allowed_policy=split`), a cheaper \
+             engine (`io_uring` with `fixedbufs`, `registerfiles`, `hipri`), larger blocks, or \
+             fewer measurements (`gtod_reduce=1`).",
     lint: None,
     before: None,
     after: Some(after),
@@ -49,11 +49,11 @@ fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
             format!("job {name} is limited by its CPUs, not by {}", device.name),
         )
         .evidence(format!(
-            "CPUs busy for {} of the time, {:.1} of {asked:.0} I/Os at the device",
+            "the CPUs were busy for {} of the time, and the device had {:.1} of {asked:.0} I/Os",
             percent(busy / cores),
             device.depth
         ))
-        .remedy("more numjobs on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
+        .remedy("use more jobs (numjobs) on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
         .option("numjobs");
     Some(finding)
 }

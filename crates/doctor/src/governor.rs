@@ -11,25 +11,28 @@ pub(crate) const CHECK: Check = Check {
     id: "governor",
     severity: Severity::Note,
     title: "CPUs that do not run at full speed",
-    about: "With a governor other than `performance` the CPU's frequency follows its load. A job \
-            that waits for a fast device leaves the CPU idle most of the time, so it is slowed down, \
-            and each I/O takes longer than it has to. The same goes for deep idle states, from which \
-            it takes longer to wake than a fast device takes for an I/O.",
-    detection: "`cpufreq/scaling_governor` of the CPUs that a job may use, and the slowest idle state \
-           that is enabled, if a job with at most 4 I/Os in flight works on a device without moving \
-           parts and waking takes 100 µs or more. Silent with `performance`, and where the kernel \
-           sets no frequencies, as in virtual machines.",
-    effect: "Largest at depth 1 on fast devices. Not measured here: the machine at hand leaves \
-             frequencies to its host.",
-    remedy: "`cpupower frequency-set -g performance`; for idle states `cpupower idle-set -D 10`.",
+    about: "With a governor other than `performance`, the CPU frequency follows the load. A job \
+            that waits for a fast device leaves the CPU idle most of the time, so the kernel \
+            lowers the frequency, and each I/O takes longer than necessary. Deep idle states have \
+            a similar effect: waking from one can take longer than a fast device takes for an I/O.",
+    detection: "If a job uses a drive without moving parts, fiord reads \
+                `cpufreq/scaling_governor` of the CPUs that the job may use. If such a job has at \
+                most 4 I/Os in flight, fiord also reads how long the slowest enabled idle state \
+                takes to wake from: 100 µs or more is reported. The check is silent with \
+                `performance`, and if the kernel does not control frequencies, as in virtual \
+                machines.",
+    effect: "Largest at depth 1 on fast devices. Not measured: on the virtual machine used for \
+             measurements, the host controls frequencies.",
+    remedy: "run `cpupower frequency-set -g performance`; for idle states, run `cpupower idle-set \
+             -D 10`.",
     lint: None,
     before: Some(before),
     after: None,
 };
 
-/// Waking that takes as long as an I/O of a fast flash drive, µs.
+/// Time to wake, in µs, that is as long as an I/O of a fast flash drive.
 const SLOW_WAKE: u64 = 100;
-/// Depth up to which a CPU has nothing to do between I/Os.
+/// Maximum depth at which a CPU is idle between I/Os.
 const SHALLOW: u32 = 4;
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
@@ -59,7 +62,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 CHECK
                     .for_run(format!("CPUs {slow} may run below their full speed"))
                     .evidence(format!("their governor is {}{range}", names.join(", ")))
-                    .remedy("cpupower frequency-set -g performance"),
+                    .remedy("run cpupower frequency-set -g performance"),
             );
         }
     }
@@ -67,9 +70,9 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     if let Some(sleep) = around.sleep.as_ref().filter(|s| shallow && s.wake_us >= SLOW_WAKE) {
         findings.report(
             CHECK
-                .for_run("CPUs fall into an idle state that takes long to wake from")
+                .for_run("CPUs enter an idle state that is slow to wake from")
                 .evidence(format!("waking from {} takes {} µs", sleep.state, sleep.wake_us))
-                .remedy("cpupower idle-set -D 10"),
+                .remedy("run cpupower idle-set -D 10"),
         );
     }
 }
@@ -83,7 +86,7 @@ mod tests {
     use crate::drives::{found_before, one_drive};
 
     #[test]
-    fn slow_cpus_that_the_run_may_use() {
+    fn reports_slow_cpus_that_the_run_may_use() {
         let mut case = one_drive();
         assert!(found_before(&CHECK, &case).is_empty());
         let mut governors = Governors::default();

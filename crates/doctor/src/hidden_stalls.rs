@@ -15,26 +15,27 @@ use crate::{After, Check, FindingBuilder, Findings};
 pub(crate) const CHECK: Check = Check {
     id: "hidden-stalls",
     severity: Severity::Suspect,
-    title: "I/Os that were due during a stall are not in the latencies",
-    about: "Under a rate each I/O is due at a moment. While the device stalls, a job that waits \
-            for it makes no I/O at all: those that were due then start late, and measured from \
-            their actual start they are as fast as ever. One slow I/O stands for the hundreds that \
-            a user would have waited for.",
-    detection: "The 99th percentile (or the nearest one reported) of the latency from the intended start \
-           is at least ten times that of the completion latency, and at least 1 ms more. Where the \
-           generator itself was late the finding says so and does not blame the device: the engine \
-           is `null`, or a thread that slept until an I/O was due woke late by half of the difference \
-           or more.",
+    title: "the latencies leave out I/Os that were due during a stall",
+    about: "With a rate, each I/O is due at a certain time. While the device stalls, a job that \
+            waits for it issues no I/O: the I/Os that were due start late, and measured from \
+            their actual start they look as fast as ever. One slow I/O then stands for hundreds \
+            for which a user would have waited (coordinated omission).",
+    detection: "The 99th percentile (or the nearest reported one) of the latency from the \
+                intended start is at least ten times that of the completion latency, and at least \
+                1 ms longer. If the load generator itself was late, the finding says so and does \
+                not blame the device: that is the case if the engine is `null`, or if a thread \
+                that slept until an I/O was due woke late by at least half of the difference.",
     effect: "A stall of 1 s in 10 s at 1000 IOPS (`ioengine=sim`, `sim_stall=2s:1s`, \
              `sim_latency=constant:100us`): the 99th percentile was 100 us from the actual start \
-             and 910 ms from the intended one.",
-    remedy: "An `iodepth` of the rate times the longest delay, 1000 for 1 s at 1000 IOPS, has room for \
-           every I/O when it is due; a synchronous engine needs `io_submit_mode=offload` with it, \
-           which does nothing for others. No depth is named beyond 4096, but a lower rate; where the \
-           rate was not reached any queue fills up, and a rate of nine tenths of the one that was \
-           reached is named. Until then judge by the latency from the intended start, which is in \
-           the report (`intended_lat_ns` under `fiord` in JSON). Against late wake-ups of the \
-           generator: `nice=-20`, or `cpus_allowed` with a CPU that no other program uses.",
+             and 910 ms from the intended start.",
+    remedy: "set `iodepth` to the rate times the longest delay (1000 for 1 s at 1000 IOPS), so \
+             that every I/O can start when it is due; a synchronous engine also needs \
+             `io_submit_mode=offload`, which has no effect on other engines. Instead of a depth \
+             beyond 4096, the finding names a lower rate; if the run did not reach its rate, any \
+             queue fills up, and the finding names nine tenths of the rate that the run reached. \
+             Until then, use the latency from the intended start, which is in the report \
+             (`intended_lat_ns` under `fiord` in JSON). If the generator woke late, set \
+             `nice=-20`, or `cpus_allowed` to a CPU that no other program uses.",
     lint: None,
     before: None,
     after: Some(after),
@@ -61,10 +62,10 @@ fn finding(
     if same != percentage || from_intended < from_actual.saturating_mul(10) || more < 1_000_000 {
         return None;
     }
-    // Behind a rate that is beyond the device any depth fills up.
+    // If the rate is too high for the device, a queue of any depth fills up.
     let reached = !missed(entry);
     let seen = format!(
-        "p{percentage}: {} from the actual start, {} from when each was due",
+        "p{percentage}: {} from the actual start, {} from the intended start",
         time(from_actual as f64),
         time(from_intended as f64)
     );
@@ -72,7 +73,7 @@ fn finding(
         return Some(woke_late(entry, row, actual, &seen));
     }
     let (name, word) = (&entry.report.name, words(row.kind));
-    let what = format!("{word} of job {name} waited, and its latencies do not show it");
+    let what = format!("{word} of job {name} were delayed, and its latencies do not show it");
     let job = entry.jobs[0];
     let remedy = match reached {
         true => room(job, dir(row.kind), intended.max),
@@ -81,14 +82,14 @@ fn finding(
     Some(CHECK.for_job(job, what).evidence(seen).remedy(remedy).option("iodepth"))
 }
 
-/// Whether it was not the device that kept I/Os waiting for so much longer than they took (ns): the
-/// engine has none, or the thread slept for most of that when an I/O was due.
+/// Returns whether the load generator, not the device, delayed I/Os by `more` ns beyond their latency:
+/// the engine has no device, or a thread woke late by at least half of that time.
 fn generator_was_late(entry: &Entry<'_>, more: u64) -> bool {
     let no_device = entry.jobs.iter().all(|job| matches!(job.engine, EnginePlan::Null));
     no_device || entry.report.delays.longest_wake_ns >= more / 2
 }
 
-/// The finding where the generator itself was late.
+/// Builds the finding for a load generator that woke late.
 fn woke_late(
     entry: &Entry<'_>,
     row: &DirReport,
@@ -101,37 +102,38 @@ fn woke_late(
         format!(", and its threads waited {} for a CPU", time(ns as f64))
     });
     CHECK
-        .for_job(entry.jobs[0], format!("{word} of job {name} began late: the generator woke late"))
+        .for_job(entry.jobs[0], format!("{word} of job {name} started late because the load generator woke late"))
         .evidence(format!(
-            "{seen}; it was not the device: the slowest took {}, a thread woke up to {} late{ready}",
+            "{seen}; the device was not the cause: its slowest I/O took {}, and a thread woke up to {} \
+             late{ready}",
             time(actual.max as f64),
             time(delays.longest_wake_ns as f64),
         ))
-        .remedy("nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
+        .remedy("set nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
         .option("nice")
 }
 
-/// Whether some direction did not reach its rate.
+/// Returns whether a direction did not reach its rate.
 fn missed(entry: &Entry<'_>) -> bool {
     entry.report.dirs.iter().any(|row| rate_missed::finding(entry, row).is_some())
 }
 
-/// A depth beyond this is no advice: such a queue is longer than any that a device has.
+/// Maximum depth that the remedy names: no device has a longer queue.
 const DEEPEST: u64 = 4096;
 
-/// A rate that leaves a device some room beside the one that it reached.
+/// Returns a rate that is slightly below the one that the device reached.
 fn slower(job: &JobPlan, row: &DirReport) -> String {
-    /// The share of what was reached.
+    /// Share of the rate that the device reached.
     const SHARE: f64 = 0.9;
     let bytes = |dir: Dir| matches!(job.pace.rate[dir as usize], Some(Rate::Bytes(_)));
     match Dir::ALL.into_iter().any(bytes) {
-        true => format!("rate={}", (row.bw_bytes as f64 * SHARE) as u64),
-        false => format!("rate_iops={}", (row.iops * SHARE) as u64),
+        true => format!("set rate={}", (row.bw_bytes as f64 * SHARE) as u64),
+        false => format!("set rate_iops={}", (row.iops * SHARE) as u64),
     }
 }
 
-/// The depth that has room for all that is due in the longest delay (ns); where that is too deep, the
-/// rate for which there is one.
+/// Returns the depth that holds all I/Os that are due within the longest delay, in ns; if that is too
+/// deep, also a lower rate for which the maximum depth is enough.
 fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
     let due = |dir: Dir| match job.pace.rate[dir as usize] {
         Some(Rate::Ios(ios)) => ios as f64,
@@ -141,31 +143,31 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
         None => 0.0,
     };
     let rate: f64 = match dir {
-        // A depth is for all directions together.
+        // All directions share the depth.
         Some(_) => Dir::ALL.iter().filter(|dir| job.load.mix.has(**dir)).map(|dir| due(*dir)).sum(),
         None => 0.0,
     };
     let depth = (rate * longest as f64 / 1e9).ceil() as u64;
     let has = u64::from(job.depth.depth);
     if depth <= has && synchronous(job).is_none() {
-        // There is room, so the thread was kept from its I/Os: another one goes on meanwhile.
-        return format!("numjobs=2 with rate_iops={}", (rate / 2.0).ceil() as u64);
+        // The depth is enough, so the thread itself was blocked: a second thread continues meanwhile.
+        return format!("set numjobs=2 with rate_iops={}", (rate / 2.0).ceil() as u64);
     }
     let depth = depth.max(has);
     let (depth, rate) = match depth > DEEPEST {
         true => {
             let slower = (DEEPEST as f64 / (longest as f64 / 1e9)) as u64;
-            (DEEPEST, format!("rate_iops={slower} with "))
+            (DEEPEST, format!("rate_iops={slower} and "))
         }
         false => (depth, String::new()),
     };
     match synchronous(job) {
-        Some(_) => format!("{rate}io_submit_mode=offload and iodepth={depth}"),
-        None => format!("{rate}iodepth={depth}"),
+        Some(_) => format!("set {rate}io_submit_mode=offload and iodepth={depth}"),
+        None => format!("set {rate}iodepth={depth}"),
     }
 }
 
-/// The percentile nearest to the 99th.
+/// Returns the reported percentile nearest to the 99th, and its value in ns.
 fn near_99(summary: &LatencySummary) -> Option<(f64, u64)> {
     let away = |p: &&(f64, u64)| (p.0 - 99.0).abs();
     summary.percentiles.iter().min_by(|a, b| away(a).total_cmp(&away(b))).copied()
@@ -219,38 +221,42 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_that_has_room_is_a_number() {
+    fn the_remedy_names_a_sufficient_depth() {
         let remedy = |engine| found(engine, 100_000, 900_000_000).remove(0).remedy;
-        assert_eq!(remedy("sim"), "iodepth=1000");
-        assert_eq!(remedy("psync"), "io_submit_mode=offload and iodepth=1000");
+        assert_eq!(remedy("sim"), "set iodepth=1000");
+        assert_eq!(remedy("psync"), "set io_submit_mode=offload and iodepth=1000");
     }
 
     #[test]
-    fn no_depth_is_named_that_does_not_help() {
+    fn the_remedy_names_no_useless_depth() {
         let remedy = |iops, ns| found_at(iops, "sim", 100_000, ns).remove(0).remedy;
-        assert_eq!(remedy(700.0, 900_000_000), "rate_iops=630", "the rate is beyond the device");
-        assert_eq!(remedy(1000.0, 3_900_000_000), "iodepth=4000");
-        assert_eq!(remedy(1000.0, 4_900_000_000), "rate_iops=819 with iodepth=4096");
+        assert_eq!(
+            remedy(700.0, 900_000_000),
+            "set rate_iops=630",
+            "the rate is too high for the device"
+        );
+        assert_eq!(remedy(1000.0, 3_900_000_000), "set iodepth=4000");
+        assert_eq!(remedy(1000.0, 4_900_000_000), "set rate_iops=819 and iodepth=4096");
     }
 
     #[test]
     fn a_generator_that_woke_late_is_not_blamed_on_the_device() {
         let what = |engine| found(engine, 100_000, 30_000_000).remove(0);
         let null = what("null");
-        assert_eq!(null.what, "reads of job a began late: the generator woke late");
-        assert!(null.remedy.starts_with("nice=-20"), "{null:?}");
-        assert!(what("sim").what.contains(" waited, "), "{:?}", what("sim"));
+        assert_eq!(null.what, "reads of job a started late because the load generator woke late");
+        assert!(null.remedy.starts_with("set nice=-20"), "{null:?}");
+        assert!(what("sim").what.contains(" were delayed, "), "{:?}", what("sim"));
         let late = |wake| {
             let found = found_in(1000.0, "sim", (100_000, 30_000_000), &|report| {
                 report.delays.longest_wake_ns = wake;
             });
-            found[0].what.ends_with("the generator woke late")
+            found[0].what.ends_with("the load generator woke late")
         };
         assert!(late(20_000_000) && !late(1_000_000));
     }
 
     #[test]
-    fn reports_ten_times_and_a_millisecond() {
+    fn reports_ten_times_the_latency_and_a_millisecond_more() {
         assert_eq!(told(100_000, 900_000_000), 1);
         assert_eq!(told(100_000, 150_000), 0);
         assert_eq!(told(1_000, 100_000), 0);

@@ -10,19 +10,20 @@ pub(crate) const CHECK: Check = Check {
     id: "link-degraded",
     severity: Severity::Suspect,
     title: "a PCIe link below its best",
-    about: "A link between the drive and the processor runs at fewer lanes or a lower speed than \
-            both of its ends could. The numbers are those of the link, not of the drive. Dirt on \
-            a contact, a riser or cable that is not good enough, a slot that shares its lanes, or a \
-            setting of the firmware do that, and the kernel does not complain.",
-    detection: "For the drive and every bridge above it `current_link_speed` and `current_link_width` are \
-           compared with the lesser of what both ends of the link can (`max_link_speed`, \
-           `max_link_width`). A drive in a slot that can do less than the drive is a note. Silent \
-           when the link is at its best, and for what is on no PCIe link.",
-    effect: "In proportion for large blocks: four lanes of generation 4 carry 7.88 GB/s after line \
-             coding, two lanes 3.94 GB/s (computed from the coding, not measured).",
-    remedy: "Reseat the drive, its cable and its riser, look for `AER` and `Bandwidth` in `dmesg`, and \
-           for bifurcation and link speed in the firmware's settings; `fiord devices --tree` shows \
-           every link.",
+    about: "A link between the drive and the processor runs with fewer lanes or at a lower speed \
+            than both of its ends support. The result is that of the link, not of the drive. Dirt \
+            on a contact, a poor riser or cable, a slot that shares its lanes, or a firmware \
+            setting can cause this, and the kernel does not complain.",
+    detection: "For the drive and every bridge above it, fiord compares `current_link_speed` and \
+                `current_link_width` with the best that both ends of the link support \
+                (`max_link_speed`, `max_link_width`). A drive in a slot that supports less than \
+                the drive is a note. The check is silent if the link runs at its best, and for \
+                devices that are not on a PCIe link.",
+    effect: "In proportion for large blocks: four lanes of generation 4 carry 7.88 GB/s after \
+             line coding, two lanes 3.94 GB/s (computed, not measured).",
+    remedy: "reseat the drive, its cable and its riser; look for `AER` and `Bandwidth` in \
+             `dmesg`; check bifurcation and link speed in the firmware settings. `fiord devices \
+             --tree` shows every link.",
     lint: None,
     before: Some(before),
     after: None,
@@ -45,39 +46,37 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-/// The link is below what both of its ends can.
+/// Reports a link that runs below what both of its ends support.
 fn degraded(function: &Function, disk: &str) -> Option<FindingBuilder> {
     let (now, best) = (function.now?, function.link_best()?);
     if now.tenths >= best.tenths && now.width >= best.width {
         return None;
     }
     let finding = CHECK
-        .for_run(format!("the PCIe link to {} above {disk} is below its best", function.address))
+        .for_run(format!("the PCIe link to {} above {disk} runs below its best", function.address))
         .evidence(format!(
-            "it runs at {now} ({} MB/s) and both ends can do {best} ({} MB/s)",
+            "it runs at {now} ({} MB/s) and both ends support {best} ({} MB/s)",
             now.bytes() / 1_000_000,
             best.bytes() / 1_000_000
         ))
-        .remedy(
-            "reseating the drive, its cable and riser; `fiord devices --tree` shows every link",
-        );
+        .remedy("reseat the drive, its cable and riser; `fiord devices --tree` shows every link");
     Some(finding)
 }
 
-/// The link is as good as the slot allows, and the drive could do more.
+/// Reports a link that is limited by its slot, if the drive supports more.
 fn bounded(function: &Function, disk: &str) -> Option<FindingBuilder> {
     let (now, own) = (function.now?, function.own_best?);
     if function.is_bridge() || now.bytes() >= own.bytes() {
         return None;
     }
     let finding = CHECK
-        .for_run(format!("the slot of {disk} ({}) can do less than the drive", function.address))
+        .for_run(format!("the slot of {disk} ({}) supports less than the drive", function.address))
         .evidence(format!(
-            "the link runs at {now} ({} MB/s), the drive can do {own} ({} MB/s)",
+            "the link runs at {now} ({} MB/s), the drive supports {own} ({} MB/s)",
             now.bytes() / 1_000_000,
             own.bytes() / 1_000_000
         ))
-        .remedy(format!("a slot of {own}"))
+        .remedy(format!("use a slot with {own}"))
         .at_most(Severity::Note);
     Some(finding)
 }

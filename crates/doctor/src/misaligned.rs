@@ -11,18 +11,21 @@ use crate::{Before, Check, FindingBuilder, Findings};
 pub(crate) const CHECK: Check = Check {
     id: "misaligned",
     severity: Severity::Suspect,
-    title: "I/Os that straddle the device's blocks",
-    about: "The device takes I/O in logical blocks, often 512 bytes, and works in physical ones, \
-            often 4096. A write that does not cover whole physical blocks makes it read, change and \
-            write them back; a read touches one block more than it has to.",
-    detection: "For jobs with `direct=1` the smallest block size, the alignment of offsets and the first \
-           byte of the region, and the start of the partition, are compared with \
-           `queue/physical_block_size`. Writes are suspect, reads a note. Silent when everything is \
-           whole physical blocks, and where logical and physical blocks are alike.",
-    effect: "On disks with 512-byte emulation a write takes a turn of the platter more. Not measured \
-             here.",
-    remedy: "`bs`, `blockalign` and `offset` in multiples of the physical block; a new \
-           partition that starts at a multiple of 1 MiB (what is on the old one is lost).",
+    title: "I/Os that are not aligned to the device's physical blocks",
+    about: "The device accepts I/O in logical blocks, often 512 bytes, and works internally in \
+            physical blocks, often 4096 bytes. A write that does not cover whole physical blocks \
+            makes the device read, change and write them back; a read touches one block more than \
+            necessary.",
+    detection: "For jobs with `direct=1`, fiord compares the smallest block size, the alignment \
+                of offsets, the first byte of the region and the start of the partition with \
+                `queue/physical_block_size`. Jobs that write are suspect, jobs that only read get \
+                a note. The check is silent if everything is a multiple of the physical block, \
+                and if logical and physical blocks have the same size.",
+    effect: "On disks with 512-byte emulation, a write takes one more rotation of the platter. \
+             Not measured.",
+    remedy: "set `bs`, `blockalign` and `offset` to multiples of the physical block; or create a \
+             new partition that starts at a multiple of 1 MiB (this destroys the data on the old \
+             one).",
     lint: None,
     before: Some(before),
     after: None,
@@ -48,9 +51,12 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuil
     let mut found = Vec::new();
     if let Some((what, value, option)) = odd(job, physical) {
         let finding = CHECK
-            .for_job(job, format!("I/Os of job {name} are no whole blocks of {}", disk.name))
+            .for_job(
+                job,
+                format!("I/Os of job {name} are not whole physical blocks of {}", disk.name),
+            )
             .evidence(format!("{what} is {value}, the physical block {physical} bytes"))
-            .remedy(format!("{option} in multiples of {physical}"))
+            .remedy(format!("set {option} to a multiple of {physical}"))
             .option(option);
         found.push(finding.at_most(severity));
     }
@@ -58,20 +64,21 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuil
     for part in names.filter_map(|name| disk.partitions.iter().find(|part| *name == *part.name)) {
         if !part.start.is_multiple_of(physical) {
             let finding = CHECK
-                .for_job(job, format!("the partition {} is not aligned", part.name))
+                .for_job(job, format!("partition {} is not aligned to physical blocks", part.name))
                 .evidence(format!(
-                    "it starts at byte {}, {} beyond a physical block of {physical}",
+                    "it starts at byte {}, {} bytes after the start of a physical block of {physical} bytes",
                     part.start,
                     part.start % physical
                 ))
-                .remedy("a new partition that starts at a multiple of 1 MiB (what is on this one is lost)");
+                .remedy("create a new partition that starts at a multiple of 1 MiB (this destroys the data on this one)");
             found.push(finding.at_most(severity));
         }
     }
     found
 }
 
-/// What of the job is not whole physical blocks: in words, its value, and its option.
+/// Returns the first property of the job that is not a multiple of the physical block: in words, its
+/// value in bytes, and its option.
 fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static str)> {
     for dir in Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir) && *dir != Dir::Trim) {
         let block = u64::from(job.load.blocks[dir as usize].min());
@@ -96,7 +103,7 @@ mod tests {
     use crate::drives::{found_before, one_drive};
 
     #[test]
-    fn small_blocks_on_large_ones() {
+    fn reports_blocks_smaller_than_physical_blocks() {
         let mut case = one_drive().writing();
         case.job().load.blocks = [const { BlockSize::Fixed(512) }; 3];
         assert!(found_before(&CHECK, &case).is_empty(), "the device has blocks of 512");

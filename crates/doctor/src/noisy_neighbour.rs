@@ -1,4 +1,4 @@
-//! `noisy-neighbour`: somebody else used the device, the memory or the CPUs during the run.
+//! `noisy-neighbour`: other programs used the device, the memory or the CPUs during the run.
 
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
@@ -14,45 +14,46 @@ use crate::{After, Check, Evidence, FindingBuilder, Findings, Unavailable};
 pub(crate) const CHECK: Check = Check {
     id: "noisy-neighbour",
     severity: Severity::Suspect,
-    title: "others who use the device or the machine",
-    about: "While the run went on, something else read or wrote the device, took the CPUs away, or \
-            had the kernel look for memory. Part of the time that was measured belongs to it.",
-    detection: "What a device moved, from its counters over the measured time, less what the run can have \
-           moved: more than 5 % and 1 MiB beyond it. That is what the jobs issued (also what failed), \
-           for jobs that work on the device itself with `direct=1`. Of jobs on files it is what the \
-           kernel counts as read for this process (`read_bytes` in `/proc/self/io`, with read-ahead and \
-           metadata), and writes are not looked at: a file system makes some of its own. Time stolen by \
-           a hypervisor: more than 10 % of all CPU time. Other programs: \
-           they computed in user mode for more than 10 % of all CPU time (the kernel's threads, \
-           which may work for the run, have none), and something waited for a CPU for more than \
-           10 % of the time (`/proc/pressure/cpu`). Where the jobs may only use some of the CPUs \
-           (`cpus_allowed`, a cpuset) those alone count (`cpuN` in `/proc/stat`), and that they \
-           were idle for less than 10 % of the time takes the place of the waiting, which the \
-           kernel counts for the whole machine. Memory pressure: all tasks waited for memory \
-           more than 10 % of the time. Silent below that.",
-    effect: "As large as the neighbour. On a loop device a second program that read it in blocks of \
-             256 KiB moved 249 MB beside the 5 MB of a random reader at depth 1.",
-    remedy: "An idle device and an idle machine: `fuser -v DEVICE` and `iotop` say who it is; on a \
-           rented machine, one that is not shared.",
+    title: "other programs used the device or the machine",
+    about: "During the run, another program read or wrote the device, used the CPUs, or made the \
+            kernel reclaim memory. It caused part of the measured time.",
+    detection: "Device: its counters over the measured time show at least 5 %, and at least 1 \
+                MiB, beyond what the run can have moved. For jobs that use the device itself with \
+                `direct=1`, that is what the jobs issued, failed I/Os included. For jobs on \
+                files, it is what the kernel counts as read by this process (`read_bytes` in \
+                `/proc/self/io`, including read-ahead and metadata); the check ignores writes \
+                there, because a file system makes writes of its own.\n\n\
+                Hypervisor: more than 10 % of all CPU time was stolen.\n\n\
+                CPUs: other programs computed in user mode for more than 10 % of all CPU time \
+                (kernel threads, which may work for the run, spend none), and something waited \
+                for a CPU for more than 10 % of the time (`/proc/pressure/cpu`). If the jobs may \
+                use only some of the CPUs (`cpus_allowed`, a cpuset), only those count (`cpuN` in \
+                `/proc/stat`); instead of the waiting time, which the kernel counts for the whole \
+                machine, these CPUs must have been idle for less than 10 % of the time.\n\n\
+                Memory: all tasks waited for memory for more than 10 % of the time.",
+    effect: "As large as the other load. On a loop device, a second program that read it in \
+             blocks of 256 KiB moved 249 MB while a random reader at depth 1 moved 5 MB.",
+    remedy: "use an idle device on an idle machine (`fuser -v DEVICE` and `iotop` show the other \
+             programs); when you rent a machine, use one that is not shared.",
     lint: None,
     before: None,
     after: Some(after),
 };
 
-/// Foreign bytes that are worth telling: this share of ours, and at least so many.
+/// Minimum amount of bytes of other programs: this share of the bytes of the run, and this many bytes.
 const SHARE: f64 = 0.05;
 const LEAST: u64 = 1 << 20;
-/// Share of CPU time that was stolen.
+/// Maximum share of stolen CPU time.
 const STOLEN: f64 = 0.10;
-/// Share of CPU time that other programs computed for, and of the time in which something waited
-/// for a CPU.
+/// Maximum share of CPU time in which other programs computed, and of the elapsed time in which
+/// something waited for a CPU.
 const OTHERS: f64 = 0.10;
 const WAITED: f64 = 0.10;
-/// CPUs that were idle for a larger share of the time were enough.
+/// If the CPUs were idle for a larger share of the time, the jobs had enough of them.
 const IDLE: f64 = 0.10;
-/// `USER_HZ`, in ns.
+/// One tick of `USER_HZ`, in ns.
 const TICK: u64 = 10_000_000;
-/// Share of the time in which everything waited for memory.
+/// Maximum share of the time in which all tasks waited for memory.
 const STALLED: f64 = 0.10;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
@@ -73,36 +74,37 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     findings.report_if(short_of_memory(then, now));
 }
 
-/// The CPUs' time between two looks; nothing can be said of less than a second, as time is counted
-/// in ticks of 10 ms.
+/// Returns the CPU time between two snapshots; `None` below one second, because the kernel counts in
+/// ticks of 10 ms.
 fn cpu_time(then: &Surroundings, now: &Surroundings) -> Option<CpuTime> {
     let cpu = now.moment.cpu?.since(then.moment.cpu?);
     (cpu.total >= 100).then_some(cpu)
 }
 
-/// A hypervisor gave CPU time to others.
+/// Reports CPU time that a hypervisor gave to other virtual machines.
 fn stolen(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
     let share = cpu_time(then, now)?.stolen_share();
     (share > STOLEN).then(|| {
         CHECK
-            .for_run("the hypervisor gave CPU time to others during the run")
+            .for_run("the hypervisor gave CPU time to other virtual machines during the run")
             .evidence(format!("{:.1} % of all CPU time was stolen", share * 100.0))
-            .remedy("a machine that is not shared")
+            .remedy("use a machine that is not shared")
     })
 }
 
-/// Other programs that computed, and by what it is seen that they were in the way.
+/// Other programs that computed, and the evidence that they slowed the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Crowd {
     /// Their share of the time of the CPUs that the jobs may use.
     pub share: f64,
-    /// Those, where they are not all of the machine's.
+    /// The CPUs that the jobs may use, if these are not all CPUs of the machine.
     pub cpus: Option<CpuSet>,
-    /// How there was not enough of them, in words.
+    /// The evidence that CPU time was short, in words.
     pub short: String,
 }
 
-/// The time of those CPUs that jobs may use, where these are some of the machine's only.
+/// Returns the time of the CPUs that the jobs may use, between two snapshots; `None` if they may use
+/// all CPUs of the machine.
 fn part_time(then: &Surroundings, now: &Surroundings, own: &CpuSet) -> Option<CpuTime> {
     let cpus = &now.moment.cpus;
     let mine = |cpu: &&(usize, CpuTime)| own.contains(cpu.0);
@@ -116,8 +118,8 @@ fn part_time(then: &Surroundings, now: &Surroundings, own: &CpuSet) -> Option<Cp
     cpus.iter().filter(mine).map(since).try_fold(CpuTime::default(), |sum, one| Some(sum.and(one?)))
 }
 
-/// Whether others had the CPUs that jobs may use between two looks; a unavailable where only the kernel
-/// could tell.
+/// Returns the other programs that used the CPUs of the jobs between two snapshots, if any; an error if
+/// the kernel does not report waiting times.
 pub(crate) fn crowd(
     then: &Surroundings,
     now: &Surroundings,
@@ -132,7 +134,7 @@ pub(crate) fn crowd(
         return Ok(None);
     }
     let (Some(a), Some(b)) = (then.moment.pressure.cpu, now.moment.pressure.cpu) else {
-        return Err(Unavailable("waiting for CPUs: /proc/pressure is off".into()));
+        return Err(Unavailable("waiting time for CPUs: /proc/pressure is off".into()));
     };
     let (waited, elapsed) = (b.since(a).some_us / 1000, now.at.saturating_sub(then.at) / 1_000_000);
     let long = waited as f64 > WAITED * elapsed as f64;
@@ -140,13 +142,13 @@ pub(crate) fn crowd(
     Ok(long.then_some(Crowd { share, cpus: None, short }))
 }
 
-/// User time of the run between two looks, in ticks.
+/// Returns the user time of the run between two snapshots, in ticks.
 fn own_ticks(then: &Surroundings, now: &Surroundings) -> u64 {
     now.own_user.saturating_sub(then.own_user) / TICK
 }
 
-/// Others on the CPUs of the jobs, of which there are more in the machine: what waited elsewhere is
-/// nothing to them, so these must have been busy.
+/// Returns other programs on the CPUs of jobs that may use only some CPUs of the machine. Waiting on
+/// other CPUs does not affect the jobs, so the CPUs of the jobs must have been busy.
 fn crowd_of_part(cpu: CpuTime, own: u64, cpus: &CpuSet) -> Option<Crowd> {
     let share = cpu.user.saturating_sub(own) as f64 / cpu.total.max(1) as f64;
     let idle = cpu.idle as f64 / cpu.total.max(1) as f64;
@@ -158,16 +160,16 @@ fn crowd_of_part(cpu: CpuTime, own: u64, cpus: &CpuSet) -> Option<Crowd> {
 fn crowded(crowd: Crowd) -> FindingBuilder {
     let Crowd { share, cpus, short } = crowd;
     let (of, remedy) = match cpus {
-        None => ("all CPU time".into(), "CPUs of the run's own (a cpuset and cpus_allowed)"),
+        None => ("all CPU time".into(), "CPUs that only the run uses (a cpuset and cpus_allowed)"),
         Some(cpus) => (format!("the time of the jobs' CPUs ({cpus})"), "other CPUs"),
     };
     CHECK
         .for_run("other programs used the CPUs during the run")
         .evidence(format!("they computed for {:.0} % of {of}, and {short}", share * 100.0))
-        .remedy(format!("an idle machine (`top` says who it is), or {remedy}"))
+        .remedy(format!("use an idle machine (`top` shows the other programs), or {remedy}"))
 }
 
-/// Everything waited for memory.
+/// Reports that all tasks waited for memory.
 fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
     let elapsed = now.at.saturating_sub(then.at) / 1000;
     let full = now.moment.pressure.memory?.since(then.moment.pressure.memory?).full_us;
@@ -175,20 +177,21 @@ fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<FindingBui
         CHECK
             .for_run("the machine ran short of memory during the run")
             .evidence(format!(
-                "everything waited for memory for {} of {} ms",
+                "all tasks waited for memory for {} of {} ms",
                 full / 1000,
                 elapsed / 1000
             ))
-            .remedy("fewer programs beside the run, or smaller buffers")
+            .remedy("stop other programs, or use smaller buffers")
     })
 }
 
-/// Bytes that a run can have moved on a device at most: reads and writes; `None` where that is not
-/// known.
+/// Maximum number of bytes that the run can have moved on a device, for reads and for writes; `None`
+/// if unknown.
 type Ours = [Option<u64>; 2];
 
-/// What the jobs issued, whether it failed or not, where all of it goes straight to the device; and
-/// what the kernel counted for this process, read-ahead, metadata and other devices included.
+/// Returns the bytes that the jobs issued, failed I/Os included, if all I/O goes straight to the
+/// device; otherwise, for reads, the bytes that the kernel counted for this process, including
+/// read-ahead, metadata and other devices.
 fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
     let plain = |job: &&JobPlan| {
         job.target.open.direct && job.target.files.iter().all(|f| f.kind == FileKind::Block)
@@ -204,13 +207,13 @@ fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
         (issued, Some(read)) => Some(read.max(issued.map_or(0, |issued| issued[0]))),
         _ => None,
     };
-    // A file system writes what nobody asked for: its journal, tables that it makes ready, files that
-    // were written before.
+    // A file system makes writes of its own: its journal, tables that it initializes, and files that
+    // were written earlier.
     let writes = issued.filter(|_| straight).map(|issued| issued[1]);
     [reads, writes]
 }
 
-/// Bytes beyond those of the run.
+/// Reports bytes that the device moved beyond those of the run.
 fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
     let mut parts = Vec::new();
     let mut total = 0;
@@ -226,14 +229,14 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
         return None;
     }
     let finding = CHECK
-        .for_run(format!("somebody else used {} during the run", device.name))
+        .for_run(format!("another program used {} during the run", device.name))
         .evidence(format!(
             "its counters show {} beyond the {:.1} MB that the run can have moved",
             parts.join(" and "),
             ours as f64 / 1e6
         ))
         .remedy(format!(
-            "an idle device: `fuser -v /dev/{}` and `iotop` say who uses it",
+            "use an idle device: `fuser -v /dev/{}` and `iotop` show which program uses it",
             device.name
         ));
     Some(finding)
@@ -249,7 +252,7 @@ mod tests {
 
     use crate::drives::{Case, found_after, one_drive};
 
-    /// A run that issued reads of 100 MiB; the device read so much.
+    /// Returns a run that issued 100 MiB of reads while the device read `bytes`.
     fn read(bytes: u64) -> Case {
         let mut case = one_drive();
         case.report.extras.devices = vec![DeviceView {
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_bytes() {
+    fn reports_bytes_of_other_programs() {
         assert!(found_after(&CHECK, &read(101 << 20)).is_empty(), "under 5 %");
         let mut case = read(150 << 20);
         let found = found_after(&CHECK, &case);
@@ -276,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_the_runs_own() {
+    fn failed_ios_belong_to_the_run() {
         let mut case = read(150 << 20);
         case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [50 << 20, 0, 0];
         assert!(found_after(&CHECK, &case).is_empty());
     }
 
     #[test]
-    fn below_a_file_the_process_is_counted() {
+    fn for_files_the_bytes_of_the_process_count() {
         let mut case = read(150 << 20);
         case.job().target.files[0].kind = FileKind::Regular;
         assert!(found_after(&CHECK, &case).is_empty(), "it is not known what the process read");
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_on_cpus_of_their_own_are_judged_by_those() {
+    fn jobs_on_some_cpus_are_judged_by_these() {
         let mut case = one_drive();
         let found = |case: &mut crate::drives::Case, own: [u64; 2], others: [u64; 2]| {
             let time = |[user, idle]: [u64; 2]| CpuTime { user, idle, total: 200, stolen: 0 };

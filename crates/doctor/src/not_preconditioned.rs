@@ -11,25 +11,27 @@ use crate::{Before, Check, Findings, Unavailable};
 pub(crate) const CHECK: Check = Check {
     id: "not-preconditioned",
     severity: Severity::Suspect,
-    title: "a drive that was not written in full",
-    about: "A flash drive that has never been filled reads blocks that lie nowhere without touching \
-            flash, and writes into erased blocks without having to move anything. Both are far \
+    title: "a drive that was never written in full",
+    about: "A flash drive that was never filled answers reads of unwritten blocks without \
+            touching flash, and writes into erased blocks without moving any data. Both are much \
             faster than the same drive in use.",
-    detection: "The bytes that the host ever wrote, from the SMART log of NVMe drives, are fewer than the \
-           drive's capacity; or the namespace says that fewer blocks are allocated now than may be \
-           (NUSE below NCAP in Identify Namespace), which shows drives that were trimmed since. The \
-           latter is told of devices that jobs use as a whole or by partitions, not of files: a file \
-           system that is not full is no fault. Many drives report all blocks as allocated at all \
-           times, so that this shows what was not written, and never that everything was. The SMART \
-           log needs root; other kinds of drives are not looked at, and of zoned namespaces only \
-           the SMART log.",
-    effect: "Not measured here on flash. On `zram`, which stores nothing for what was never written \
-             either, 4 KiB random reads with `direct=1` and `psync` made 438k IOPS before the device \
-             was written and 148k after (medians of five runs of 1 s on a busy virtual machine: \
+    detection: "For NVMe drives, fiord checks two things. The SMART log says that the host has \
+                written fewer bytes in the drive's life than the drive's capacity. Or the \
+                namespace says that fewer blocks are allocated now than it can hold (NUSE below \
+                NCAP in Identify Namespace), which also detects drives that were trimmed since. \
+                The second check applies to jobs that use the device or its partitions, not to \
+                jobs on files: a file system that is not full is normal. Many drives always \
+                report all blocks as allocated, so the check can show that blocks are unwritten, \
+                but never that all are written. The SMART log needs root. Other kinds of drives \
+                are not checked; for zoned namespaces, only the SMART log is.",
+    effect: "Not measured on flash. On `zram`, which also stores nothing for unwritten blocks, 4 \
+             KiB random reads with `direct=1` and `psync` reached 438k IOPS before the device was \
+             written and 148k afterwards (medians of five runs of 1 s on a busy virtual machine: \
              296k to 536k, and 99k to 176k).",
-    remedy: "`fiord precondition DEVICE`, with `--random` for a steady state of random writes; it overwrites \
-           all of the device, and asks before it does. A zoned device is written in full by a job with \
-           `zonemode=zbd` and `rw=write`, which overwrites it too; the finding has the command.",
+    remedy: "run `fiord precondition DEVICE` (with `--random` for a steady state of random \
+             writes); it overwrites the whole device, and asks first. For a zoned device, run a \
+             job with `zonemode=zbd` and `rw=write`, which overwrites it too; the finding has the \
+             command.",
     lint: None,
     before: Some(before),
     after: None,
@@ -47,7 +49,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a job uses the disk itself or a part of it, and not only files on it.
+/// Returns whether a job uses the disk or one of its partitions directly, and not only files on it.
 fn is_used_as_device(known: &Before<'_>, disk: &Disk) -> bool {
     let device = |file: &&FilePlan| matches!(file.kind, FileKind::Block | FileKind::Char);
     let mut files = known.sections().flat_map(|job| &job.target.files).filter(device);
@@ -89,7 +91,7 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
                 .remedy(match disk.queue.zones.is_some() {
                     true => fill_zones(&disk.node()),
                     false => format!(
-                        "fiord precondition {}, which overwrites all of it",
+                        "run fiord precondition {}, which overwrites all of it",
                         disk.node().display()
                     ),
                 }),
@@ -109,14 +111,17 @@ mod tests {
     use crate::drives::{found_before, one_drive};
 
     #[test]
-    fn fewer_bytes_than_it_holds() {
+    fn reports_fewer_bytes_written_than_the_capacity() {
         let mut case = one_drive();
         assert!(found_before(&CHECK, &case).is_empty(), "a controller without the log");
         let written = |bytes_written| Some(Smart { bytes_written, ..Smart::default() });
         case.disks(|disk| disk.health.smart = written(250_000_000_000));
         let found = found_before(&CHECK, &case);
         assert_eq!(found[0].evidence, "250.0 GB written in its life, 1000.2 GB capacity: 25 %");
-        assert_eq!(found[0].remedy, "fiord precondition /dev/nvme0n1, which overwrites all of it");
+        assert_eq!(
+            found[0].remedy,
+            "run fiord precondition /dev/nvme0n1, which overwrites all of it"
+        );
         case.disks(|disk| {
             disk.queue.zones = Some(Zones {
                 model: Model::HostManaged,
@@ -134,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_blocks_than_may_be_allocated() {
+    fn reports_fewer_blocks_allocated_than_the_capacity() {
         let mut case = one_drive();
         let allocated = |used| Allocation { size: 1 << 40, capacity: 1 << 40, used, thin: false };
         let written = Some(Smart { bytes_written: 2_500_000_000_000, ..Smart::default() });
@@ -147,7 +152,7 @@ mod tests {
         let found = found_before(&CHECK, &case);
         assert_eq!(found[0].what, "part of nvme0n1 holds no data");
         assert_eq!(found[0].evidence, "274.9 GB of 1099.5 GB allocated now (NUSE, NCAP): 25 %");
-        // A drive without the log says so all the same; with both one finding has both.
+        // The allocation is reported without a SMART log too; with both, one finding has both.
         case.disks(|disk| disk.health.smart = None);
         assert_eq!(found_before(&CHECK, &case).len(), 1);
         case.disks(|disk| disk.health.smart = Some(Smart::default()));
@@ -161,7 +166,7 @@ mod tests {
                 .evidence
                 .ends_with("0 %; 274.9 GB of 1099.5 GB allocated now (NUSE, NCAP): 25 %")
         );
-        // Files on it: how full the file system is belongs to the machine that is measured.
+        // Jobs on files: a file system that is not full is normal.
         case.disks(|disk| disk.health.smart = written);
         case.job().target.files[0].kind = FileKind::Regular;
         assert!(found_before(&CHECK, &case).is_empty());

@@ -1,19 +1,19 @@
 //! `not-steady`: the result was still changing when the run ended.
 
 use fiord_plan::JobPlan;
+use fiord_stat::course::IopsTimeline;
 use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
-use fiord_stat::timeline::IopsTimeline;
 
 use crate::amount::{count, percent};
 use crate::{After, Check, FindingBuilder, Findings};
 
-/// Rounds that are judged.
+/// Number of rounds that the check compares.
 const ROUNDS: usize = 5;
-/// The criteria of the SNIA performance test specification, as shares of the mean.
+/// Limits for the range and the slope, as shares of the mean (SNIA performance test specification).
 const RANGE: f64 = 0.2;
 const SLOPE: f64 = 0.1;
-/// A shorter run is `too-short`.
+/// Minimum length of a run. `too-short` covers shorter ones.
 const SHORTEST_NS: u64 = 3_000_000_000;
 
 /// The definition.
@@ -21,18 +21,20 @@ pub(crate) const CHECK: Check = Check {
     id: "not-steady",
     severity: Severity::Suspect,
     title: "the result was still changing when the run ended",
-    about: "A flash drive that is new or was idle writes into a cache, and falls to a fraction of \
-            that rate when it is full; caches warm up; CPUs grow hot. The mean over a run that was \
-            still changing is no property of the device: a longer run has another.",
-    detection: "The second half of the run in five rounds, by the criteria of the SNIA performance test \
-           specification: the rounds' IOPS lie within 20 % of their mean, and their least squares \
-           line moves by less than 10 % of it. Not judged below 3 s, under a rate or a think time, \
-           and where `steadystate` judges already.",
+    about: "A flash drive that is new or was idle writes into a cache, and slows down to a \
+            fraction of that rate when the cache is full; caches warm up; CPUs grow hot. The mean \
+            of a run that is still changing is not a property of the device: a longer run has \
+            another mean.",
+    detection: "fiord divides the second half of the run into five rounds and applies the \
+                criteria of the SNIA performance test specification to their IOPS: they must stay \
+                within 20 % of their mean, and their least-squares line must change by less than \
+                10 % of it. The check is silent for runs shorter than 3 s, with a rate or a think \
+                time, and with `steadystate`, which has its own criterion.",
     effect: "A simulated device that stops for 700 ms in the last second of 4 s \
-             (`sim_latency=constant:1ms`, `sim_stall=3s:700ms`, `sim_real_time=1`): the last \
-             five rounds made 685, 848, 488, 0 and 498 IOPS.",
-    remedy: "`steadystate=pts` (or `ss=iops:5%`), which runs until it is steady; `ramp_time` for what \
-           comes before; a drive that was written in full first.",
+             (`sim_latency=constant:1ms`, `sim_stall=3s:700ms`, `sim_real_time=1`): the last five \
+             rounds had 685, 848, 488, 0 and 498 IOPS.",
+    remedy: "set `steadystate=pts` (or `ss=iops:5%`), which runs until the result is steady; set \
+             `ramp_time` to exclude the start; or write the drive in full first.",
     lint: None,
     before: None,
     after: Some(after),
@@ -53,13 +55,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Nothing makes a job's rate but the device.
+/// Returns whether only the device decides the job's rate.
 fn free(job: &JobPlan) -> bool {
     job.pace.is_free()
 }
 
-/// The rounds of jobs that ran side by side, IOPS; `None` when they cannot be laid side by side, or
-/// ran for too short a time.
+/// Returns the total IOPS of concurrent jobs in each round; `None` if their windows differ in length,
+/// or if they ran for too short a time.
 fn together(courses: &[&IopsTimeline]) -> Option<Vec<f64>> {
     let window = courses[0].window_ns;
     if courses.iter().any(|course| course.window_ns != window) {
@@ -102,11 +104,11 @@ fn finding(job: &JobPlan, rounds: &[f64]) -> Option<FindingBuilder> {
             ),
         )
         .evidence(format!(
-            "the last five rounds: {} IOPS, a slope of {}",
+            "the last five rounds: {} IOPS, with a slope of {}",
             list.join(", "),
             percent(moved)
         ))
-        .remedy("steadystate=pts, a longer runtime, or ramp_time for what comes before")
+        .remedy("set steadystate=pts, a longer runtime, or ramp_time to exclude the start")
         .option("runtime");
     Some(finding)
 }

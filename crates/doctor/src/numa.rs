@@ -12,14 +12,15 @@ pub(crate) const CHECK: Check = Check {
     id: "numa",
     severity: Severity::Suspect,
     title: "CPUs far from the device",
-    about: "The device hangs on one processor and the job runs on another: every doorbell, every \
-            completion and all data cross the link between them.",
-    detection: "The device's `numa_node` against the CPUs that the job may use (`cpus_allowed`, \
-           `numa_cpu_nodes`, or the process's affinity). None of them near is suspect; some near and \
-           some far, on a machine with several nodes, is a note. Silent with one node, where the \
-           device does not say, and when the job stays near.",
-    effect: "Not measured here: the machine at hand has one node.",
-    remedy: "`numa_cpu_nodes=N` with the device's node, or `cpus_allowed` with its CPUs.",
+    about: "The device is attached to one processor and the job runs on another: every doorbell \
+            write, every completion and all data cross the link between the processors.",
+    detection: "fiord compares the device's `numa_node` with the CPUs that the job may use \
+                (`cpus_allowed`, `numa_cpu_nodes`, or the affinity of the process). If none of \
+                these CPUs is near, the finding is suspect; if some are near and some far, it is \
+                a note. The check is silent on a machine with one node, if the device reports no \
+                node, and if all CPUs of the job are near.",
+    effect: "Not measured: the machine used for measurements has one node.",
+    remedy: "set `numa_cpu_nodes=N` with the node of the device, or `cpus_allowed` with its CPUs.",
     lint: None,
     before: Some(before),
     after: None,
@@ -68,7 +69,7 @@ fn far(
             "{} is next to node {node} with CPUs {near}; the job may use CPUs {cpus}",
             disk.name
         ))
-        .remedy(format!("numa_cpu_nodes={node}"));
+        .remedy(format!("set numa_cpu_nodes={node}"));
     Some(if all { finding.option("cpus_allowed") } else { finding.at_most(Severity::Note) })
 }
 
@@ -78,7 +79,7 @@ mod tests {
     use crate::drives::{found_before, one_drive};
 
     #[test]
-    fn far_near_and_both() {
+    fn reports_jobs_on_far_cpus() {
         let mut case = one_drive();
         case.disks(|disk| disk.numa_node = Some(1));
         let around = &mut case.machine.surroundings;
@@ -88,7 +89,7 @@ mod tests {
         case.job().process.cpus = Some(vec![0, 1]);
         let found = found_before(&CHECK, &case);
         assert_eq!(found[0].severity, Severity::Suspect);
-        assert_eq!(found[0].remedy, "numa_cpu_nodes=1");
+        assert_eq!(found[0].remedy, "set numa_cpu_nodes=1");
         assert!(found[0].evidence.contains("node 1 with CPUs 2-3; the job may use CPUs 0-1"));
         case.job().process.cpus = Some(vec![3]);
         assert!(found_before(&CHECK, &case).is_empty());

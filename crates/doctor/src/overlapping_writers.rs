@@ -14,19 +14,21 @@ pub(crate) const CHECK: Check = Check {
     id: "overlapping-writers",
     severity: Severity::Suspect,
     title: "jobs that write the same range of the same file at the same time",
-    about: "Two jobs that write the same bytes get in each other's way: the file system or the \
-            device puts writes to one block in a row, caches swallow the first of two writes, and \
-            nobody can say afterwards which data is there. Sequential writers walk over the same \
-            blocks in step, so that it happens to nearly every write; random writers over a large \
-            range seldom meet, and for them it is only a note.",
-    detection: "The ranges (`offset`, `size`) of jobs that may run together overlap in one file or \
-           device, and both write. It is silent when the ranges are apart (`offset_increment`), \
-           when jobs run one after the other (`stonewall`), or take turns (`lockfile`).",
-    effect: "Four jobs that wrote 64 MiB each, buffered, in 4 KiB blocks into one file on ext4 left \
+    about: "Two jobs that write the same bytes disturb each other: the file system or the device \
+            serializes writes to one block, caches absorb the first of two writes, and it is \
+            undefined which data remains. Sequential writers move over the same blocks in step, \
+            so this affects nearly every write. Random writers over a large range seldom collide, \
+            so for them the finding is only a note.",
+    detection: "The ranges (`offset`, `size`) of jobs that may run at the same time overlap in \
+                one file or device, and both jobs write. The check is silent if the ranges do not \
+                overlap (`offset_increment`), if the jobs run one after the other (`stonewall`), \
+                if they take turns (`lockfile`), and with `zonemode=zbd`, where fiord keeps the \
+                writes apart.",
+    effect: "Four jobs that each wrote 64 MiB, buffered, in 4 KiB blocks to one file on ext4 left \
              64 MiB of dirty pages for 256 MiB written: three of four writes never have to reach \
              the device (counted with `cachestat`).",
-    remedy: "`offset_increment` (for four jobs on 1 GiB `offset_increment=256m` with `size=256m`), a \
-           file for each job, or `stonewall` between them.",
+    remedy: "set `offset_increment` (for four jobs on 1 GiB: `offset_increment=256m` with \
+             `size=256m`), give each job its own file, or put `stonewall` between the jobs.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -35,11 +37,11 @@ pub(crate) const CHECK: Check = Check {
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     let writes = |job: &JobPlan| {
         let mix = job.load.mix;
-        // Jobs on the zones of a device do not overwrite each other: its owner places their writes.
+        // Jobs with zones do not overwrite each other: the zone table of the device places their writes.
         let apart = job.target.lock != LockFile::None || job.load.zoned.is_some();
         mix.changes_data() && !apart
     };
-    // Those in order are worse, so that they are looked for first.
+    // Overlapping sequential writers are worse, so look for them first.
     let in_order = |one: &User<'_>, other: &User<'_>| !one.2.load.random && !other.2.load.random;
     let worse = overlaps(known.plan, writes, in_order);
     let known_paths: HashSet<_> = worse.iter().map(|overlap| overlap.path.as_os_str()).collect();
@@ -52,9 +54,10 @@ fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
     let Overlap { first, second, path, from, to, .. } = overlap;
     let finding = CHECK
         .for_job(first, format!("{} write the same bytes of {}", names(overlap), path.display()))
-        .evidence(format!("{} from byte {from} on are written by each", bytes(to - from)))
+        .evidence(format!("each writes the {} that start at byte {from}", bytes(to - from)))
         .remedy(
-            "offset_increment with a smaller size, a file for each job, or stonewall".to_owned(),
+            "set offset_increment and a smaller size, give each job its own file, or use stonewall"
+                .to_owned(),
         );
     match first.load.random || second.load.random {
         true => finding.at_most(Severity::Note),

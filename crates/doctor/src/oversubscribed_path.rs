@@ -9,28 +9,30 @@ use crate::{After, Before, Check, FindingBuilder, Findings};
 pub(crate) const CHECK: Check = Check {
     id: "oversubscribed-path",
     severity: Severity::Suspect,
-    title: "targets that share too narrow a path",
-    about: "Several targets hang on one bridge, switch or adapter whose own link carries less than \
-            they could move together. With large blocks the sum is that of the link, and adding a \
-            drive only divides it anew.",
-    detection: "For every PCIe link above the targets the bandwidth of the targets' own links (of SAS and \
-           SATA disks their cables) is added up and divided by the link's. Above 1 it is a note \
-           before the run; when the run moved more than 70 % of what the link carries it is \
-           suspect. Namespaces of one controller count once. Silent for targets that fit their path.",
-    effect: "In proportion: twelve drives of four lanes behind a switch of sixteen could move three \
-             times what the switch's link carries (computed from the lanes, not measured).",
-    remedy: "Spread the targets over root ports, or compare the sum with what the link carries instead \
-           of with the drives'; `fiord devices --tree` shows who shares what.",
+    title: "targets that share too narrow a PCIe link",
+    about: "Several targets are behind one bridge, switch or adapter whose own link carries less \
+            than the targets could move together. With large blocks, the total is that of the \
+            link, and another drive only takes a share of it.",
+    detection: "For every PCIe link above the targets, fiord adds up the bandwidth of the \
+                targets' own links (for SAS and SATA disks, of their cables) and divides it by \
+                the bandwidth of the shared link. A ratio above 1 is a note before the run; it is \
+                suspect if the run moved more than 70 % of what the link carries. Namespaces of \
+                one controller count once.",
+    effect: "In proportion: twelve drives with four lanes each behind a switch with sixteen lanes \
+             could move three times what the link of the switch carries (computed, not measured).",
+    remedy: "spread the targets over several root ports, or compare the total with the bandwidth \
+             of the link instead of that of the drives; `fiord devices --tree` shows which \
+             devices share a link.",
     lint: None,
     before: Some(before),
     after: Some(after),
 };
 
-/// Share of a link's bandwidth from which on it is the limit: headers of packets take the rest.
+/// Share of its bandwidth from which on a link is the limit: packet headers take the rest.
 const FULL: f64 = 0.7;
 
 fn narrow(disks: &[fiord_sys::survey::Disk]) -> Vec<SharedLink> {
-    // Rounding of the coding must not tell.
+    // Tolerates rounding of the line coding.
     sharing::links(disks).into_iter().filter(|link| link.ratio() > 1.01).collect()
 }
 
@@ -49,7 +51,7 @@ fn builder(link: &SharedLink) -> FindingBuilder {
             link.ratio()
         ))
         .remedy(format!(
-            "targets on other root ports, or a comparison with the link's {} MB/s",
+            "spread the targets over several root ports, or compare the result with the link's {} MB/s",
             link.bytes / 1_000_000
         ))
 }
@@ -62,7 +64,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 fn after(known: &After<'_>, findings: &mut Findings) {
     for link in narrow(&known.before.devices.disks) {
         let on_it = known.report.extras.devices.iter().filter(|d| link.disks.contains(&d.name));
-        // Either direction has the link for itself.
+        // The link is full duplex: each direction has the full bandwidth.
         let mut rates = [0.0f64; 2];
         for device in on_it.filter(|device| device.seconds > 0.0) {
             for (rate, dir) in rates.iter_mut().zip(&device.dirs) {
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_with_lanes_for_all() {
+    fn silent_if_the_link_is_wide_enough() {
         assert!(found_before(&CHECK, &twelve(48)).is_empty());
     }
 }

@@ -1,11 +1,11 @@
-//! The pages in `docs/findings/`, made from the definitions.
+//! Writes the pages in `docs/findings/` from the definitions of the findings.
 
-use fiord_stat::finding::Severity;
+use fiord_stat::finding::{Severity, to_fix};
 
 use crate::registry::{CHECKS, LATER};
 use crate::{Check, Stage};
 
-/// Every page: its name below `docs/findings/` and its text.
+/// Returns every page: its file name in `docs/findings/`, and its text.
 pub fn pages() -> Vec<(String, String)> {
     let mut pages = vec![("README.md".to_owned(), index())];
     pages.extend(CHECKS.iter().map(|check| (format!("{}.md", check.id), page(check))));
@@ -15,26 +15,27 @@ pub fn pages() -> Vec<(String, String)> {
 fn index() -> String {
     let mut text = String::from(
         "# Findings\n\n\
-         What makes a storage number lie, and how fiord sees it. A finding is `invalid` when the\n\
-         number measures something else, `suspect` when it may, and a `note` when it is good to know.\n\
-         `--findings=off` turns them off, `--findings=fatal` ends with status 253 when one is invalid,\n\
-         and `ignore_findings=ID,...` in a job silences single ones there. `fiord check JOB...` tells\n\
-         before a run what can be told without one.\n\n\
-         | finding | at worst | told | what |\n|---|---|---|---|\n",
+         A finding is a reason why a result may not measure what its reader thinks. It is `invalid` if\n\
+         the number measures something else, `suspect` if it may, and a `note` if it is good to know.\n\
+         `--findings=off` turns findings off. With `--findings=fatal`, fiord exits with status 253 if a\n\
+         finding is invalid. `ignore_findings=ID,...` in a job turns off single findings for that job.\n\
+         `fiord check JOB...` reports the findings that need no run.\n\n\
+         | finding | at worst | reported | what |\n|---|---|---|---|\n",
     );
     for check in CHECKS {
         let Check { id, severity, title, .. } = check;
         let severity = severity.word();
-        text.push_str(&format!("| [`{id}`]({id}.md) | {severity} | {} | {title} |\n", told(check)));
+        text.push_str(&format!("| [`{id}`]({id}.md) | {severity} | {} | {title} |\n", when(check)));
     }
     if !LATER.is_empty() {
         let names: Vec<String> = LATER.iter().map(|id| format!("`{id}`")).collect();
-        text.push_str(&format!("\nNot told yet: {}.\n", names.join(", ")));
+        text.push_str(&format!("\nNot implemented yet: {}.\n", names.join(", ")));
     }
     text
 }
 
-fn told(check: &Check) -> String {
+/// Returns when a check can report its finding, in words.
+fn when(check: &Check) -> String {
     check.stages().map(Stage::words).collect::<Vec<_>>().join(", ")
 }
 
@@ -47,20 +48,20 @@ fn page(check: &Check) -> String {
     };
     format!(
         "# `{id}`: {title}\n\n\
-         At worst {}: {meaning}. FindingBuilder {}.\n\n{}\n\n\
-         ## How it is found out\n\n{}\n\n\
+         At worst {}: {meaning}. Reported {}.\n\n{}\n\n\
+         ## How fiord detects it\n\n{}\n\n\
          ## How large the effect can be\n\n{}\n\n\
-         ## What mends it\n\n{}\n",
+         ## Remedy\n\n{}\n",
         severity.word(),
-        told(check),
+        when(check),
         wrapped(about),
         wrapped(detection),
         wrapped(effect),
-        wrapped(remedy)
+        wrapped(&to_fix(remedy))
     )
 }
 
-/// Paragraphs in lines of at most 100 characters; tables, lists and code stay as they are.
+/// Wraps paragraphs at 100 characters. Tables, lists and code stay unchanged.
 fn wrapped(text: &str) -> String {
     let paragraphs = text.trim().split("\n\n").map(|paragraph| {
         let kept = paragraph.starts_with(['|', '-', '`', ' ']) && paragraph.contains('\n');
@@ -96,7 +97,7 @@ mod tests {
         let page = page(check);
         assert!(page.starts_with(&format!("# `{}`: ", check.id)));
         assert!(page.lines().all(|line| line.starts_with('|') || line.chars().count() <= 100));
-        assert!(page.contains("## What mends it"));
+        assert!(page.contains("## Remedy\n\nTo fix: "));
     }
 
     #[test]

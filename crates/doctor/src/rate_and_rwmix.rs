@@ -1,4 +1,4 @@
-//! `rate-and-rwmix`: one rate for both directions beside a mix that is not even.
+//! `rate-and-rwmix`: one rate for both directions together with an uneven mix.
 
 use fiord_plan::{JobPlan, Mix, Rate};
 use fiord_stat::finding::Severity;
@@ -9,16 +9,17 @@ use crate::{Check, FindingBuilder, Findings, Lint};
 pub(crate) const CHECK: Check = Check {
     id: "rate-and-rwmix",
     severity: Severity::Invalid,
-    title: "one rate for reads and writes alike beside an uneven rwmixread",
-    about: "`rate_iops=100` is a rate for each direction: 100 reads and 100 writes a second. Where \
-            both directions have a rate, the rates decide the mix, and `rwmixread=70` is not what \
-            is measured.",
-    detection: "`rwmixread` (or `rwmixwrite`) is not 50, and one number of `rate` or `rate_iops` stands \
-           for reads and writes. It is silent when each direction is given a rate of its own.",
-    effect: "On a simulated device (`ioengine=sim`, `sim_latency=constant:100us`) `rwmixread=70` \
-             with `rate_iops=100` made 100 reads and 100 writes a second: a mix of 50 to 50, and \
-             200 IOPS in all. With `rate_iops=70,30` it made 70 and 30.",
-    remedy: "A rate for each direction, `rate_iops=READS,WRITES`.",
+    title: "one rate for both reads and writes, and an uneven rwmixread",
+    about: "`rate_iops=100` is a rate for each direction: 100 reads and 100 writes per second. If \
+            both directions have a rate, the rates decide the mix, and `rwmixread=70` has no \
+            effect.",
+    detection: "`rwmixread` (or `rwmixwrite`) is not 50, and a single number in `rate` or \
+                `rate_iops` applies to both reads and writes. The check is silent if each \
+                direction has its own rate.",
+    effect: "On a simulated device (`ioengine=sim`, `sim_latency=constant:100us`), `rwmixread=70` \
+             with `rate_iops=100` gave 100 reads and 100 writes per second: a mix of 50 to 50, \
+             and 200 IOPS in total. With `rate_iops=70,30`, it gave 70 and 30.",
+    remedy: "set a rate for each direction: `rate_iops=READS,WRITES`.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -33,7 +34,7 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
     }
 }
 
-/// The option, when it was typed with one number for all directions.
+/// Returns the option if the job sets it to one number for all directions.
 fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static str) -> Option<&'static str> {
     let text = known.spec(job)?.setting(option)?.text.as_deref()?;
     (!text.contains(',')).then_some(option)
@@ -58,7 +59,7 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
             "{option} is a rate for each direction: {rate} {unit} a second of reads and {rate} of \
              writes"
         ))
-        .remedy(format!("{option}={for_reads},{for_writes} for the same sum in that mix"));
+        .remedy(format!("set {option}={for_reads},{for_writes} for the same total with that mix"));
     Some(finding)
 }
 
@@ -80,6 +81,6 @@ mod tests {
                 "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=100",
             ],
         );
-        assert!(found.remedy.starts_with("rate_iops=140,60"), "{found:?}");
+        assert!(found.remedy.starts_with("set rate_iops=140,60"), "{found:?}");
     }
 }

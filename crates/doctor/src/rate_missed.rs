@@ -13,18 +13,19 @@ use crate::{After, Check, FindingBuilder, Findings};
 pub(crate) const CHECK: Check = Check {
     id: "rate-missed",
     severity: Severity::Suspect,
-    title: "less than 99 % of the rate that was asked for",
-    about: "A job with `rate` or `rate_iops` is asked how the device does under a given load. Where \
-            the load was not reached, its latencies are those of a device that is always busy: the \
-            queue in front of it grows as long as the run lasts.",
-    detection: "What was achieved in a direction is below 99 % of the sum of the rates of the jobs in it, \
-           by more than the two I/Os that the ends of a run can cost, and with \
-           `rate_process=poisson` by more than chance. It is silent where something else holds the \
-           job back on purpose (`thinktime`, `flow`, `latency_target`).",
-    effect: "On a simulated device that does 10,000 IOPS at depth 1 (`sim_latency=constant:100us`) \
-             `rate_iops=20000` gave 10,000. After 10 s the 99th percentile of the latency from the \
-             intended start was 4.9 s, while that of each I/O stayed at 100 us.",
-    remedy: "A rate that the device can do; or more I/Os at once (`iodepth`, `numjobs`).",
+    title: "the run reached less than 99 % of the rate that the job asks for",
+    about: "A job with `rate` or `rate_iops` measures how the device behaves under a given load. \
+            If the run does not reach that load, its latencies are those of a device that is \
+            always busy: the queue in front of it grows for as long as the run lasts.",
+    detection: "The rate of a direction is below 99 % of the sum of the rates of its jobs, by \
+                more than the two I/Os that the start and the end of each job can cost, and with \
+                `rate_process=poisson` by more than chance explains. The check is silent if \
+                something else slows the job on purpose (`thinktime`, `flow`, `latency_target`).",
+    effect: "On a simulated device with 10,000 IOPS at depth 1 (`sim_latency=constant:100us`), \
+             `rate_iops=20000` reached 10,000. After 10 s, the 99th percentile of the latency \
+             from the intended start was 4.9 s, while each I/O still took 100 us.",
+    remedy: "set a rate that the device can reach, or allow more I/Os in flight (`iodepth`, \
+             `numjobs`).",
     lint: None,
     before: None,
     after: Some(after),
@@ -38,13 +39,13 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Nothing but the rate slows the job.
+/// Returns whether nothing but the rate slows the job.
 fn only_rate(job: &JobPlan) -> bool {
     let pace = &job.pace;
     pace.think.is_none() && pace.flow.is_none() && pace.goal.is_none()
 }
 
-/// Whether a direction of a printed job did not reach its rate; what it is told with.
+/// Returns the finding if a direction of a printed job did not reach its rate.
 pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let dir = dir(row.kind)? as usize;
     let rates: Option<Vec<Rate>> = entry.jobs.iter().map(|job| job.pace.rate[dir]).collect();
@@ -79,7 +80,7 @@ pub(crate) fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuild
         )
         .evidence(format!("{} of {} {unit} asked for", count(achieved), count(target as f64)))
         .remedy(format!(
-            "a rate below {}, or more I/Os at once (iodepth, numjobs)",
+            "set a rate below {}, or allow more I/Os in flight (iodepth, numjobs)",
             count(achieved)
         ))
         .option(if ios { "rate_iops" } else { "rate" });
@@ -98,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn reports_below_99_per_cent() {
+    fn reports_rates_below_99_per_cent() {
         let job = "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=1000";
         assert_eq!(told(job, 700.0), 1);
         assert_eq!(told(job, 995.0), 0);
         assert_eq!(told(&format!("{job} --thinktime=1ms"), 700.0), 0);
         assert_eq!(told("--name=a --ioengine=sim --rw=randread --size=1m", 700.0), 0);
-        // 5 of 100 is what chance does to a Poisson process.
+        // A deviation of 5 in 100 is normal for a Poisson process.
         let poisson = "--name=a --ioengine=sim --rw=randread --size=1m --rate_process=poisson";
         assert_eq!(told(&format!("{poisson} --rate_iops=10"), 9.5), 0);
     }

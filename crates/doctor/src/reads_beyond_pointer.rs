@@ -12,15 +12,15 @@ pub(crate) const CHECK: Check = Check {
     id: "reads-beyond-pointer",
     severity: Severity::Suspect,
     title: "reads that may go beyond the write pointers of zones",
-    about: "What lies behind the write pointer of a zone was never written. The device answers reads \
-            of it without a look at its medium, so that they are faster than any read of data, and \
-            the number is one of both.",
-    detection: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`, and zones that it reads are \
-           not full, by the device's report (of up to 4096 zones; where there is none it is told \
-           without numbers). It is silent without `read_beyond_wp`: then fiord reads what was \
-           written, and refuses to where nothing was.",
-    effect: "Not measured here: no drive with zones was at hand.",
-    remedy: "Leave out `read_beyond_wp` and write the zones first.",
+    about: "The space behind the write pointer of a zone was never written. The device answers \
+            reads of it without accessing its medium, so they are faster than reads of data, and \
+            the result mixes both.",
+    detection: "A job that reads has `zonemode=zbd` and `read_beyond_wp=1`, and the device \
+                reports that zones in the range of the job are not full (fiord asks for at most \
+                4096 zones; without a report, the finding has no numbers). The check is silent \
+                without `read_beyond_wp`: fiord then reads only data that was written.",
+    effect: "Not measured: no zoned drive was available.",
+    remedy: "leave out `read_beyond_wp`, and write the zones first.",
     lint: None,
     before: Some(before),
     after: None,
@@ -32,7 +32,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         let mut all = true;
         for file in &job.target.files {
             let state = known.machine.zones.iter().find(|(path, _)| *path == file.path);
-            // What a file is made believe to have is not known before the run.
+            // The state of emulated zones is not known before the run.
             match state.and_then(|(_, state)| findings.available(&CHECK, state)) {
                 Some(more) => zones = zones.with(more),
                 None => all = false,
@@ -58,9 +58,9 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
     CHECK
         .for_job(job, format!("job {} may read zones that hold no data", job.identity.name))
         .evidence(format!(
-            "read_beyond_wp=1:{amount} the device answers such reads without its medium"
+            "read_beyond_wp=1:{amount} the device answers such reads without accessing its medium"
         ))
-        .remedy("zones that are written first, without read_beyond_wp")
+        .remedy("write the zones first, and leave out read_beyond_wp")
         .option("read_beyond_wp")
 }
 
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_jobs_that_may_read_what_was_not_written() {
+    fn reports_jobs_that_may_read_unwritten_space() {
         let beyond = "--rw=randread --read_beyond_wp=1";
         let zone = |written: u64| Zone {
             start: 1 << 20,
@@ -100,7 +100,7 @@ mod tests {
             found(beyond, zones(&[0, 512 << 10, 1 << 20])),
             [
                 "read_beyond_wp=1: 2 of 3 zones are not full, and hold 1.5 MiB of 3.0 MiB; the device \
-              answers such reads without its medium"
+              answers such reads without accessing its medium"
             ]
         );
         assert!(found(beyond, zones(&[1 << 20])).is_empty(), "all is written");

@@ -1,4 +1,4 @@
-//! `run-warning`: something that a run could not do as asked and went on without.
+//! `run-warning`: something that the run could not do as asked, after which it continued.
 
 use fiord_stat::finding::Severity;
 
@@ -9,13 +9,14 @@ pub(crate) const CHECK: Check = Check {
     id: "run-warning",
     severity: Severity::Note,
     title: "something that the run could not do as asked",
-    about: "The run met an obstacle beside its I/O and went on: the file system could not preallocate a \
-            file, the command of `exec_postrun` failed, a control group could not be removed. The \
-            numbers are those of the job; its surroundings are not as asked.",
-    detection: "A call of the run fails that no I/O depends on. The finding has the error.",
-    effect: "Usually none. A file that was not preallocated may be laid out in more pieces.",
-    remedy: "Correct what the error names, or leave out the option that asks for it: `fallocate=none`, \
-           `exec_postrun`, `cgroup`.",
+    about: "The run met a problem that does not affect its I/O and continued: the file system \
+            could not preallocate a file, the command of `exec_postrun` failed, or a control \
+            group could not be removed. The numbers are those of the job, but its environment is \
+            not the one that the job asks for.",
+    detection: "A step of the run that no I/O depends on fails. The finding has the error.",
+    effect: "Usually none. A file that was not preallocated may have more extents.",
+    remedy: "correct what the error names, or leave out the option that asks for it: \
+             `fallocate=none`, `exec_postrun`, `cgroup`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -43,7 +44,7 @@ mod tests {
     use crate::fixture::{found_after, plan};
 
     #[test]
-    fn every_warning_of_the_run_is_told_with_its_job() {
+    fn reports_every_warning_with_its_job() {
         let (plan, _) = plan("--name=a --ioengine=null --size=1m");
         let machine = Machine::survey(&plan);
         let warning = |job: Option<&str>, what: &str| RunWarning {

@@ -12,17 +12,18 @@ pub(crate) const CHECK: Check = Check {
     id: "same-start-offset",
     severity: Severity::Suspect,
     title: "sequential jobs that all read the same range",
-    about: "Jobs that read the same bytes in the same order at about the same time read each block \
-            once from the medium; for all but the first it comes from a cache: the page cache when \
-            they are buffered, the device's read-ahead buffer when they are not.",
-    detection: "Two or more jobs that may run together read sequentially, in ranges of one file or device \
-           that begin at the same byte. It is silent when they begin apart (`offset_increment`), \
-           read at random, or run one after the other (`stonewall`).",
-    effect: "Four buffered jobs that read one file of 256 MiB on ext4 side by side claimed 1.0 GiB, \
-             of which 256 MiB came from the device (`/proc/diskstats`): three of four bytes came \
-             out of memory.",
-    remedy: "For four jobs on 1 GiB `offset_increment=256m` with `size=256m`; random offsets; one job with a \
-           greater `iodepth`.",
+    about: "Jobs that read the same bytes in the same order at about the same time read each \
+            block from the medium only once. All jobs but the first get it from a cache: from the \
+            page cache if they are buffered, from the device's read-ahead buffer otherwise.",
+    detection: "Two or more jobs that may run at the same time read sequentially, in ranges of \
+                one file or device that begin at the same byte. The check is silent if the ranges \
+                begin at different bytes (`offset_increment`), if the jobs read at random, or if \
+                they run one after the other (`stonewall`).",
+    effect: "Four buffered jobs that read the same 256 MiB file on ext4 at the same time reported \
+             1.0 GiB, of which 256 MiB came from the device (`/proc/diskstats`): three of four \
+             bytes came from memory.",
+    remedy: "set `offset_increment` (for four jobs on 1 GiB: `offset_increment=256m` with \
+             `size=256m`), read at random, or use one job with a larger `iodepth`.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -37,13 +38,15 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
 fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
     let Overlap { first, path, from, to, .. } = overlap;
     CHECK
-        .for_job(first, format!("{} read {} from the same byte on", names(overlap), path.display()))
+        .for_job(
+            first,
+            format!("{} read {} starting at the same byte", names(overlap), path.display()),
+        )
         .evidence(format!(
-            "each begins at byte {from} and goes on for {}: what one has read, a cache has for the \
-             others",
+            "each starts at byte {from} and reads {}: a cache serves all but the first",
             bytes(to - from)
         ))
-        .remedy("offset_increment with a smaller size, or one job with more iodepth")
+        .remedy("set offset_increment and a smaller size, or use one job with a larger iodepth")
 }
 
 #[cfg(test)]
@@ -52,7 +55,7 @@ mod tests {
     use crate::fixture::{found_once, lint};
 
     #[test]
-    fn reports_sequential_readers_from_one_byte() {
+    fn reports_sequential_readers_with_the_same_start() {
         let found = found_once(
             &CHECK,
             "--rw=read --size=1m --filename=f --name=a --numjobs=3",
@@ -67,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_that_begins_apart_hides_no_other() {
+    fn a_pair_with_different_starts_hides_no_other_pair() {
         let found = lint(
             &CHECK,
             "--rw=read --filename=f --size=2m --name=a --name=b --offset=1m --name=c --offset=1m",

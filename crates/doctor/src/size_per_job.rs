@@ -1,4 +1,4 @@
-//! `size-per-job`: a size counts for each instance of a job.
+//! `size-per-job`: `size` applies to each instance of a job.
 
 use fiord_plan::{Dir, FileKind, JobPlan, Plan};
 use fiord_stat::finding::Severity;
@@ -10,17 +10,17 @@ use crate::{Check, FindingBuilder, Findings, Lint};
 pub(crate) const CHECK: Check = Check {
     id: "size-per-job",
     severity: Severity::Note,
-    title: "size counts for each of numjobs, on a file that they share",
-    about: "`size` is what each instance of a job works on, not what they do together. With \
-            `numjobs=4` on one file, the file is `size` long and four times that is read or \
-            written: every block four times.",
-    detection: "`numjobs` is above 1, the instances share one file or device and the same range of it, \
-           and the run ends by size and not by time. It is silent with `time_based`, `runtime`, \
-           `io_size`, `number_ios` or `offset_increment`.",
+    title: "size applies to each of numjobs, and the jobs share a file",
+    about: "`size` is the amount for each instance of a job, not for all instances together. With \
+            `numjobs=4` on one file, the file is `size` long, and the jobs read or write four \
+            times that amount: every block four times.",
+    detection: "`numjobs` is above 1, the instances share one file or device and the same range \
+                of it, and the run ends by size and not by time. The check is silent with \
+                `time_based`, `runtime`, `io_size`, `number_ios` or `offset_increment`.",
     effect: "A factor of `numjobs` in the bytes: `size=64m` with `numjobs=4` on one file reports \
-             256 MiB read from a file of 64 MiB.",
-    remedy: "For four jobs that share 1 GiB `size=256m` with `offset_increment=256m`; `io_size` for \
-           how much each is to do.",
+             256 MiB read from a 64 MiB file.",
+    remedy: "for four jobs that share 1 GiB, set `size=256m` with `offset_increment=256m`; or set \
+             `io_size` to the amount for each job.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -59,9 +59,9 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
     let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
     let name = &job.identity.name;
     let finding = CHECK
-        .for_job(job, format!("job {name} does {} on {} of data", bytes(total), bytes(len)))
+        .for_job(job, format!("job {name} does {} of I/O on {} of data", bytes(total), bytes(len)))
         .evidence(format!(
-            "size counts for each of numjobs={instances}, and they share {}",
+            "size applies to each of numjobs={instances}, and they share {}",
             file.path.display()
         ))
         .remedy(shared(job))
@@ -69,8 +69,8 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
     Some(finding)
 }
 
-/// The options by which the instances share the work: whole blocks for each, in bytes, because
-/// percentages are of a file that may not be there yet.
+/// Returns the options that divide the work among the instances, in whole blocks. Sizes are in bytes,
+/// because percentages would need a file that may not exist yet.
 fn shared(job: &JobPlan) -> String {
     let block = Dir::ALL.iter().filter(|dir| job.load.mix.has(**dir));
     let block = block.map(|dir| u64::from(job.load.blocks[*dir as usize].max())).max().unwrap_or(0);
@@ -78,8 +78,8 @@ fn shared(job: &JobPlan) -> String {
     let least = job.target.files.iter().map(|file| file.len).min().unwrap_or(0);
     let each = least / u64::from(job.identity.instances) / block.max(1) * block.max(1);
     match each {
-        0 => "io_size for how much each is to do, or fewer jobs".into(),
-        each => format!("size={} with offset_increment={each} to share the work", each * files),
+        0 => "set io_size to the amount for each job, or use fewer jobs".into(),
+        each => format!("set size={} with offset_increment={each} to share the work", each * files),
     }
 }
 
@@ -94,11 +94,11 @@ mod tests {
             let job = format!("--rw=randread --size=1m --filename=f --name=a {line}");
             lint(&CHECK, &job).remove(0).remedy
         };
-        let share = |n: u32| format!("size={n} with offset_increment={n} to share the work");
+        let share = |n: u32| format!("set size={n} with offset_increment={n} to share the work");
         assert_eq!(remedy("--numjobs=4"), share(262_144));
         assert_eq!(remedy("--numjobs=3"), share(348_160));
         assert_eq!(remedy("--numjobs=128"), share(8192));
-        assert!(remedy("--numjobs=8 --bs=256k").starts_with("io_size"));
+        assert!(remedy("--numjobs=8 --bs=256k").starts_with("set io_size"));
     }
 
     #[test]
@@ -114,6 +114,6 @@ mod tests {
                 "--rw=randread --size=1m --filename=f --name=a --numjobs=4 --io_size=256k",
             ],
         );
-        assert_eq!(found.what, "job a does 4.0 MiB on 1.0 MiB of data");
+        assert_eq!(found.what, "job a does 4.0 MiB of I/O on 1.0 MiB of data");
     }
 }

@@ -1,10 +1,10 @@
-//! What `spec-exceeded` and `spec-missed` have in common: results held against what the maker
-//! states (`spec=`).
+//! Shared code of `spec-exceeded` and `spec-missed`: compares results with the specification of the
+//! device (`spec=`).
 
 use crate::{After, Check, Findings};
 
-/// Tells a check of every result that is far on one side of what is stated: how that side is called,
-/// and whether so many per cent of what is stated are it.
+/// Reports every result that is far from its specification. `side` is `above` or `below`; `far` decides
+/// whether a percentage of the specification counts as far.
 pub(crate) fn report(
     check: &Check,
     (side, far): (&str, impl Fn(f64) -> bool),
@@ -21,7 +21,7 @@ pub(crate) fn report(
         findings.report(
             finding
                 .evidence(format!(
-                    "{:.0} {unit} a second of {:.0}: {:.0} %",
+                    "{:.0} of {:.0} {unit} per second: {:.0} %",
                     spec.achieved,
                     spec.stated,
                     spec.percent()
@@ -31,7 +31,7 @@ pub(crate) fn report(
     }
 }
 
-/// What a check tells of a drive of which 780,000 random reads a second are stated.
+/// Returns the findings of a check for a drive with a specification of 780,000 random reads per second.
 #[cfg(test)]
 pub(crate) fn told(check: &Check, achieved: f64) -> Vec<fiord_stat::finding::Finding> {
     let mut case = crate::drives::one_drive();

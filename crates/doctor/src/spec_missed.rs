@@ -9,20 +9,21 @@ pub(crate) const CHECK: Check = Check {
     id: "spec-missed",
     severity: Severity::Suspect,
     title: "far below the specification",
-    about: "The device does far less than its maker says. Makers measure at great depth, with several \
-            jobs, on a fresh or well kept drive with all its lanes: a result far below has a reason, \
-            in the job, on the way, or in the device.",
-    detection: "`spec=` states a number, and the result is under 80 % of it. Silent above, and where \
-           nothing is stated.",
-    effect: "It is what the numbers say.",
-    remedy: "A depth of 32 and more in several jobs (`iodepth=32`, `numjobs=4`), `direct=1`; then \
-           `fiord devices --tree` for the links, and the other findings of the run.",
+    about: "The device is much slower than its maker says. Makers measure at a large queue depth, \
+            with several jobs, on a fresh or well-maintained drive with all its lanes. A result \
+            far below has a cause in the job, on the path to the device, or in the device.",
+    detection: "`spec=` states a number, and the result is below 80 % of it. The check is silent \
+                without `spec`.",
+    effect: "The finding states the share that was reached.",
+    remedy: "use a depth of 32 or more in several jobs (`iodepth=32`, `numjobs=4`) and \
+             `direct=1`; then check the links with `fiord devices --tree`, and the other findings \
+             of the run.",
     lint: None,
     before: None,
     after: Some(after),
 };
 
-/// Per cent of what is stated.
+/// Results below this percentage of the specification are reported.
 const FAR: f64 = 80.0;
 
 fn after(known: &After<'_>, findings: &mut Findings) {
@@ -30,17 +31,17 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 }
 
 const REMEDY: &str =
-    "iodepth=32 and numjobs=4 or more, direct=1, and a look at `fiord devices --tree`";
+    "set iodepth=32 and numjobs=4 or more, and direct=1; check `fiord devices --tree`";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn far_from_it_and_near_it() {
+    fn reports_results_far_below_the_specification() {
         for near in [700e3, 780e3, 850e3, 2e6] {
             assert!(spec::told(&CHECK, near).is_empty(), "{near}");
         }
-        assert_eq!(spec::told(&CHECK, 390e3)[0].evidence, "390000 I/Os a second of 780000: 50 %");
+        assert_eq!(spec::told(&CHECK, 390e3)[0].evidence, "390000 of 780000 I/Os per second: 50 %");
     }
 }

@@ -12,31 +12,32 @@ pub(crate) const CHECK: Check = Check {
     id: "split-or-merged",
     severity: Severity::Suspect,
     title: "I/Os that reach the device in other sizes",
-    about: "The kernel cuts an I/O that is larger than the device's queue takes, that crosses a \
-            stripe or a zone, or whose memory is in too many pieces; and it merges neighbours that \
-            wait. The number then belongs to another block size, and to another depth, than the job \
-            says.",
-    detection: "The device's own counters over the measured time against what the jobs issued, where all \
-           jobs on it use `direct=1`: the device completed over 5 % more I/Os than were issued \
-           (suspect), or over 5 % of them were merged (a note). Silent for buffered I/O, which is \
-           always in the page cache's sizes, and for jobs that work on several devices. It is silent too \
-           where other programs may have made the difference: the bytes that the device moved must be \
-           those that the jobs issued, but for so few that not even a sector each would make up for 5 % \
-           of the pieces, and no I/O may have failed. Flushes, which the kernel counts as writes without \
-           data, are left out.",
-    effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 of \
-             64 KiB, and a depth of 4 one of 19.",
-    remedy: "`bs` up to `max_sectors_kb`; or `echo N > /sys/block/NAME/queue/max_sectors_kb`, up to \
-           `max_hw_sectors_kb`. Against merges `rw=randwrite`, or `echo 2 > \
-           /sys/block/NAME/queue/nomerges`.",
+    about: "The kernel splits an I/O that is larger than the device's queue accepts, that crosses \
+            a stripe or a zone, or whose memory is in too many pieces; and it merges adjacent \
+            I/Os that wait. The result then belongs to another block size, and to another depth, \
+            than the job says.",
+    detection: "fiord compares the device's own counters over the measured time with what the \
+                jobs issued, if all jobs on the device use `direct=1`. If the device completed \
+                over 5 % more I/Os than the jobs issued, the finding is suspect; if over 5 % were \
+                merged, it is a note. The check is silent for buffered I/O, which always has the \
+                sizes of the page cache, and for jobs that use several devices. It is also silent \
+                if other programs may have caused the difference: no I/O may have failed, and the \
+                bytes that the device moved must match those that the jobs issued, except for a \
+                remainder too small to account for 5 % of the pieces even at one sector each. \
+                Flushes, which the kernel counts as writes without data, do not count.",
+    effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 I/Os \
+             of 64 KiB, and a depth of 4 became a depth of 19.",
+    remedy: "set `bs` to at most `max_sectors_kb`; or run `echo N > \
+             /sys/block/NAME/queue/max_sectors_kb` with N up to `max_hw_sectors_kb`. Against \
+             merges, use `rw=randwrite`, or run `echo 2 > /sys/block/NAME/queue/nomerges`.",
     lint: None,
     before: None,
     after: Some(after),
 };
 
-/// Share of the I/Os that is told.
+/// Minimum share of split or merged I/Os.
 const SHARE: f64 = 0.05;
-/// Fewer I/Os than these show nothing.
+/// Minimum number of I/Os.
 const LEAST: u64 = 20;
 const NAMES: [&str; 2] = ["reads", "writes"];
 
@@ -76,17 +77,17 @@ fn split(
     let below = limit.filter(|(set, _)| (*set as f64) < issued.size(dir));
     let remedy = match below {
         Some((set, hardware)) if hardware > set => format!(
-            "bs of {} KiB at most, or echo {} > /sys/block/{}/queue/max_sectors_kb",
+            "set bs to at most {} KiB, or run echo {} > /sys/block/{}/queue/max_sectors_kb",
             set / 1024,
             hardware.min(issued.size(dir) as u64) / 1024,
             device.name
         ),
-        Some((set, _)) => format!("bs of {} KiB at most", set / 1024),
-        None => "blocks that cross no stripe, zone or extent, and memory in few pieces \
+        Some((set, _)) => format!("set bs to at most {} KiB", set / 1024),
+        None => "use blocks that cross no stripe, zone or extent, and buffers in few pieces \
                  (iomem=mmaphuge, with free pages in vm.nr_hugepages)"
             .into(),
     };
-    // Flushes without data are among the I/Os, not among the pieces.
+    // The I/Os of the device include flushes without data; the pieces do not.
     let pieces = (ios + more).saturating_sub(seen.merges).max(1);
     let finding = CHECK
         .for_run(format!("{name} reach {} in pieces", device.name))
@@ -104,7 +105,7 @@ fn split(
     Some(finding)
 }
 
-/// Random I/Os of `random` jobs have offsets already that nothing can be done about.
+/// Reports merged I/Os. If all jobs are `random` already, the remedy does not suggest it.
 fn merged(
     device: &DeviceView,
     issued: &Issued,
@@ -117,7 +118,7 @@ fn merged(
     if ios < LEAST || (merges as f64) < SHARE * ios as f64 {
         return None;
     }
-    let queue = format!("echo 2 > /sys/block/{}/queue/nomerges", device.name);
+    let queue = format!("run echo 2 > /sys/block/{}/queue/nomerges", device.name);
     let finding = CHECK
         .for_run(format!("{name} reach {} merged", device.name))
         .evidence(format!(
@@ -130,7 +131,7 @@ fn merged(
         .remedy(if random {
             queue
         } else {
-            format!("rw=rand{}, or {queue}", name.trim_end_matches('s'))
+            format!("set rw=rand{}, or {queue}", name.trim_end_matches('s'))
         })
         .option("rw")
         .at_most(Severity::Note);
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces() {
+    fn reports_ios_in_pieces() {
         assert!(found_after(&CHECK, &wrote(100, 0)).is_empty());
         let mut case = wrote(295, 0);
         let found = found_after(&CHECK, &case);
@@ -166,14 +167,14 @@ mod tests {
         assert!(found[0].evidence.starts_with(evidence), "{found:?}");
         assert!(found[0].evidence.ends_with("max_sectors_kb is 128"), "{found:?}");
         case.disks(|disk| disk.queue.max_io = Some((128 << 10, 4 << 20)));
-        let remedy = "or echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
+        let remedy = "or run echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
         assert!(found_after(&CHECK, &case)[0].remedy.ends_with(remedy));
         case.job().target.open.direct = false;
         assert!(found_after(&CHECK, &case).is_empty(), "the page cache has sizes of its own");
     }
 
     #[test]
-    fn flushes_are_no_pieces() {
+    fn flushes_are_not_counted_as_pieces() {
         let mut case = wrote(200, 0);
         case.report.extras.devices[0].flushes = 100;
         assert!(found_after(&CHECK, &case).is_empty());
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn io_of_others_is_no_piece() {
+    fn silent_if_other_programs_used_the_device() {
         let mut case = wrote(7725, 0);
         case.report.extras.devices[0].dirs[1].bytes = 400 << 20;
         assert!(found_after(&CHECK, &case).is_empty());
@@ -198,12 +199,12 @@ mod tests {
     #[test]
     fn merges_are_a_note() {
         let mut case = wrote(25, 75);
-        let queue = "echo 2 > /sys/block/nvme0n1/queue/nomerges";
+        let queue = "run echo 2 > /sys/block/nvme0n1/queue/nomerges";
         assert_eq!(found_after(&CHECK, &case)[0].remedy, queue, "the job is random as it is");
         case.job().load.random = false;
         let found = found_after(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
-        assert_eq!(found[0].remedy, format!("rw=randwrite, or {queue}"));
+        assert_eq!(found[0].remedy, format!("set rw=randwrite, or {queue}"));
         assert!(found[0].evidence.ends_with("75 were merged into others"), "{found:?}");
     }
 }

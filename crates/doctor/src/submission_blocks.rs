@@ -1,4 +1,4 @@
-//! `submission-blocks`: the system call that hands I/Os over waits for them.
+//! `submission-blocks`: the system call that submits I/Os waits for them.
 
 use fiord_plan::{Dir, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
@@ -11,39 +11,42 @@ use crate::depth_not_reached::allocation;
 use crate::page_cache::through_cache;
 use crate::{After, Check, Evidence, FindingBuilder, Findings, Unavailable};
 
-/// The share of the threads' time from which on it is told.
+/// Minimum share of the threads' time that they sleep in submission.
 pub(crate) const SHARE: f64 = 0.5;
-/// The share of the sampled rounds in which submission must have taken most of the time: a thread that
-/// loses its CPU makes single ones long.
+/// Minimum share of the sampled rounds in which submission took most of the time. A thread that loses
+/// its CPU makes only single rounds long.
 const ROUNDS: f64 = 0.75;
-/// CPU times of shorter runs are too coarse.
+/// Minimum length of a run: CPU times of shorter runs are too coarse.
 const SHORTEST_MS: u64 = 200;
-/// Fewer sampled rounds than these say nothing.
+/// Minimum number of sampled rounds.
 const LEAST: u64 = 5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "submission-blocks",
     severity: Severity::Suspect,
-    title: "the system call that hands I/Os over waits for them",
-    about: "An engine that queues hands its I/Os to the kernel and goes on while the device works. \
-            Some file systems and drivers do the work, or wait for it, inside the call that hands an \
-            I/O over: FUSE without asynchronous direct I/O, a file that must be allocated or \
-            extended, a queue that is full. The next I/O is then handed over when the one before it \
-            has ended, and the number is that of a depth of 1, whatever `iodepth` says.",
-    detection: "The share of a job's time that went into submission (sampled: `generator` in the report), \
-           less all the time for which its threads computed (user and system time) or waited for a \
-           CPU (`/proc/thread-self/schedstat`): what is left is half of the time or more, and was \
-           spent asleep in the submitting call. Only for jobs with an `iodepth` above 1 on an engine \
-           that queues and `direct=1` (on FUSE also without it), that ran for 200 ms or more, of which 5 rounds or more were sampled, and where submission took most of the \
-           time in three quarters of these. `libaio` without `direct=1` is \
-           told of by `depth-ignored`. What blocks in a thread of the kernel (`sqthread_poll`) is \
-           not seen.",
-    effect: "A file system in a process that takes 2 ms for a read and serves one after another: \
-             random reads at depth 16 of `libaio` and `io_uring` with `direct=1` made 460 IOPS, \
-             `psync` 465 (fiord, 2 s each).",
-    remedy: "`force_async=1` with `ioengine=io_uring`, which hands the waiting to threads of the kernel; \
-           `numjobs` for as many threads as the depth; for writes that allocate, `overwrite=1`.",
+    title: "the system call that submits I/Os waits for them",
+    about: "An engine that queues submits its I/Os to the kernel and continues while the device \
+            works. Some file systems and drivers do the work, or wait for it, inside the \
+            submitting system call: FUSE without asynchronous direct I/O, a file that must be \
+            allocated or extended, a full queue. The next I/O is then submitted only after the \
+            one before it has completed, and the result is that of depth 1, whatever `iodepth` \
+            says.",
+    detection: "fiord samples the share of a job's time that went into submission (`generator` in \
+                the report), and subtracts all the time in which the threads computed (user and \
+                system time) or waited for a CPU (`/proc/thread-self/schedstat`). If half of the \
+                time or more remains, the threads slept in the submitting call. The check covers \
+                jobs with an `iodepth` above 1 on an engine that queues, with `direct=1` (on FUSE \
+                also without it), that ran for at least 200 ms. At least 5 rounds must have been \
+                sampled, and submission must have taken most of the time in three quarters of \
+                them. `depth-ignored` covers `libaio` without `direct=1`. The check does not see \
+                calls that block in a kernel thread (`sqthread_poll`).",
+    effect: "A file system in a process that takes 2 ms per read and serves one read after \
+             another: random reads at depth 16 with `direct=1` reached 460 IOPS with `libaio` and \
+             `io_uring`, and 465 with `psync` (fiord, 2 s each).",
+    remedy: "with `ioengine=io_uring`, set `force_async=1`, which lets kernel threads wait; or \
+             use `numjobs` for as many threads as the depth; for writes that allocate, set \
+             `overwrite=1`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -68,22 +71,22 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether submission takes most of the time, and does so nearly always.
+/// Returns whether submission takes most of the time, in most of the sampled rounds.
 pub(crate) fn mostly_submits(shares: &TimeShares) -> bool {
     shares.rounds >= LEAST
         && shares.share(Part::Submission) >= SHARE
         && shares.submitting as f64 >= shares.rounds as f64 * ROUNDS
 }
 
-/// Whether a job hands over I/Os that are to be in flight together.
+/// Returns whether a job submits I/Os that should be in flight at the same time.
 fn queues(job: &JobPlan) -> bool {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     let one_by_one = matches!(job.engine, EnginePlan::Libaio { .. }) && buffered(job);
     real && !one_by_one && synchronous(job).is_none() && !job.pace.offload && job.depth.depth > 1
 }
 
-/// Whether it is the page cache that a job waits for, which does its work inside the call by nature.
-/// What another process serves (FUSE) is asked for there as well.
+/// Returns whether a job goes through the page cache, which by design works inside the submitting call.
+/// FUSE is an exception: there, the call waits for another process.
 fn in_memory(known: &After<'_>, entry: &Entry<'_>) -> bool {
     let served = |job: &JobPlan| {
         let kinds = job.target.files.iter().filter_map(|f| known.before.files.file_system(&f.path));
@@ -92,18 +95,19 @@ fn in_memory(known: &After<'_>, entry: &Entry<'_>) -> bool {
     entry.jobs.iter().any(|job| through_cache(job) && !served(job))
 }
 
-/// The least share of a printed job's time in which its threads slept while they submitted.
+/// Returns the minimum share of a printed job's time in which its threads slept in submission. Returns
+/// an error if the kernel does not report how long threads wait for a CPU.
 pub(crate) fn blocked(entry: &Entry<'_>, shares: &TimeShares) -> Evidence<f64> {
     let report = entry.report;
     let ready = report.delays.ready_ns.ok_or_else(|| {
-        Unavailable("waiting for CPUs: the kernel has no /proc/thread-self/schedstat".into())
+        Unavailable("waiting time for CPUs: the kernel has no /proc/thread-self/schedstat".into())
     })?;
     let ready = ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
     let computed = (report.usr_cpu + report.sys_cpu) / 100.0;
     Ok(shares.share(Part::Submission) - computed - ready)
 }
 
-/// The mean time for which a printed job's submission slept for each I/O, ns, and that of an I/O.
+/// Returns the mean time that submission slept per I/O, and the mean latency of an I/O, both in ns.
 pub(crate) fn each(entry: &Entry<'_>, blocked: f64) -> (f64, f64) {
     let dirs = || entry.report.dirs.iter();
     let ios: u64 = dirs().map(|row| row.total_ios).sum();
@@ -119,21 +123,21 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> FindingBuilder
     let threads = format!("numjobs={depth} with iodepth=1");
     let remedy = match &job.engine {
         _ if job.load.mix.has(Dir::Write) && allocation(known, job).is_some() => {
-            "overwrite=1".to_owned()
+            "set overwrite=1".to_owned()
         }
         EnginePlan::IoUring(ring) if ring.force_async == 0 => {
-            format!("force_async=1, or {threads}")
+            format!("set force_async=1, or {threads}")
         }
         EnginePlan::Libaio { .. } => {
-            format!("ioengine=io_uring with force_async=1, or {threads}")
+            format!("use ioengine=io_uring with force_async=1, or {threads}")
         }
-        _ => threads,
+        _ => format!("set {threads}"),
     };
     CHECK
-        .for_job(job, format!("job {name} waits in the call that submits its I/Os"))
+        .for_job(job, format!("job {name} blocks in the call that submits its I/Os"))
         .evidence(format!(
-            "for {} of the time its threads slept in it, {} for each I/O, which takes {} in all; \
-             iodepth={depth} is not in flight",
+            "its threads slept there for {} of the time, {} per I/O of {} in total; iodepth={depth} is \
+             not reached",
             percent(blocked),
             time(submission),
             time(lat)
@@ -151,13 +155,13 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{plan, row};
 
-    /// What is told when submission takes so much of the time, the threads computed for so many per
-    /// cent of it and waited for a CPU for so many.
+    /// Returns the findings if submission takes `submission` per cent of the time, and the threads
+    /// computed for `cpu` per cent and waited for a CPU for `ready` per cent of it.
     fn findings(options: &str, submission: u64, cpu: f64, ready: Option<u64>) -> Findings {
         findings_in(20, options, submission, cpu, ready)
     }
 
-    /// The same where submission took most of the time in so many of 20 rounds.
+    /// Returns the findings if submission took most of the time in `rounds` of 20 rounds.
     fn findings_in(
         rounds: u64,
         options: &str,
@@ -196,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn reports_time_asleep_in_the_call() {
+    fn reports_time_asleep_in_submission() {
         let found = told("--ioengine=io_uring", 99, 1.0, 2);
-        assert_eq!(found[0].what, "job a waits in the call that submits its I/Os");
-        let evidence = "for 96 % of the time its threads slept in it, 1.9 ms for each I/O, which \
-                        takes 32 ms in all; iodepth=16 is not in flight";
+        assert_eq!(found[0].what, "job a blocks in the call that submits its I/Os");
+        let evidence = "its threads slept there for 96 % of the time, 1.9 ms per I/O of 32 ms in \
+                        total; iodepth=16 is not reached";
         assert_eq!(found[0].evidence, evidence);
-        assert_eq!(found[0].remedy, "force_async=1, or numjobs=16 with iodepth=1");
+        assert_eq!(found[0].remedy, "set force_async=1, or numjobs=16 with iodepth=1");
         assert_eq!(told("--ioengine=io_uring", 40, 1.0, 2), [], "most of it waits for the device");
     }
 
@@ -217,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_with_one_io_at_a_time_wait_in_it_by_nature() {
+    fn silent_for_jobs_that_wait_in_submission_by_design() {
         for options in
             ["--ioengine=psync", "--ioengine=io_uring --iodepth=1", "--ioengine=libaio --direct=0"]
         {

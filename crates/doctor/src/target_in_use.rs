@@ -1,4 +1,4 @@
-//! `target-in-use`: a job writes to a device that holds somebody's data.
+//! `target-in-use`: a job writes to a device that is in use or holds data.
 
 use fiord_plan::{FileKind, FilePlan, JobPlan};
 use fiord_stat::finding::Severity;
@@ -11,17 +11,19 @@ use crate::{Before, Check, Findings, Unavailable};
 pub(crate) const CHECK: Check = Check {
     id: "target-in-use",
     severity: Severity::Suspect,
-    title: "a target that somebody else uses",
-    about: "The job writes to a block device that has partitions, that something is built on or \
-            mounted from, or that carries the mark of a file system, a volume manager or a RAID. \
-            That data is gone after the run, and a user of the device shares its time during it.",
-    detection: "For block devices that a job writes to, and those beside NVMe and SCSI generic devices: mounts and swap of the device, its partitions \
-           and what is built on them; holders (device mapper, md); partitions; marks at its start \
-           as udev knows them, or as the first 136 KiB have them. Silent when there are none, and \
-           for jobs that only read.",
-    effect: "The data on it.",
-    remedy: "Another device; or `wipefs -a DEVICE` when nothing on it is needed; or \
-           `ignore_findings=target-in-use`.",
+    title: "a target that is in use or holds data",
+    about: "The job writes to a block device that has partitions, that is mounted or is part of \
+            another device, or that carries the signature of a file system, a volume manager or a \
+            RAID. The run destroys that data, and anything that uses the device competes with the \
+            run.",
+    detection: "For block devices that a job writes to, and those behind NVMe and SCSI generic \
+                devices, fiord checks mounts and swap on the device, on its partitions and on \
+                what is built on them; holders (device mapper, md); partitions; and signatures at \
+                its start, from udev's database or from the first 136 KiB. The check is silent \
+                for jobs that only read.",
+    effect: "The data on the device is lost.",
+    remedy: "use another device; or run `wipefs -a DEVICE` if nothing on it is needed; or set \
+             `ignore_findings=target-in-use`.",
     lint: None,
     before: Some(before),
     after: None,
@@ -47,7 +49,7 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
         findings.unavailable(&CHECK, unavailable);
     }
     let mut parts: Vec<String> = Vec::new();
-    // Of a partition the rest of the disk is not touched.
+    // A job on a partition does not touch the rest of the disk.
     if partition.is_some() {
         parts.extend(devices.partitions.get(&file.path).into_iter().flatten().cloned());
     } else {
@@ -65,7 +67,7 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
     match signatures.map(|(_, signatures)| signatures) {
         Some(Ok(found)) => parts.extend(found.iter().map(|name| format!("it carries {name}"))),
         Some(Err(Unavailable(why))) => {
-            findings.unavailable(&CHECK, &Unavailable(format!("marks on {own}: {why}")))
+            findings.unavailable(&CHECK, &Unavailable(format!("signatures on {own}: {why}")))
         }
         None => {}
     }
@@ -78,7 +80,7 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
             .for_job(job, format!("job {name} writes to {}, which is in use", file.path.display()))
             .evidence(parts.join(", "))
             .remedy(format!(
-                "another device, or wipefs -a {} if nothing on it is needed",
+                "use another device, or run wipefs -a {} if nothing on it is needed",
                 match file.kind {
                     FileKind::Char => disk.node(),
                     _ => file.path.clone(),
@@ -97,7 +99,7 @@ mod tests {
     use crate::drives::{found_before, one_drive, with_disks};
 
     #[test]
-    fn everything_on_it_is_named() {
+    fn everything_on_the_device_is_named() {
         let tree = Tree::new();
         let disk = tree.disk("/sys/devices/virtual/block/sda", (8, 0), 1 << 40);
         tree.partition(&disk, 1, (8, 1), (1 << 20, 1 << 30));
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn that_mounts_could_not_be_read_is_said() {
+    fn unreadable_mounts_are_reported_as_unchecked() {
         let mut case = one_drive().writing();
         case.machine.devices.unchecked = Some(Unavailable("read /proc/self/mountinfo".into()));
         assert!(found_before(&CHECK, &case).is_empty());
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_a_generic_device_is_named_too() {
+    fn the_disk_behind_a_generic_device_is_checked() {
         let mut case = one_drive().writing();
         let disk = case.machine.devices.disks[0].clone();
         let marked = vec!["ext4 file system".to_owned()];
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_partition_only_its_own_users_count() {
+    fn only_the_users_of_the_partition_itself_count() {
         let tree = Tree::new();
         let disk = tree.disk("/sys/devices/virtual/block/sda", (8, 0), 1 << 40);
         tree.partition(&disk, 1, (8, 1), (1 << 20, 1 << 30));

@@ -1,4 +1,4 @@
-//! `thermal-throttle`: a drive or the CPUs slowed down for heat during the run.
+//! `thermal-throttle`: a drive or the CPUs slowed down because of heat during the run.
 
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
@@ -9,15 +9,16 @@ use crate::{After, Check, Findings, Unavailable};
 pub(crate) const CHECK: Check = Check {
     id: "thermal-throttle",
     severity: Severity::Suspect,
-    title: "a device or CPU that grew hot",
-    about: "A drive that gets too hot slows itself down, and so do CPUs. The number is then one of \
-            the cooling: on a cooler day, or after a pause, it is another.",
-    detection: "Counters that are read before and after the run: the transitions to thermal management \
-           states, the seconds in them and the minutes above the warning temperature in the SMART \
-           log of NVMe drives, and the throttle counts of cores and packages. Silent when none of \
-           them grew. The SMART log needs root.",
-    effect: "Not measured here: no drive was at hand that can be made hot.",
-    remedy: "Air over the drive and a pause between runs; the temperature is in `fiord devices`.",
+    title: "a drive or CPU that slowed down because of heat",
+    about: "A drive that gets too hot slows itself down, and so do CPUs. The result then depends \
+            on the cooling: on a cooler day, or after a pause, it is different.",
+    detection: "fiord reads counters before and after the run: transitions to thermal management \
+                states, seconds in them and minutes above the warning temperature in the SMART \
+                log of NVMe drives, and the throttle counts of CPU cores and packages. The check \
+                is silent if none of them grew. The SMART log needs root.",
+    effect: "Not measured: no drive was available that could be heated up.",
+    remedy: "improve the airflow over the drive and pause between runs; `fiord devices` shows the \
+             temperature.",
     lint: None,
     before: None,
     after: Some(after),
@@ -33,12 +34,12 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     if let (Some(then), Some(now)) = (throttles(known.before), throttles(known.after))
         && now > then
     {
-        let finding = CHECK.for_run("CPUs were slowed down for heat during the run");
+        let finding = CHECK.for_run("CPUs were throttled because of heat during the run");
         findings.report(
             finding
                 .evidence(format!("throttle counts of cores and packages grew by {}", now - then))
                 .remedy(
-                    "better cooling of the CPUs, or a lower frequency limit that they can hold",
+                    "improve the cooling of the CPUs, or set a frequency limit that they can sustain",
                 ),
         );
     }
@@ -60,8 +61,8 @@ fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
         return;
     }
     let what = match times + seconds {
-        0 => format!("{} grew hotter than its warning temperature during the run", now.name),
-        _ => format!("{} was slowed down for heat during the run", now.name),
+        0 => format!("{} became hotter than its warning temperature during the run", now.name),
+        _ => format!("{} was throttled because of heat during the run", now.name),
     };
     let at = match now.health.temperature {
         Some(celsius) => format!(", now at {celsius:.0} °C"),
@@ -74,7 +75,7 @@ fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
                 "{times} transitions, {seconds} s slowed, {minutes} min above its warning \
                  temperature{at}"
             ))
-            .remedy("air over the drive, and a pause before the run"),
+            .remedy("improve the airflow over the drive, and pause before the run"),
     );
 }
 
@@ -86,7 +87,7 @@ mod tests {
     use crate::drives::{after, found_after, one_drive};
 
     #[test]
-    fn counters_that_grow() {
+    fn reports_counters_that_grow() {
         let mut case = one_drive();
         case.disks(|disk| disk.health.smart = Some(Smart::default()));
         assert!(found_after(&CHECK, &case).is_empty());
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_log_it_says_so_once() {
+    fn a_missing_smart_log_is_reported_once() {
         let mut case = one_drive();
         assert!(after(&CHECK, &case).unchecked().is_empty(), "it may have none");
         case.disks(|disk| disk.missing.push("SMART"));

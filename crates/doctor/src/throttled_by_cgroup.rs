@@ -12,32 +12,34 @@ use crate::{After, Before, Check, FindingBuilder, Findings, Machine};
 pub(crate) const CHECK: Check = Check {
     id: "throttled-by-cgroup",
     severity: Severity::Suspect,
-    title: "a control group that limits",
-    about: "The shell, the service or the container that fiord runs in has a limit on bytes or I/Os \
-            a second of the device, or on CPU time. The number is the limit's.",
-    detection: "`io.max` and `io.latency` (version 1: `blkio.throttle.*`) of the process's groups and of \
-           those above them, for the devices under the targets, before the run. After it the rates \
-           that the device saw are set beside them: it is silent when they stayed below half \
-           of each limit, and every job on the device ran all the time without `thinktime`; \
-           else a mean over the run says nothing of the moments in which the limit bit. CPU time: `throttled_usec` of groups with a quota grew by a millisecond or \
-           more during the run. Silent without a limit, and for a CPU quota that never bit.",
-    effect: "All of it: on a loop device 4 KiB direct writes at depth 8 made 2,816 IOPS, and 168 under \
-             `blkio.throttle.write_bps_device` of 1 MiB/s.",
-    remedy: "Run outside of that group (`systemd-run --slice=bench.slice --scope fiord …`), or lift \
-           the limit: `echo \"8:0 rbps=max wbps=max riops=max wiops=max\" > io.max`.",
+    title: "a control group that limits the run",
+    about: "The shell, the service or the container that fiord runs in has a limit on bytes or \
+            I/Os per second of the device, or on CPU time. The result is then that limit.",
+    detection: "Before the run, fiord reads `io.max` and `io.latency` (version 1: \
+                `blkio.throttle.*`) of the control groups of the process and of those above them, \
+                for the devices under the targets. After the run, it compares the limits with the \
+                rates that the device saw, and withdraws the finding if they stayed below half of \
+                each limit and every job on the device ran all the time without `thinktime` \
+                (otherwise a mean over the run hides the moments in which the limit took effect). \
+                For CPU time, `throttled_usec` of a group with a quota must have grown by at \
+                least a millisecond during the run.",
+    effect: "As large as the limit: on a loop device, 4 KiB direct writes at depth 8 reached \
+             2,816 IOPS, and 168 under `blkio.throttle.write_bps_device` of 1 MiB/s.",
+    remedy: "run outside of that group (`systemd-run --slice=bench.slice --scope fiord …`), or \
+             remove the limit: `echo \"8:0 rbps=max wbps=max riops=max wiops=max\" > io.max`.",
     lint: None,
     before: Some(before),
     after: Some(after),
 };
 
-/// A rate below this share of a limit is not the limit's.
+/// A limit has no effect on a rate below this share of it.
 const REACHED: f64 = 0.5;
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     on_targets(known.machine).for_each(|(quota, disk)| findings.report(io_limit(quota, disk)));
 }
 
-/// Limits on the devices under the targets.
+/// Returns the limits on the devices under the targets, each with its disk.
 fn on_targets(machine: &Machine) -> impl Iterator<Item = (&IoQuota, &Disk)> {
     machine.surroundings.moment.quotas.io.iter().filter_map(|quota| {
         let under = machine.devices.disks.iter().find(|disk| disk.device == quota.device);
@@ -48,19 +50,19 @@ fn on_targets(machine: &Machine) -> impl Iterator<Item = (&IoQuota, &Disk)> {
 fn io_limit(quota: &IoQuota, disk: &Disk) -> FindingBuilder {
     let what = match quota.latency_us {
         Some(_) => {
-            format!("the control group {} guards its latency on {}", quota.group, disk.name)
+            format!("the control group {} has a latency target on {}", quota.group, disk.name)
         }
         None => format!("the control group {} limits I/O to {}", quota.group, disk.name),
     };
     let finding = CHECK
         .for_run(what)
         .evidence(limits_of(quota))
-        .remedy("a run in another control group (`systemd-run --slice=bench.slice --scope`)");
+        .remedy("run in another control group (`systemd-run --slice=bench.slice --scope`)");
     let latency_only = quota.latency_us.is_some();
     if latency_only { finding.at_most(Severity::Note) } else { finding }
 }
 
-/// Sets the limits beside what the device saw.
+/// Compares the limits with the rates that the devices saw.
 fn reached(known: &After<'_>, findings: &mut Findings) {
     let limits = on_targets(known.before).filter(|(quota, _)| quota.latency_us.is_none());
     for (quota, disk) in limits {
@@ -93,8 +95,8 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether every job on a disk ran for all of so many seconds without pauses of its own: what the
-/// disk saw in the mean it saw all the time.
+/// Returns whether every job on a disk ran for all of `seconds` without pauses of its own, so that the
+/// mean rate of the disk is representative.
 fn steady(known: &After<'_>, disk: &str, seconds: f64) -> bool {
     let entries = known.entries();
     let on_it =
@@ -106,7 +108,7 @@ fn steady(known: &After<'_>, disk: &str, seconds: f64) -> bool {
     })
 }
 
-/// The limits in words.
+/// Describes the limits in words.
 fn limits_of(quota: &IoQuota) -> String {
     let mut parts = Vec::new();
     for (n, way) in ["read", "write"].iter().enumerate() {
@@ -136,7 +138,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             CHECK
                 .for_run(format!("the control group {} had to wait for CPU time", now.group))
                 .evidence(format!("{times} times, {waited:.0} ms in all; it has {quota}"))
-                .remedy("a run in another control group, or a higher cpu.max"),
+                .remedy("run in another control group, or raise cpu.max"),
         );
     }
 }
@@ -150,7 +152,7 @@ mod tests {
     use crate::drives::{found_after, found_before, one_drive};
 
     #[test]
-    fn limits_on_the_targets_device() {
+    fn reports_limits_on_the_device_of_the_target() {
         let mut case = one_drive();
         let quota = |minor| IoQuota {
             group: "/bench".into(),
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_quotas_that_bit() {
+    fn reports_cpu_quotas_that_throttled() {
         let mut case = one_drive();
         let quota = |throttled| CpuQuota {
             group: "/bench".into(),

@@ -1,4 +1,4 @@
-//! `too-short`: too few I/Os, or too few windows, to say what the numbers are.
+//! `too-short`: too few I/Os for a percentile, or too few windows for a precise mean.
 
 use fiord_plan::Dir;
 use fiord_stat::finding::Severity;
@@ -10,32 +10,33 @@ use crate::direction::words;
 use crate::timing::seconds;
 use crate::{After, Check, FindingBuilder, Findings};
 
-/// Samples that have to lie behind a percentile.
+/// Minimum number of samples above a percentile.
 const BEHIND: f64 = 10.0;
-/// Half the width of the interval of the mean that is no finding, as a share of the mean.
+/// Maximum half width of the confidence interval, as a share of the mean.
 const WIDE: f64 = 0.1;
-/// A job that ran for this share of its `runtime` was ended by it.
+/// A job that ran for this share of its `runtime` was ended by `runtime`.
 const BY_TIME: f64 = 0.95;
-/// Windows from which an interval can be had at all.
+/// Minimum number of windows for a confidence interval.
 const FEWEST: u64 = 4;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "too-short",
     severity: Severity::Note,
-    title: "too few I/Os behind a percentile, or a mean that is known only roughly",
-    about: "A percentile with fewer than ten I/Os behind it is the latency of those few I/Os, and \
-            the next run has others. A mean over few windows of time is only known to lie within an \
-            interval.",
-    detection: "Fewer than ten I/Os of a direction lie behind its 99th percentile (or the highest of a \
-           `percentile_list` of one's own); or the interval in which the mean of the IOPS lies with 95 % confidence, \
-           by the windows of `iopsavgtime`, reaches further than 10 % to each side. Higher \
-           percentiles of the default list need up to 100,000 I/Os and are only as good as that.",
-    effect: "Ten runs of 256 random reads of 4 KiB with `direct=1` on an ext4 file of a virtual \
+    title: "too few I/Os for a percentile, or an imprecise mean",
+    about: "A percentile with fewer than ten I/Os above it is the latency of those few I/Os, and \
+            the next run has other ones. A mean over few time windows is known only to lie within \
+            an interval.",
+    detection: "Fewer than ten I/Os of a direction lie above its 99th percentile (or above the \
+                highest percentile of a `percentile_list` that the job sets); or the 95 % \
+                confidence interval of the mean IOPS, from the windows of `iopsavgtime`, extends \
+                more than 10 % to each side. Higher percentiles of the default list need up to \
+                100,000 I/Os; the check does not cover them.",
+    effect: "Ten runs of 256 random 4 KiB reads with `direct=1` of an ext4 file in a virtual \
              machine gave 99th percentiles between 171 us and 4.0 ms: two or three I/Os decided.",
-    remedy: "A `runtime` of as many seconds as the I/Os that are needed take at the IOPS that were \
-           reached (it is named), with `time_based`; or a greater `size`; or a greater \
-           `number_ios`, where that ends the job.",
+    remedy: "set the `runtime` that the finding names, with `time_based`: the time that the \
+             needed I/Os take at the IOPS of this run; or a larger `size`; or a larger \
+             `number_ios`, if that ends the job.",
     lint: None,
     before: None,
     after: Some(after),
@@ -53,7 +54,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Fewer than ten I/Os behind the percentile that matters.
+/// Reports a direction with fewer than ten I/Os above the percentile that matters.
 fn few(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let list = &entry.report.percentile_list;
     let own = entry.jobs[0].identity.options.iter().any(|(name, _)| name == "percentile_list");
@@ -69,7 +70,7 @@ fn few(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(entry.jobs[0], format!("job {name} made too few {word} for their percentiles"))
         .evidence(format!(
-            "{} {word}: {behind:.1} lie behind p{highest}, and {} are needed for ten",
+            "{} {word}: {behind:.1} lie above p{highest}, and {} {word} are needed for ten",
             latency.n,
             count(needed)
         ))
@@ -77,42 +78,43 @@ fn few(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     Some(finding)
 }
 
-/// What ends the job later: so many times the I/Os, which take so many seconds.
+/// Returns the options that make the job run longer: for `times` as many I/Os, which take `needed`
+/// seconds.
 fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
     let job = entry.jobs[0];
     let made: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
     let each = made / u64::from(entry.report.members.max(1));
     let wanted = (each as f64 * times).ceil();
     if job.end.ios.is_some_and(|ios| each >= ios) {
-        // It ends a job that is `time_based` too; any other ends before it when the size is less.
+        // `number_ios` also ends a `time_based` job. Any other job ends earlier if its size is smaller.
         let dirs = Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir));
         let block = dirs.map(|dir| job.load.blocks[dir as usize].min()).max().unwrap_or(1);
         let blocks = job.end.bytes / u64::from(block.max(1)) * job.end.loops;
         let holds = job.end.time_based || blocks as f64 >= wanted;
         let more = if holds { "" } else { " with time_based" };
-        return format!("number_ios={wanted:.0}{more}");
+        return format!("set number_ios={wanted:.0}{more}");
     }
     let time = needed.ceil().max(1.0);
     if !time.is_finite() || time >= 86_400.0 {
-        return "a longer runtime or a greater size".into();
+        return "set a longer runtime or a larger size".into();
     }
     let ended_by_time =
         job.end.runtime.is_some_and(|ns| seconds(entry) >= ns as f64 / 1e9 * BY_TIME);
     let capped = job.end.ios.is_some_and(|ios| (ios as f64) < wanted);
     let ios = if capped { format!(" and number_ios={wanted:.0}") } else { String::new() };
     match (job.end.time_based, ended_by_time) {
-        (true, _) => format!("runtime={time:.0}{ios}"),
+        (true, _) => format!("set runtime={time:.0}{ios}"),
         (false, true) => {
-            format!("runtime={time:.0}{ios}, with time_based if the size ends it first")
+            format!("set runtime={time:.0}{ios}, with time_based if the size ends the job first")
         }
-        (false, false) => format!("runtime={time:.0} with time_based{ios}, or a greater size"),
+        (false, false) => format!("set runtime={time:.0} with time_based{ios}, or a larger size"),
     }
 }
 
-/// A mean that is known only roughly.
+/// Reports a mean with a wide confidence interval.
 fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let RateSummary { mean, dev, samples, .. } = row.iops_samples;
-    // Several jobs' windows are added up, and the spread of their sum is not known.
+    // The windows of several jobs are added up; the deviation of the sum is unknown.
     if entry.report.members > 1 || samples < FEWEST || mean <= 0.0 {
         return None;
     }
@@ -124,18 +126,18 @@ fn rough(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(
             entry.jobs[0],
-            format!("the IOPS of job {name} are known to {} only", percent(half)),
+            format!("the mean IOPS of job {name} is known only to within {}", percent(half)),
         )
         .evidence(format!(
-            "{samples} windows around {} with a deviation of {}",
+            "{samples} windows with a mean of {} and a standard deviation of {}",
             count(mean),
             count(dev)
         ))
-        .remedy("a longer runtime, or steadystate=iops:5% to run until it settles");
+        .remedy("set a longer runtime, or steadystate=iops:5% to run until the result is steady");
     Some(finding)
 }
 
-/// The 97.5th percentile of Student's t distribution.
+/// Returns the 97.5th percentile of Student's t distribution for the degrees of freedom.
 fn student(freedom: u64) -> f64 {
     const T: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
     match freedom {
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_direction_with_percentiles_is_looked_at() {
+    fn every_direction_with_percentiles_is_checked() {
         let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=99 --size=1m";
         let found = after(&CHECK, job, &|report| {
             let one = |kind, iops| {
@@ -184,11 +186,11 @@ mod tests {
         });
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].what, "job a made too few writes for their percentiles");
-        assert_eq!(found[0].remedy, "runtime=20 with time_based, or a greater size");
+        assert_eq!(found[0].remedy, "set runtime=20 with time_based, or a larger size");
     }
 
     #[test]
-    fn what_ended_the_job_is_what_mends_it() {
+    fn the_remedy_changes_the_option_that_ended_the_job() {
         let remedy = |more: &str, ms| {
             let job = format!("--name=a --ioengine=sim --rw=randread --size=2m {more}");
             let found = after(&CHECK, &job, &|report| {
@@ -200,20 +202,26 @@ mod tests {
             });
             found[0].remedy.clone()
         };
-        assert_eq!(remedy("", 10_000), "runtime=20 with time_based, or a greater size");
-        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "runtime=20");
-        let either = "runtime=20, with time_based if the size ends it first";
+        assert_eq!(remedy("", 10_000), "set runtime=20 with time_based, or a larger size");
+        assert_eq!(remedy("--runtime=10 --time_based", 10_000), "set runtime=20");
+        let either = "set runtime=20, with time_based if the size ends the job first";
         assert_eq!(remedy("--runtime=10", 10_000), either);
-        assert_eq!(remedy("--number_ios=500 --size=8m", 10_000), "number_ios=1000");
-        assert_eq!(remedy("--number_ios=500", 10_000), "number_ios=1000 with time_based");
-        let capped = "runtime=20 and number_ios=1000";
+        assert_eq!(remedy("--number_ios=500 --size=8m", 10_000), "set number_ios=1000");
+        assert_eq!(remedy("--number_ios=500", 10_000), "set number_ios=1000 with time_based");
+        let capped = "set runtime=20 and number_ios=1000";
         assert_eq!(remedy("--number_ios=600 --runtime=10 --time_based", 10_000), capped);
     }
 
     #[test]
     fn reports_few_ios_and_of_wide_intervals() {
-        assert_eq!(told(500, 1.0), ["500 reads: 5.0 lie behind p99, and 1.0k are needed for ten"]);
+        assert_eq!(
+            told(500, 1.0),
+            ["500 reads: 5.0 lie above p99, and 1.0k reads are needed for ten"]
+        );
         assert!(told(2000, 1.0).is_empty());
-        assert_eq!(told(2000, 60.0), ["20 windows around 100 with a deviation of 60"]);
+        assert_eq!(
+            told(2000, 60.0),
+            ["20 windows with a mean of 100 and a standard deviation of 60"]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `uneven-targets`: a job visits several devices in turn, and one of them is far slower.
+//! `uneven-targets`: a job visits several devices in turn, and one of them is much slower.
 
 use std::collections::BTreeSet;
 
@@ -11,37 +11,40 @@ use crate::check::Entry;
 use crate::timing::fills;
 use crate::{After, Check, FindingBuilder, Findings};
 
-/// The slowest device's mean latency is so many times that of the next.
+/// Minimum ratio between the mean latencies of the slowest device and the next one.
 const TIMES: f64 = 3.0;
-/// And at least so much longer, ms.
+/// Minimum difference between these latencies, in ms.
 const MORE: f64 = 0.1;
-/// Fewer I/Os of a device than these say nothing.
+/// Minimum number of I/Os per device.
 const LEAST: u64 = 50;
-/// The devices' counters may differ from the job's by this share: more is the work of others.
+/// The counters of the devices may differ from those of the job by this share. A larger difference
+/// comes from other programs.
 const OTHERS: f64 = 0.05;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "uneven-targets",
     severity: Severity::Suspect,
-    title: "one slow target that holds back the others",
-    about: "A job with several targets visits them in turn, and all of them share its `iodepth`. When \
-            one is slower, the I/Os in flight pile up there and the others wait for their turn: the \
-            job runs at the speed of the slowest, times the number of targets. The number is not the \
-            sum of what the devices can do.",
-    detection: "The devices' own mean latencies over the measured time (`/proc/diskstats`): the longest is \
-           at least three times the next one and 0.1 ms longer. Only for jobs with `direct=1` that \
-           nothing else holds back, that visit files on several devices in turn or at random, and \
-           that have these devices to themselves for the whole run: where the devices together \
-           counted over 5 % more I/Os or bytes than the job made, others used them, and nothing is \
-           told. It takes 50 I/Os of each. Targets without counters of their own (network file \
-           systems, directories of one disk) are not compared.",
+    title: "one slow target that slows down the others",
+    about: "A job with several targets visits them in turn, and all of them share its `iodepth`. \
+            If one is slower, the I/Os in flight pile up there and the other targets wait: the \
+            job runs at the speed of the slowest target times the number of targets. The result \
+            is not the sum of what the devices can do.",
+    detection: "fiord compares the devices' own mean latencies over the measured time \
+                (`/proc/diskstats`): the longest is at least three times the next one, and at \
+                least 0.1 ms longer. The check covers jobs with `direct=1` that nothing else \
+                slows down, that visit files on several devices in turn or at random, and that \
+                have these devices to themselves for the whole run. If the I/Os or bytes of the \
+                devices together differ from those of the job by over 5 %, other programs used \
+                the devices, and the check is silent. Each device needs at least 50 I/Os. Targets \
+                without counters of their own (network file systems, directories of one disk) are \
+                not compared.",
     effect: "Two loop devices, one over a file in memory and one over a file system in a process \
-             that takes 2 ms for each read: 4 KiB random reads at depth 4 over both made 0.9k IOPS. \
-             A job for each made 0.4k on the slow one and 60k on the other, at the same time \
-             (`ioengine=io_uring`, `direct=1`, 2 s).",
-    remedy: "A job for each target, with a `filename` of its own: then each device has its own depth, \
-           and the report shows what each can do.",
+             that takes 2 ms per read: 4 KiB random reads at depth 4 over both reached 0.9k IOPS. \
+             With one job for each device, the slow one reached 0.4k and the other 60k at the \
+             same time (`ioengine=io_uring`, `direct=1`, 2 s).",
+    remedy: "use one job for each target, with its own `filename`: each device then has its own \
+             depth, and the report shows what each can do.",
     lint: None,
     before: None,
     after: Some(after),
@@ -53,7 +56,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a job visits its targets in turn and nothing but them decides how fast.
+/// Returns whether a job visits its targets in turn and nothing but the targets limits its rate.
 fn in_turn(job: &JobPlan) -> bool {
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
     let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
@@ -64,7 +67,7 @@ fn in_turn(job: &JobPlan) -> bool {
         && job.target.files.iter().all(|file| stored(file.kind))
 }
 
-/// The devices of a printed job, which no other job of the run uses.
+/// Returns the devices of a printed job; `None` unless there are several that no other job uses.
 fn devices<'a>(known: &After<'a>, entry: &Entry<'_>) -> Option<Vec<&'a DeviceView>> {
     let names = |job: &JobPlan| {
         let tops = job.target.files.iter().filter_map(|f| known.before.devices.written(&f.path));
@@ -82,19 +85,20 @@ fn devices<'a>(known: &After<'a>, entry: &Entry<'_>) -> Option<Vec<&'a DeviceVie
     (!shared && same && each && views.len() > 1).then_some(views)
 }
 
-/// Reads and writes that a device made.
+/// Returns the number of reads and writes of a device.
 fn ios(view: &DeviceView) -> u64 {
     view.dirs[..2].iter().map(|dir| dir.ios + dir.merges).sum()
 }
 
-/// Time of each in the mean, ms.
+/// Returns the mean latency of the reads and writes of a device, in ms.
 fn mean_ms(view: &DeviceView) -> f64 {
     let all: u64 = view.dirs[..2].iter().map(|dir| dir.ios).sum();
     let time: f64 = view.dirs[..2].iter().map(|dir| dir.mean_ms * dir.ios as f64).sum();
     time / all.max(1) as f64
 }
 
-/// Whether the devices moved what the job did, and nobody anything beside it.
+/// Returns whether the counters of the devices match those of the job, so that no other program used
+/// the devices.
 fn alone(entry: &Entry<'_>, views: &[&DeviceView]) -> bool {
     let rows = || entry.report.dirs.iter();
     let (made, moved) =
@@ -140,14 +144,14 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
             ),
         )
         .evidence(format!(
-            "{} takes {} for each, {} {}: {} of the job's I/O time is spent there",
+            "{} takes {} per I/O, {} takes {}: {} of the job's I/O time goes to the slower one",
             slow.name,
             time(longest * 1e6),
             next.name,
             time(other * 1e6),
             percent(share)
         ))
-        .remedy(format!("a job for each target: {}", files.join(" in one, ") + " in another"))
+        .remedy(format!("use one job for each target: {}", files.join(" in one, ") + " in another"))
         .option("filename");
     Some(finding)
 }
@@ -164,7 +168,8 @@ mod tests {
     use crate::drives::{Case, found_after, with_disks};
     use crate::fixture::row;
 
-    /// 10,000 reads of 4 KiB by one job on two drives, half of them each, of so many ms.
+    /// Returns a case of one job with 10,000 reads of 4 KiB on two drives, half on each, with these
+    /// mean latencies in ms.
     fn case(ms: [f64; 2]) -> Case {
         let tree = Tree::new();
         for n in 0..2 {
@@ -198,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn reports_the_slow_one() {
+    fn reports_the_slow_device() {
         let found = told([0.1, 1.9], |_| {});
         assert_eq!(found[0].what, "job a visits 2 devices in turn, and waits for nvme1n1");
-        let evidence = "nvme1n1 takes 1.9 ms for each, nvme0n1 100 us: 95 % of the job's I/O time is \
-                        spent there";
+        let evidence = "nvme1n1 takes 1.9 ms per I/O, nvme0n1 takes 100 us: 95 % of the job's I/O \
+                        time goes to the slower one";
         assert_eq!(found[0].evidence, evidence);
-        let remedy = "a job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
+        let remedy = "use one job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
                     another";
         assert_eq!(found[0].remedy, remedy);
         assert_eq!(told([0.1, 0.2], |_| {}), [], "not so much slower");
@@ -212,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_it_does_not_matter_or_is_not_known() {
+    fn silent_if_it_does_not_matter_or_is_unknown() {
         let uneven = [0.1, 1.9];
         let rate = Some(fiord_plan::Rate::Ios(10));
         assert_eq!(told(uneven, |case| case.job().pace.rate[0] = rate), []);
@@ -227,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_others_use_a_device() {
+    fn silent_if_other_programs_use_a_device() {
         let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].ios += 4000;
         assert_eq!(told([0.1, 1.9], others), []);
         let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].bytes += 100 << 20;

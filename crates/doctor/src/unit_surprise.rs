@@ -11,16 +11,16 @@ use crate::{Check, FindingBuilder, Findings, Lint};
 pub(crate) const CHECK: Check = Check {
     id: "unit-surprise",
     severity: Severity::Suspect,
-    title: "KiB, MiB, GiB are powers of 1000 here",
-    about: "fio's units are the wrong way round unless one asks for the others: under the default \
-            `kb_base=1024`, `4k`, `4KB` and `4g` are powers of 1024, and `4Ki`, `4KiB` and `4GiB` \
-            are powers of 1000. fiord does as fio does, or job files would mean something else.",
-    detection: "A size was typed with an `i` in its unit, and `kb_base` is 1024.",
+    title: "KiB, MiB and GiB are powers of 1000 by default",
+    about: "fio's units are reversed by default: with `kb_base=1024`, which is the default, `4k`, \
+            `4KB` and `4g` are powers of 1024, and `4Ki`, `4KiB` and `4GiB` are powers of 1000. \
+            fiord does the same, because job files would otherwise change their meaning.",
+    detection: "A size has an `i` in its unit, and `kb_base` is 1024.",
     effect: "`size=4GiB` is 4,000,000,000 bytes, 6.9 % less than 4 GiB. `bs=4KiB` is 4000 bytes, \
-             which no direct I/O accepts; 124 of 128 such blocks in a row lie across the border of \
-             two pages of 4096 bytes.",
-    remedy: "`4g` for powers of 1024; or `kb_base=1000` before it, which makes `GiB` powers of 1024 \
-           and `GB` powers of 1000, as the standards have it.",
+             which direct I/O does not accept; of 128 such blocks in a row, 124 cross a boundary \
+             between two pages of 4096 bytes.",
+    remedy: "write `4g` for powers of 1024; or set `kb_base=1000` before it, which makes `GiB` \
+             powers of 1024 and `GB` powers of 1000, as the standards define.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -32,7 +32,7 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         if spec.bases.kb != 1024 {
             continue;
         }
-        // What stands for all jobs is told with the first.
+        // A setting of `[global]` is reported once, with the first job.
         let first = job.identity.section == 0;
         let settings = spec.settings.iter().filter(|setting| first || !setting.global);
         for setting in settings {
@@ -58,25 +58,25 @@ fn finding(job: &JobPlan, setting: &Setting) -> Option<FindingBuilder> {
     let is = (number.parse::<f64>().ok()? * thousands).floor();
     let less = 100.0 - 100.0 * thousands / 1024f64.powi(power as i32);
     let what = format!("{name}={text} is in powers of 1000: {typed} is {is:.0} bytes");
-    // What stands for all jobs is about none of them.
+    // A finding about a setting of `[global]` names no job.
     let finding = match setting.global {
         true => FindingBuilder { section: Some(job.identity.section), ..CHECK.for_run(what) },
         false => CHECK.for_job(job, what),
     };
     let finding = finding
         .evidence(format!(
-            "under kb_base=1024 units with an i count in thousands, {less:.1} % less"
+            "with kb_base=1024, units with an i are powers of 1000: {less:.1} % less than powers of 1024"
         ))
         .remedy(format!(
-            "{name}={} for powers of 1024, or kb_base=1000",
+            "write {name}={} for powers of 1024, or set kb_base=1000",
             text.replace(typed, &format!("{number}{letter}"))
         ))
         .option(name);
     Some(finding)
 }
 
-/// The first number with a unit such as `KiB` in a text: the number, the unit's first letter in
-/// lower case, and both as typed.
+/// Returns the first number with a unit such as `KiB` in a text: the number, the first letter of the
+/// unit in lower case, and the number with its unit as written.
 fn binary_unit(text: &str) -> Option<(&str, char, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -87,7 +87,7 @@ fn binary_unit(text: &str) -> Option<(&str, char, &str)> {
             at += 1;
             continue;
         }
-        // A digit inside a word is no number.
+        // A digit inside a word is not a number.
         let word = at > 0 && (bytes[at - 1].is_ascii_alphabetic() || bytes[at - 1] == b'.');
         let unit = &text[at + digits..];
         let letters = unit.bytes().take_while(u8::is_ascii_alphabetic).count();
@@ -110,7 +110,7 @@ mod tests {
     use crate::fixture::found_once;
 
     #[test]
-    fn reports_units_with_an_i_under_the_default_base() {
+    fn reports_units_with_an_i_with_the_default_base() {
         let found = found_once(
             &CHECK,
             "--name=a --ioengine=sim --rw=read --size=4GiB",
@@ -122,7 +122,7 @@ mod tests {
             ],
         );
         assert!(found.what.contains("4000000000 bytes"), "{found:?}");
-        assert!(found.remedy.starts_with("size=4g for"), "{found:?}");
+        assert!(found.remedy.starts_with("write size=4g for"), "{found:?}");
     }
 
     #[test]

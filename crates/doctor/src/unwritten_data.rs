@@ -9,30 +9,31 @@ use crate::machine::{Data, FileState};
 use crate::places::users;
 use crate::{Before, Check, FindingBuilder, Findings};
 
-/// A share below which nobody will see the difference.
+/// A smaller share of unwritten data makes no visible difference.
 const FEW: f64 = 0.01;
-/// From here on the number is that of memory.
+/// From this share on, the result does not measure the device.
 const MOST: f64 = 0.5;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "unwritten-data",
     severity: Severity::Invalid,
-    title: "reads of what was never written",
-    about: "A file system knows which blocks of a file were never written: holes of a sparse file, \
-            and space that `fallocate` has reserved. It answers reads of them with zeros out of \
-            nothing, without asking the device, also with `direct=1`. The number is that of the \
-            system call.",
-    detection: "`lseek(2)` with `SEEK_DATA` and `SEEK_HOLE` over the bytes that jobs read, after files \
-           were laid out and before the first I/O. (The blocks that `stat` counts do not show it: \
-           those that are allocated and unwritten are among them.) Each file is named. Invalid from \
-           half of the range on, suspect from one part in a hundred. What lies behind the end of a file \
-           does not count: the run lays it out. It is silent when an earlier \
-           job of the run writes the file.",
-    effect: "4 KiB random reads with `direct=1` and `psync` for 3 s of a fallocated file of 256 \
-             MiB on ext4 made 965k IOPS, and of the same file after it was written 18.0k.",
-    remedy: "Write the file first: `rw=write` over the whole of it, which overwrites what it holds; or \
-           name a file that does not exist and let fiord lay it out, which writes it.",
+    title: "reads of data that was never written",
+    about: "A file system knows which blocks of a file were never written: holes of a sparse \
+            file, and space that `fallocate` has reserved. It answers reads of them with zeros, \
+            without asking the device, even with `direct=1`. The result is the cost of the system \
+            call.",
+    detection: "After the layout and before the first I/O, fiord checks the bytes that jobs read \
+                with `lseek(2)`, `SEEK_DATA` and `SEEK_HOLE`. (The block count of `stat` does not \
+                help: it includes blocks that are allocated but unwritten.) Each file has its own \
+                finding: invalid if half of the range or more is unwritten, suspect from 1 % on. \
+                Space behind the end of a file does not count, because the run lays it out. The \
+                check is silent if an earlier job of the run writes the file, and for jobs with \
+                `zonemode=zbd`, which read only written data.",
+    effect: "4 KiB random reads with `direct=1` and `psync` of a fallocated 256 MiB file on ext4 \
+             for 3 s reached 965k IOPS; after the file was written, they reached 18.0k.",
+    remedy: "write the whole file first with `rw=write`, which overwrites the data that it holds; \
+             or name a file that does not exist and let fiord lay it out, which writes it.",
     lint: None,
     before: Some(before),
     after: None,
@@ -55,7 +56,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-/// The first of the jobs that use a file that reads it, where no job writes it before.
+/// Returns the first job that reads a file, unless a job writes the file before.
 fn reader<'p>(users: &[&'p JobPlan], state: &FileState) -> Option<&'p JobPlan> {
     let reader = users.iter().find(|job| job.load.mix.has(Dir::Read) && !only_written(job))?;
     let group = reader.identity.stonewall_group;
@@ -64,13 +65,13 @@ fn reader<'p>(users: &[&'p JobPlan], state: &FileState) -> Option<&'p JobPlan> {
     (state.kind == FileKind::Regular && !users.iter().any(earlier)).then_some(reader)
 }
 
-/// Whether a job reads only what its zones hold (`zonemode=zbd`).
+/// Returns whether a job reads only written data of its zones (`zonemode=zbd`).
 fn only_written(job: &JobPlan) -> bool {
     job.load.zoned.is_some_and(|zoned| !zoned.read_beyond)
 }
 
 fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<FindingBuilder> {
-    // What lies behind the end of the file is laid out by the run, which writes it.
+    // The run lays out the space behind the end of the file, and so writes it.
     let end = state.facts.as_ref().map_or(data.to, |facts| facts.size.min(data.to));
     let range = end.saturating_sub(data.from);
     let missing = range.saturating_sub(data.bytes);
@@ -79,13 +80,13 @@ fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<FindingBuild
         return None;
     }
     let path = state.path.display();
-    // The command writes whole pages.
+    // The command writes whole pages, which can overwrite data behind the range.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > end);
     let spills = behind && !range.is_multiple_of(PAGE);
     let finding = CHECK
-        .for_job(job, format!("{} of what is read of {path} was never written", percent(share)))
+        .for_job(job, format!("{} of the range read from {path} was never written", percent(share)))
         .evidence(format!(
-            "{} of {} are holes or allocated and unwritten: the file system makes up zeros",
+            "{} of {} are holes or unwritten allocations, which the file system reads as zeros",
             bytes(missing),
             bytes(range)
         ))
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
     use crate::fixture::{before, plan, scratch};
 
-    /// A file of 1 MiB of which the first `written` bytes are.
+    /// Creates a file of 1 MiB of which the first `written` bytes are written.
     fn file(written: usize) -> PathBuf {
         let path = scratch();
         let file = File::create(&path).unwrap();
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_by_the_share_that_was_never_written() {
+    fn reports_the_share_that_was_never_written() {
         assert_eq!(told(0, ""), [Severity::Invalid]);
         assert_eq!(told(768 << 10, ""), [Severity::Suspect]);
         assert_eq!(told(1 << 20, ""), []);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_when_the_run_writes_it_first() {
+    fn silent_if_the_run_writes_the_file_first() {
         let path = file(0);
         let path = path.display();
         let line = format!(

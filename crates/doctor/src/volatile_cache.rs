@@ -1,4 +1,4 @@
-//! `volatile-cache`: what was measured is a cache that forgets with the power, not the medium.
+//! `volatile-cache`: the result measures a volatile write cache, not the medium.
 
 use fiord_plan::{Dir, EnginePlan, JobPlan, Mix, SyncMode};
 use fiord_stat::device::DeviceView;
@@ -10,15 +10,16 @@ use crate::amount::{bytes, time};
 use crate::check::Entry;
 use crate::{After, Check, FindingBuilder, Findings};
 
-/// What caches in drives hold: disks have 64 to 512 MiB of memory, flash drives more.
+/// Assumed size of the cache of a drive, in bytes: disks have 64 to 512 MiB of memory, flash drives
+/// more.
 const CACHE: u64 = 256 << 20;
-/// A cache that had longer than this was emptied beside the writes, s.
+/// In a longer run, in s, the drive empties its cache while it takes the writes.
 const SOON: f64 = 10.0;
-/// A mean sync below this did not reach a platter: a quarter of a turn at 15,000/min, ns.
+/// A shorter mean sync, in ns, did not reach a platter: a quarter of a rotation at 15,000/min.
 const PLATTER: f64 = 1e6;
-/// Nor flash below this: programming a page takes 100 us at the least, ns.
+/// A shorter mean sync, in ns, did not reach flash: programming a page takes at least 100 us.
 const FLASH: f64 = 50e3;
-/// Fewer syncs than these have no mean to speak of.
+/// Minimum number of syncs for a mean.
 const SYNCS: u64 = 100;
 
 /// The definition.
@@ -26,22 +27,24 @@ pub(crate) const CHECK: Check = Check {
     id: "volatile-cache",
     severity: Severity::Note,
     title: "writes that end in a volatile cache",
-    about: "The device has a cache that loses its contents with the power, and the result is the \
-            cache's. `direct=1` passes the kernel's cache, not the device's: a write is done when \
-            the device's memory has it. A short run without a flush fits into it in full. And some \
-            devices, and hosts of virtual machines, answer flushes without carrying them out.",
-    detection: "`queue/write_cache` of the hardware under the job is `write back`, and one of two things \
-           is true of the result. Either a job with `direct=1` and an amount of work (not \
-           `time_based`) wrote no more than 256 MiB to each device within 10 s, nothing in it \
-           flushes (`fsync`, `fdatasync`, `sync`, `write_barrier`, `sync_file_range`, `end_fsync`), \
-           and the device counted no flush. Or the mean of 100 syncs or more is shorter than the \
-           medium can: 1 ms where it turns, 50 us on flash, of which a page takes 100 us and more \
-           to program. Silent on devices that write through, as those with protection against \
-           power loss say they do, and on longer runs.",
-    effect: "As large as the gap between the cache and the medium. Not measured here.",
-    remedy: "`end_fsync=1`, so that the flush is in the time, and more data than a cache holds; \
-           `fsync=1` or `sync=dsync` where durable writes are the question. Where syncs are too \
-           fast: the cache mode of the virtual disk, or `nobarrier` of the file system.",
+    about: "The device has a write cache that loses its contents when power fails, and the result \
+            measures this cache. `direct=1` bypasses the kernel's cache, not the device's: a \
+            write completes as soon as it is in the device's memory. A short run without a flush \
+            fits into the cache completely. And some devices, and hosts of virtual machines, \
+            acknowledge flushes without carrying them out.",
+    detection: "`queue/write_cache` of the hardware under the job is `write back`, and one of two \
+                conditions holds. Either a job with `direct=1` and a fixed amount of work (not \
+                `time_based`) wrote at most 256 MiB per device within 10 s, nothing in it flushes \
+                (`fsync`, `fdatasync`, `sync`, `write_barrier`, `sync_file_range`, `end_fsync`), \
+                and the device counted no flush. Or the mean of at least 100 syncs is shorter \
+                than the medium allows: 1 ms on rotating disks, 50 us on flash, where programming \
+                a page takes at least 100 us. The check is silent on devices that report `write \
+                through`, as those with power loss protection do, and on longer runs.",
+    effect: "As large as the gap between the cache and the medium. Not measured.",
+    remedy: "set `end_fsync=1`, which adds the flush to the measured time, and write more data \
+             than a cache holds; use `fsync=1` or `sync=dsync` to measure durable writes. If \
+             syncs are too fast, check the cache mode of the virtual disk, and whether the file \
+             system is mounted with `nobarrier`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -63,7 +66,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Few writes, soon done, never flushed.
+/// Reports writes that fit into the cache, end soon and are not flushed.
 fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<FindingBuilder> {
     let report = entry.report;
     let unflushed = entry.jobs.iter().all(|job| unflushed(job) && !job.end.time_based);
@@ -71,7 +74,7 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     let written: u64 = writes.map(|row| row.io_bytes).sum();
     let seconds = report.runtime_ms as f64 / 1e3 / entry.jobs.len() as f64;
     let room = CACHE.saturating_mul(disks.len() as u64);
-    // Somebody's flush, of a file system for one, empties the cache as well.
+    // A flush by anyone, a file system for example, empties the cache as well.
     let flushed = views
         .iter()
         .any(|view| view.flushes > 0 && disks.iter().any(|disk| disk.name == view.name));
@@ -81,7 +84,7 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     let finding = CHECK
         .for_job(
             entry.jobs[0],
-            format!("what job {} wrote fits into a volatile cache, unflushed", report.name),
+            format!("the writes of job {} fit into a volatile cache and were not flushed", report.name),
         )
         .evidence(format!(
             "{} in {} and no flush; queue/write_cache of {} is write back",
@@ -89,17 +92,17 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
             time(seconds * 1e9),
             names(disks)
         ))
-        .remedy("end_fsync=1 and a larger size; fsync=1 or sync=dsync where writes must be durable")
+        .remedy("set end_fsync=1 and a larger size; use fsync=1 or sync=dsync to measure durable writes")
         .option("size");
     Some(finding)
 }
 
-/// Syncs that no medium can have waited for.
+/// Reports syncs that are too fast for the medium.
 fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<FindingBuilder> {
     let sync = &entry.report.sync;
     let syncs = |job: &JobPlan| {
         let load = &job.load;
-        // A sync_file_range flushes no device.
+        // `sync_file_range` does not flush the device.
         let flushes = load.fsync > 0 || load.fdatasync > 0;
         load.mix == Mix::Write && flushes && load.sync_file_range.is_none()
     };
@@ -114,16 +117,16 @@ fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(
             entry.jobs[0],
-            format!("syncs of job {} are faster than a medium is", entry.report.name),
+            format!("syncs of job {} are faster than the medium allows", entry.report.name),
         )
         .evidence(format!(
-            "{} syncs of {} in the mean; {} is write back and needs {} and more",
+            "{} syncs of {} on average; the cache of {} is write back, and its medium needs at least {}",
             sync.total_ios,
             time(sync.lat.mean),
             names(disks),
             time(least)
         ))
-        .remedy("the cache mode of the virtual disk, or the file system's barriers, switched on")
+        .remedy("check the cache mode of the virtual disk, and turn on the barriers of the file system")
         .option("fsync");
     Some(finding)
 }
@@ -153,7 +156,7 @@ mod tests {
     use crate::drives::{Case, found_after, one_drive};
     use crate::fixture::row;
 
-    /// A drive with a volatile cache, and a job that wrote to it for so many seconds.
+    /// Returns a drive with a volatile cache, and a job that wrote `mib` MiB to it in `seconds`.
     fn written(mib: u64, seconds: u64) -> Case {
         let mut case = one_drive().writing();
         case.disks(|disk| disk.queue.write_cache = Some("write back".into()));
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_few_writes_that_nothing_flushes() {
+    fn reports_few_writes_without_a_flush() {
         let mut case = written(64, 1);
         let found = found_after(&CHECK, &case);
         assert_eq!(found.len(), 1, "{found:?}");
@@ -175,11 +178,11 @@ mod tests {
         case.job().load.end_fsync = false;
         let view = DeviceView { name: "nvme0n1".into(), flushes: 1, ..DeviceView::default() };
         case.report.extras.devices = vec![view];
-        assert!(found_after(&CHECK, &case).is_empty(), "somebody flushed");
+        assert!(found_after(&CHECK, &case).is_empty(), "the device counted a flush");
     }
 
     #[test]
-    fn sound_runs_are_not_told_of() {
+    fn sound_runs_are_not_reported() {
         assert!(found_after(&CHECK, &written(2048, 2)).is_empty(), "more than a cache holds");
         assert!(found_after(&CHECK, &written(64, 60)).is_empty(), "slow as a medium");
         let mut case = written(64, 1);

@@ -1,4 +1,4 @@
-//! `zero-data`: what jobs have read holds only zeros, or for the most part.
+//! `zero-data`: the data that jobs read consists mostly of zeros.
 
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
@@ -15,17 +15,20 @@ pub(crate) const CHECK: Check = Check {
     id: "zero-data",
     severity: Severity::Suspect,
     title: "reads that return zeros",
-    about: "A thin volume, a fresh namespace or a drive that was trimmed knows which blocks were \
-            never written, and answers reads of them with zeros without touching the medium. Storage \
-            that compresses does the same with blocks of zeros that were written.",
-    detection: "After the run up to 16 blocks of 4 KiB, spread over what jobs read, are read once more \
-           (nothing is read for it during the run, and nothing is kept of what jobs read). FindingBuilder \
-           when more than half of them are zero; each device is named. It is silent for devices and files that \
-           the run writes, for jobs that read nothing, and where `unwritten-data` has told of the file already.",
-    effect: "A loop device over a sparse file, which is a thin device: 4 KiB random reads with \
-             `direct=1` and `psync` made 15.0k IOPS before it was written and 0.6k after.",
-    remedy: "Write the whole of it once, if nothing on it is needed: `rw=write` with `bs=1m` over the \
-           device, as `examples/precondition-drives.fio` does, overwrites all that it holds.",
+    about: "A thin volume, a new namespace or a trimmed drive knows which blocks were never \
+            written, and answers reads of them with zeros without accessing the medium. Storage \
+            that compresses does the same for blocks of zeros that were written.",
+    detection: "After the run, fiord reads up to 16 blocks of 4 KiB, spread over the range that \
+                jobs read, once more (it reads nothing extra during the run, and keeps nothing of \
+                what jobs read). The finding is reported if more than half of these blocks hold \
+                only zeros; each device or file has its own finding. The check is silent for \
+                devices and files that the run writes, for jobs that read nothing, and if \
+                `unwritten-data` already covers the file.",
+    effect: "A loop device over a sparse file, which behaves like a thin device: 4 KiB random \
+             reads with `direct=1` and `psync` reached 15.0k IOPS before it was written and 0.6k \
+             afterwards.",
+    remedy: "write the whole target once, if nothing on it is needed: `rw=write` with `bs=1m` \
+             over the device, as in `examples/precondition-drives.fio`, overwrites all data on it.",
     lint: None,
     before: None,
     after: Some(after),
@@ -52,7 +55,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a job read anything; one whose result is not printed is taken to have.
+/// Returns whether a job read anything. A job without a printed result counts as one that did.
 fn did_read(entries: &[Entry<'_>], job: &JobPlan) -> bool {
     let own = |entry: &&Entry<'_>| {
         entry.jobs.iter().any(|other| other.identity.index == job.identity.index)
@@ -65,12 +68,15 @@ fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option
     let path = sample.path.display();
     let file = job.target.files.iter().find(|file| file.path == sample.path)?;
     let why = match sample.kind {
-        FileKind::Block => "a thin or trimmed device answers such reads by itself",
+        FileKind::Block => "a thin or trimmed device answers such reads without its medium",
         _ => "storage that compresses does not store them",
     };
     let what = match zero == looked {
-        true => format!("{path} holds only zeros where it was looked at"),
-        false => format!("{} of {path} are zeros", percent(zero as f64 / looked as f64)),
+        true => format!("all sampled blocks of {path} hold only zeros"),
+        false => format!(
+            "{} of the sampled blocks of {path} hold only zeros",
+            percent(zero as f64 / looked as f64)
+        ),
     };
     let finding = CHECK
         .for_job(job, what)
@@ -108,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn most_of_it_is_told_with_the_share() {
+    fn the_finding_states_the_share_of_zeros() {
         let half = |bytes: usize| {
             let mut data = vec![0; 1 << 20];
             data[..bytes].fill(1);
@@ -116,13 +122,13 @@ mod tests {
         };
         let found = half(256 << 10);
         assert!(found[0].what.starts_with("75 % of "), "{found:?}");
-        let remedy = "a pass that writes it, and destroys what it holds: fiord --name=fill";
+        let remedy = "write the range first, which destroys the data in it: fiord --name=fill";
         assert!(found[0].remedy.starts_with(remedy), "{found:?}");
         assert!(half(768 << 10).is_empty());
     }
 
     #[test]
-    fn silent_of_a_job_that_read_nothing_and_of_a_file_that_it_removed() {
+    fn silent_for_a_job_that_read_nothing_and_a_file_that_it_removed() {
         let idle = JobReport { members: 1, ..JobReport::default() };
         let report = Report { jobs: vec![idle], ..Report::default() };
         let line = |more: &str| format!("--name=a --size=1m --rw=read --filename=none {more}");

@@ -17,30 +17,33 @@ use crate::machine::Unavailable;
 use crate::places::together;
 use crate::{Before, Check, FindingBuilder, Findings, Lint};
 
-/// Since then the kernel keeps the order of writes to a zone itself (zone write plugging).
+/// From this version on, the kernel itself keeps writes to a zone in order (zone write plugging).
 const KEEPS_ORDER: Kernel = Kernel::new(6, 10);
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "zone-limits",
     severity: Severity::Suspect,
-    title: "jobs that do not fit the zones",
-    about: "A zoned device lets only so many zones be written at a time, open or active. Jobs beyond \
-            that wait for a zone of another job: they take turns, and their latencies hold the \
-            wait. A range that is not whole zones is made smaller, so that less is written than \
-            the job says. And without `zonemode=zbd` nobody keeps the writes in the order of a \
-            zone: those that arrive out of order fail.",
-    detection: "More jobs that write run together on a file or device than `max_open_zones` permits, or, \
-           without it, the smaller of `queue/max_open_zones` and `queue/max_active_zones`; \
-           conventional zones, which take no place, are not told apart. A `size`, `offset` or \
-           `offset_increment` in bytes that is not whole zones is a note, or suspect where a job \
-           without `zonemode=zbd` writes to a zoned device. Without it too: several writes in \
-           flight and a kernel before 6.10 with a scheduler other than `mq-deadline`. Silent with \
-           `ignore_zone_limits` about the device's limits, and for zone appends about the order.",
-    effect: "Of four jobs on two open zones two wait at any time, which is in their latencies. How \
-             much that is on a zoned drive is not measured here.",
-    remedy: "`numjobs` no larger than `max_open_zones`; sizes in zones (`size=8z`, `offset=2z`, \
-           `offset_increment=8z`), which are whole by themselves; `zonemode=zbd`.",
+    title: "jobs that do not match the zones of the device",
+    about: "A zoned device limits how many zones can be written at a time (open or active zones). \
+            If more jobs write than that, some wait for a zone of another job: they take turns, \
+            and the waiting time is in their latencies. A range that does not consist of whole \
+            zones is made smaller, so the job writes less than it says. Without `zonemode=zbd`, \
+            nothing keeps the writes within a zone in order, and writes that arrive out of order \
+            fail.",
+    detection: "More jobs write to a file or device at the same time than `max_open_zones` \
+                permits, or, without it, than the smaller of `queue/max_open_zones` and \
+                `queue/max_active_zones` permits (the check counts conventional zones too, \
+                although they have no limit). A `size`, `offset` or `offset_increment` in bytes \
+                that is not a multiple of the zone size is a note, or suspect if a job without \
+                `zonemode=zbd` writes to a zoned device. Also without `zonemode=zbd`: several \
+                writes in flight on a kernel before 6.10 with a scheduler other than \
+                `mq-deadline`. The check ignores the device's limits with `ignore_zone_limits`, \
+                and the order for zone appends.",
+    effect: "With four jobs on two open zones, two jobs wait at any time, which is in their \
+             latencies. Not measured on a zoned drive.",
+    remedy: "set `numjobs` to at most `max_open_zones`; state sizes in zones (`size=8z`, \
+             `offset=2z`, `offset_increment=8z`); or set `zonemode=zbd`.",
     lint: Some(lint),
     before: Some(before),
     after: None,
@@ -76,7 +79,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
             findings.report_if(crowd(path, &jobs, limit, "the device"));
         }
     }
-    // What keeps order and whole zones by itself needs no word.
+    // Jobs with `zonemode=zbd` keep the order and use whole zones by themselves.
     for job in known.sections().filter(|job| job.load.zoned.is_none() && writes(job)) {
         for file in &job.target.files {
             let Some(disk) = disk_of(&file.path) else { continue };
@@ -93,7 +96,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-/// Which jobs write to each file or device.
+/// Returns the jobs that write to each file or device.
 fn writers(plan: &Plan) -> BTreeMap<&Path, Vec<&JobPlan>> {
     let mut writers: BTreeMap<&Path, Vec<&JobPlan>> = BTreeMap::new();
     for job in plan.jobs.iter().filter(|job| writes(job)) {
@@ -108,12 +111,12 @@ fn writes(job: &JobPlan) -> bool {
     job.load.mix.has(Dir::Write)
 }
 
-/// Zones that can be written to at a time; `None`: as many as there are.
+/// Returns how many zones can be written at a time; `None` without a limit.
 fn limit(zones: &Zones) -> Option<u64> {
     [zones.max_open, zones.max_active].into_iter().filter(|most| *most > 0).min()
 }
 
-/// More writers at a time than zones that they can have.
+/// Reports more concurrent writers than zones that may be open.
 fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<FindingBuilder> {
     let beside = |one: &JobPlan| {
         let others = jobs.iter().filter(|job| job.identity.index != one.identity.index);
@@ -129,20 +132,23 @@ fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<Findin
             job,
             format!("{most} jobs write to {shown} at once, and {limit} zones may be open"),
         )
-        .evidence(format!("{who} permits {limit}: {} jobs wait for another's zone", most - limit))
-        .remedy(format!("no more than {limit} jobs at a time (numjobs={limit})"))
+        .evidence(format!(
+            "{who} permits {limit}: {} jobs wait for a zone of another job",
+            most - limit
+        ))
+        .remedy(format!("run at most {limit} jobs at a time (numjobs={limit})"))
         .option("numjobs");
     Some(finding)
 }
 
-/// Sizes in bytes that are not whole zones; the plan has cut the range.
+/// Reports a size in bytes that is not whole zones. The plan has already shortened the range.
 fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
     let file = job.target.files.first()?;
     let zone = file.zones?.size.max(1);
     let one = job.target.files.len() == 1;
     let names = ["offset", "size", "offset_increment"];
     let odd = |name: &&str| match spec.is_set(name).then(|| spec.amount(name))? {
-        // The files of a job share its size.
+        // The files of a job share its `size`.
         Some(Amount::Bytes(n)) if !n.is_multiple_of(zone) && (one || *name != "size") => Some(n),
         _ => None,
     };
@@ -150,17 +156,17 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(job, format!("{name} of job {} is not whole zones", job.identity.name))
         .evidence(format!(
-            "{name}={typed}, zones of {zone} bytes: the range is {} from byte {} on",
+            "{name}={typed}, zones of {zone} bytes: the job uses {} from byte {} on",
             bytes(file.len),
             file.offset
         ))
-        .remedy(format!("{name}={}z", typed.div_ceil(zone)))
+        .remedy(format!("set {name}={}z", typed.div_ceil(zone)))
         .at_most(Severity::Note)
         .option(name);
     Some(finding)
 }
 
-/// A range of a zoned device, written without care for its zones, that begins or ends within one.
+/// Reports a job without `zonemode=zbd` whose range of a zoned device begins or ends within a zone.
 fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBuilder> {
     let size = zones.size.max(1);
     if file.offset.is_multiple_of(size) && (file.offset + file.len).is_multiple_of(size) {
@@ -170,12 +176,12 @@ fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBui
     let finding = CHECK
         .for_job(job, format!("job {name} writes parts of zones of {path}"))
         .evidence(format!("{} bytes from byte {} on, zones of {size} bytes", file.len, file.offset))
-        .remedy("zonemode=zbd, and sizes in zones (size=8z)")
+        .remedy("set zonemode=zbd, and state sizes in zones (size=8z)")
         .option("size");
     Some(finding)
 }
 
-/// Whether several writes of one job can be on their way to a zone at a time.
+/// Returns whether a job can have several writes to a zone in flight.
 fn overtaking(job: &JobPlan, disk: &Disk) -> bool {
     let forms = &job.load.forms;
     let appends = !forms.is_empty() && forms.iter().all(|(form, _)| *form == WriteForm::Append);
@@ -192,11 +198,11 @@ fn out_of_order(job: &JobPlan, disk: &Disk, version: Kernel) -> Option<FindingBu
     let finding = CHECK
         .for_job(job, format!("writes of job {name} may overtake each other on {}", disk.name))
         .evidence(format!(
-            "iodepth={}, Linux {version} with queue/scheduler {scheduler}: before {KEEPS_ORDER} only \
+            "iodepth={}, Linux {version} with queue/scheduler {scheduler}: before Linux {KEEPS_ORDER}, only \
              mq-deadline keeps the order in a zone",
             job.depth.depth
         ))
-        .remedy("zonemode=zbd, or ioscheduler=mq-deadline")
+        .remedy("set zonemode=zbd, or ioscheduler=mq-deadline")
         .option("iodepth");
     Some(finding)
 }
@@ -236,12 +242,12 @@ mod tests {
             &format!("{job} --size=2560k"),
             &[&format!("{job} --size=2m"), &format!("{job} --size=2z --offset=1z")],
         );
-        assert_eq!((found.severity, found.remedy.as_str()), (Severity::Note, "size=3z"));
+        assert_eq!((found.severity, found.remedy.as_str()), (Severity::Note, "set size=3z"));
         let odd = lint(&CHECK, &format!("{job} --size=2m --offset=100k"));
         assert!(odd[0].evidence.starts_with("offset=102400"), "{odd:?}");
     }
 
-    /// A drive with zones of 1 MiB, of which two may be active, and a job that writes two of them.
+    /// Returns a drive with zones of 1 MiB, of which two may be active, and a job that writes two zones.
     fn zoned_drive() -> Case {
         let mut case = one_drive().writing();
         case.disks(|disk| {
@@ -260,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_has_limits_too() {
+    fn the_limits_of_the_device_count() {
         let mut case = zoned_drive();
         assert!(found_before(&CHECK, &case).is_empty());
         let one = case.plan.jobs[0].clone();
@@ -275,14 +281,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_zones_are_told_where_nobody_rounds() {
+    fn reports_parts_of_zones_without_zonemode() {
         let mut case = zoned_drive();
         case.job().target.files[0].len += 4096;
         assert!(found_before(&CHECK, &case)[0].what.contains("parts of zones"));
     }
 
     #[test]
-    fn old_kernels_reorder_but_for_one_scheduler() {
+    fn old_kernels_keep_the_order_only_with_mq_deadline() {
         let mut case = zoned_drive();
         let set = |name: &str| Some((name.to_owned(), vec![name.to_owned()]));
         case.disks(|disk| disk.queue.scheduler = set("none"));

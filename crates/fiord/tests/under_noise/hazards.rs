@@ -1,4 +1,4 @@
-//! Real hazards beside other programs: each finding still sees its own.
+//! Tests that each finding is still reported for its hazard while other programs run.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,29 +8,29 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 use crate::told;
 
-/// Findings that no test on files can make, and where they are seen instead.
+/// Findings that no test on files can cause, and the tests that cover them instead.
 const ELSEWHERE: [(&str, &str); 15] = [
-    ("clock-source", "machines described in its own test"),
+    ("clock-source", "unit tests on simulated machines"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
     ("empty-zones", "`zoned` in `run`"),
     (
         "generator-bound",
-        "`finding-queue` of `cargo xtask vm`: CPUs that others have are not full of the job",
+        "`finding-queue` of `cargo xtask vm`: here, other programs take CPU time from the job",
     ),
-    ("governor", "machines described in its own test"),
-    ("link-degraded", "machines described in its own test"),
+    ("governor", "unit tests on simulated machines"),
+    ("link-degraded", "unit tests on simulated machines"),
     ("misaligned", "`finding-devices` of `cargo xtask vm`"),
     ("not-preconditioned", "`finding-devices` of `cargo xtask vm`"),
-    ("numa", "machines described in its own test"),
-    ("oversubscribed-path", "machines described in its own test"),
+    ("numa", "unit tests on simulated machines"),
+    ("oversubscribed-path", "unit tests on simulated machines"),
     ("run-warning", "`streams` in `run`"),
     ("scheduler", "`finding-queue` of `cargo xtask vm`"),
-    ("thermal-throttle", "machines described in its own test"),
+    ("thermal-throttle", "unit tests on simulated machines"),
     ("throttled-by-cgroup", "`findings::groups` in `run`"),
     ("volatile-cache", "`finding-queue` of `cargo xtask vm`"),
 ];
 
-/// Findings about the job alone, or on a clock that no other program slows down.
+/// Findings that need only the job, or a virtual clock that other programs do not slow down.
 const ANYWHERE: [(&str, &str); 20] = [
     ("cached-working-set", "check --rw=randread --norandommap --size=1m --loops=9 --filename=f"),
     ("compressible-data", "--rw=write --size=1m --filename=f --end_fsync=1 --zero_buffers=1"),
@@ -70,7 +70,7 @@ const ANYWHERE: [(&str, &str); 20] = [
     ),
 ];
 
-/// Findings on a file system; `D` stands for its directory.
+/// Findings on a file system. `D` is replaced by its directory.
 const ON_FILES: [(&str, &str); 6] = [
     ("buffered-not-synced", "--rw=write --size=8m --filename=D/new"),
     ("cache-hits", "--rw=randread --norandommap --size=1m --loops=16 --filename=D/ours"),
@@ -84,7 +84,7 @@ const ON_FILES: [(&str, &str); 6] = [
     ("zero-data", "--rw=randread --direct=1 --size=4m --filename=D/zeros"),
 ];
 
-/// Sees to it that a job finds something, in one of a few runs where other programs decide.
+/// Requires that a job reports the finding in one of three runs, because other programs can hide it.
 #[track_caller]
 fn seen(place: &Place, id: &str, options: &str) {
     let (check, options) = match options.strip_prefix("check ") {
@@ -171,7 +171,7 @@ fn on_devices(place: &Place) -> Option<Vec<&'static str>> {
 }
 
 #[test]
-fn each_hazard_is_seen_beside_other_programs() {
+fn each_hazard_is_reported_while_other_programs_run() {
     let _busy = Crowd::anywhere(2);
     let place = Place::new();
     for (id, options) in ANYWHERE {
@@ -184,5 +184,5 @@ fn each_hazard_is_seen_beside_other_programs() {
     let mut all: BTreeSet<&str> = on_files.into_iter().chain(on_devices).collect();
     all.extend(ANYWHERE.iter().chain(&ON_FILES).chain(&ELSEWHERE).map(|(id, _)| id));
     let known: BTreeSet<&str> = fiord_doctor::CHECKS.iter().map(|check| check.id).collect();
-    assert_eq!(all, known, "each finding is seen here or said to be seen elsewhere");
+    assert_eq!(all, known, "each finding is tested here or listed in ELSEWHERE");
 }

@@ -1,7 +1,7 @@
-//! Findings on a machine that is not idle: while one program reads the disk that jobs use and others
-//! compute, a hundred sound jobs raise no wrong finding, and real hazards are still seen.
+//! Tests of findings on a busy machine: while one program reads the disk that the jobs use and others
+//! compute, a hundred sound jobs cause no wrong finding, and real hazards are still reported.
 //!
-//! A test program of its own, so that its noise disturbs no other test.
+//! This is a separate test program, so that its load does not disturb other tests.
 
 #[path = "../run/fiord.rs"]
 #[allow(dead_code, reason = "shared with the tests in `run`")]
@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::fiord::Ran;
 
-/// What a run found.
+/// Returns the findings of a run.
 pub fn told(ran: &Ran) -> Vec<Value> {
     ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A hundred sound jobs beside other programs.
+//! Tests that a hundred sound jobs have no wrong finding while other programs run.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::fiord::{Place, Ran};
 use crate::ground::{Crowd, Loop, Mounted, Reader, of_this_machine};
 use crate::told;
 
-/// A job that asks for what it measures.
+/// A sound job.
 struct Job {
-    /// Where its files are, and what it does.
+    /// Where its files are, and its options.
     name: String,
-    /// The text of a job file.
+    /// The text of its job file.
     text: String,
 }
 
@@ -26,7 +26,7 @@ fn job(place: &str, options: &[&str]) -> Job {
     }
 }
 
-/// What people do with files: each option set on a file that is written already.
+/// Returns common jobs on an existing, written file in `directory`.
 fn on_files(kind: &str, directory: &Path) -> Vec<Job> {
     let file = format!("filename={}", directory.join("ours").display());
     let mut jobs = vec![vec!["rw=randread", "direct=1", "ioengine=psync"]];
@@ -53,7 +53,7 @@ fn on_files(kind: &str, directory: &Path) -> Vec<Job> {
         "time_based",
     ]);
     jobs.push(vec!["rw=randread", "direct=1", "ioengine=libaio", "thinktime=200us"]);
-    // Since Linux 6.15 btrfs writes data with checksums through the page cache.
+    // Since Linux 6.15, btrfs writes data with checksums through the page cache.
     if kind != "btrfs" {
         jobs.push(vec!["rw=randwrite", "direct=1", "ioengine=libaio", "iodepth=16"]);
         jobs.push(vec!["rw=randrw", "direct=1", "ioengine=io_uring", "iodepth=8"]);
@@ -65,7 +65,7 @@ fn on_files(kind: &str, directory: &Path) -> Vec<Job> {
     jobs.iter().map(|options| job(kind, options)).collect()
 }
 
-/// Several jobs, and files that the run lays out.
+/// Returns jobs with several instances or files, which the run lays out in `directory`.
 fn in_directories(kind: &str, directory: &Path) -> Vec<Job> {
     let directory = format!("directory={}", directory.display());
     let together = ["rw=randread", "direct=1", "ioengine=psync", "numjobs=4", "group_reporting"];
@@ -80,7 +80,7 @@ fn in_directories(kind: &str, directory: &Path) -> Vec<Job> {
     vec![one(&together), one(&several), written]
 }
 
-/// Memory has no disk: what is asked for is the page cache.
+/// Returns jobs on a file in memory that say that they measure the page cache.
 fn in_memory(directory: &Path) -> Vec<Job> {
     let file = format!("filename={}", directory.join("ours").display());
     let cached: &[&str] = &["invalidate=0", "loops=4"];
@@ -94,7 +94,7 @@ fn in_memory(directory: &Path) -> Vec<Job> {
     jobs
 }
 
-/// A device itself.
+/// Returns jobs on a block device.
 fn on_device(device: &Loop) -> Vec<Job> {
     let file = format!("filename={}", device.path());
     let mut jobs = Vec::new();
@@ -110,7 +110,7 @@ fn on_device(device: &Loop) -> Vec<Job> {
     jobs
 }
 
-/// Two devices that are alike, in turn.
+/// Returns jobs that visit two equal devices in turn.
 fn on_two(a: &Loop, b: &Loop) -> Vec<Job> {
     let files = format!("filename={}:{}", a.path(), b.path());
     let direct = ["rw=randread", "direct=1", "ioengine=io_uring", "iodepth=8"];
@@ -118,7 +118,7 @@ fn on_two(a: &Loop, b: &Loop) -> Vec<Job> {
     vec![job("two devices", &[&direct[..], &[&files]].concat()), job("two devices", &random)]
 }
 
-/// No device at all, and a simulated one.
+/// Returns jobs without a device, and jobs on a simulated device.
 fn without_disks() -> Vec<Job> {
     let mut jobs = Vec::new();
     for rw in ["rw=randread", "rw=randwrite", "rw=rw"] {
@@ -132,14 +132,14 @@ fn without_disks() -> Vec<Job> {
     jobs
 }
 
-/// What is true while other programs run, and is their doing: that they run, and that what was
-/// measured varied, came late or fell short. Simulated devices know nothing of them.
+/// Returns whether a finding is true because of the other programs: they use the machine, or the
+/// result varied, was late or missed its rate. They do not affect simulated devices.
 fn about_the_noise(job: &Job, finding: &Value) -> bool {
     let what = finding["what"].as_str().unwrap();
     let real = !job.name.starts_with("sim");
     match finding["id"].as_str().unwrap() {
         "noisy-neighbour" | "hidden-stalls" | "rate-missed" | "not-steady" => real,
-        "too-short" => real && what.contains(" are known to "),
+        "too-short" => real && what.contains(" is known only to within "),
         _ => of_this_machine(finding),
     }
 }
@@ -151,7 +151,7 @@ fn run(place: &Place, job: &Job) -> Ran {
     ran
 }
 
-/// A file that others read beside the one of the jobs; both hold data.
+/// Creates a file for the jobs and one for other programs to read; both hold data.
 fn prepared(place: &Place, directory: PathBuf) -> PathBuf {
     for (name, size) in [("ours", "2m"), ("theirs", "32m")] {
         let file = directory.join(name);

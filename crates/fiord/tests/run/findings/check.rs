@@ -1,4 +1,4 @@
-//! `fiord check`: no I/O, places in the job file, exit statuses.
+//! Tests of `fiord check`: it does no I/O, points into the job file, and has exit statuses.
 
 use crate::fiord::Place;
 
@@ -6,7 +6,7 @@ const HAZARDS: &str = "[global]\nrw=randrw\nrwmixread=70\n\n[one]\nfilename=f\ns
                        rate_iops=100\n\n[two]\nioengine=psync\niodepth=8\nfilename=g\nsize=1m\n";
 
 #[test]
-fn points_into_the_job_file_and_touches_nothing() {
+fn points_into_the_job_file_and_creates_no_file() {
     let place = Place::new();
     place.write("a.fio", HAZARDS);
     let ran = place.run("check a.fio");
@@ -18,11 +18,11 @@ fn points_into_the_job_file_and_touches_nothing() {
     }
     assert!(ran.out.starts_with("invalid: "), "worst first: {}", ran.out);
     assert!(ran.out.ends_with("findings\n"), "{}", ran.out);
-    assert_eq!(place.names(), ["a.fio"], "nothing is made");
+    assert_eq!(place.names(), ["a.fio"], "no file is created");
 }
 
 #[test]
-fn one_document_for_programs() {
+fn json_output_is_one_document() {
     let place = Place::new();
     place.write("a.fio", HAZARDS);
     let document = place.run("check --format=json a.fio").json();
@@ -38,7 +38,7 @@ fn one_document_for_programs() {
 }
 
 #[test]
-fn the_status_says_how_it_went() {
+fn the_exit_status_shows_the_worst_finding() {
     let place = Place::new();
     let status = |line: &str| place.run(&format!("check {line}")).status;
     assert_eq!(status("--name=a --rw=read --size=1m"), Some(0));
@@ -53,7 +53,7 @@ fn the_status_says_how_it_went() {
 }
 
 #[test]
-fn said_once_and_in_the_form_asked_for() {
+fn each_problem_is_reported_once_in_the_requested_format() {
     let place = Place::new();
     place.write("a.fio", "[a]\nrw=read\nsize=1m\nioengine=psync\niodepth=8\n");
     let ran = place.run("check a.fio");
@@ -62,7 +62,7 @@ fn said_once_and_in_the_form_asked_for() {
         !ran.out.contains("capped at 1"),
         "the note and the finding are about one place: {ran:?}"
     );
-    // Programs read standard error as a failure.
+    // Programs treat output on standard error as a failure.
     assert_eq!(place.run("a.fio").ok().err, "");
     assert_eq!(place.run("check --format json a.fio").json()["findings"][0]["line"], 5);
     for wrong in ["check --format=yaml a.fio", "check --format"] {
@@ -77,7 +77,7 @@ fn said_once_and_in_the_form_asked_for() {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_and_a_disk_that_is_full() {
+fn a_closed_pipe_and_a_full_disk() {
     let place = Place::new();
     for line in ["check --name=a --rw=read --size=1m --iodepth=4", "devices --all"] {
         let mut child = place.start(line);

@@ -1,5 +1,5 @@
-//! Findings that need a block device, the device's own view, `spec`, `fiord devices` and
-//! `fiord precondition`. Loop devices need root: without it they say so and pass.
+//! Tests of findings that need a block device, of the device statistics, `spec`, `fiord devices` and
+//! `fiord precondition`. Loop devices need root; without it, the tests print that and pass.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::fiord::Place;
 use crate::ground::Loop;
 
 #[test]
-fn large_writes_in_pieces_are_seen_at_the_device() {
+fn reports_large_writes_in_pieces() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     if !device.queue("max_sectors_kb", "64") {
@@ -65,7 +65,7 @@ fn a_device_with_a_mark_is_in_use() {
 }
 
 #[test]
-fn somebody_else_on_the_device() {
+fn another_program_on_the_device() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     let job = format!(
@@ -73,7 +73,7 @@ fn somebody_else_on_the_device() {
          --runtime=2 --time_based",
         device.path()
     );
-    // That others compute is told under the same name, and true on a busy machine.
+    // On a busy machine, the same finding also reports that other programs compute.
     let told = |ran: &crate::fiord::Ran| {
         let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
         let on_it = |f: &&serde_json::Value| f["what"].as_str().unwrap().contains("used loop");
@@ -93,9 +93,9 @@ fn somebody_else_on_the_device() {
     assert!(id == "noisy-neighbour" && evidence.contains("reads of"), "{id}: {evidence}");
 }
 
-/// Reads behind the end of the file under a loop device fail, and are still the job's own.
+/// Reads behind the end of the file under a loop device fail, but belong to the job.
 #[test]
-fn what_failed_is_not_the_work_of_others() {
+fn failed_ios_are_not_those_of_other_programs() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     std::fs::File::options()
@@ -118,9 +118,9 @@ fn what_failed_is_not_the_work_of_others() {
     silent(&ran, "split-or-merged");
 }
 
-/// 300 random reads of 64 KiB, and a program that reads the device in small blocks meanwhile.
+/// A job makes 300 random reads of 64 KiB while another program reads the device in small blocks.
 #[test]
-fn small_reads_of_others_are_no_pieces_of_ours() {
+fn small_reads_of_other_programs_are_not_counted_as_pieces() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     let job = format!(
@@ -141,7 +141,7 @@ fn small_reads_of_others_are_no_pieces_of_ours() {
 }
 
 #[test]
-fn a_program_that_reads_the_device_through_the_cache() {
+fn another_program_reads_the_device_through_the_page_cache() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     let job = format!(
@@ -149,8 +149,8 @@ fn a_program_that_reads_the_device_through_the_cache() {
          --rate_iops=100 --runtime=2 --time_based",
         device.path()
     );
-    // Where udev runs, it looks at a device that is new, or that a writer has closed: others than
-    // this test may be told of, and rightly.
+    // If udev runs, it reads a device that is new or that a writer has closed. The finding may then
+    // rightly name other programs than this test.
     let settle = || drop(Command::new("udevadm").arg("settle").output());
     settle();
     let ran = json(&place, &job);
@@ -161,8 +161,8 @@ fn a_program_that_reads_the_device_through_the_cache() {
     if !udev {
         silent(&ran, "cache-under-direct");
     }
-    // What was read before is dropped; what is read while the job runs, as udev's blkid does, is
-    // there at its end. Pages of a device last as long as somebody has it open.
+    // fiord drops pages that were read before the run. Pages that are read while the job runs, as by
+    // udev's blkid, are there at its end. The kernel keeps pages of a device while it is open.
     let mut other = std::fs::File::open(device.path()).unwrap();
     other.read_exact(&mut vec![0; 40 << 20]).unwrap();
     settle();
@@ -188,7 +188,7 @@ fn a_program_that_reads_the_device_through_the_cache() {
 }
 
 #[test]
-fn results_beside_a_specification() {
+fn results_are_compared_with_a_specification() {
     let place = Place::new();
     let job = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=randread --bs=4k --size=4m \
                --iodepth=1";
@@ -216,11 +216,11 @@ fn results_beside_a_specification() {
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
     assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
     let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
-    assert!(other.out.contains("numbers for write, randwrite, but no job"), "{}", other.out);
+    assert!(other.out.contains("is one of write, randwrite: nothing is measured"), "{}", other.out);
     assert!(near.err.is_empty(), "a data sheet may state more: {}", near.err);
     let wrong = place.run(&format!("{job} --spec=randread=fast"));
     assert_eq!(wrong.status, Some(1));
-    assert!(wrong.err.contains("`fast` is not a rate"), "{}", wrong.err);
+    assert!(wrong.err.contains("`fast` is no rate"), "{}", wrong.err);
 }
 
 #[test]
@@ -247,16 +247,16 @@ fn preconditioning_a_device() {
     let state = format!("--state={}", place.path("state").display());
     let asked = place.run(&format!("precondition {state} {}", device.path()));
     assert_eq!(asked.status, Some(1));
-    assert!(asked.err.contains("is not a terminal. To fix: pass --yes"), "{}", asked.err);
+    assert!(asked.err.contains("there is no terminal to ask on"), "{}", asked.err);
     let ran = place.run(&format!("precondition --yes {state} {}", device.path())).ok();
-    assert!(ran.out.contains("fully written: 16.8 MB"), "{}", ran.out);
+    assert!(ran.out.contains("written in full: 16.8 MB"), "{}", ran.out);
     let data = std::fs::read(device.path()).unwrap();
     assert_eq!(data.len(), (16 << 20) + 512);
     assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
 }
 
-/// What `fiord devices` says of the one disk under the place; nothing where there are several, or
-/// none that is hardware.
+/// Returns the output of `fiord devices` for the disk under the test directory; `None` if there are
+/// several disks, or if the disk is not hardware.
 fn disk_under(place: &Place) -> Option<serde_json::Value> {
     place.write("seed", "x");
     let ran = place.run("devices --format=json seed");
@@ -272,7 +272,7 @@ fn disk_under(place: &Place) -> Option<serde_json::Value> {
 }
 
 #[test]
-fn blocks_smaller_than_the_disk_works_in() {
+fn reports_blocks_smaller_than_physical_blocks() {
     let place = Place::new();
     let queue = disk_under(&place).map(|disk| disk["queue"].clone()).unwrap_or_default();
     let (logical, physical) = (queue["logical_block"].as_u64(), queue["physical_block"].as_u64());
@@ -294,14 +294,14 @@ fn blocks_smaller_than_the_disk_works_in() {
 }
 
 #[test]
-fn writes_that_a_volatile_cache_takes() {
+fn reports_writes_into_a_volatile_cache() {
     let place = Place::new();
     let disk = disk_under(&place).unwrap_or_default();
     if !disk["queue"]["write_cache"].as_str().is_some_and(|mode| mode.contains("back")) {
         return eprintln!("skipped: no disk with a volatile cache");
     }
     let job = "--name=a --filename=f --rw=write --bs=4k --size=4m --direct=1 --overwrite=1";
-    // Somebody else's flush empties the cache as well: then there is nothing to tell.
+    // A flush by another program empties the cache as well: the check is then silent.
     let flushes =
         |ran: &crate::fiord::Ran| ran.json()["fiord"]["devices"][0]["flushes"].as_u64().unwrap();
     let ran = (0..5).map(|_| json(&place, job)).find(|ran| flushes(ran) == 0);
@@ -310,7 +310,7 @@ fn writes_that_a_volatile_cache_takes() {
             let told = finding(&ran, "volatile-cache");
             assert!(told["evidence"].as_str().unwrap().starts_with("4.0 MiB in "), "{told}");
         }
-        None => eprintln!("skipped: others flush the disk all the time"),
+        None => eprintln!("skipped: other programs flush the disk all the time"),
     }
     silent(&json(&place, &format!("{job} --end_fsync=1")), "volatile-cache");
 }

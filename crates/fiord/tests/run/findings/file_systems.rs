@@ -1,5 +1,5 @@
-//! Findings about file systems, on ones made for the test: loop devices with direct I/O and mounts
-//! need root; without it the tests say so and pass.
+//! Tests of findings about file systems, which the tests create on loop devices with direct I/O. This
+//! needs root; without it, the tests print that and pass.
 
 use std::process::Command;
 use std::time::Duration;
@@ -19,11 +19,11 @@ fn fallocated_and_written(kind: &str) {
     let job = format!("--name=a --rw=randread --size=4m --bs=4k --direct=1 --filename={name}");
     let told = finding(&json(&place, &job), "unwritten-data");
     assert_eq!(told["severity"], "invalid", "{kind}");
-    assert_eq!(told["what"], format!("100 % of what is read of {name} was never written"));
+    assert_eq!(told["what"], format!("100 % of the range read from {name} was never written"));
     let write = "--name=w --rw=write --bs=1m --direct=1 --end_fsync=1";
     place.run(&format!("{write} --size=2m --filename={name}")).ok();
     let half = finding(&json(&place, &job), "unwritten-data")["what"].clone();
-    assert_eq!(half, format!("50 % of what is read of {name} was never written"), "{kind}");
+    assert_eq!(half, format!("50 % of the range read from {name} was never written"), "{kind}");
     place.run(&format!("{write} --size=4m --filename={name}")).ok();
     let sound = json(&place, &job);
     silent(&sound, "unwritten-data");
@@ -45,8 +45,8 @@ fn unwritten_data_on_btrfs() {
     fallocated_and_written("btrfs");
 }
 
-/// Eight writers that extend one file, and eight that overwrite one that is there.
-fn in_a_row(kind: &str) {
+/// Runs eight writes in flight that extend a file, and eight that overwrite an existing file.
+fn serialized(kind: &str) {
     let place = Place::new();
     let Some(mounted) = Mounted::new(&place, kind) else { return };
     let name = mounted.point.join("f");
@@ -61,37 +61,36 @@ fn in_a_row(kind: &str) {
     let depth = device["depth"].as_f64().unwrap();
     let number = |key: &str| document["jobs"][0][key].as_f64().unwrap();
     let busy = number("usr_cpu") + number("sys_cpu");
-    // A machine that has no time to submit, or a device that takes long, may reach it all the same.
+    // A busy machine that submits late, or a slow device, may reach the depth anyway.
     if depth < 3.9 && busy < 85.0 {
         let told = finding(&ran, "depth-not-reached");
         let evidence = told["evidence"].as_str().unwrap();
-        assert!(evidence.starts_with(&format!("{kind} puts direct writes in a row")), "{told}");
+        assert!(evidence.starts_with(&format!("{kind} serializes direct writes")), "{told}");
         assert!(told["what"].as_str().unwrap().starts_with("job a asks for 8 I/Os at a time"));
     } else {
         eprintln!("{kind}: {depth} I/Os at the device, CPUs busy for {busy} %");
     }
-    // What is there already is overwritten side by side: whatever keeps the depth down, it is not
-    // the file system.
+    // Overwrites of existing data run in parallel: if the depth is low, the file system is not the cause.
     let over = job.replace("mounted/f", "mounted/over").replace("--size=256m", "--size=16m");
     place.run(&format!("{over} --rw=write")).ok();
     let over = json(&place, &format!("{over} --rw=randwrite --overwrite=1 --time_based"));
     let list = over.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
-    assert!(!format!("{list:?}").contains("in a row"), "{list:?}");
+    assert!(!format!("{list:?}").contains("serializes"), "{list:?}");
     let held_back = json(&place, &format!("{job} --rw=write --rate_iops=10"));
     silent(&held_back, "depth-not-reached");
 }
 
 #[test]
-fn writes_in_a_row_on_ext4() {
-    in_a_row("ext4");
+fn ext4_serializes_writes_that_extend_a_file() {
+    serialized("ext4");
 }
 
 #[test]
-fn writes_in_a_row_on_xfs() {
-    in_a_row("xfs");
+fn xfs_serializes_writes_that_extend_a_file() {
+    serialized("xfs");
 }
 
-/// Since Linux 6.15 data with checksums are written through the page cache.
+/// Since Linux 6.15, btrfs writes data with checksums through the page cache.
 #[test]
 fn direct_writes_to_btrfs() {
     let place = Place::new();
@@ -116,9 +115,9 @@ fn direct_writes_to_btrfs() {
     }
 }
 
-/// A program that reads a file of the disk under another file, and a job that reads that one.
+/// Another program reads a second file on the disk that holds the file of the job.
 #[test]
-fn somebody_else_on_the_disk_below_a_file() {
+fn another_program_on_the_disk_below_a_file() {
     let place = Place::new();
     let Some(mounted) = Mounted::new(&place, "ext4") else { return };
     let at = |name: &str| mounted.point.join(name).display().to_string();
@@ -158,8 +157,8 @@ fn a_file_that_another_process_serves() {
     let direct = json(&place, &format!("{job} --size=256k --direct=1"));
     let told = finding(&direct, "direct-not-direct");
     assert_eq!(told["severity"], "suspect");
-    assert_eq!(told["evidence"], "a process behind fuse decides how it reads and writes");
-    // What came out of the page cache cannot be told from what the process sent.
+    assert_eq!(told["evidence"], "the process that serves fuse decides whether I/O is direct");
+    // Data from the page cache cannot be distinguished from data that the process sent.
     let buffered = json(&place, &format!("{job} --size=256k --loops=4"));
     silent(&buffered, "cache-hits");
     silent(&buffered, "direct-not-direct");
@@ -167,7 +166,7 @@ fn a_file_that_another_process_serves() {
     assert!(gaps.to_string().contains("another process reads for fuse"), "{gaps}");
 }
 
-/// The server takes one read at a time, and the kernel waits for it where the I/O is submitted.
+/// The server handles one read at a time, and the kernel waits for it in the submitting call.
 #[test]
 fn a_submission_that_blocks() {
     let place = Place::new();
@@ -182,10 +181,10 @@ fn a_submission_that_blocks() {
         let shares = ran.json()["fiord"]["generator"]["time_shares"].clone();
         assert!(shares["submission"].as_f64().unwrap() > 0.8, "{engine}: {shares}");
         let told = finding(&ran, "submission-blocks");
-        assert_eq!(told["what"], "job a waits in the call that submits its I/Os");
+        assert_eq!(told["what"], "job a blocks in the call that submits its I/Os");
         assert!(told["mend"].as_str().unwrap().contains("force_async=1"), "{told}");
     }
-    // The remedies: threads of the kernel wait, or threads of the job.
+    // The remedies: kernel threads wait, or threads of the job.
     for remedy in ["--ioengine=io_uring --force_async=1", "--ioengine=psync --iodepth=1"] {
         silent(&json(&place, &format!("{job} {remedy}")), "submission-blocks");
     }

@@ -1,5 +1,5 @@
-//! What is told of files: whether they were written, what the page cache has of them, what they lie
-//! on.
+//! Tests of findings about files: whether they were written, what the page cache holds of them, and
+//! which file system holds them.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::findings::{finding, found, json, silent};
 use crate::fiord::{Place, work};
 
-/// Whether the file system under a test knows what was never written.
+/// Returns whether the file system under the test directory knows which blocks were never written.
 fn knows_holes(place: &Place) -> bool {
     let mut command = Command::new("stat");
     let asked = command.args(["-f", "-c", "%T", "."]).current_dir(place.path(".")).output();
@@ -15,7 +15,7 @@ fn knows_holes(place: &Place) -> bool {
     kind.is_ok_and(|kind| ["ext2/ext3", "xfs", "btrfs", "tmpfs"].contains(&kind.trim()))
 }
 
-/// A file whose space is there and was never written.
+/// Creates a file whose space is allocated but was never written.
 fn preallocate(place: &Place, name: &str, size: &str) {
     let mut command = Command::new("fallocate");
     let made = command.args(["-l", size, name]).current_dir(place.path(".")).status();
@@ -32,7 +32,7 @@ fn unwritten_data() {
     let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
     let told = finding(&json(&place, job), "unwritten-data");
     assert_eq!(told["severity"], "invalid");
-    assert_eq!(told["what"], "100 % of what is read of f was never written");
+    assert_eq!(told["what"], "100 % of the range read from f was never written");
     let fatal = place.run(&format!("--findings=fatal {job}"));
     assert_eq!(fatal.status, Some(253), "{fatal:?}");
     // The remedy.
@@ -49,7 +49,7 @@ fn unwritten_files_are_named_one_by_one() {
     for name in ["b", "d"] {
         std::fs::File::create(place.path(name)).unwrap().set_len(1 << 20).unwrap();
     }
-    // The others are laid out by the run, and so written.
+    // The run lays out the other files, and so writes them.
     let job = "--name=j --rw=randread --size=4m --bs=4k --filename=a:b:c:d";
     let document = json(&place, job).json();
     let list = document["fiord"]["findings"].as_array().unwrap();
@@ -61,14 +61,14 @@ fn unwritten_files_are_named_one_by_one() {
     assert_eq!(
         unwritten,
         [
-            "100 % of what is read of b was never written",
-            "100 % of what is read of d was never written"
+            "100 % of the range read from b was never written",
+            "100 % of the range read from d was never written"
         ]
     );
 }
 
-/// The run lays out what is missing of a file that is too short; what is there is not to be written
-/// over.
+/// The run lays out the missing end of a short file. The finding must not suggest to overwrite the
+/// existing data.
 #[test]
 fn a_short_file_is_not_unwritten() {
     let place = Place::new();
@@ -80,7 +80,7 @@ fn a_short_file_is_not_unwritten() {
 }
 
 #[test]
-fn a_remedy_that_writes_over_data_says_so() {
+fn a_remedy_that_overwrites_data_says_so() {
     let place = Place::new();
     if !knows_holes(&place) {
         return;
@@ -90,15 +90,15 @@ fn a_remedy_that_writes_over_data_says_so() {
     file.set_len(4 << 20).unwrap();
     let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
     let mend = finding(&json(&place, job), "unwritten-data")["mend"].to_string();
-    assert!(mend.contains("destroys what it holds: fiord --name=fill"), "{mend}");
+    assert!(mend.contains("destroys the data in it: fiord --name=fill"), "{mend}");
     place.write("zeros", vec![0u8; 1 << 20]);
     let job = "--name=a --rw=randread --size=1m --bs=4k --filename=zeros";
     let mend = finding(&json(&place, job), "zero-data")["mend"].to_string();
-    assert!(mend.contains("destroys what it holds: fiord --name=fill"), "{mend}");
+    assert!(mend.contains("destroys the data in it: fiord --name=fill"), "{mend}");
 }
 
 #[test]
-fn a_file_that_the_job_removes_is_not_missed() {
+fn a_file_that_the_job_removed_is_not_reported_as_unchecked() {
     let place = Place::new();
     let job = "--name=a --rw=randread --size=1m --bs=4k --filename=f --unlink=1";
     let gaps = json(&place, job).json()["fiord"]["not_checked"].to_string();
@@ -106,7 +106,7 @@ fn a_file_that_the_job_removes_is_not_missed() {
 }
 
 #[test]
-fn a_run_that_writes_first_is_sound() {
+fn a_run_that_writes_the_file_first_is_sound() {
     let place = Place::new();
     std::fs::File::create(place.path("f")).unwrap().set_len(1 << 20).unwrap();
     let line = "--filename=f --size=1m --bs=64k --name=w --rw=write --end_fsync=1 --name=r --rw=read \
@@ -128,7 +128,7 @@ fn zero_data() {
 #[test]
 fn cache_hits() {
     let place = Place::new();
-    // Without a map there are no passes before which the file is dropped from the cache.
+    // Without a random map, there are no passes before which fiord drops the file from the page cache.
     let job = "--name=a --rw=randread --norandommap --bs=64k --size=1m --loops=16 --filename=f";
     let ran = json(&place, job);
     let told = finding(&ran, "cache-hits");
@@ -145,7 +145,7 @@ fn cache_hits() {
 }
 
 #[test]
-fn cached_working_set_is_told_before_the_run() {
+fn cached_working_set_is_reported_before_the_run() {
     let place = Place::new();
     let job = "--name=a --rw=randread --norandommap --bs=64k --size=1m --filename=f";
     let ids = |line: &str| {
@@ -188,7 +188,7 @@ fn direct_not_direct() {
     }
 }
 
-/// Whether the file system takes direct I/O and counts cached pages; else there is nothing to see.
+/// Returns whether the file system supports direct I/O and the kernel counts cached pages.
 fn goes_around_the_cache(place: &Place) -> bool {
     let line = "--name=p --rw=write --size=64k --bs=4k --filename=probe --direct=1";
     let ran = place.run(&format!("--output-format=json {line}"));
@@ -204,7 +204,7 @@ fn cache_under_direct() {
     place.run("--name=w --rw=write --size=4m --bs=1m --filename=f --end_fsync=1").ok();
     let direct =
         "--name=d --rw=randwrite --bs=4k --size=4m --filename=f --direct=1 --number_ios=50";
-    // What is there before stays when the job says so.
+    // With invalidate=0, the pages from before the run stay.
     let cached = "--name=c --rw=read --bs=64k --size=4m --filename=f";
     let ran = json(&place, &format!("{cached} {direct} --invalidate=0 --stonewall"));
     let told = finding(&ran, "cache-under-direct");
@@ -218,8 +218,8 @@ fn depth_not_reached() {
     if !goes_around_the_cache(&place) {
         return;
     }
-    // A file that grows: file systems take one direct writer at a time. Whether it is seen depends
-    // on the device's counters, which not every machine has.
+    // A growing file: file systems accept one direct writer at a time. Detection depends on the
+    // device counters, which not every machine has.
     let job = "--name=a --ioengine=libaio --rw=write --bs=4k --direct=1 --iodepth=16 --size=512m \
                --filename=g --fallocate=none --runtime=1";
     let ran = json(&place, job);
@@ -235,7 +235,7 @@ fn depth_not_reached() {
 }
 
 #[test]
-fn what_was_written_just_before_is_gone_from_the_cache() {
+fn pages_written_just_before_the_run_are_dropped() {
     let place = Place::new();
     if !goes_around_the_cache(&place) {
         return;

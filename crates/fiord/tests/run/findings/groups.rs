@@ -1,5 +1,5 @@
-//! `throttled-by-cgroup` and `noisy-neighbour` where the CPUs are what is short: control groups of
-//! this machine, of either version, need root; without it the tests say so and pass.
+//! Tests of `throttled-by-cgroup`, and of `noisy-neighbour` when CPUs are short. Control groups (of
+//! either version) need root; without it, the tests print that and pass.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,16 +8,16 @@ use crate::findings::{finding, silent};
 use crate::fiord::{Place, Ran};
 use crate::ground::{Crowd, Loop};
 
-/// Buffered reads that nothing but the CPU limits.
+/// Buffered reads that only the CPU limits.
 const COMPUTES: &str = "--name=a --filename=c --size=1m --bs=4k --rw=read --ioengine=psync \
                         --invalidate=0 --pre_read=1 --time_based --runtime=2";
 
-/// A control group below the one that this process is in; goes away with the test.
+/// A control group below that of this process. Dropping it removes the group.
 struct Group(PathBuf);
 
 impl Group {
-    /// One that has this controller, in version 2 only where it is switched on for groups below:
-    /// the machine is left as it is.
+    /// Creates a group with this controller; `None` if that is not possible. With version 2, the
+    /// controller must already be enabled for child groups: the test does not change the machine.
     fn new(controller: &str) -> Option<Group> {
         let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -47,14 +47,14 @@ impl Group {
         made
     }
 
-    /// Writes the file that this version has.
+    /// Writes the value to the first of these files that exists in the group.
     fn set(&self, files: &[(&str, &str)]) {
         let file = files.iter().find(|(name, _)| self.0.join(name).exists());
         let (name, value) = file.expect("a file of the controller");
         std::fs::write(self.0.join(name), value).expect(name);
     }
 
-    /// Runs fiord in it.
+    /// Runs fiord in the group.
     fn run(&self, place: &Place, line: &str) -> Ran {
         let inside = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
         let mut command = Command::new("sh");
@@ -71,10 +71,10 @@ impl Drop for Group {
 }
 
 #[test]
-fn a_group_with_a_fifth_of_a_cpu() {
+fn reports_a_group_with_a_fifth_of_a_cpu() {
     let place = Place::new();
     let Some(group) = Group::new("cpu") else { return };
-    // Groups above may have limits of their own: what is told is to be of this one.
+    // Parent groups may have limits of their own: look only for findings about this group.
     let name = group.0.file_name().unwrap().to_str().unwrap().to_owned();
     let of_it = |ran: &Ran| {
         let findings = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
@@ -92,7 +92,7 @@ fn a_group_with_a_fifth_of_a_cpu() {
 }
 
 #[test]
-fn a_group_that_may_write_a_mebibyte_a_second() {
+fn reports_a_group_with_a_write_limit() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     let number = std::fs::read_to_string(device.sysfs("dev")).unwrap();
@@ -116,16 +116,16 @@ fn a_group_that_may_write_a_mebibyte_a_second() {
 }
 
 #[test]
-fn other_programs_that_compute() {
+fn reports_other_programs_that_compute() {
     if !Path::new("/proc/pressure/cpu").exists() {
-        return eprintln!("skipped: the kernel does not tell who waits for CPUs");
+        return eprintln!("skipped: the kernel does not report waiting times for CPUs");
     }
     let place = Place::new();
     let cpus = std::thread::available_parallelism().unwrap().get();
     let stat = std::fs::read_to_string("/proc/stat").unwrap();
     let all = stat.lines().filter(|line| line.starts_with("cpu")).count() - 1;
     if cpus < all {
-        return eprintln!("skipped: {cpus} of {all} CPUs are too few to be seen among them");
+        return eprintln!("skipped: {cpus} of {all} CPUs are too few to show in the totals");
     }
     let others = Crowd::anywhere(cpus + 1);
     let ran = place.run(&format!("--output-format=json {COMPUTES}")).ok();
@@ -134,8 +134,7 @@ fn other_programs_that_compute() {
     let told = found.iter().find(|f| f["what"] == "other programs used the CPUs during the run");
     let told = told.unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!((&told["id"], &told["severity"]), (&"noisy-neighbour".into(), &"suspect".into()));
-    // That it is silent on a quiet machine is for a machine that is quiet: see the finding's own
-    // tests. A run that touches no file does not look.
+    // The unit tests of the finding cover a quiet machine. A run without files does not check it.
     let virtual_job = "--output-format=json --name=a --ioengine=null --size=64m --bs=4k --rw=read";
     silent(&place.run(virtual_job).ok(), "noisy-neighbour");
 }

@@ -1,9 +1,10 @@
-//! What is told from the job alone, each in a run that has the hazard and in a clean one.
+//! Tests of findings that need only the job: each with a job that has the hazard, and a clean one.
 
 use crate::findings::{finding, json, silent};
 use crate::fiord::{Place, work};
 
-/// Runs a job with the hazard and one without, and looks for a finding in both.
+/// Runs a job with the hazard and a sound one. Requires the finding in the first only, and returns its
+/// text.
 #[track_caller]
 fn both(id: &str, hazard: &str, sound: &str) -> String {
     let place = Place::new();
@@ -56,7 +57,7 @@ fn same_start_offset() {
 fn size_per_job() {
     let job = "--rw=randread --size=1m --bs=4k --filename=f --name=a --numjobs=2";
     let what = both("size-per-job", job, &format!("{job} --runtime=10"));
-    assert_eq!(what, "job a does 2.0 MiB on 1.0 MiB of data");
+    assert_eq!(what, "job a does 2.0 MiB of I/O on 1.0 MiB of data");
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn drive_letter() {
     assert_eq!(finding(&ran, "drive-letter")["severity"], "invalid");
     assert_eq!(place.names(), ["F", "fiofile"], "two files, as it says");
     silent(&json(&place, &format!(r"{job} --filename=F\:fiofile")), "drive-letter");
-    // With a backslash it can mean nothing else, and nothing is run.
+    // With a backslash, the name can only be a drive letter: fiord refuses to run.
     let wrong = place.run(&format!(r"{job} --filename=F:\fiofile"));
     assert_eq!(wrong.status, Some(1));
     assert!(wrong.err.contains(r"separates two files"), "{}", wrong.err);
@@ -85,7 +86,7 @@ fn drive_letter() {
 fn compressible_data() {
     let job = "--name=a --rw=write --size=1m --bs=4k --filename=f --end_fsync=1";
     both("compressible-data", &format!("{job} --zero_buffers=1"), job);
-    // What fio does only with refill_buffers is done here without.
+    // fiord needs no refill_buffers for this; fio does.
     let place = Place::new();
     silent(&json(&place, &format!("{job} --buffer_compress_percentage=50")), "compressible-data");
     let written = std::fs::read(place.path("f")).unwrap();
@@ -103,5 +104,5 @@ fn zone_limits() {
     silent(&json(&place, &format!("{job} --numjobs=2")), "zone-limits");
     let odd = format!("--output-format=json {job} --size=2560k");
     let told = finding(&place.run(&odd).ok(), "zone-limits");
-    assert_eq!((&told["severity"], &told["mend"]), (&"note".into(), &"size=3z".into()));
+    assert_eq!((&told["severity"], &told["mend"]), (&"note".into(), &"set size=3z".into()));
 }

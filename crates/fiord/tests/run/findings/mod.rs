@@ -1,4 +1,4 @@
-//! Findings: for each a run that has the hazard, and a clean one beside it.
+//! Tests of findings: each with a run that has the hazard, and a clean run.
 
 mod check;
 mod devices;
@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use crate::fiord::{Place, Ran};
 
-/// The findings of a run by id, each with its severity, in the order told.
+/// Returns the ids and severities of the findings of a run, in the order of the report.
 pub fn found(ran: &Ran) -> Vec<(String, String)> {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
     let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
     list.iter().map(|finding| (text(finding, "id"), text(finding, "severity"))).collect()
 }
 
-/// The one finding with this id; all that was found is shown when there is none.
+/// Returns the finding with this id. Panics with all findings if there is none.
 #[track_caller]
 pub fn finding(ran: &Ran, id: &str) -> Value {
     let document = ran.json();
@@ -31,13 +31,13 @@ pub fn finding(ran: &Ran, id: &str) -> Value {
     hit.cloned().unwrap_or_else(|| panic!("no {id}: {}", document["fiord"]))
 }
 
-/// Sees to it that a finding is not told.
+/// Panics if the run reports a finding with this id.
 #[track_caller]
 pub fn silent(ran: &Ran, id: &str) {
     assert!(found(ran).iter().all(|(found, _)| found != id), "{}", ran.json()["fiord"]);
 }
 
-/// Runs with JSON as output.
+/// Runs fiord with JSON output.
 #[track_caller]
 pub fn json(place: &Place, line: &str) -> Ran {
     place.run(&format!("--output-format=json {line}")).ok()

@@ -1,4 +1,4 @@
-//! `--findings`, `ignore_findings`, and where findings are printed.
+//! Tests of `--findings` and `ignore_findings`, and of where findings are printed.
 
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
@@ -6,7 +6,7 @@ use crate::fiord::Place;
 const HAZARD: &str = "--name=a --ioengine=psync --rw=read --size=1m --bs=4k --iodepth=8";
 
 #[test]
-fn told_under_the_report_and_in_json_and_never_in_terse() {
+fn findings_are_in_the_text_and_json_reports_but_not_in_terse() {
     let place = Place::new();
     let normal = place.run(HAZARD).ok();
     let (_, block) = normal.out.split_once("\nFindings (").expect("a block");
@@ -50,6 +50,6 @@ fn fatal_makes_an_invalid_result_an_error() {
     assert!(ran.out.contains("invalid: rate-and-rwmix"), "{}", ran.out);
     place.run(&format!("{job} --rwmixread=70")).ok();
     place.run(&format!("--findings=fatal {job}")).ok();
-    // A suspect one is no error.
+    // A suspect finding is not an error.
     place.run(&format!("--findings=fatal {HAZARD}")).ok();
 }

@@ -1,13 +1,13 @@
-//! What a finding recommends, done to the letter, silences it.
+//! Tests that the remedy of a finding, followed exactly, silences the finding.
 
 use std::fs::File;
 
 use crate::findings::{finding, json, silent};
 use crate::fiord::{Place, Ran};
 
-/// The remedy of the one finding with this id.
+/// Returns the remedy of the finding with this id.
 #[track_caller]
-fn mend(ran: &Ran, id: &str) -> String {
+fn remedy(ran: &Ran, id: &str) -> String {
     finding(ran, id)["mend"].as_str().unwrap().to_owned()
 }
 
@@ -15,33 +15,34 @@ fn mend(ran: &Ran, id: &str) -> String {
 fn the_command_that_writes_a_range_writes_all_of_it() {
     let place = Place::new();
     let path = place.path("f");
-    // 1536 KiB are no whole number of blocks of 1 MiB, and they do not begin at 0.
+    // 1536 KiB is not a multiple of 1 MiB, and the second range does not begin at 0.
     for (offset, size) in [(0, 1536 << 10), (2 << 20, 1536 << 10)] {
         File::create(&path).unwrap().set_len(4 << 20).unwrap();
         let name = path.display();
         let job =
             format!("--name=a --rw=randread --offset={offset} --size={size} --filename={name}");
-        let mend = mend(&json(&place, &job), "unwritten-data");
-        let command = mend.split_once(": fiord ").expect("a command").1;
+        let remedy = remedy(&json(&place, &job), "unwritten-data");
+        let command = remedy.split_once(": fiord ").expect("a command").1;
         place.run(&format!("--output-format=json {command}")).ok();
         silent(&json(&place, &job), "unwritten-data");
     }
 }
 
 #[test]
-fn the_depth_that_has_room_for_a_stall() {
+fn the_depth_that_holds_the_ios_of_a_stall() {
     let place = Place::new();
     let stall = "--ioengine=sim --rw=randread --size=1g --sim_stall=2s:1s --rate_iops=1000 \
                  --sim_latency=constant:100us --runtime=10 --time_based --name=a";
-    // A depth that has not room enough is told of again.
+    // A depth that is too small is reported again.
     for depth in [1, 64] {
-        let mend = mend(&json(&place, &format!("{stall} --iodepth={depth}")), "hidden-stalls");
-        silent(&json(&place, &format!("{stall} --{mend}")), "hidden-stalls");
+        let remedy = remedy(&json(&place, &format!("{stall} --iodepth={depth}")), "hidden-stalls");
+        let option = remedy.strip_prefix("set ").expect("an option");
+        silent(&json(&place, &format!("{stall} --{option}")), "hidden-stalls");
     }
 }
 
 #[test]
-fn shares_of_a_file_that_is_not_there_yet() {
+fn sizes_per_job_for_a_file_that_does_not_exist_yet() {
     let place = Place::new();
     for jobs in [3, 128] {
         let name = place.path(&format!("f{jobs}")).display().to_string();
@@ -50,7 +51,7 @@ fn shares_of_a_file_that_is_not_there_yet() {
         let told = place.run(&format!("check --format=json {job} --size=1m"));
         let (size, step) = told
             .out
-            .split_once("\"mend\": \"size=")
+            .split_once("\"mend\": \"set size=")
             .and_then(|(_, rest)| rest.split_once(" to share"))
             .and_then(|(shares, _)| shares.split_once(" with "))
             .unwrap_or_else(|| panic!("{}", told.out));

@@ -1,4 +1,4 @@
-//! What is told from the result, where a simulated device gives exact ones.
+//! Tests of findings about results. A simulated device gives exact numbers.
 
 use crate::findings::{finding, json, silent};
 use crate::fiord::Place;
@@ -23,11 +23,11 @@ fn hidden_stalls() {
     let job = format!("{DEVICE} --rate_iops=1000");
     let told = finding(&json(&place, &format!("{job} --sim_stall=2s:1s")), "hidden-stalls");
     let evidence = told["evidence"].as_str().unwrap();
-    assert_eq!(evidence, "p99: 99.8 us from the actual start, 910.2 ms from when each was due");
+    assert_eq!(evidence, "p99: 99.8 us from the actual start, 910.2 ms from the intended start");
     silent(&json(&place, &job), "hidden-stalls");
 }
 
-/// Two programs that compute have the CPU of a job that makes no I/O at all: it begins late.
+/// Other programs use the CPU of a job on the null engine, so its I/Os start late.
 #[test]
 fn a_generator_that_wakes_late() {
     let place = Place::new();
@@ -37,12 +37,15 @@ fn a_generator_that_wakes_late() {
     let ran = json(&place, job);
     drop(crowd);
     let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
-    // A machine with many CPUs may give it what it needs.
+    // A machine with many CPUs may still give the job enough CPU time.
     if let Some(told) = list.iter().find(|told| told["id"] == "hidden-stalls") {
-        assert_eq!(told["what"], "reads of job a began late: the generator woke late");
-        assert!(told["mend"].as_str().unwrap().starts_with("nice=-20"), "{told}");
+        assert_eq!(
+            told["what"],
+            "reads of job a started late because the load generator woke late"
+        );
+        assert!(told["mend"].as_str().unwrap().starts_with("set nice=-20"), "{told}");
     } else {
-        eprintln!("skipped: the job had the CPU all the same: {list:?}");
+        eprintln!("skipped: the job had enough CPU time: {list:?}");
     }
 }
 
@@ -52,20 +55,20 @@ fn too_short() {
     let few = "--name=a --ioengine=sim --rw=randread --bs=4k --size=1g --number_ios=500";
     let told = finding(&json(&place, few), "too-short");
     assert_eq!(told["severity"], "note");
-    assert!(told["evidence"].as_str().unwrap().starts_with("500 reads: 5.0 lie behind p99"));
+    assert!(told["evidence"].as_str().unwrap().starts_with("500 reads: 5.0 lie above p99"));
     silent(&json(&place, DEVICE), "too-short");
 }
 
 #[test]
 fn not_steady() {
     let place = Place::new();
-    // In real time: what is judged is the course by the machine's clock.
+    // In real time, because the check uses the IOPS over the time of the machine's clock.
     let job = "--name=a --ioengine=sim --sim_latency=constant:5ms --rw=randread --bs=4k --size=1g \
                --time_based --runtime=4";
     let stalled = json(&place, &format!("{job} --sim_real_time=1 --sim_stall=3s:800ms"));
     let told = finding(&stalled, "not-steady");
     assert!(told["what"].as_str().unwrap().contains("had not settled"), "{told}");
-    // A busy machine makes any run in real time unsteady: the clean one is on a clock of its own.
+    // A busy machine makes every run in real time unsteady: the clean run uses a virtual clock.
     silent(&json(&place, job), "not-steady");
 }
 
@@ -73,11 +76,11 @@ fn not_steady() {
 fn contents_cost() {
     let place = Place::new();
     let job = "--name=a --ioengine=psync --rw=write --size=8m --runtime=1 --time_based";
-    // Where a write takes next to nothing, making its bytes is all.
+    // If a write takes almost no time, generating its data takes nearly all of it.
     let nowhere = format!("{job} --filename=/dev/null --bs=256k --refill_buffers=1");
     let told = finding(&json(&place, &nowhere), "contents-cost");
-    assert!(told["evidence"].as_str().unwrap().starts_with("refill_buffers makes"), "{told}");
-    assert!(told["mend"].as_str().unwrap().starts_with("the default contents"), "{told}");
+    assert!(told["evidence"].as_str().unwrap().starts_with("refill_buffers generates"), "{told}");
+    assert!(told["mend"].as_str().unwrap().starts_with("use the default contents"), "{told}");
     silent(&json(&place, &format!("{nowhere} --ioengine=null")), "contents-cost");
     let shaped = format!("{job} --filename=/dev/null --bs=256k --buffer_compress_percentage=50");
     let evidence = finding(&json(&place, &shaped), "contents-cost")["evidence"].clone();
@@ -88,6 +91,6 @@ fn contents_cost() {
     }
     let file = memory.join(format!("fiord-contents-{}", std::process::id()));
     let on_file = format!("{job} --filename={} --unlink=1", file.display());
-    // In an unoptimised build the contents of small blocks do take a quarter of the time.
+    // Blocks of 256 KiB: in an unoptimised build, filling small blocks does take a quarter of the time.
     silent(&json(&place, &format!("{on_file} --bs=256k")), "contents-cost");
 }

@@ -1,4 +1,4 @@
-//! Sound jobs: not one of them is invalid, and next to nothing is told of them.
+//! Tests that sound jobs have no invalid finding, and almost no others.
 
 use std::process::Command;
 
@@ -6,8 +6,8 @@ use crate::examples::VARIABLES;
 use crate::fiord::{Place, Ran};
 use crate::ground::of_this_machine;
 
-/// Jobs that ask what they measure: direct I/O on what was written, flushed writes, rates that are
-/// met, long enough on a virtual clock.
+/// Returns sound jobs: direct I/O on written data, flushed writes, rates that the device reaches, and
+/// long enough runs on a virtual clock.
 fn jobs() -> Vec<String> {
     let sim = "--name=a --ioengine=sim --sim_latency=constant:80us --sim_channels=16 --size=1g \
                --time_based --runtime=2 --bs";
@@ -48,7 +48,7 @@ fn jobs() -> Vec<String> {
 
 fn run(place: &Place, line: &str) -> Option<Ran> {
     let ran = place.run(&format!("--output-format=json {line}"));
-    // A file system without direct I/O refuses it.
+    // A file system without direct I/O refuses the job.
     let refused = line.contains("--direct=1") && ran.status != Some(0);
     assert!(refused || ran.status == Some(0), "{line}: {ran:?}");
     (!refused).then_some(ran)
@@ -59,7 +59,7 @@ fn fifty_sound_jobs_raise_no_alarm() {
     let jobs = jobs();
     assert!(jobs.len() >= 50, "{}", jobs.len());
     let place = Place::new();
-    // Read jobs find what was written.
+    // Read jobs find written files.
     for name in ["c", "f"] {
         let fill = format!("--name=w --rw=write --bs=1m --size=8m --end_fsync=1 --filename={name}");
         place.run(&fill).ok();
@@ -84,7 +84,7 @@ fn fifty_sound_jobs_raise_no_alarm() {
     );
 }
 
-/// The examples as they are: what can be told of them before a run.
+/// Runs `fiord check` on the example jobs without changes.
 #[test]
 fn the_examples_pass_the_check() {
     let place = Place::new();
@@ -102,7 +102,7 @@ fn the_examples_pass_the_check() {
         let mut command: Command = place.command("check --format=json");
         let ran = Ran::from(command.arg(&path).envs(VARIABLES).output().unwrap());
         let document = ran.json();
-        // Some need a device of a kind that is not here, and say so.
+        // Some examples need a device that this machine does not have, and report that as an error.
         if !document["errors"].as_array().unwrap().is_empty() {
             continue;
         }
