@@ -1,24 +1,24 @@
-//! Numbers in the sentences of findings.
+//! Formats numbers for the sentences of findings.
 
 use fiord_stat::units::{self, Scaled};
 
-/// Bytes as people read them: `4.0 KiB`, `1.5 GiB`; exact below a KiB.
+/// Formats a number of bytes: `4.0 KiB`, `1.5 GiB`. Exact below 1 KiB.
 pub(crate) fn bytes(n: u64) -> String {
     text(units::BINARY.of(n as f64))
 }
 
-/// A count: `950`, `12.3k`, `4.0M`.
+/// Formats a count: `950`, `12.3k`, `4.0M`.
 pub(crate) fn count(n: f64) -> String {
     let scaled = units::COUNT.of(n);
     scaled.joined(decimals(scaled))
 }
 
-/// Nanoseconds: `800 ns`, `4.7 us`, `1.2 s`.
+/// Formats a time in nanoseconds: `800 ns`, `4.7 us`, `1.2 s`.
 pub(crate) fn time(ns: f64) -> String {
     text(units::TIME.of(ns))
 }
 
-/// A share in per cent: `0.4 %`, `37 %`.
+/// Formats a share (1.0 is all) in per cent: `0.4 %`, `37 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
@@ -28,7 +28,8 @@ fn text(scaled: Scaled) -> String {
     scaled.text(decimals(scaled))
 }
 
-/// One decimal where it tells something.
+/// Returns the number of decimals: one, except for whole numbers that are large or have no unit
+/// prefix.
 fn decimals(scaled: Scaled) -> usize {
     usize::from(!(scaled.is_whole() && (scaled.index == 0 || scaled.value >= 10.0)))
 }

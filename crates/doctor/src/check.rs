@@ -1,4 +1,4 @@
-//! What one kind of finding is, what it is told from, and where it says so.
+//! The definition of a check, the data that it examines, and the findings that it reports.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -13,29 +13,30 @@ use fiord_stat::shares::TimeShares;
 
 use crate::machine::{Machine, Unavailable};
 
-/// One kind of finding: its texts, which are its page in `docs/findings/` too, and how it is told.
+/// One kind of finding: its texts, which also make up its page in `docs/findings/`, and the functions
+/// that detect it.
 ///
-/// The texts are Markdown without headings; paragraphs are separated by an empty line.
+/// The texts are Markdown without headings. An empty line separates paragraphs.
 pub struct Check {
-    /// Its stable name, in kebab-case.
+    /// The stable id, in kebab-case.
     pub id: &'static str,
-    /// The worst it comes with.
+    /// The maximum severity.
     pub severity: Severity,
-    /// What it is about, in a few words.
+    /// The title, in a few words.
     pub title: &'static str,
-    /// What is wrong with the number, for someone who meets it for the first time.
+    /// Explains what is wrong with the result, to a reader who does not know the problem.
     pub about: &'static str,
-    /// What it is seen by, and what keeps it silent.
+    /// Explains how fiord detects it, and when the check is silent.
     pub detection: &'static str,
-    /// How large the effect can be, with an example that was measured and how.
+    /// States how large the effect can be, with a measured example.
     pub effect: &'static str,
-    /// What to do.
+    /// Explains what to do. The page adds `To fix:`, so this starts with a verb in lower case.
     pub remedy: &'static str,
-    /// Tells it from the job alone.
+    /// Detects it from the job alone.
     pub lint: Option<fn(&Lint<'_>, &mut Findings)>,
-    /// Tells it from the machine as it is before the run.
+    /// Detects it from the job and the machine before the run.
     pub before: Option<fn(&Before<'_>, &mut Findings)>,
-    /// Tells it from the result.
+    /// Detects it from the result.
     pub after: Option<fn(&After<'_>, &mut Findings)>,
 }
 
@@ -45,19 +46,19 @@ impl fmt::Debug for Check {
     }
 }
 
-/// When a finding can be told.
+/// When a check can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// From the job alone.
+    /// With the job alone.
     Lint,
-    /// With a look at the machine, before the run.
+    /// Before the run, with the job and the machine.
     Before,
-    /// From the result.
+    /// After the run, with the result.
     After,
 }
 
 impl Stage {
-    /// In a sentence.
+    /// Returns the stage as part of a sentence: `before the run`.
     pub fn words(self) -> &'static str {
         match self {
             Stage::Lint => "from the job alone",
@@ -68,7 +69,7 @@ impl Stage {
 }
 
 impl Check {
-    /// When it can be told.
+    /// Returns the stages in which this check runs.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
         let stages = [
             (Stage::Lint, self.lint.is_some()),
@@ -78,13 +79,13 @@ impl Check {
         stages.into_iter().filter_map(|(stage, has)| has.then_some(stage))
     }
 
-    /// Begins a finding about one job; told once for all instances of a section when `job` is the
-    /// first of them.
+    /// Begins a finding about one job. To report it once for all instances of a job section, pass the
+    /// first instance (see [`Lint::sections`]).
     pub fn for_job(&self, job: &JobPlan, what: impl Into<String>) -> FindingBuilder {
-        let mut told = self.for_run(what);
-        told.finding.job = Some(job.identity.name.clone());
-        told.section = Some(job.identity.section);
-        told
+        let mut finding = self.for_run(what);
+        finding.finding.job = Some(job.identity.name.clone());
+        finding.section = Some(job.identity.section);
+        finding
     }
 
     /// Begins a finding about the whole run.
@@ -103,44 +104,45 @@ impl Check {
     }
 }
 
-/// A finding, and what in the job file it is about.
+/// A finding under construction, and the place in the job file that it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingBuilder {
     /// The finding.
     pub finding: Finding,
-    /// The job section that it is about, counted from 0 as the job specifications are.
+    /// The index of the job section that it is about, as in [`fiord_plan::Identity::section`].
     pub section: Option<usize>,
-    /// The documented name of the option that it is about.
+    /// The documented name of the option that the finding is about.
     pub option: Option<&'static str>,
-    /// Where that option stands, or else the job; known once a stage is complete.
+    /// The place of that option, or else of the job. `Findings::placed` sets it.
     pub place: Option<Place>,
-    /// It repeats a warning of the reader or of the planner.
+    /// Whether the finding repeats a warning of the reader or of the planner.
     pub noted: bool,
 }
 
 impl FindingBuilder {
-    /// The evidence, with its numbers.
+    /// Sets the evidence: the numbers that show the problem.
     #[must_use]
     pub fn evidence(mut self, evidence: impl Into<String>) -> FindingBuilder {
         self.finding.evidence = evidence.into();
         self
     }
 
-    /// The exact option or command that mends it.
+    /// Sets the remedy: the exact option or command, starting with a verb in lower case. Text output adds
+    /// `To fix:` (see [`Finding::to_fix`]).
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> FindingBuilder {
         self.finding.remedy = remedy.into();
         self
     }
 
-    /// Less bad than the worst of its kind.
+    /// Caps the severity.
     #[must_use]
     pub fn at_most(mut self, severity: Severity) -> FindingBuilder {
         self.finding.severity = self.finding.severity.min(severity);
         self
     }
 
-    /// The option that it is about: `fiord check` points at it.
+    /// Sets the option that the finding is about. `fiord check` points at it.
     #[must_use]
     pub fn option(mut self, name: &'static str) -> FindingBuilder {
         self.option = Some(name);
@@ -148,41 +150,41 @@ impl FindingBuilder {
     }
 }
 
-/// So many findings of one kind about one section are told.
-const OF_A_KIND: usize = 64;
+/// Maximum number of findings of one kind about one section.
+const MAX_OF_A_KIND: usize = 64;
 
-/// What a finding is about.
+/// Returns what identifies a finding: its id, its job and its sentence.
 fn subject(finding: &Finding) -> (&str, Option<&str>, &str) {
     (&finding.id, finding.job.as_deref(), &finding.what)
 }
 
-/// What was found, and what could not be looked at.
+/// Findings, and the checks that could not run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    told: Vec<FindingBuilder>,
+    found: Vec<FindingBuilder>,
     unchecked: Vec<Unchecked>,
-    /// What an earlier stage may have told and this one has counted and found sound.
+    /// Findings that an earlier stage may have reported and that this stage has disproved.
     refuted: Vec<Finding>,
 }
 
 impl Findings {
-    /// Takes a finding.
-    pub fn report(&mut self, told: FindingBuilder) {
-        self.told.push(told);
+    /// Adds a finding.
+    pub fn report(&mut self, finding: FindingBuilder) {
+        self.found.push(finding);
     }
 
-    /// Takes a finding where there is one.
-    pub fn report_if(&mut self, told: Option<FindingBuilder>) {
-        self.told.extend(told);
+    /// Adds a finding, if there is one.
+    pub fn report_if(&mut self, finding: Option<FindingBuilder>) {
+        self.found.extend(finding);
     }
 
-    /// Takes back what an earlier stage has told with these words, of the same job: what it feared
-    /// has been counted since, and is not there.
-    pub fn refute(&mut self, told: FindingBuilder) {
-        self.refuted.push(told.finding);
+    /// Withdraws a finding of an earlier stage that has the same id, job and sentence, because a
+    /// measurement has disproved it.
+    pub fn refute(&mut self, finding: FindingBuilder) {
+        self.refuted.push(finding.finding);
     }
 
-    /// Remembers that a finding could not be looked for: told once, however often it is said.
+    /// Records that a check could not run, and why. Repeated calls add one entry.
     pub fn unavailable(&mut self, check: &Check, unavailable: &Unavailable) {
         let new = Unchecked { id: check.id.into(), why: unavailable.0.clone() };
         if !self.unchecked.contains(&new) {
@@ -190,7 +192,7 @@ impl Findings {
         }
     }
 
-    /// The evidence where there is some; else remembers the unavailable.
+    /// Returns the evidence. If it is unavailable, records that the check could not run.
     pub fn available<'e, T>(
         &mut self,
         check: &Check,
@@ -205,24 +207,25 @@ impl Findings {
         }
     }
 
-    /// Adds what another stage found; what was told before is not told again.
+    /// Adds the findings of a later stage. They replace equal findings of this stage, and withdraw those
+    /// that the later stage has disproved.
     pub fn join(&mut self, later: Findings) {
         if !later.refuted.is_empty() {
             let sound: HashSet<_> = later.refuted.iter().map(subject).collect();
-            self.told.retain(|told| !sound.contains(&subject(&told.finding)));
+            self.found.retain(|finding| !sound.contains(&subject(&finding.finding)));
         }
-        let known = |told: &FindingBuilder| {
-            (told.finding.id.clone(), told.finding.job.clone(), told.finding.what.clone())
+        let known = |finding: &FindingBuilder| {
+            (finding.finding.id.clone(), finding.finding.job.clone(), finding.finding.what.clone())
         };
         let mut places: HashMap<_, usize> =
-            self.told.iter().enumerate().map(|(n, told)| (known(told), n)).collect();
-        for told in later.told {
-            // The later one knows more: it has seen the result.
-            match places.get(&known(&told)) {
-                Some(&n) => self.told[n] = told,
+            self.found.iter().enumerate().map(|(n, finding)| (known(finding), n)).collect();
+        for finding in later.found {
+            // The later finding has more evidence: that of the result.
+            match places.get(&known(&finding)) {
+                Some(&n) => self.found[n] = finding,
                 None => {
-                    places.insert(known(&told), self.told.len());
-                    self.told.push(told);
+                    places.insert(known(&finding), self.found.len());
+                    self.found.push(finding);
                 }
             }
         }
@@ -233,105 +236,111 @@ impl Findings {
         }
     }
 
-    /// Takes out the guess that was made before a run where its result was counted since.
+    /// Removes the findings with the id `guess`, which are estimates from before a run, if the check
+    /// `counted` could measure the result.
     #[must_use]
     pub fn without_guess(mut self, guess: &str, counted: &str) -> Findings {
         if self.unchecked.iter().all(|unavailable| unavailable.id != counted) {
-            self.told.retain(|told| told.finding.id != guess);
+            self.found.retain(|finding| finding.finding.id != guess);
         }
         self
     }
 
-    /// Looks up where in the job files the findings point.
+    /// Sets the places in the job files that the findings point to.
     #[must_use]
     pub(crate) fn placed(mut self, specs: &[JobSpec]) -> Findings {
-        for told in &mut self.told {
-            if let (None, Some(spec)) = (&told.place, told.section.and_then(|s| specs.get(s))) {
-                let setting = told.option.and_then(|option| spec.setting(option));
-                told.place = Some(setting.map_or(&spec.place, |setting| &setting.place).clone());
+        for finding in &mut self.found {
+            if let (None, Some(spec)) = (&finding.place, finding.section.and_then(|s| specs.get(s)))
+            {
+                let setting = finding.option.and_then(|option| spec.setting(option));
+                finding.place = Some(setting.map_or(&spec.place, |setting| &setting.place).clone());
             }
-            told.finding.option = told.option.map(str::to_owned);
-            told.finding.location = told.place.as_ref().map(location);
+            finding.finding.option = finding.option.map(str::to_owned);
+            finding.finding.location = finding.place.as_ref().map(location);
         }
         self
     }
 
-    /// Takes out the notes about a place that a finding of greater weight is about.
+    /// Removes repeated warnings about a place that another finding is about.
     #[must_use]
     pub(crate) fn without_echoes(mut self) -> Findings {
         let weighty: Vec<Place> =
-            self.told.iter().filter(|t| !t.noted).filter_map(|t| t.place.clone()).collect();
+            self.found.iter().filter(|t| !t.noted).filter_map(|t| t.place.clone()).collect();
         let same = |a: &Place, b: &Place| Arc::ptr_eq(&a.source, &b.source) && a.span == b.span;
-        let echo = |told: &FindingBuilder| {
-            let place = told.place.as_ref().filter(|_| told.noted);
+        let echo = |finding: &FindingBuilder| {
+            let place = finding.place.as_ref().filter(|_| finding.noted);
             place.is_some_and(|place| weighty.iter().any(|other| same(place, other)))
         };
-        self.told.retain(|told| !echo(told));
+        self.found.retain(|finding| !echo(finding));
         self
     }
 
-    /// Takes out what the jobs ask not to be told (`ignore_findings`), and sorts: worst first.
+    /// Removes the findings that the jobs ignore (`ignore_findings`), sorts the others by severity, worst
+    /// first, and limits the number of findings of one kind.
     #[must_use]
     pub fn settled(mut self, plan: &Plan) -> Findings {
-        self.told.retain(|told| !ignored(plan, &told.finding.id, told.finding.job.as_deref()));
+        self.found
+            .retain(|finding| !ignored(plan, &finding.finding.id, finding.finding.job.as_deref()));
         self.unchecked.retain(|unavailable| !ignored(plan, &unavailable.id, None));
-        self.told.sort_by_key(|told| std::cmp::Reverse(told.finding.severity));
+        self.found.sort_by_key(|finding| std::cmp::Reverse(finding.finding.severity));
         self.without_repetitions();
         self
     }
 
-    /// Of findings of one kind about one job, which may have very many files, keeps the first ones; the last of
-    /// these says how many there are.
+    /// Limits the findings of one kind about one job section, which can have very many files. The last
+    /// one that is kept states how many more there are.
     fn without_repetitions(&mut self) {
-        if self.told.len() <= OF_A_KIND {
+        if self.found.len() <= MAX_OF_A_KIND {
             return;
         }
         let mut counts: HashMap<_, usize> = HashMap::new();
-        let kind =
-            |told: &FindingBuilder| (told.finding.id.clone(), told.finding.severity, told.section);
-        for told in &self.told {
-            *counts.entry(kind(told)).or_default() += 1;
+        let kind = |finding: &FindingBuilder| {
+            (finding.finding.id.clone(), finding.finding.severity, finding.section)
+        };
+        for finding in &self.found {
+            *counts.entry(kind(finding)).or_default() += 1;
         }
         let mut kept: HashMap<_, usize> = HashMap::new();
-        self.told.retain_mut(|told| {
-            let all = counts.get(&kind(told)).copied().unwrap_or(0);
-            let n = kept.entry(kind(told)).or_default();
+        self.found.retain_mut(|finding| {
+            let all = counts.get(&kind(finding)).copied().unwrap_or(0);
+            let n = kept.entry(kind(finding)).or_default();
             *n += 1;
-            if *n == OF_A_KIND && all > OF_A_KIND {
-                let more = all - OF_A_KIND;
-                told.finding.evidence.push_str(&format!(" ({more} more findings of this kind)"));
+            if *n == MAX_OF_A_KIND && all > MAX_OF_A_KIND {
+                let more = all - MAX_OF_A_KIND;
+                finding.finding.evidence.push_str(&format!(" ({more} more findings of this kind)"));
             }
-            *n <= OF_A_KIND
+            *n <= MAX_OF_A_KIND
         });
     }
 
-    /// What was found, with what it is about.
-    pub fn told(&self) -> &[FindingBuilder] {
-        &self.told
+    /// Returns the findings with their places.
+    pub fn all(&self) -> &[FindingBuilder] {
+        &self.found
     }
 
-    /// What was found.
+    /// Returns the findings.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.told.iter().map(|told| &told.finding)
+        self.found.iter().map(|finding| &finding.finding)
     }
 
-    /// What could not be looked for.
+    /// Returns the checks that could not run.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.unchecked
     }
 
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     pub fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.found.is_empty()
     }
 
-    /// The worst of what was found.
+    /// Returns the highest severity of the findings.
     pub fn worst(&self) -> Option<Severity> {
         self.findings().map(|finding| finding.severity).max()
     }
 }
 
-/// Whether the job, or for the run every job, wants to hear nothing of it.
+/// Returns whether the job ignores findings with this id. A finding about the whole run is ignored if
+/// every job ignores it.
 fn ignored(plan: &Plan, id: &str, job: Option<&str>) -> bool {
     let ignores = |job: &JobPlan| job.reporting.ignore_findings.iter().any(|known| known == id);
     match job {
@@ -345,70 +354,70 @@ fn location(place: &Place) -> Location {
     Location { file: place.source.name.clone(), line, column }
 }
 
-/// What a lint knows.
+/// Input of the checks that need only the job.
 #[derive(Debug, Clone, Copy)]
 pub struct Lint<'a> {
-    /// What is to be done.
+    /// The plan of the run.
     pub plan: &'a Plan,
-    /// What was typed, in the order of [`fiord_plan::Identity::section`]; empty where a plan was
-    /// made otherwise.
+    /// The options as written, indexed by [`fiord_plan::Identity::section`]; empty if the plan was not
+    /// made from a command line or job file.
     pub specs: &'a [JobSpec],
     /// The warnings of the reader and of the planner.
     pub notes: &'a [Diagnostic],
 }
 
 impl<'a> Lint<'a> {
-    /// One job of each section: the first instance. What is true of one is true of all.
+    /// Returns the first instance of each job section. The other instances have the same options.
     pub fn sections(&self) -> impl Iterator<Item = &'a JobPlan> {
         sections(self.plan)
     }
 
-    /// What was typed for a job.
+    /// Returns the options of a job as written.
     pub fn spec(&self, job: &JobPlan) -> Option<&'a JobSpec> {
         self.specs.get(job.identity.section)
     }
 }
 
-/// What is known before the run.
+/// Input of the checks that run before the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Before<'a> {
-    /// What is to be done.
+    /// The plan of the run.
     pub plan: &'a Plan,
-    /// The machine.
+    /// The machine before the run.
     pub machine: &'a Machine,
 }
 
 impl<'a> Before<'a> {
-    /// One job of each section.
+    /// Returns the first instance of each job section.
     pub fn sections(&self) -> impl Iterator<Item = &'a JobPlan> {
         sections(self.plan)
     }
 }
 
-/// What is known after the run.
+/// Input of the checks that run after the run.
 #[derive(Debug, Clone, Copy)]
 pub struct After<'a> {
-    /// What was to be done.
+    /// The plan of the run.
     pub plan: &'a Plan,
     /// The machine before the run.
     pub before: &'a Machine,
-    /// The machine after it.
+    /// The machine after the run.
     pub after: &'a Machine,
-    /// What was measured.
+    /// The result of the run.
     pub report: &'a Report,
 }
 
-/// A printed job and the jobs that are in it: several where `group_reporting` merges them.
+/// A printed job and the jobs that it covers: several if `group_reporting` merges them.
 #[derive(Debug, Clone)]
 pub struct Entry<'a> {
-    /// What was measured.
+    /// The result of the printed job.
     pub report: &'a JobReport,
-    /// The jobs, never none.
+    /// The jobs. Never empty.
     pub jobs: Vec<&'a JobPlan>,
 }
 
 impl<'a> After<'a> {
-    /// What the threads of a printed job spent their time on, where it was sampled.
+    /// Returns how the threads of a printed job spent their time, if it was sampled.
     pub fn shares(&self, entry: &Entry<'_>) -> Option<&'a TimeShares> {
         let report = entry.report;
         let mut jobs = self.report.extras.generator.as_ref()?.jobs.iter();
@@ -416,7 +425,7 @@ impl<'a> After<'a> {
         jobs.find(own).map(|job| &job.shares)
     }
 
-    /// The printed jobs with their plans.
+    /// Returns the printed jobs with the jobs that they cover.
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut plans = self.plan.jobs.iter().filter(|job| job.reporting.stats);

@@ -93,7 +93,7 @@ mod tests {
     fn told(plan: &Plan) -> Vec<FindingBuilder> {
         let mut findings = Findings::default();
         lint(&Lint { plan, specs: &[], notes: &[] }, &mut findings);
-        findings.told().to_vec()
+        findings.all().to_vec()
     }
 
     #[test]

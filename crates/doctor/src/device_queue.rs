@@ -1,4 +1,4 @@
-//! How many I/Os were in flight, and how busy the CPUs of a run's jobs were.
+//! How many I/Os a device had in flight, and how busy the CPUs of its jobs were.
 
 use fiord_plan::{EnginePlan, FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
@@ -8,25 +8,25 @@ use crate::check::Entry;
 use crate::depth_ignored::synchronous;
 use crate::timing::fills;
 
-/// A printed job that had one device to itself: what was asked of it and what the device saw.
+/// A printed job that had one device to itself, with the requested and the measured queue depth.
 #[derive(Debug)]
 pub(crate) struct DeviceQueue<'a> {
     pub entry: Entry<'a>,
     pub device: &'a DeviceView,
-    /// I/Os in flight that its jobs ask for.
+    /// Number of I/Os in flight that its jobs ask for.
     pub asked: f64,
-    /// Its CPUs: busy ones, and those that its jobs could use.
+    /// Mean number of CPUs that its jobs kept busy, and number of CPUs that they could use.
     pub busy: f64,
     pub cores: f64,
 }
 
-/// The printed jobs whose depth can be judged: direct I/O as fast as it goes, on one device that no
-/// other job of the run uses, for all of the run.
+/// Returns the printed jobs whose depth can be judged: those with direct I/O at full speed, for the
+/// whole run, on one device that no other job uses.
 pub(crate) fn device_queues<'a>(known: &After<'a>) -> Vec<DeviceQueue<'a>> {
     let devices = &known.report.extras.devices;
     let mut found = Vec::new();
     for entry in known.entries() {
-        let judged = !entry.report.failed && entry.jobs.iter().all(|job| unhindered(job));
+        let judged = !entry.report.failed && entry.jobs.iter().all(|job| runs_at_full_depth(job));
         let mut on = entry.jobs.iter().flat_map(|job| known.before.devices.of(job));
         let name = on.next().map(|disk| disk.name.clone());
         let alone = on.all(|disk| Some(&disk.name) == name.as_ref());
@@ -40,12 +40,12 @@ pub(crate) fn device_queues<'a>(known: &After<'a>) -> Vec<DeviceQueue<'a>> {
             });
         let shared =
             others.flat_map(|job| known.before.devices.of(job)).any(|disk| disk.name == name);
-        // The device's mean is over the run: it says nothing of jobs that had a part of it.
+        // The mean of the device covers the whole run, not only the time of this job.
         if shared || device.seconds < 0.5 || !fills(&entry, device.seconds) {
             continue;
         }
         let asked = entry.jobs.iter().map(|job| asked(job)).sum();
-        // The report's percentages are of the jobs' times together.
+        // The percentages of the report refer to the added run times of the jobs.
         let busy = (entry.report.usr_cpu + entry.report.sys_cpu) / 100.0 * entry.jobs.len() as f64;
         let cpus = known.before.surroundings.cpus_of_all(entry.jobs.iter().copied());
         let cores = (cpus.len().max(1) as f64).min(entry.jobs.len() as f64);
@@ -54,6 +54,7 @@ pub(crate) fn device_queues<'a>(known: &After<'a>) -> Vec<DeviceQueue<'a>> {
     found
 }
 
+/// Returns the number of I/Os in flight that a job asks for.
 pub(crate) fn asked(job: &JobPlan) -> f64 {
     match synchronous(job) {
         Some(_) if !job.pace.offload => 1.0,
@@ -61,11 +62,11 @@ pub(crate) fn asked(job: &JobPlan) -> f64 {
     }
 }
 
-/// Nothing but the device and the depth decides how many I/Os are in flight.
-fn unhindered(job: &JobPlan) -> bool {
+/// Returns whether only the device and the depth limit the number of I/Os in flight.
+fn runs_at_full_depth(job: &JobPlan) -> bool {
     let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
     let real = !matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
-    // The device's counters do not know of commands that a job sends itself.
+    // The counters of the block layer do not include passthrough commands.
     let real = real && !job.engine.sends_commands();
     let load = &job.load;
     let flushes = load.fsync > 0 || load.fdatasync > 0 || load.sync_file_range.is_some();

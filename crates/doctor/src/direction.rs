@@ -1,9 +1,9 @@
-//! Directions of a report, in the terms of a plan and in words.
+//! Converts the directions of a report into those of a plan, and into words.
 
 use fiord_plan::Dir;
 use fiord_stat::report::DirKind;
 
-/// The direction of a row of the report; none where it is of all together.
+/// Returns the direction of a row of the report; `None` if the row covers all directions.
 pub(crate) fn dir(kind: DirKind) -> Option<Dir> {
     match kind {
         DirKind::Read => Some(Dir::Read),
@@ -13,7 +13,7 @@ pub(crate) fn dir(kind: DirKind) -> Option<Dir> {
     }
 }
 
-/// What is counted in a row.
+/// Names the I/Os that a row counts: `reads`.
 pub(crate) fn words(kind: DirKind) -> &'static str {
     match kind {
         DirKind::Read => "reads",

@@ -12,7 +12,7 @@ use fiord_sys::survey::{Depth, Disk, Survey};
 use crate::machine::Devices;
 use crate::{After, Before, Check, Findings, Machine};
 
-/// A job of random reads, direct, by a queueing engine, and the machine it runs on.
+/// A job with direct random reads on an engine that queues, its machine and its result.
 pub(crate) struct Case {
     pub plan: Plan,
     pub machine: Machine,
@@ -21,7 +21,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// With other loads.
+    /// Returns the job, to change it.
     pub fn job(&mut self) -> &mut JobPlan {
         &mut self.plan.jobs[0]
     }
@@ -32,7 +32,7 @@ impl Case {
         self.after.devices.disks.iter_mut().for_each(&change);
     }
 
-    /// The job writes.
+    /// Makes the job write.
     pub fn writing(mut self) -> Case {
         self.job().load.mix = Mix::Write;
         self.job().target.open.read_only = false;
@@ -40,7 +40,7 @@ impl Case {
     }
 }
 
-/// A case with all disks of a machine made of files as targets.
+/// Returns a case whose targets are all disks of the simulated machine.
 pub(crate) fn with_disks(tree: &Tree) -> Case {
     let disks = Survey::new(tree.root(), Depth::Files).disks();
     let mut job = JobPlan::plain(EnginePlan::IoUring(fiord_plan::IoUringPlan::default()), 1 << 30);
@@ -69,7 +69,7 @@ pub(crate) fn with_disks(tree: &Tree) -> Case {
     }
 }
 
-/// A machine with one NVMe drive, at its best.
+/// Returns a case with one NVMe drive whose link runs at its best.
 pub(crate) fn one_drive() -> Case {
     let tree = Tree::new();
     let port = tree.port(None, "0000:00:01.0", ("16.0", 4), ("16.0", 4));
@@ -77,7 +77,7 @@ pub(crate) fn one_drive() -> Case {
     with_disks(&tree)
 }
 
-/// What a check tells before the run.
+/// Returns the findings of a check before the run.
 pub(crate) fn found_before(check: &Check, case: &Case) -> Vec<Finding> {
     let mut findings = Findings::default();
     let known = Before { plan: &case.plan, machine: &case.machine };
@@ -85,7 +85,7 @@ pub(crate) fn found_before(check: &Check, case: &Case) -> Vec<Finding> {
     findings.findings().cloned().collect()
 }
 
-/// Everything it says after the run, gaps too.
+/// Returns the findings of a check after the run, including checks that could not run.
 pub(crate) fn after(check: &Check, case: &Case) -> Findings {
     let mut findings = Findings::default();
     let known =
@@ -94,7 +94,7 @@ pub(crate) fn after(check: &Check, case: &Case) -> Findings {
     findings
 }
 
-/// What a check tells after the run.
+/// Returns the findings of a check after the run.
 pub(crate) fn found_after(check: &Check, case: &Case) -> Vec<Finding> {
     after(check, case).findings().cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! What tests are made from: a command line becomes a plan, and one check is asked.
+//! Helpers for unit tests: they make a plan from a command line and run one check.
 
 use fiord_job::load::Machine as Loader;
 use fiord_job::spec::JobSpec;
@@ -8,7 +8,7 @@ use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
 
 use crate::{After, Before, Check, Findings, Lint, Machine};
 
-/// The plan of a command line, and what was typed.
+/// Returns the plan of a command line, and its options as written.
 pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let invocation = fiord_job::invocation(&args, &mut Loader).expect("a command line");
@@ -17,17 +17,17 @@ pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
     (resolved.expect("a plan").plan, invocation.jobs)
 }
 
-/// What one check tells of a command line without looking at the machine.
+/// Returns the findings of the lint of a check for a command line.
 pub(crate) fn lint(check: &Check, line: &str) -> Vec<Finding> {
     let (plan, specs) = plan(line);
     let mut findings = Findings::default();
-    let tell = check.lint.expect("a lint");
-    tell(&Lint { plan: &plan, specs: &specs, notes: &[] }, &mut findings);
+    let stage = check.lint.expect("a lint");
+    stage(&Lint { plan: &plan, specs: &specs, notes: &[] }, &mut findings);
     findings.findings().cloned().collect()
 }
 
-/// Sees to it that a check tells exactly one thing of the first command line and nothing of the
-/// others; gives what it told.
+/// Requires that a check reports exactly one finding for the command line `hazard` and none for those
+/// in `sound`. Returns the finding.
 #[track_caller]
 pub(crate) fn found_once(check: &Check, hazard: &str, sound: &[&str]) -> Finding {
     let mut found = lint(check, hazard);
@@ -41,8 +41,8 @@ pub(crate) fn found_once(check: &Check, hazard: &str, sound: &[&str]) -> Finding
     finding
 }
 
-/// What one check tells of a command line and a result, which is that of one job that did nothing
-/// until `set` changed it.
+/// Returns the findings of a check for a command line and a result. The result is that of one job
+/// without I/O, changed by `set`.
 pub(crate) fn after(check: &Check, line: &str, set: &dyn Fn(&mut JobReport)) -> Vec<Finding> {
     let (plan, _) = plan(line);
     let machine = Machine::survey(&plan);
@@ -52,15 +52,15 @@ pub(crate) fn after(check: &Check, line: &str, set: &dyn Fn(&mut JobReport)) -> 
     found_after(check, &After { plan: &plan, before: &machine, after: &machine, report: &report })
 }
 
-/// What one check tells of a result.
+/// Returns the findings of a check for a result.
 pub(crate) fn found_after(check: &Check, known: &After<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
-    let tell = check.after.expect("a check of results");
-    tell(known, &mut findings);
+    let stage = check.after.expect("a check of results");
+    stage(known, &mut findings);
     findings.findings().cloned().collect()
 }
 
-/// A row of a report: so many 4 KiB I/Os a second for so many seconds.
+/// Returns a row of a report: `iops` I/Os of 4 KiB per second for `seconds`.
 pub(crate) fn row(kind: DirKind, iops: f64, seconds: u64) -> DirReport {
     let total_ios = (iops * seconds as f64) as u64;
     DirReport {
@@ -81,20 +81,20 @@ pub(crate) fn row(kind: DirKind, iops: f64, seconds: u64) -> DirReport {
     }
 }
 
-/// What one check tells of a plan on this machine.
+/// Returns the findings of a check for a plan on this machine.
 pub(crate) fn before(check: &Check, plan: &Plan) -> Vec<Finding> {
     found_before(check, &Before { plan, machine: &Machine::survey(plan) })
 }
 
-/// What one check tells of a machine.
+/// Returns the findings of a check for a plan and a machine.
 pub(crate) fn found_before(check: &Check, known: &Before<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
-    let tell = check.before.expect("a check of the machine");
-    tell(known, &mut findings);
+    let stage = check.before.expect("a check of the machine");
+    stage(known, &mut findings);
     findings.findings().cloned().collect()
 }
 
-/// A path of its own for a test's file, on the file system of the build.
+/// Returns a unique path for the file of a test, on the file system of the build.
 pub(crate) fn scratch() -> std::path::PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -1,23 +1,25 @@
-//! Findings: what makes a result measure something else than its reader thinks. One module a
-//! finding, named after its id; nothing here changes a result.
+//! Findings: reasons why a result may measure something else than its reader thinks. Each finding has
+//! a module named after its id. This crate never changes a result.
 //!
-//! A finding is declared as a [`Check`]: its id, its texts, and how it is told. [`lint`] asks every
-//! check that needs only the job, [`before`] those that look at the machine, [`after`] those that
-//! need the result. Each stage gives [`Findings`], which are joined.
+//! A [`Check`] declares a finding: its id, its texts, and the functions that detect it. [`lint`] runs
+//! every check that needs only the job, [`before`] those that need the machine, and [`after`] those
+//! that need the result. Each stage returns [`Findings`], which are joined.
 //!
 //! | question | module |
 //! |---|---|
-//! | what is a finding made of, what is it told from | [`check`] |
-//! | which findings are there | [`registry`] |
-//! | what is known of the machine | [`machine`] |
+//! | what is a finding made of, and from what is it detected | [`check`] |
+//! | which findings exist | [`registry`] |
+//! | what does fiord know about the machine | [`machine`] |
 //! | what do the pages in `docs/findings/` say | [`pages`] |
 //! | which jobs use the same bytes at the same time | `places.rs` |
 //! | which jobs use the page cache | `page_cache.rs` |
-//! | which command writes a range in full | `fill.rs` |
-//! | how is a result held against `spec=` | `spec.rs` |
+//! | which command writes a range | `fill.rs` |
+//! | how is a result compared with `spec=` | `spec.rs` |
 //! | how does a warning about a job become a finding | `noted.rs` |
 //! | how does a finding write a number | `amount.rs` |
-//! | how is `unwritten-data` told | `unwritten_data.rs`, and so on |
+//! | which jobs ran at the same time | `timing.rs` |
+//! | how many I/Os did a device have in flight | `device_queue.rs` |
+//! | how is `unwritten-data` detected | `unwritten_data.rs`, and so on |
 
 pub mod check;
 pub mod machine;
@@ -96,7 +98,7 @@ pub use check::{After, Before, Check, FindingBuilder, Findings, Lint, Stage};
 pub use machine::{Evidence, Machine, Unavailable};
 pub use registry::CHECKS;
 
-/// What can be told from the job alone; `notes` are the warnings of the reader and of the planner.
+/// Runs the checks that need only the job. `notes` are the warnings of the reader and of the planner.
 fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> Findings {
     let mut findings = Findings::default();
     let known = Lint { plan, specs, notes };
@@ -104,7 +106,7 @@ fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> Findings {
     findings
 }
 
-/// What can be told before a run, with a look at the machine.
+/// Runs the checks that need the job and the machine before the run.
 fn before(plan: &Plan, machine: &Machine) -> Findings {
     let mut findings = Findings::default();
     let known = Before { plan, machine };
@@ -112,15 +114,15 @@ fn before(plan: &Plan, machine: &Machine) -> Findings {
     findings
 }
 
-/// Whose data a run is about to write over: what has to be told before its first I/O, and is told
-/// again with everything else.
+/// Returns the findings about data that the run is about to overwrite. They are reported before the
+/// first I/O, and again with all other findings.
 pub fn at_stake(plan: &Plan, machine: &Machine) -> Findings {
     let mut findings = Findings::default();
     target_in_use::before(&Before { plan, machine }, &mut findings);
     findings.settled(plan)
 }
 
-/// What can be told when the result is there.
+/// Runs the checks that need the result.
 fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
     let mut findings = Findings::default();
     let known = After { plan, before, after, report };
@@ -128,17 +130,17 @@ fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Fin
     findings
 }
 
-/// What the job itself says: everything about its text, and nothing about the machine.
+/// The text of the jobs, independent of the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Typed<'a> {
-    /// What was typed, in the order of [`fiord_plan::Identity::section`].
+    /// The options as written, indexed by [`fiord_plan::Identity::section`].
     pub specs: &'a [JobSpec],
     /// The warnings of the reader and of the planner.
     pub notes: &'a [Diagnostic],
 }
 
-/// What a terminal shows before a run: the warnings of the reader and of the planner, and the files of
-/// others that the run makes longer.
+/// Returns the findings that a terminal shows before a run: the warnings of the reader and of the
+/// planner, and existing files that the run makes longer.
 pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
     let known = Lint { plan, specs: typed.specs, notes: typed.notes };
     let mut findings = Findings::default();
@@ -147,14 +149,15 @@ pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
     findings.placed(typed.specs).settled(plan)
 }
 
-/// Everything that can be told without a run.
+/// Returns all findings that need no run: those of the job and of the machine.
 pub fn ahead(plan: &Plan, typed: Typed<'_>, machine: &Machine) -> Findings {
     let mut findings = lint(plan, typed.specs, typed.notes);
     findings.join(before(plan, machine));
     findings.placed(typed.specs).without_echoes().settled(plan)
 }
 
-/// Everything that can be told of a run: of the job, of the machine before it, of its result.
+/// Returns all findings of a run: those of the job, of the machine before the run, and of the result.
+/// `machine` is the machine before the run, `later` the machine after it.
 pub fn whole(
     plan: &Plan,
     typed: Typed<'_>,

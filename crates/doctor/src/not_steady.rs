@@ -1,9 +1,9 @@
 //! `not-steady`: the result was still changing when the run ended.
 
 use fiord_plan::JobPlan;
-use fiord_stat::course::IopsTimeline;
 use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
+use fiord_stat::timeline::IopsTimeline;
 
 use crate::amount::{count, percent};
 use crate::{After, Check, FindingBuilder, Findings};

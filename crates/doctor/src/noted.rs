@@ -1,18 +1,18 @@
-//! The warnings of the reader and of the planner, as findings.
+//! Turns the warnings of the reader and of the planner into findings.
 
 use fiord_job::diagnostic::{Diagnostic, Level, Note};
 use fiord_job::spec::Place;
 
 use crate::{Check, FindingBuilder, Findings, Lint};
 
-/// The checks that repeat warnings: one for each [`Note`].
+/// The checks that repeat warnings, one for each kind of [`Note`].
 pub(crate) const CHECKS: [&Check; 3] =
     [&crate::no_effect::CHECK, &crate::value_adjusted::CHECK, &crate::doubtful_job::CHECK];
 
-/// As much of an option's text as the evidence quotes, in characters.
+/// Maximum length of the quoted option text in the evidence, in characters.
 const QUOTED: usize = 80;
 
-/// Adds a finding for every warning that has the id of this check.
+/// Reports a finding for every warning that has the id of this check.
 pub(crate) fn report(check: &Check, known: &Lint<'_>, findings: &mut Findings) {
     let of_this_kind = |note: &&Diagnostic| kind(note).is_some_and(|kind| kind.id() == check.id);
     known.notes.iter().filter(of_this_kind).for_each(|note| findings.report(builder(check, note)));
@@ -38,7 +38,7 @@ fn builder(check: &Check, note: &Diagnostic) -> FindingBuilder {
     finding
 }
 
-/// `a.fio, line 4: iodepth=32`.
+/// Quotes a place in a job file: `a.fio, line 4: iodepth=32`.
 fn quoted(place: &Place) -> String {
     let file = &place.source.name;
     let mut text: String = place.text().chars().take(QUOTED).collect();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_says_where_and_what_to_do_and_can_be_ignored() {
+    fn a_note_has_a_place_and_a_remedy_and_can_be_ignored() {
         let base = "--name=a --rw=read --size=1m --ioengine=sim --end_fsync=1";
         let found = notes(base);
         let finding = found.findings().next().unwrap();

@@ -2,7 +2,7 @@
 
 use fiord_plan::JobPlan;
 
-/// Whether the reads and writes of a job go through the page cache, as far as its options say.
+/// Returns whether the reads and writes of a job go through the page cache, according to its options.
 pub(crate) fn through_cache(job: &JobPlan) -> bool {
     !job.target.open.direct && !job.engine.sends_commands()
 }

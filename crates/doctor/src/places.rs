@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
 
-/// Two jobs that overlap in a file, and the bytes in which they do.
+/// Two jobs that use the same bytes of a file, from `from` to `to`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overlap<'a> {
     pub path: &'a Path,
@@ -14,14 +14,14 @@ pub(crate) struct Overlap<'a> {
     pub second: &'a JobPlan,
     pub from: u64,
     pub to: u64,
-    /// How many jobs use some of the first one's bytes, itself among them.
+    /// Number of jobs that use some bytes of the first job, including that job.
     pub jobs: usize,
 }
 
-/// A job and the bytes of one file that it uses, from and to.
+/// The bytes of one file that a job uses: start, end (exclusive) and the job.
 pub(crate) type User<'a> = (u64, u64, &'a JobPlan);
 
-/// The jobs that use each of these paths, in order; each job once.
+/// Returns the jobs that use each of these paths, in the order of the plan. Each job appears once.
 pub(crate) fn users<'p>(
     plan: &'p Plan,
     paths: impl Iterator<Item = &'p Path>,
@@ -40,8 +40,8 @@ pub(crate) fn users<'p>(
     users.into_iter().map(|(path, jobs)| (Path::new(path), jobs)).collect()
 }
 
-/// For each file the first pair of those jobs that overlap in it while they run together and that
-/// `matters`; it is asked of the two, the one that begins first at its left.
+/// Returns, for each file, the first pair of wanted jobs that overlap in it, can run at the same time
+/// and satisfy `matters`. The first argument of `matters` is the job whose range starts first.
 pub(crate) fn overlaps<'a>(
     plan: &'a Plan,
     wanted: impl Fn(&JobPlan) -> bool,
@@ -92,19 +92,19 @@ fn first<'a>(
     best
 }
 
-/// Whether two jobs can run at the same time.
+/// Returns whether two jobs can run at the same time.
 pub(crate) fn together(a: &JobPlan, b: &JobPlan) -> bool {
     let waits = |one: &JobPlan, other: &JobPlan| one.start.wait_for.contains(&other.identity.index);
     a.identity.stonewall_group == b.identity.stonewall_group && !waits(a, b) && !waits(b, a)
 }
 
-/// The names of two jobs, or that they are instances of one.
+/// Names the two jobs, or says that they are instances of one job.
 pub(crate) fn names(overlap: &Overlap<'_>) -> String {
     let (a, b) = (&overlap.first.identity, &overlap.second.identity);
     match a.section == b.section {
         true => format!("{} instances of job {}", overlap.jobs, a.name),
         false if overlap.jobs > 2 => {
-            format!("{} jobs, {} and {} among them,", overlap.jobs, a.name, b.name)
+            format!("{} jobs (including {} and {})", overlap.jobs, a.name, b.name)
         }
         false => format!("jobs {} and {}", a.name, b.name),
     }

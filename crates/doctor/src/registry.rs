@@ -1,8 +1,8 @@
-//! Which findings there are.
+//! The list of all findings.
 
 use crate::Check;
 
-/// Every finding that can be told, by id.
+/// All checks, sorted by id.
 pub const CHECKS: &[&Check] = &[
     &crate::buffered_not_synced::CHECK,
     &crate::cache_hits::CHECK,
@@ -55,10 +55,10 @@ pub const CHECKS: &[&Check] = &[
     &crate::zone_limits::CHECK,
 ];
 
-/// Findings that are known and not told yet.
+/// Ids of findings that are documented but not implemented yet.
 pub const LATER: &[&str] = &[];
 
-/// The finding with this id.
+/// Returns the check with this id.
 pub fn find(id: &str) -> Option<&'static Check> {
     CHECKS.iter().copied().find(|check| check.id == id)
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_a_finding_is_told_or_said_to_come() {
+    fn every_finding_name_has_a_check_or_is_listed_as_later() {
         let mut here: Vec<&str> =
             CHECKS.iter().map(|check| check.id).chain(LATER.iter().copied()).collect();
         here.sort_unstable();
@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn checks_stand_by_id() {
+    fn checks_are_sorted_by_id() {
         assert!(CHECKS.is_sorted_by_key(|check| check.id));
     }
 
     #[test]
-    fn every_check_can_be_told_and_says_all_that_its_page_needs() {
+    fn every_check_has_a_stage_and_all_texts_of_its_page() {
         for check in CHECKS {
-            assert!(check.stages().next().is_some(), "{} is never told", check.id);
+            assert!(check.stages().next().is_some(), "{} has no stage", check.id);
             for text in [check.title, check.about, check.detection, check.effect, check.remedy] {
                 assert!(!text.trim().is_empty(), "{} has an empty text", check.id);
                 assert!(!text.contains('\t'), "{}: {text}", check.id);

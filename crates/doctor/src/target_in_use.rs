@@ -136,7 +136,7 @@ mod tests {
         (file.path, file.kind) = ("/dev/sg1".into(), FileKind::Char);
         let path = file.path.clone();
         case.machine.devices.under = [(path.clone(), Vec::new())].into();
-        case.machine.devices.beside = [(path.clone(), disk.name.clone())].into();
+        case.machine.devices.behind_generic = [(path.clone(), disk.name.clone())].into();
         case.machine.devices.signatures = vec![(path, Ok(marked))];
         let found = found_before(&CHECK, &case);
         assert_eq!(found[0].evidence, "it carries ext4 file system");

@@ -1,28 +1,28 @@
-//! Which jobs ran while, as far as plan and report say.
+//! Which jobs ran at the same time, according to the plan and the report.
 
 use fiord_plan::JobPlan;
 
 use crate::After;
 use crate::check::Entry;
 
-/// A printed job that ran for this share of a time is taken to fill it.
+/// A printed job that ran for this share of the run counts as running for all of it.
 const SHARE: f64 = 0.9;
-/// Jobs that end within so many seconds of each other end together.
+/// Jobs that end within this many seconds of each other count as ending together.
 const TOGETHER: f64 = 0.1;
 
-/// How long each of a printed job's instances ran in the mean, seconds.
+/// Returns the mean run time of the instances of a printed job, in seconds.
 pub(crate) fn seconds(entry: &Entry<'_>) -> f64 {
     entry.report.runtime_ms as f64 / 1000.0 / f64::from(entry.report.members.max(1))
 }
 
-/// Whether a printed job ran for so many seconds, those of the whole run, and a mean over them is
-/// a mean over the job: of three jobs one after the other each had a third.
+/// Returns whether a printed job ran for all of a run of `run` seconds, so that a mean over the run is
+/// a mean over the job. It is not if, for example, three jobs ran one after the other.
 pub(crate) fn fills(entry: &Entry<'_>, run: f64) -> bool {
     seconds(entry) >= run * SHARE
 }
 
-/// Whether the run was over when a printed job was: no other job began after it or ran on. What is
-/// seen on the machine after the run is then what the job left.
+/// Returns whether a printed job was the last to end: no other job started after it or ran longer. The
+/// state of the machine after the run is then the state that this job left.
 pub(crate) fn ends_the_run(known: &After<'_>, entry: &Entry<'_>) -> bool {
     let entries = known.entries();
     let ended = |other: &JobPlan| {
@@ -31,9 +31,10 @@ pub(crate) fn ends_the_run(known: &After<'_>, entry: &Entry<'_>) -> bool {
     };
     let others = known.plan.jobs.iter().filter(|job| !has(entry, job));
     let before = |other: &JobPlan| entry.jobs.iter().all(|job| follows(job, other));
-    let along = |other: &JobPlan| at_once(other) && entry.jobs.iter().all(|job| beside(job, other));
-    // Instances that wait for each other end at times of their own.
-    entry.jobs.iter().all(|job| at_once(job) && beside(job, entry.jobs[0]))
+    let along =
+        |other: &JobPlan| at_once(other) && entry.jobs.iter().all(|job| starts_with(job, other));
+    // All instances must start together: instances that wait for each other end at different times.
+    entry.jobs.iter().all(|job| at_once(job) && starts_with(job, entry.jobs[0]))
         && entry.jobs.iter().all(|job| job.start.postrun.is_none())
         && others.into_iter().all(|other| before(other) || along(other) && ended(other))
 }
@@ -42,19 +43,19 @@ fn has(entry: &Entry<'_>, job: &JobPlan) -> bool {
     entry.jobs.iter().any(|mine| mine.identity.index == job.identity.index)
 }
 
-/// Whether a job begins when another has ended.
+/// Returns whether a job starts only after another job has ended.
 fn follows(job: &JobPlan, other: &JobPlan) -> bool {
     job.identity.stonewall_group > other.identity.stonewall_group
         || job.start.wait_for.contains(&other.identity.index)
 }
 
-/// Whether a job begins as soon as its turn comes.
+/// Returns whether a job starts without a delay of its own.
 fn at_once(job: &JobPlan) -> bool {
     job.start.delay == (0, 0)
 }
 
-/// Whether two jobs have their turn at the same time.
-fn beside(a: &JobPlan, b: &JobPlan) -> bool {
+/// Returns whether two jobs start at the same time.
+fn starts_with(a: &JobPlan, b: &JobPlan) -> bool {
     a.identity.stonewall_group == b.identity.stonewall_group && a.start.wait_for == b.start.wait_for
 }
 
@@ -66,7 +67,7 @@ mod tests {
     use crate::Machine;
     use crate::fixture::plan;
 
-    /// Of each printed job, whether the run ended with it; they ran for so many ms.
+    /// Returns for each printed job whether the run ended with it. `ran` are their run times in ms.
     fn last(line: &str, ran: &[u64]) -> Vec<bool> {
         let (plan, _) = plan(line);
         let machine = Machine::default();
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_job_is_the_one_that_nothing_outlasts() {
+    fn no_other_job_outlasts_the_last_job() {
         let two = |more: &str| {
             let one = "--ioengine=null --size=1m --rw=write";
             format!("--name=a {one} --name=b {one} {more}")
@@ -86,7 +87,11 @@ mod tests {
         assert_eq!(last(&two(""), &[1000, 3000]), [false, true]);
         assert_eq!(last(&two("--stonewall"), &[1000, 10]), [false, true]);
         assert_eq!(last(&two("--wait_for=a"), &[1000, 10]), [false, true]);
-        assert_eq!(last(&two("--startdelay=1"), &[1000, 10]), [false, false], "nobody knows");
-        assert_eq!(last(&two("--stats=0"), &[1000]), [false], "nobody knows");
+        assert_eq!(
+            last(&two("--startdelay=1"), &[1000, 10]),
+            [false, false],
+            "the start of b is not exact"
+        );
+        assert_eq!(last(&two("--stats=0"), &[1000]), [false], "the end of b is unknown");
     }
 }

@@ -125,7 +125,7 @@ fn told(checked: &Checked) -> Exit {
         text.push_str(&line);
     }
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let found = match checked.findings.told().len() {
+    let found = match checked.findings.all().len() {
         0 => "nothing found".to_owned(),
         n => count(n, "finding"),
     };

@@ -89,7 +89,7 @@ pub fn put(
 
 /// Formats findings for people, with the relevant text of the job underlined.
 pub fn rendered(findings: &Findings, color: bool) -> String {
-    findings.told().iter().map(|told| diagnostic(told).render(color)).collect()
+    findings.all().iter().map(|told| diagnostic(told).render(color)).collect()
 }
 
 fn diagnostic(told: &FindingBuilder) -> Diagnostic {

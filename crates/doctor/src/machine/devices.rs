@@ -1,4 +1,4 @@
-//! What is known of the disks under the targets.
+//! The disks under the targets.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,27 +15,27 @@ use super::{Evidence, Unavailable};
 /// The disks under the targets of a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Devices {
-    /// Each once: those that hold the targets, and those that these are made of.
+    /// The disks that hold the targets, and their member disks. Each disk appears once.
     pub disks: Vec<Disk>,
-    /// Names of the disks under each device of the plan, and under each directory that holds a regular file
-    /// of it: files of one directory are on the same disks.
+    /// The names of the disks under each device of the plan, and under each directory with a regular
+    /// file of the plan: files of one directory are on the same disks.
     pub under: HashMap<PathBuf, Vec<String>>,
-    /// Each device of the plan behind its symbolic links, as `/dev/disk/by-id/…` has them, where
-    /// there are any: the file name is the kernel's name of the device.
+    /// The path of each device of the plan after following symbolic links such as `/dev/disk/by-id/…`.
+    /// The file name is the name that the kernel uses for the device.
     pub nodes: HashMap<PathBuf, PathBuf>,
-    /// Of SCSI generic devices that jobs write to, the disk. Commands are in no counter of the block
-    /// layer: what is judged by those does not look at it.
-    pub beside: HashMap<PathBuf, String>,
-    /// What lies on each device that a job writes to.
+    /// The disk behind each SCSI or NVMe generic device that jobs write to. The counters of the block layer
+    /// do not include passthrough commands, so checks of these counters must ignore this map.
+    pub behind_generic: HashMap<PathBuf, String>,
+    /// The signatures on each device that a job writes to.
     pub signatures: Vec<(PathBuf, Evidence<Vec<String>>)>,
-    /// Of each partition that a job writes to: how it is used, in words (`sda1 is mounted on /srv`).
+    /// The uses of each partition that a job writes to, in words: `sda1 is mounted on /srv`.
     pub partitions: HashMap<PathBuf, Vec<String>>,
-    /// Why mounts and swap could be told of none of them.
+    /// The reason why mounts and swap are unknown for all disks; `None` if they are known.
     pub unchecked: Option<Unavailable>,
 }
 
 impl Devices {
-    /// Of all files and devices of the plan.
+    /// Examines the disks under all files and devices of the plan.
     pub(super) fn survey(plan: &Plan) -> Devices {
         let mut devices = Devices::default();
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
@@ -59,9 +59,9 @@ impl Devices {
             }
             devices.under.insert(place.to_owned(), names);
         }
-        devices.beside = beside(plan, &devices.under);
+        devices.behind_generic = behind_generic(plan, &devices.under);
         let mut names: Vec<&String> =
-            devices.under.values().flatten().chain(devices.beside.values()).collect();
+            devices.under.values().flatten().chain(devices.behind_generic.values()).collect();
         names.sort_unstable();
         names.dedup();
         if !names.is_empty() {
@@ -74,30 +74,31 @@ impl Devices {
         devices
     }
 
-    /// A device of the plan behind its symbolic links; the path itself where nothing was there.
+    /// Returns the path of a device after following symbolic links. Returns the path itself if it did not
+    /// exist.
     pub fn node<'p>(&'p self, path: &'p Path) -> &'p Path {
         self.nodes.get(path).map_or(path, PathBuf::as_path)
     }
 
-    /// Names of the disks under a path of the plan.
+    /// Returns the names of the disks under a path of the plan.
     fn names_under(&self, path: &Path) -> Option<&[String]> {
         let names = self.under.get(path).or_else(|| self.under.get(path.parent()?));
         names.map(Vec::as_slice)
     }
 
-    /// The disks under a path of the plan.
+    /// Returns the disks under a path of the plan.
     pub fn under(&self, path: &Path) -> impl Iterator<Item = &Disk> {
         let names = self.names_under(path).unwrap_or_default();
         self.disks.iter().filter(|disk| names.contains(&disk.name))
     }
 
-    /// The disk that a path of the plan is or is a part of: not one of those that it is made of.
+    /// Returns the disk that a path of the plan is, or is a part of. Does not return member disks.
     pub fn written(&self, path: &Path) -> Option<&Disk> {
         let top = self.names_under(path).and_then(|names| names.first());
-        self.named(top.or_else(|| self.beside.get(path))?)
+        self.named(top.or_else(|| self.behind_generic.get(path))?)
     }
 
-    /// The disks under a job's files, each once.
+    /// Returns the disks under the files of a job. Each disk appears once.
     pub fn of(&self, job: &JobPlan) -> Vec<&Disk> {
         let mut found: Vec<&Disk> = Vec::new();
         let mut places: Vec<&FilePlan> = job.target.files.iter().collect();
@@ -110,13 +111,13 @@ impl Devices {
         found
     }
 
-    /// The disk with this name.
+    /// Returns the disk with this name.
     pub fn named(&self, name: &str) -> Option<&Disk> {
         self.disks.iter().find(|disk| disk.name == name)
     }
 }
 
-/// What decides which disks a file is on: its directory, or the device itself.
+/// Returns the key of a file in [`Devices::under`]: its directory, or the device itself.
 fn place(file: &FilePlan) -> &Path {
     match (file.kind, file.path.parent()) {
         (FileKind::Regular, Some(directory)) => directory,
@@ -124,7 +125,7 @@ fn place(file: &FilePlan) -> &Path {
     }
 }
 
-/// Devices that jobs write to.
+/// Returns the devices that jobs write to.
 fn written(plan: &Plan) -> impl Iterator<Item = &Path> {
     let writers = plan.jobs.iter().filter(|job| job.load.mix.changes_data());
     let device = |kind| matches!(kind, FileKind::Block | FileKind::Char);
@@ -132,8 +133,8 @@ fn written(plan: &Plan) -> impl Iterator<Item = &Path> {
     files.map(|file| file.path.as_path())
 }
 
-/// Disks of character devices under which none was found.
-fn beside(plan: &Plan, under: &HashMap<PathBuf, Vec<String>>) -> HashMap<PathBuf, String> {
+/// Returns the disks behind generic (character) devices for which sysfs shows no disk.
+fn behind_generic(plan: &Plan, under: &HashMap<PathBuf, Vec<String>>) -> HashMap<PathBuf, String> {
     let mut found = HashMap::new();
     for path in written(plan).filter(|path| under.get(*path).is_none_or(Vec::is_empty)) {
         let storage = in_use::storage(path).ok().flatten();
@@ -145,8 +146,8 @@ fn beside(plan: &Plan, under: &HashMap<PathBuf, Vec<String>>) -> HashMap<PathBuf
     found
 }
 
-/// Marks at the start of the devices that jobs write to, read of the block device beside a generic
-/// one: 136 KiB of what udev does not know, past the page cache.
+/// Returns the signatures at the start of the devices that jobs write to. If udev does not know them,
+/// reads 136 KiB without the page cache; for a generic device, from its block device.
 fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
     let mut found: Vec<(PathBuf, Evidence<Vec<String>>)> = Vec::new();
     for path in written(plan) {
@@ -155,7 +156,7 @@ fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
         }
         let storage = match in_use::storage(path) {
             Ok(Some(storage)) => storage,
-            // No storage: `/dev/null`.
+            // Not storage, for example `/dev/null`.
             Ok(None) => continue,
             Err(error) => {
                 found.push((path.to_owned(), Err(Unavailable::of(&error))));
@@ -171,9 +172,9 @@ fn signatures(plan: &Plan) -> Vec<(PathBuf, Evidence<Vec<String>>)> {
     found
 }
 
-/// Mounts, swap space and what is built on those of some devices that are partitions.
+/// Returns the mounts, the swap space and the holders of those devices that are partitions.
 fn partitions<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, Vec<String>> {
-    // The tables are long on some machines: they are read when a partition asks for them.
+    // Reads the tables, which are long on some machines, only when a partition needs them.
     let users = Users::now();
     let mut found = HashMap::new();
     for path in paths {
@@ -197,7 +198,8 @@ fn partitions<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, 
 
 fn read_marks(storage: &Storage) -> Evidence<Vec<String>> {
     let node = storage.node.as_deref();
-    let node = node.ok_or_else(|| Unavailable(format!("there is no node of {}", storage.name)))?;
+    let node =
+        node.ok_or_else(|| Unavailable(format!("there is no device node for {}", storage.name)))?;
     let logical = block::queue_number(storage.device, "logical_block_size").unwrap_or(512);
     let marks =
         signature::on_device(node, logical as usize).map_err(|error| Unavailable::of(&error))?;
@@ -217,14 +219,18 @@ mod tests {
     use crate::fixture::{plan, scratch};
 
     #[test]
-    fn links_to_devices_are_followed_once_for_all() {
+    fn links_to_devices_are_followed_in_the_survey() {
         let link = scratch();
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
         let (plan, _) =
             plan(&format!("--name=a --rw=read --size=4k --filename={}", link.display()));
         let devices = Devices::survey(&plan);
         std::fs::remove_file(&link).unwrap();
-        assert_eq!(devices.node(&link), Path::new("/dev/null"), "it is gone, and known");
+        assert_eq!(
+            devices.node(&link),
+            Path::new("/dev/null"),
+            "the survey keeps the target of the removed link"
+        );
         assert_eq!(devices.node(Path::new("/dev/else")), Path::new("/dev/else"));
     }
 }

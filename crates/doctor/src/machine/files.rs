@@ -1,4 +1,4 @@
-//! What is known of each file and device that a job uses.
+//! The files and devices that jobs use.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -14,81 +14,81 @@ use fiord_sys::{block, errno, mount};
 
 use super::{Evidence, Unavailable};
 
-/// So many regular files are looked at, evenly spread over all of them: a job may have a hundred
-/// thousand. Devices are all looked at.
-const LOOKED_AT: usize = 256;
-/// So many devices are looked at closely.
+/// Maximum number of regular files that the survey examines, evenly spread over all of them: a job may
+/// have a hundred thousand. The survey examines all devices.
+const EXAMINED: usize = 256;
+/// Maximum number of devices whose page cache the survey examines.
 const CLOSELY: usize = 256;
-/// A file in more pieces than this is not counted through.
+/// Maximum number of extents of a file. The survey does not count the data of a file with more.
 const PIECES: usize = 4096;
-/// So long is looked for programs that have files open.
+/// Maximum time for the search for programs that have files open.
 const SEARCH: Duration = Duration::from_millis(20);
 
-/// From here on btrfs writes data with checksums through the page cache, `O_DIRECT` or not.
+/// From this version on, btrfs writes data with checksums through the page cache, even with `O_DIRECT`.
 const BTRFS_FALLS_BACK: Kernel = Kernel::new(6, 15);
 
-/// A file or device at one moment.
+/// A snapshot of a file or device.
 #[derive(Debug, Clone)]
 pub struct FileState {
-    /// Its path as the plan has it.
+    /// The path, as in the plan.
     pub path: PathBuf,
-    /// What the plan takes it for.
+    /// The kind of file according to the plan.
     pub kind: FileKind,
-    /// What `stat(2)` says; a unavailable where it is not there.
+    /// The result of `stat(2)`; unavailable if the file does not exist.
     pub facts: Evidence<file::Facts>,
-    /// The type of the file system that holds it (`ext4`, `tmpfs`), or that will, where it is not
-    /// there yet; of a device that of `/dev`.
+    /// The type of the file system that holds the file (`ext4`, `tmpfs`), or that will hold it if the file
+    /// does not exist yet. For a device, the file system of `/dev`.
     pub file_system: Evidence<String>,
-    /// What direct I/O must look like: `Some(None)` where the file system has none, `None` where it
-    /// (or a kernel before 6.1) does not say. Regular files only.
+    /// The alignment that direct I/O needs: `Some(None)` if the file system has no direct I/O, `None` if
+    /// the file system (or a kernel before 6.1) does not say. Only for regular files.
     pub direct: Evidence<Option<Option<DirectLimits>>>,
-    /// Direct writes to it go through the page cache all the same: on btrfs data that have checksums,
-    /// since Linux 6.15, for pages in memory cannot change between checksum and write.
+    /// Whether direct writes go through the page cache anyway. Since Linux 6.15, btrfs does this for data
+    /// with checksums, so that the data cannot change between checksum and write.
     pub direct_writes_cached: bool,
-    /// What is below, where that is a loop device: its name, and whether it uses direct I/O itself.
+    /// The loop device below the file, if any: its name, and whether it uses direct I/O itself.
     pub on_loop: Option<(String, bool)>,
-    /// Its pages in memory: of a regular file within the bytes that jobs use, of a device that jobs
-    /// go around the page cache for, all.
+    /// The cached pages: for a regular file, within the bytes that jobs use; for a device that jobs use
+    /// with direct I/O, all pages.
     pub cache: Evidence<CacheUse>,
-    /// Other processes that have it open; looked for only where a job goes around the page cache
-    /// and there are pages in it.
+    /// Other processes that have it open. Searched only if a job uses direct I/O and there are cached
+    /// pages.
     pub openers: Vec<Opener>,
-    /// Its bytes that hold data, of those that jobs read; of a file that they only write, of those
-    /// that they write. Regular files only.
+    /// How much of the range that jobs read holds data; for a file that jobs only write, of the range that
+    /// they write. Only for regular files.
     pub data: Option<Evidence<Data>>,
 }
 
-/// How much of a range holds data: the rest is holes and what was allocated and never written.
+/// How much of a range holds data. The rest is holes and unwritten allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
     /// The first byte that a job uses.
     pub from: u64,
     /// The byte after the last one.
     pub to: u64,
-    /// How many in between hold data.
+    /// The number of bytes in this range that hold data.
     pub bytes: u64,
 }
 
-/// What the jobs of a plan do with a file.
+/// How the jobs of a plan use a file.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     order: usize,
     kind: FileKind,
-    /// All bytes that are used, and those that are read.
+    /// The range that jobs use, and the range that they read, as start and end.
     all: (u64, u64),
     read: Option<(u64, u64)>,
-    /// With `direct=1` by any of them.
+    /// Whether any job uses it with `direct=1`.
     direct: bool,
 }
 
-/// The states of files and devices, each path once.
+/// The states of files and devices. Each path appears once.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
     states: Vec<FileState>,
     by_path: HashMap<PathBuf, usize>,
-    /// A file in each directory.
+    /// The index of a file in each directory.
     by_directory: HashMap<PathBuf, usize>,
-    /// Set where not every file was looked at.
+    /// Set if the survey did not examine every file.
     left_out: Option<Unavailable>,
 }
 
@@ -121,40 +121,40 @@ impl DerefMut for Files {
 }
 
 impl Files {
-    /// What is known of a file, by its path.
+    /// Returns the state of a file or device, by its path.
     pub fn get(&self, path: &Path) -> Option<&FileState> {
         self.by_path.get(path).map(|&n| &self.states[n])
     }
 
-    /// The type of the file system that holds a regular file or a device, where it is known. A file that was not
-    /// looked at is taken to be on that of its neighbours.
+    /// Returns the type of the file system that holds a regular file or device, if known. A file that the
+    /// survey did not examine counts as being on the file system of other files in its directory.
     pub fn file_system(&self, path: &Path) -> Option<&str> {
-        let beside = || self.by_directory.get(path.parent()?);
-        let state = self.by_path.get(path).or_else(beside).map(|&n| &self.states[n])?;
+        let in_directory = || self.by_directory.get(path.parent()?);
+        let state = self.by_path.get(path).or_else(in_directory).map(|&n| &self.states[n])?;
         state.file_system.as_deref().ok()
     }
 
-    /// Why some files were not looked at; `None` where all were.
+    /// Returns why the survey did not examine some files; `None` if it examined all of them.
     pub fn left_out(&self) -> Option<&Unavailable> {
         self.left_out.as_ref()
     }
 }
 
-/// The files and devices of the plan that exist outside of fiord: every device, and every regular file where
-/// there are no more than [`LOOKED_AT`].
+/// Examines the files and devices of the plan: every device, and every regular file if there are at
+/// most [`EXAMINED`], otherwise a sample. Skips virtual files, which exist only inside fiord.
 pub(super) fn survey(plan: &Plan) -> Files {
     let mut mounts = Mounts::default();
     let (chosen, all) = chosen(plan);
     let uses = uses(plan, &chosen);
-    let looked_at = chosen.len();
+    let examined = chosen.len();
     let states = chosen.into_iter().zip(&uses).map(|(path, used)| look(path, used, &mut mounts));
     let mut files = Files::from(states.collect::<Vec<_>>());
-    files.left_out = (looked_at < all)
-        .then(|| Unavailable(format!("{looked_at} of {all} files were looked at")));
+    files.left_out =
+        (examined < all).then(|| Unavailable(format!("{examined} of {all} files were examined")));
     files
 }
 
-/// The paths that are looked at, and how many there are.
+/// Returns the paths that the survey examines, and the number of all paths.
 pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
     let mut seen: HashSet<&OsStr> = HashSet::new();
     let files = plan.jobs.iter().flat_map(|job| &job.target.files);
@@ -163,19 +163,19 @@ pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
     let regular = unique.iter().filter(|file| file.kind == FileKind::Regular).count();
     let mut nth = 0;
     let takes = |file: &&FilePlan| {
-        if file.kind != FileKind::Regular || regular <= LOOKED_AT {
+        if file.kind != FileKind::Regular || regular <= EXAMINED {
             return true;
         }
-        // Each step over a multiple of the interval takes one.
-        let before = nth * LOOKED_AT / regular;
+        // Takes a file at each multiple of the interval.
+        let before = nth * EXAMINED / regular;
         nth += 1;
-        nth * LOOKED_AT / regular > before
+        nth * EXAMINED / regular > before
     };
     let all = unique.len();
     (unique.into_iter().filter(takes).map(|file| file.path.as_path()).collect(), all)
 }
 
-/// What jobs do with each of these paths.
+/// Returns how jobs use each of these paths.
 fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
     let order: HashMap<&OsStr, usize> =
         chosen.iter().enumerate().map(|(n, path)| (path.as_os_str(), n)).collect();
@@ -226,10 +226,10 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
         data: None,
     };
     match used.kind {
-        FileKind::Regular if state.facts.is_ok() => look_inside(&mut state, used),
+        FileKind::Regular if state.facts.is_ok() => examine_open_file(&mut state, used),
         FileKind::Block if used.direct && used.order < CLOSELY => {
             let open = Open::read_only().nonblocking(true).open(&state.path);
-            // All of it: that any page is there makes every direct write slower.
+            // All of the device: any cached page makes every direct write slower.
             let count = |fd: OwnedFd| file::cached_pages(fd, 0, 0);
             state.cache = open.and_then(count).map_err(|e| cache_gap(&e));
         }
@@ -242,8 +242,8 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
     state
 }
 
-/// What needs an open file.
-fn look_inside(state: &mut FileState, used: &Use) {
+/// Examines the properties that need an open file.
+fn examine_open_file(state: &mut FileState, used: &Use) {
     match Open::read_only().open(&state.path).map_err(|e| Unavailable::of(&e)) {
         Ok(fd) => {
             let (from, to) = used.all;
@@ -264,7 +264,7 @@ fn look_inside(state: &mut FileState, used: &Use) {
     }
 }
 
-/// Whether the btrfs that holds a file makes checksums of data.
+/// Returns whether the btrfs that holds a file stores checksums of data.
 fn has_checksums(path: &Path) -> bool {
     let without = |option: &str| matches!(option, "nodatasum" | "nodatacow");
     let mount = mount::holding(path).ok().flatten();
@@ -282,12 +282,12 @@ fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
 fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<Data> {
     match file::data_bytes(fd, from, to, PIECES) {
         Ok(Some(bytes)) => Ok(Data { from, to, bytes }),
-        Ok(None) => Err(Unavailable(format!("a file in more than {PIECES} pieces"))),
+        Ok(None) => Err(Unavailable(format!("the file has more than {PIECES} extents"))),
         Err(error) => Err(Unavailable::of(&error)),
     }
 }
 
-/// The loop device under a device or partition, and whether it does direct I/O on its file.
+/// Returns the loop device that a device or partition is on, and whether it does direct I/O on its file.
 fn on_loop(device: Device) -> Option<(String, bool)> {
     let name = block::name(device)?;
     let digits = name.strip_prefix("loop")?.split('p').next()?.to_owned();
@@ -296,13 +296,13 @@ fn on_loop(device: Device) -> Option<(String, bool)> {
     Some((name, dio.trim() == "1"))
 }
 
-/// What is known of the nearest directory above a path.
+/// Returns the properties of the nearest existing directory above a path.
 fn directory(path: &Path) -> Option<file::Facts> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().skip(1).find_map(|above| file::facts(above).ok())
 }
 
-/// File system types by device: the list of mounts is long on some machines.
+/// A cache of file system types by device, because the list of mounts is long on some machines.
 #[derive(Default)]
 struct Mounts {
     kinds: HashMap<Device, Evidence<String>>,
@@ -311,13 +311,13 @@ struct Mounts {
 }
 
 impl Mounts {
-    /// The loop device below a file, or that a device is.
+    /// Returns the loop device below a file, or the loop device itself.
     fn on_loop(&mut self, facts: &file::Facts) -> Option<(String, bool)> {
         let device = facts.node.unwrap_or(facts.device);
         self.loops.entry(device).or_insert_with(|| on_loop(device)).clone()
     }
 
-    /// Who else has a file open, as far as the time for all such searches goes.
+    /// Returns the other processes that have a file open, within the time limit for all such searches.
     fn openers(&mut self, facts: &file::Facts) -> Vec<Opener> {
         let from = Instant::now();
         let found = file::openers(facts, SEARCH.saturating_sub(self.searched));
@@ -328,7 +328,7 @@ impl Mounts {
     fn kind(&mut self, path: &Path, found: &fiord_sys::Result<file::Facts>) -> Evidence<String> {
         let device = match found {
             Ok(facts) => facts.device,
-            // What is not there yet will be where its directory is, or will be.
+            // A file that does not exist yet will be on the file system of its directory.
             Err(error) if errno::name(error.errno) == "ENOENT" => {
                 directory(path).ok_or_else(|| Unavailable::of(error))?.device
             }
@@ -336,7 +336,7 @@ impl Mounts {
         };
         let ask = || match mount::holding(path) {
             Ok(Some(mount)) => Ok(mount.kind),
-            Ok(None) => Err(Unavailable("no mount holds it".into())),
+            Ok(None) => Err(Unavailable("no mount point holds the file".into())),
             Err(error) => Err(Unavailable::of(&error)),
         };
         self.kinds.entry(device).or_insert_with(ask).clone()
@@ -349,26 +349,23 @@ mod tests {
     use crate::fixture::{plan, scratch};
 
     #[test]
-    fn of_very_many_files_some_of_each_part_are_looked_at() {
+    fn very_many_files_are_sampled_evenly() {
         let (mut plan, _) = plan("--name=a --rw=write --size=4k --filename=none");
         let file = plan.jobs[0].target.files[0].clone();
         let named = |n: usize| FilePlan { path: format!("none.{n}").into(), ..file.clone() };
-        plan.jobs[0].target.files = (0..LOOKED_AT).map(named).collect();
+        plan.jobs[0].target.files = (0..EXAMINED).map(named).collect();
         let (all, of) = chosen(&plan);
-        assert_eq!((all.len(), of), (LOOKED_AT, LOOKED_AT));
+        assert_eq!((all.len(), of), (EXAMINED, EXAMINED));
         plan.jobs[0].target.files = (0..10_000).map(named).collect();
         let files = survey(&plan);
-        assert_eq!(files.len(), LOOKED_AT);
-        assert_eq!(
-            files.left_out(),
-            Some(&Unavailable("256 of 10000 files were looked at".into()))
-        );
+        assert_eq!(files.len(), EXAMINED);
+        assert_eq!(files.left_out(), Some(&Unavailable("256 of 10000 files were examined".into())));
         let known = |from: usize| (from..from + 100).any(|n| files.get(&named(n).path).is_some());
         assert!((0..100).all(|part| known(part * 100)));
     }
 
     #[test]
-    fn what_is_not_there_yet_is_on_the_file_system_of_its_directory() {
+    fn a_new_file_is_on_the_file_system_of_its_directory() {
         let path = scratch();
         let kind = |path: &Path| {
             let line = format!("--name=a --rw=write --size=4k --filename={}", path.display());

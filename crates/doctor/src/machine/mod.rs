@@ -1,14 +1,14 @@
-//! The machine as it was at one moment: plain data, read before and after a run and never during
-//! it. What could not be read is a [`Unavailable`] with the reason, so that a finding says what it could not
-//! look at and guesses nothing.
+//! A snapshot of the machine: plain data that is read before and after a run, never during it. Data
+//! that could not be read is [`Unavailable`] with the reason, so that a check can report what it could
+//! not examine instead of guessing.
 //!
-//! | question | module |
+//! | part of the machine | module |
 //! |---|---|
-//! | what is known of each file and device that a job uses | [`files`] |
-//! | what is known of the disks under the targets | [`devices`] |
+//! | the files and devices that jobs use | [`files`] |
+//! | the disks under the targets | [`devices`] |
 //! | CPUs, clock, limits, pressure | [`surroundings`] |
-//! | does what jobs have read hold only zeros | [`samples`] |
-//! | how much of the zones that jobs read was written | [`zones`] |
+//! | whether the data that jobs read is all zeros | [`samples`] |
+//! | how much of the zones that jobs read is written | [`zones`] |
 
 pub mod devices;
 pub mod files;
@@ -27,45 +27,45 @@ pub use files::{Data, FileState, Files};
 pub use samples::Sample;
 pub use surroundings::Surroundings;
 
-/// Why something is not known, in a few words: `needs root`, `Linux before 6.5`.
+/// The reason why data is unavailable, in a few words: `needs root`, `Linux before 6.5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable(pub String);
 
 impl Unavailable {
-    /// Says what was tried and what the kernel answered.
+    /// Describes the failed operation and the error of the kernel.
     pub fn of(error: &fiord_sys::Error) -> Unavailable {
         Unavailable(error.to_string())
     }
 }
 
-/// What is known of something, or why nothing is.
+/// Data about the machine, or the reason why it is unavailable.
 pub type Evidence<T> = Result<T, Unavailable>;
 
-/// The machine at one moment.
+/// A snapshot of the machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Memory, and how much of it is dirty.
+    /// Memory, including how much is dirty.
     pub memory: Memory,
-    /// What this process has moved between memory and storage so far.
+    /// Bytes that this process has moved between memory and storage so far.
     pub storage: Evidence<StorageBytes>,
-    /// The files and devices of the plan; of very many files some.
+    /// The files and devices of the plan. If there are very many files, a sample of them.
     pub files: Files,
     /// The disks under the targets.
     pub devices: Devices,
     /// CPUs, clock, limits, pressure.
     pub surroundings: Surroundings,
-    /// Blocks of what jobs have read; only after a run.
+    /// Sampled blocks of the data that jobs read; empty before a run.
     pub samples: Vec<Sample>,
-    /// The zones of devices that jobs read beyond write pointers.
+    /// The zones of the devices on which jobs read beyond write pointers.
     pub zones: Vec<(PathBuf, Evidence<zones::Written>)>,
 }
 
 impl Default for Machine {
-    /// A machine of which nothing is known.
+    /// Returns a machine about which nothing is known.
     fn default() -> Self {
         Machine {
             memory: Memory::default(),
-            storage: Err(Unavailable("not looked at".into())),
+            storage: Err(Unavailable("not examined".into())),
             files: Files::default(),
             devices: Devices::default(),
             surroundings: Surroundings::default(),
@@ -76,11 +76,12 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Looks at what the plan uses. Takes no more than 50 ms of CPU time, changes nothing, and reads
-    /// no data of a target but the marks at the start of block devices that are written to.
+    /// Examines the files, devices and CPUs that the plan uses. Takes at most 50 ms of CPU time and
+    /// changes nothing. Reads no data of a target except the signatures at the start of block devices
+    /// that jobs write to.
     pub fn survey(plan: &Plan) -> Machine {
         Machine {
-            // First: the look itself reads.
+            // First, because the survey itself reads from storage.
             storage: usage::storage_bytes().map_err(|e| Unavailable::of(&e)),
             memory: host::memory(),
             files: files::survey(plan),
@@ -91,13 +92,14 @@ impl Machine {
         }
     }
 
-    /// The same after a run, with a few blocks of what the jobs have read: for 50 ms at most.
+    /// Examines the machine after a run as [`Machine::survey`] does, and also samples blocks of the data
+    /// that jobs read, for at most 50 ms.
     pub fn survey_after(plan: &Plan) -> Machine {
         let machine = Machine::survey(plan);
         Machine { samples: samples::take(plan), ..machine }
     }
 
-    /// What is known of a file, by its path.
+    /// Returns the state of a file or device, by its path.
     pub fn file(&self, path: &std::path::Path) -> Option<&FileState> {
         self.files.get(path)
     }
@@ -110,9 +112,10 @@ mod tests {
     use super::*;
     use crate::fixture::{plan, scratch};
 
-    /// By CPU time of this thread, which does all of it: a busy machine makes it longer, not more.
+    /// Measures the CPU time of this thread, which does all the work: elapsed time would depend on the
+    /// load of the machine.
     #[test]
-    fn a_look_costs_less_than_fifty_milliseconds_of_cpu_time() {
+    fn a_survey_takes_less_than_fifty_milliseconds_of_cpu_time() {
         let path = scratch();
         std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
         let line = format!("--name=a --rw=read --size=1m --direct=1 --filename={}", path.display());

@@ -1,8 +1,8 @@
-//! A few blocks of what jobs have read, read once more after the run: do they hold only zeros?
+//! Reads a few blocks of the data that jobs read once more after the run, to check for zeros.
 //!
-//! Nothing is read during a run. What is read here comes from the page cache where the job read
-//! through it; pages that were not there before are dropped again, as the next run's files would
-//! otherwise be cached in part, and what was never written would look as if it were.
+//! This never happens during a run. If the job read through the page cache, the blocks come from
+//! there. Pages that were not cached before are dropped again: otherwise the files of the next run
+//! would be partly cached, and unwritten data would look written.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -15,26 +15,26 @@ use fiord_sys::file::{self, Advice, Open};
 
 use super::{Evidence, Unavailable};
 
-/// Blocks that are read of one file.
+/// Maximum number of blocks per file.
 const BLOCKS: u64 = 16;
-/// Bytes of one.
+/// Size of a block, in bytes.
 const BLOCK: usize = 4096;
-/// No read begins later than this, but for the first, on devices however slow: each file has an equal
-/// share of it. The rest are not looked at, which is said.
+/// No read except the first starts after this time, however slow the devices are. Each file gets an
+/// equal share. The samples of files without time left are unavailable.
 const TIME: Duration = Duration::from_millis(50);
 
-/// What the blocks of one file held.
+/// The sampled blocks of one file or device.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// The file.
+    /// The path of the file or device.
     pub path: PathBuf,
-    /// What the plan takes it for.
+    /// The kind of file according to the plan.
     pub kind: FileKind,
-    /// Blocks that were looked at, and those that were all zero.
+    /// The number of blocks that were read, and how many of them hold only zeros.
     pub zeros: Evidence<(u64, u64)>,
 }
 
-/// Reads a few blocks of every file that jobs only read; of very many files some.
+/// Samples every file that jobs only read. If there are very many files, only some of them.
 pub(super) fn take(plan: &Plan) -> Vec<Sample> {
     take_for(plan, TIME)
 }
@@ -74,7 +74,7 @@ fn files<'p>(
 ) -> impl Iterator<Item = (&'p PathBuf, FileKind, u64, u64)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));
     let real = |file: &FilePlan| matches!(file.kind, FileKind::Regular | FileKind::Block);
-    // What a job has removed cannot be read again; a finding about it would be of no use.
+    // A file that the job has removed cannot be read again.
     let left = |job: &JobPlan, file: &FilePlan| {
         !(job.target.unlink || job.target.unlink_each_loop) || file.path.exists()
     };
@@ -86,13 +86,13 @@ fn files<'p>(
 
 fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
     let fd = Open::read_only().open(path).map_err(|e| Unavailable::of(&e))?;
-    // Without read-ahead: a block costs one read of the device.
+    // Without read-ahead, a block costs one read of the device.
     let _ = file::advise(&fd, from, len, Advice::Random);
     let mut file = std::fs::File::from(fd);
     let blocks = (len / BLOCK as u64).max(1);
     let (mut looked, mut zero) = (0, 0);
     for i in 0..BLOCKS.min(blocks) {
-        // Spread over the range; the odd step keeps off the borders that everything is aligned to.
+        // Spread over the range. The odd step avoids the boundaries that data is often aligned to.
         let at = from + (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks))) * BLOCK as u64;
         let mut block = [0u8; BLOCK];
         let cached =
@@ -117,7 +117,7 @@ mod tests {
     use crate::fixture::{plan, scratch};
 
     #[test]
-    fn no_read_begins_when_the_time_is_over() {
+    fn no_read_starts_after_the_time_limit() {
         let paths = [scratch(), scratch(), scratch()];
         paths.iter().for_each(|path| std::fs::write(path, vec![7u8; 1 << 20]).unwrap());
         let job = |path: &PathBuf| format!("--name=a --rw=read --filename={}", path.display());

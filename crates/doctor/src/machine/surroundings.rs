@@ -1,4 +1,4 @@
-//! What is known of the machine around the devices: CPUs, clock, limits, pressure.
+//! The machine around the devices: CPUs, clock, limits and pressure.
 
 use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_sys::conditions::{self, Governors, Moment, Sleep, power};
@@ -7,29 +7,29 @@ use fiord_sys::root::Root;
 use fiord_sys::usage::Usage;
 use fiord_sys::{clock, numa};
 
-/// The surroundings at one moment.
+/// A snapshot of CPUs, clock, limits and pressure.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// When it was read, ns of the monotonic clock.
+    /// The time of the snapshot, in ns of the monotonic clock.
     pub at: u64,
-    /// CPU time in user mode of this process and the commands it ran, ns.
+    /// CPU time in user mode of this process and its child processes, in ns.
     pub own_user: u64,
-    /// Counters.
+    /// Counters of the kernel.
     pub moment: Moment,
-    /// Frequency governors; `None` where the kernel does not set frequencies.
+    /// Frequency governors; `None` if the kernel does not set frequencies.
     pub governors: Option<Governors>,
-    /// The deepest idle state in use.
+    /// The deepest enabled idle state.
     pub sleep: Option<Sleep>,
-    /// The kernel's clock, and those it could use.
+    /// The current clock source of the kernel, and the available ones.
     pub clock: Option<(String, Vec<String>)>,
-    /// CPUs of each NUMA node; one node or none on machines without.
+    /// The CPUs of each NUMA node. Machines without NUMA have one node or none.
     pub nodes: Vec<(u64, CpuSet)>,
-    /// CPUs that this process may use.
+    /// The CPUs that this process may use.
     pub allowed: CpuSet,
 }
 
 impl Surroundings {
-    /// Now. A plan that touches no file or device needs to know nothing.
+    /// Takes a snapshot. Returns the default for a plan without files and devices, which needs none.
     pub(super) fn survey(plan: &Plan) -> Surroundings {
         let mut files = plan.jobs.iter().flat_map(|job| &job.target.files);
         if files.all(|file| file.kind == FileKind::Virtual) {
@@ -52,7 +52,7 @@ impl Surroundings {
 }
 
 impl Surroundings {
-    /// The CPUs that a job may use: those it asks for, else those of this process.
+    /// Returns the CPUs that a job may use: those that it asks for, else those of this process.
     pub(crate) fn cpus_of(&self, job: &JobPlan) -> CpuSet {
         match &job.process.cpus {
             Some(cpus) => cpus.iter().map(|cpu| *cpu as usize).collect(),
@@ -60,13 +60,13 @@ impl Surroundings {
         }
     }
 
-    /// The CPUs that some of these jobs may use.
+    /// Returns the CPUs that at least one of these jobs may use.
     pub(crate) fn cpus_of_all<'j>(&self, jobs: impl IntoIterator<Item = &'j JobPlan>) -> CpuSet {
         jobs.into_iter().flat_map(|job| self.cpus_of(job).iter().collect::<Vec<_>>()).collect()
     }
 }
 
-/// User time of the process and of what it ran, ns.
+/// Returns the CPU time in user mode of the process and its child processes, in ns.
 fn own_user() -> u64 {
     let all = [Usage::of_process(), Usage::of_children()];
     all.into_iter().flatten().map(|usage| usage.user_ns).sum()

@@ -1,4 +1,4 @@
-//! How much of what jobs read beyond write pointers was written: the zones of their devices.
+//! The zones of devices on which jobs read beyond write pointers: how much of them is written.
 
 use std::path::{Path, PathBuf};
 
@@ -7,24 +7,24 @@ use fiord_sys::zone::{Device, Zone, ZonedDevice};
 
 use super::{Evidence, Unavailable};
 
-/// More zones than these are not asked for: a report of all of them can take seconds.
+/// Maximum number of zones in a report: a report of all zones can take seconds.
 const MOST: usize = 4096;
 
-/// The zones of a range that have a write pointer.
+/// Totals of the zones of a range that have a write pointer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
-    /// How many there are.
+    /// Number of zones.
     pub zones: u64,
-    /// How many of them are not written to their end.
+    /// Number of zones that are not full.
     pub partly: u64,
-    /// Bytes that they hold in all, when they are full.
+    /// Total capacity, in bytes.
     pub capacity: u64,
-    /// Bytes that they hold.
+    /// Written bytes.
     pub bytes: u64,
 }
 
 impl Written {
-    /// Adds a zone up.
+    /// Adds a zone to the totals.
     pub(crate) fn add(mut self, zone: &Zone) -> Written {
         if zone.is_sequential() {
             let bytes = zone.written();
@@ -38,7 +38,7 @@ impl Written {
 }
 
 impl Written {
-    /// Both together.
+    /// Returns the sum of two totals.
     pub(crate) fn with(self, more: &Written) -> Written {
         Written {
             zones: self.zones + more.zones,
@@ -49,13 +49,13 @@ impl Written {
     }
 }
 
-/// Whether a job may read what was never written.
+/// Returns whether a job may read unwritten space of zones.
 pub(crate) fn reads_beyond(job: &JobPlan) -> bool {
     job.load.mix.has(Dir::Read) && job.load.zoned.is_some_and(|zoned| zoned.read_beyond)
 }
 
-/// Of each device that jobs read beyond write pointers. (Zones that a file is made believe to have
-/// are the run's own.)
+/// Examines each device on which jobs read beyond write pointers. Emulated zones on files belong to the
+/// run and are not included.
 pub(super) fn survey(plan: &Plan) -> Vec<(PathBuf, Evidence<Written>)> {
     let mut found: Vec<(PathBuf, Evidence<Written>)> = Vec::new();
     let jobs = plan.jobs.iter().filter(|job| reads_beyond(job));

@@ -183,7 +183,7 @@ pub fn of_this_machine(finding: &Value) -> bool {
         "governor" => {
             let cpus = "/sys/devices/system/cpu";
             any(cpus, "cpufreq/scaling_governor", &|governor| governor != "performance")
-                || what.starts_with("CPUs fall into an idle state")
+                || what.starts_with("CPUs enter an idle state")
         }
         "numa" => Path::new("/sys/devices/system/node/node1").exists(),
         "scheduler" => any("/sys/block", "queue/scheduler", &|words| !words.contains("[none]")),

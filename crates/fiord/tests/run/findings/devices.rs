@@ -216,11 +216,11 @@ fn results_are_compared_with_a_specification() {
     let normal = place.run(&format!("{job} --spec=randread=20k")).ok();
     assert!(normal.out.contains("\nBeside the specification:\n  randread on "), "{}", normal.out);
     let other = place.run(&format!("{job} --spec=write=10k,randwrite=1k")).ok();
-    assert!(other.out.contains("is one of write, randwrite: nothing is measured"), "{}", other.out);
+    assert!(other.out.contains("numbers for write, randwrite, but no job"), "{}", other.out);
     assert!(near.err.is_empty(), "a data sheet may state more: {}", near.err);
     let wrong = place.run(&format!("{job} --spec=randread=fast"));
     assert_eq!(wrong.status, Some(1));
-    assert!(wrong.err.contains("`fast` is no rate"), "{}", wrong.err);
+    assert!(wrong.err.contains("`fast` is not a rate"), "{}", wrong.err);
 }
 
 #[test]
@@ -247,9 +247,9 @@ fn preconditioning_a_device() {
     let state = format!("--state={}", place.path("state").display());
     let asked = place.run(&format!("precondition {state} {}", device.path()));
     assert_eq!(asked.status, Some(1));
-    assert!(asked.err.contains("there is no terminal to ask on"), "{}", asked.err);
+    assert!(asked.err.contains("is not a terminal. To fix: pass --yes"), "{}", asked.err);
     let ran = place.run(&format!("precondition --yes {state} {}", device.path())).ok();
-    assert!(ran.out.contains("written in full: 16.8 MB"), "{}", ran.out);
+    assert!(ran.out.contains("fully written: 16.8 MB"), "{}", ran.out);
     let data = std::fs::read(device.path()).unwrap();
     assert_eq!(data.len(), (16 << 20) + 512);
     assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
