@@ -341,9 +341,10 @@ pub trait Time: Clone {
 
 /// Issues the I/Os of one job.
 ///
-/// An engine serves one worker thread, which creates it, drives it and drops it. One call in the loop
-/// of the worker is one call of an engine, so implementations should not allocate memory, take locks
-/// or format text in [`queue`](Self::queue), [`flush`](Self::flush) and [`reap`](Self::reap).
+/// An engine serves one worker thread, which creates it, drives it and drops it. The worker calls
+/// [`queue`](Self::queue), [`flush`](Self::flush) and [`reap`](Self::reap) for every I/O or batch of
+/// I/Os, so these should not allocate memory, take locks or format text: their cost is part of every
+/// latency that the user measures.
 ///
 /// The engine owns the data buffers, one per slot, so that it can register them with the kernel.
 ///

@@ -138,12 +138,13 @@ pub enum Displaced {
 ///   the same I/Os. It must not read a clock, issue a system call or share state with other jobs;
 /// - must not allocate memory after construction, because the cost of a source is part of every I/O
 ///   that the user measures;
-/// - must return only I/Os that lie within the region of the file, with a length from 1 byte to the
-///   largest block of the job, because buffers have that length;
+/// - must return only I/Os of at least 1 byte, and reads and writes no longer than the largest block of
+///   the job, because buffers have that length;
 /// - must count what it returns and answer [`Next::End`] at the limits of the job (`io_size`,
 ///   `number_ios`). The worker counts only time (`runtime`, `ramp_time`).
 ///
-/// `source/tests/promises.rs` checks these points on random mixtures of options.
+/// `source/tests/promises.rs` checks bounds, sizes, limits and repeatability on random mixtures of
+/// options.
 pub trait Source {
     /// What to do next. After [`Next::End`] it keeps answering `End` until
     /// [`restart`](Self::restart).
