@@ -1,5 +1,5 @@
-//! What is written from the option table (reference pages, manual, completions) and from the
-//! definitions of findings (their pages).
+//! Generates documentation from the option table (reference pages, manual, completions) and from
+//! the definitions of findings (their pages).
 
 use std::fs;
 
@@ -22,7 +22,7 @@ pub fn task(args: &[String]) -> Result<()> {
     }
 }
 
-/// Every generated file: its path in the repository and what it has to hold.
+/// Returns every generated file with its path in the repository and its contents.
 fn pages() -> Vec<(String, String)> {
     let fixed = [
         ("docs/reference.md", reference::reference()),
@@ -51,7 +51,7 @@ fn write() -> Result<()> {
     Ok(())
 }
 
-/// The pages that differ from what the table says today.
+/// Returns the files whose contents are out of date.
 fn stale() -> Vec<String> {
     let is_stale = |(name, text): &(String, String)| {
         fs::read_to_string(root().join(name)).ok().as_ref() != Some(text)

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             print!("{HELP}");
             Ok(ExitCode::SUCCESS)
         }
-        Some(other) => Err(anyhow::anyhow!("no task is called '{other}'\n\n{HELP}")),
+        Some(other) => Err(anyhow::anyhow!("unknown task '{other}'\n\n{HELP}")),
     };
     match result {
         Ok(code) => code,

@@ -1,4 +1,4 @@
-//! `--debug`: what fiord reads and does, a line for each event, where results go.
+//! `--debug`: writes a line for each event to the destination of the results.
 //!
 //! | category | lines |
 //! |---|---|
@@ -21,7 +21,7 @@ use fiord_run::events::Event;
 
 use crate::sink::Sink;
 
-/// What was asked for, and where it goes.
+/// The requested categories and their destination.
 #[derive(Debug, Clone)]
 pub struct Debug {
     output: DebugOutput,
@@ -29,8 +29,8 @@ pub struct Debug {
 }
 
 impl Debug {
-    /// What the command line asks for; `None` when it asks for nothing. The first lines name the
-    /// categories.
+    /// Starts `--debug` and prints the requested categories. Returns `None` if no category is
+    /// requested.
     pub fn begin(categories: &[String], sink: Sink) -> Option<Self> {
         if categories.is_empty() {
             return None;
@@ -56,18 +56,18 @@ impl Debug {
         Some(Debug { output, pid: std::process::id() })
     }
 
-    /// What the jobs' threads write.
+    /// Returns the output for the threads of the jobs.
     pub fn output(&self) -> DebugOutput {
         self.output.clone()
     }
 
-    /// What was read, and what follows from it.
+    /// Prints the parsed options and the plan.
     pub fn read(&self, invocation: &Invocation, plan: &Plan) {
         self.parsed(invocation);
         self.plan(plan);
     }
 
-    /// The options of all jobs, as they were typed.
+    /// Prints the options of all jobs as typed.
     fn parsed(&self, invocation: &Invocation) {
         if !self.output.has("parse") {
             return;
@@ -92,7 +92,7 @@ impl Debug {
         }
     }
 
-    /// The jobs, file names and seeds of a plan.
+    /// Prints the jobs, file names and seeds of a plan.
     fn plan(&self, plan: &Plan) {
         for job in &plan.jobs {
             let index = job.identity.index;
@@ -111,7 +111,7 @@ impl Debug {
         }
     }
 
-    /// An event of the run.
+    /// Prints an event of the run.
     pub fn event(&self, event: &Event<'_>) {
         let state = |index: usize, pid: u32, from: &str, to: &str| {
             if self.output.wants("process", index) {
@@ -136,7 +136,7 @@ impl Debug {
     }
 }
 
-/// The limit of `steadystate=MEASURE:LIMIT` in fio's words; `None` where there is none.
+/// Formats the limit of `steadystate=MEASURE:LIMIT` as fio does; `None` without a limit.
 fn steady_limit(text: &str) -> Option<String> {
     let (measure, limit) = text.split_once(':')?;
     let limit = limit.trim();
@@ -157,7 +157,7 @@ fn steady_limit(text: &str) -> Option<String> {
 mod tests {
     use super::steady_limit;
 
-    /// As fio 3.42 words them.
+    /// The lines match those of fio 3.42.
     #[test]
     fn limits_of_steadystate() {
         for (text, said) in [

@@ -1,50 +1,50 @@
-//! Exit statuses, all of them. The manual page has the same table, and a test compares them.
+//! All exit statuses. The manual page has the same table, and a test compares them.
 //!
 //! | status | when |
 //! |---|---|
-//! | 0 | everything ran to its end, or there was nothing to run (`--version`, `--parse-only`, …) |
-//! | 1 to 127 | so many jobs failed (127: or more); a message on standard error names each |
-//! | 1 | the command line or a job file is wrong, or asks for what is not supported; nothing was touched |
+//! | 0 | all jobs succeeded, or there was nothing to run (`--version`, `--parse-only`, …) |
+//! | 1 to 127 | number of failed jobs (127: 127 or more); a message on standard error names each |
+//! | 1 | the command line or a job file is wrong or uses an unsupported option; no target was touched |
 //! | 1 | the results could not be written |
-//! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report is complete as far as it went |
-//! | 141 | everything went well, and the reader of standard output went away (`fiord … \| head`) |
-//! | 128 | a second signal ended the run without the jobs that hang; the report holds what they had done |
+//! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report covers the run so far |
+//! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
+//! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
 //! | 253 | `fiord check`: a result of these jobs would be invalid |
 //! | 253 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |
 //!
-//! fio 3.42 ends with the number of failed jobs modulo 256: 44 for 300 of them, and 0 for 256. fiord
-//! stops counting at 127, so that no number of failed jobs looks like success, like a signal or like
-//! a finding. The statuses of findings lie above those that shells make of signals (129 to 192) and
-//! those that systemd gives to commands it could not start (200 to 245).
+//! fio 3.42 exits with the number of failed jobs modulo 256: 44 for 300 failed jobs, and 0 for 256.
+//! fiord stops counting at 127, so that no number of failed jobs looks like success, like a signal
+//! or like a finding. The statuses of findings lie above those that shells make of signals (129 to
+//! 192) and those that systemd gives to commands it could not start (200 to 245).
 //!
-//! A reader of standard output that goes away does not stop a run. 141 is the status that a shell shows
-//! for a program which `SIGPIPE` ends, such as fio.
+//! A reader of standard output that goes away does not stop a run. 141 is the status that a shell
+//! shows for a program which `SIGPIPE` ends, such as fio.
 
 use std::process::ExitCode;
 
-/// How the program ends.
+/// Outcome of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// All went well.
+    /// Success.
     Success,
-    /// Nothing could be run, or the results could not be written.
+    /// Nothing could run, or the results could not be written.
     Failure,
-    /// So many jobs failed.
+    /// Number of failed jobs.
     Failed(usize),
     /// The result would be suspect.
     Suspect,
-    /// All went well, and the result measures something else than it seems to.
+    /// All jobs succeeded, but a finding classifies the result as invalid.
     Invalid,
     /// A signal ended the run.
     Signalled,
-    /// All went well, and the reader of standard output went away.
+    /// All jobs succeeded, but the reader closed standard output.
     ReaderGone,
 }
 
 impl Exit {
-    /// The status that the program ends with.
+    /// Returns the exit status of the process.
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,

@@ -1,29 +1,29 @@
-//! Signals become interrupts of the run.
+//! Turns signals into interrupts of the run.
 
 use fiord_run::{Interrupt, Interrupts};
 use fiord_sys::signal::Signals;
 
-/// Asks the signal handlers what has come. The last request to stop never gets here: it ends the
-/// program where it is.
+/// Polls the signal handlers. The last stop request is not visible here, because its handler ends
+/// the program at once.
 pub struct FromSignals {
     signals: &'static Signals,
-    told_stops: u32,
-    told_status: u32,
+    reported_stops: u32,
+    reported_status: u32,
 }
 
 impl FromSignals {
     /// Installs the handlers.
     pub fn install() -> fiord_sys::Result<Self> {
         let signals = fiord_sys::signal::install()?;
-        Ok(FromSignals { signals, told_stops: 0, told_status: signals.status_requests() })
+        Ok(FromSignals { signals, reported_stops: 0, reported_status: signals.status_requests() })
     }
 
-    /// Passes on the second request to stop, too: the run then reports what it has.
+    /// Also passes on the second stop request, upon which the run reports its results so far.
     pub fn report_on_second(&self) {
         self.signals.report_on_second();
     }
 
-    /// Tells whether stopping was asked for, whoever heard it.
+    /// Returns a function that checks for a stop request, without consuming it.
     pub fn stop_asked(&self) -> impl Fn() -> bool + use<> {
         let signals = self.signals;
         move || signals.stop_requested()
@@ -32,15 +32,15 @@ impl FromSignals {
 
 impl Interrupts for FromSignals {
     fn next(&mut self) -> Option<Interrupt> {
-        if self.signals.stop_requests() > self.told_stops {
-            self.told_stops += 1;
+        if self.signals.stop_requests() > self.reported_stops {
+            self.reported_stops += 1;
             const SIGINT: i32 = 2;
             return Some(Interrupt::End(self.signals.stop_signal().unwrap_or(SIGINT)));
         }
         let asked = self.signals.status_requests();
-        if asked != self.told_status {
-            // Several that came together are answered by one report.
-            self.told_status = asked;
+        if asked != self.reported_status {
+            // One report answers several pending requests.
+            self.reported_status = asked;
             return Some(Interrupt::Status);
         }
         None

@@ -1,4 +1,4 @@
-//! From the arguments to the exit status.
+//! Runs the program, from the arguments to the exit status.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::sink::{self, Sink, complain};
 use crate::status_file::StatusFile;
 use crate::subcommand;
 
-/// Does what the arguments (without the program's own name) say.
+/// Runs the program with the arguments, without the name of the program.
 pub fn run(args: &[String]) -> Exit {
     let invocation = match fiord_job::invocation(args, &mut Machine) {
         Ok(invocation) => invocation,
@@ -49,7 +49,7 @@ pub fn run(args: &[String]) -> Exit {
     }
 }
 
-/// Opens the place where results go, and where `--debug` goes.
+/// Opens the destination of the results and of `--debug`.
 fn results(invocation: &Invocation) -> Result<(Sink, Option<Debug>), Exit> {
     let general = &invocation.general;
     let failed = |complaint: String| {
@@ -61,7 +61,7 @@ fn results(invocation: &Invocation) -> Result<(Sink, Option<Debug>), Exit> {
     Ok((sink, Debug::begin(&general.debug, twin)))
 }
 
-/// Writes a text where results go.
+/// Writes a text to the destination of the results.
 fn show(text: &str, output: Option<&str>) -> Exit {
     let mut sink = match Sink::open(output) {
         Ok(sink) => sink,
@@ -74,8 +74,8 @@ fn show(text: &str, output: Option<&str>) -> Exit {
     sink.end(Exit::Success)
 }
 
-/// No job is left. Who typed nothing is shown what can be typed; a script that gave an empty job
-/// file finds nothing on standard output.
+/// Reports that there is no job. Without arguments it also prints the help. A script that passes an
+/// empty job file gets nothing on standard output.
 fn nothing_to_do(args: &[String], help: &str) -> Exit {
     complain("fio: No job(s) defined\n");
     if args.is_empty() {
@@ -83,20 +83,20 @@ fn nothing_to_do(args: &[String], help: &str) -> Exit {
     } else {
         complain(
             "  help: a job begins with a line [NAME] in a job file, or with --name=NAME; \
-             `fiord --help` lists what there is\n",
+             `fiord --help` lists the options\n",
         );
     }
     Exit::Failure
 }
 
-/// Says what is wrong. Nothing was touched.
+/// Prints errors of jobs. No target was touched.
 fn refuse(errors: &[Diagnostic]) -> Exit {
     let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     complain(&diagnostic::render(errors, color));
     Exit::Failure
 }
 
-/// Runs jobs that can be run, unless they were only to be checked.
+/// Runs valid jobs, or only checks them with `--parse-only`.
 fn resolved_run(invocation: &Invocation, resolved: Resolved) -> Exit {
     let Resolved { plan, warnings } = resolved;
     let typed = Typed { specs: &invocation.jobs, notes: &warnings };
@@ -115,7 +115,7 @@ fn resolved_run(invocation: &Invocation, resolved: Resolved) -> Exit {
     execute(invocation, plan, typed, &notes)
 }
 
-/// Says what was read of jobs that are not run, where `--debug` asks for it.
+/// Prints the `--debug` lines of jobs that are only parsed.
 fn parsed(invocation: &Invocation, plan: &Plan) -> Exit {
     if invocation.general.debug.is_empty() {
         return Exit::Success;
@@ -129,13 +129,13 @@ fn parsed(invocation: &Invocation, plan: &Plan) -> Exit {
     }
 }
 
-/// Runs a plan and writes the results. A terminal shows the `notes` first.
+/// Runs a plan and writes the results. Shows `notes` on a terminal before the run.
 fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -> Exit {
     let general = &invocation.general;
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
-            complain(&format!("fio: no signal handlers: {error}\n"));
+            complain(&format!("fio: cannot install signal handlers: {error}\n"));
             return Exit::Failure;
         }
     };
@@ -161,7 +161,7 @@ fn execute(invocation: &Invocation, plan: Plan, typed: Typed<'_>, notes: &str) -
     if general.ceiling && result.signal.is_none() {
         fiord_run::ceiling::measure(&plan, &options, &mut result.report);
     }
-    // What hangs would hang again.
+    // A survey would hang on the same files as the run.
     if wanted && result.stuck.is_empty() {
         findings::put(&plan, typed, before.as_ref(), &stopped, &mut result.report);
     }
@@ -187,7 +187,7 @@ fn options(general: &GeneralOptions, version: String) -> RunOptions {
     }
 }
 
-/// The exit status of a run.
+/// Returns the exit status of a run.
 fn judge(plan: &Plan, result: &RunResult, findings: Findings) -> Exit {
     let invalid = |f: &Finding| f.severity == Severity::Invalid;
     for (index, error) in &result.stuck {

@@ -1,4 +1,4 @@
-//! A file that asks for a report of the running jobs: `fio-dump-status` in `$TMPDIR` or `/tmp`.
+//! A file that triggers a report of the running jobs: `fio-dump-status` in `$TMPDIR` or `/tmp`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use fiord_run::{Interrupt, Interrupts};
 use fiord_sys::file::Guard;
 
-/// How often the file is looked for.
+/// Interval between checks for the file.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Interrupts from another source, and a request for a report whenever the file is there. It is then
-/// removed, as fio does.
+/// Interrupts from another source, plus a request for a report when the file exists. The file is
+/// then removed, as in fio.
 pub struct StatusFile<'a, I> {
     others: &'a mut I,
     path: PathBuf,
@@ -18,13 +18,13 @@ pub struct StatusFile<'a, I> {
 }
 
 impl<'a, I: Interrupts> StatusFile<'a, I> {
-    /// Looks for the file whenever `others` have nothing.
+    /// Checks for the file when `others` has no interrupt.
     pub fn and(others: &'a mut I) -> Self {
         let path = std::env::temp_dir().join("fio-dump-status");
         StatusFile { others, path, next: Instant::now() }
     }
 
-    /// Whether the file was there. One that this user may not remove is passed over.
+    /// Removes the file. Returns whether it existed; ignores a file that this user may not remove.
     fn taken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.next {

@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The formats that a case of a run keeps.
+/// Output formats that a case records.
 pub const FORMATS: [&str; 6] = ["normal", "json", "json+", "terse3", "terse4", "terse5"];
 
-/// One case: a command and what it printed.
+/// A reference case: a command and its recorded output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// Its folder's name.
+    /// Name of the folder.
     pub name: String,
-    /// The arguments after the program's name.
+    /// Arguments without the name of the program.
     pub args: Vec<String>,
-    /// The exit status.
+    /// Exit status.
     pub exit: i32,
-    /// Its folder.
+    /// Path of the folder.
     pub folder: PathBuf,
 }
 
 impl Case {
-    /// What was printed in a format (`normal`, `json`, `json+`, `terse3` …), where it is kept.
+    /// Returns the recorded output in a format (`normal`, `json`, `json+`, `terse3` …), if any.
     pub fn output(&self, format: &str) -> Option<String> {
         std::fs::read_to_string(self.folder.join(format)).ok()
     }
@@ -31,7 +31,7 @@ impl Case {
             return None;
         }
         let mut command = Command::new(program);
-        // In front: behind a `--name` they would belong to that job.
+        // These come first: after a `--name` they would belong to that job.
         match format.strip_prefix("terse") {
             Some(version) => {
                 command.arg("--output-format=terse").arg(format!("--terse-version={version}"))
@@ -45,7 +45,7 @@ impl Case {
     /// document is not one (text before it, or nothing), there is nothing to compare with.
     ///
     /// # Errors
-    /// The first difference.
+    /// A description of the first difference.
     pub fn check(&self, format: &str, printed: &str) -> Result<(), String> {
         let Some(reference) = self.output(format) else {
             return Err(format!("case {} has no {format}", self.name));
@@ -60,10 +60,10 @@ impl Case {
     }
 }
 
-/// All cases below a folder, by name.
+/// Returns all cases in a folder, sorted by name.
 ///
 /// # Errors
-/// When the folder or a case in it cannot be read.
+/// The folder or a case in it cannot be read.
 pub fn all(folder: &Path) -> std::io::Result<Vec<Case>> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -79,10 +79,10 @@ pub fn all(folder: &Path) -> std::io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The reference cases of this workspace.
+/// Returns the reference cases of this workspace.
 ///
 /// # Panics
-/// When they are missing.
+/// Panics if the cases are missing.
 pub fn workspace() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../compat/golden");
     all(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()))

@@ -1,9 +1,8 @@
-//! Compares what fiord prints with what the reference printed, numbers aside: names, order,
-//! types, number formats, layout. For tests only.
+//! Compares the structure of fiord's output with fio's: names, order, types, number formats and
+//! layout, but not numbers. For tests only.
 //!
-//! Each checker returns the first difference in words. What differs from machine to machine
-//! (which disks lie under the files) and from run to run (which latency buckets are filled) is no
-//! difference; the key `"fiord"` is ours and is passed over.
+//! Each checker returns a description of the first difference. It ignores parts that depend on the
+//! machine (disks) or on the run (filled latency buckets), and the key `"fiord"`.
 
 pub mod case;
 pub mod json;

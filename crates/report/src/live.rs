@@ -4,8 +4,8 @@ use fiord_stat::progress::{JobPhase, Progress};
 
 use crate::style::{count, rate};
 
-/// The line without a line end. While the time left is not known it is only how many jobs run.
-/// What it replaces may be longer: see [`padded`].
+/// Formats the line without a line end. While the remaining time is unknown, it shows only the
+/// number of running jobs. The line that it replaces may be longer: see [`padded`].
 pub fn live_line(p: &Progress) -> String {
     let running = p.phases.iter().filter(|phase| phase.is_running()).count();
     let mut line = format!("Jobs: {running} (f={})", p.open_files);
@@ -33,12 +33,12 @@ pub fn live_line(p: &Progress) -> String {
     line
 }
 
-/// A line made at least as long as the one that it replaces.
+/// Pads a line to at least the length of the line that it replaces.
 pub fn padded(line: &str, last: usize) -> String {
     format!("{line:last$}")
 }
 
-/// `r=…,w=…,t=…` of the directions in which something moves.
+/// Formats `r=…,w=…,t=…` for the directions with I/O.
 fn rates(p: &Progress, values: &[u64; 3], show: impl Fn(u64) -> String) -> String {
     if p.unified {
         let all: u64 = values.iter().sum();
@@ -52,7 +52,7 @@ fn rates(p: &Progress, values: &[u64; 3], show: impl Fn(u64) -> String) -> Strin
         .join(",")
 }
 
-/// Equal neighbours counted: `_(1),M(3)`.
+/// Run-length encodes job states: `_(1),M(3)`.
 fn phases(phases: &[JobPhase]) -> String {
     let runs: Vec<String> = phases
         .chunk_by(|a, b| a == b)
@@ -61,7 +61,7 @@ fn phases(phases: &[JobPhase]) -> String {
     runs.join(",")
 }
 
-/// `00m:02s`, with hours and days where there are any.
+/// Formats a time as `00m:02s`, with hours and days if necessary.
 pub fn time_left(seconds: u64) -> String {
     let (days, hours) = (seconds / 86400, seconds / 3600 % 24);
     let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);

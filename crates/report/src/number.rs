@@ -1,26 +1,26 @@
 //! Numbers as people read them: a few digits and a unit letter.
 
-/// How a number is cut down and what follows it.
+/// How a number is shortened, and its suffix.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// Digits to keep.
+    /// Number of digits to keep.
     pub figures: u32,
     /// 1000, or 1024 (then `Ki` follows instead of `k`).
     pub base: u32,
-    /// What follows the unit letter.
+    /// Suffix after the unit letter.
     pub unit: Unit,
 }
 
-/// What is counted.
+/// The counted quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Nothing that has a name.
+    /// A number without a unit.
     None,
     /// Bytes.
     Bytes,
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond,
-    /// Bits a second (the number is in bits).
+    /// Bits per second (the number is in bits).
     BitsPerSecond,
 }
 

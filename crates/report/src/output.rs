@@ -6,7 +6,7 @@ use fiord_stat::report::Report;
 
 use crate::terse::TerseVersion;
 
-/// The formats asked for.
+/// The requested formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Formats {
     /// Text for people.
@@ -15,9 +15,9 @@ pub struct Formats {
     pub json: bool,
     /// JSON with histogram buckets; together with `json` there is one document, with them.
     pub json_plus: bool,
-    /// Semicolons.
+    /// Terse lines with fields separated by semicolons.
     pub terse: bool,
-    /// Of those, which fields.
+    /// Version of the terse format, which determines its fields.
     pub terse_version: TerseVersion,
 }
 
@@ -51,14 +51,13 @@ impl Formats {
         *self = formats;
         Ok(())
     }
-    /// The text that only people read (header lines, layout lines) is wanted.
+    /// Whether text for people (header lines, layout lines) is requested.
     pub fn wants_header(&self) -> bool {
         self.normal
     }
 }
 
-/// Writes a report, at the end of a run or while jobs run: terse lines, the JSON document, then the
-/// text.
+/// Writes a final or interim report: terse lines, the JSON document, then the text.
 pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
     if formats.terse {
         crate::terse(report, formats.terse_version, out)?;

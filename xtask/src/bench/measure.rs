@@ -27,7 +27,7 @@ pub struct Terms {
     pub per_cpu: bool,
 }
 
-/// The figure could not be had here, for this reason: no failure.
+/// The reason why a figure cannot be measured on this machine. Not a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotHere(pub String);
@@ -98,14 +98,14 @@ pub fn tool(program: Option<&Path>, settings: &str, place: &Place, terms: Terms)
         return Err(NotHere("not there: name it with --t-io-uring".into()).into());
     };
     if terms.per_cpu {
-        return Err(NotHere("does not tell its CPU time".into()).into());
+        return Err(NotHere("does not report its CPU time".into()).into());
     }
     let mut command = Command::new("taskset");
     command.args(["-c", &terms.cpu.to_string()]).arg(program).args(settings.split(' '));
     // It tells a rate once a second and leaves the last one out: in one second it tells none.
     command.arg(format!("-r{}", terms.seconds.round().max(2.0))).arg(place.file());
     let rate = best_second(&run("t/io_uring", command)?)?;
-    if rate > 0.0 { Ok(rate) } else { Err(NotHere("told no rate".into()).into()) }
+    if rate > 0.0 { Ok(rate) } else { Err(NotHere("printed no rate".into()).into()) }
 }
 
 /// The figure in `Maximum IOPS=1.5M`.
@@ -190,8 +190,8 @@ fn checked(name: &str, output: &Output) -> Result<String> {
     bail!("{name} failed:\n{errors}{text}");
 }
 
-/// I/Os a second in fio's JSON: the sum over jobs and directions. Per second of CPU time: each job's
-/// own rate, summed.
+/// I/Os a second in fio's JSON: the sum over jobs and directions. Per second of CPU time: each
+/// job's own rate, summed.
 fn rate(text: &str, per_cpu: bool) -> Result<f64> {
     let document: Value =
         serde_json::from_str(text).with_context(|| format!("printed:\n{text}"))?;

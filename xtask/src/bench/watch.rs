@@ -1,4 +1,4 @@
-//! When a file is first read: the kernel says so (inotify), nobody has to trace the reader.
+//! Detects the first read of a file with inotify, without tracing the reader.
 
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -35,7 +35,7 @@ impl Watch {
                 Err(Errno::WOULDBLOCK) if Instant::now() < end => {
                     std::thread::sleep(Duration::from_micros(50));
                 }
-                Err(Errno::WOULDBLOCK) => bail!("nobody read the file"),
+                Err(Errno::WOULDBLOCK) => bail!("no process read the file"),
                 Err(e) => return Err(e).context("inotify"),
             }
         }

@@ -1,6 +1,7 @@
 //! The devices of the machine: `tests/vm/devices/NAME.sh`.
 //!
-//! A header says what the device needs; the functions `up` and `down` of the script start and stop it inside.
+//! A header says what the device needs; the functions `up` and `down` of the script start and stop
+//! it inside.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -89,7 +90,7 @@ impl Devices {
     pub fn named(&self, name: &str) -> Result<&Device> {
         self.0.iter().find(|device| device.name == name).with_context(|| {
             let names: Vec<&str> = self.0.iter().map(|device| device.name.as_str()).collect();
-            format!("no device is called '{name}': {}", names.join(", "))
+            format!("unknown device '{name}'; available: {}", names.join(", "))
         })
     }
 
@@ -130,7 +131,7 @@ fn bytes(text: &str) -> Result<u64> {
         Some(b'G') => (&text[..text.len() - 1], 30),
         _ => (text, 0),
     };
-    let number: u64 = number.parse().with_context(|| format!("'{text}' is no size"))?;
+    let number: u64 = number.parse().with_context(|| format!("'{text}' is not a size"))?;
     number.checked_shl(shift).with_context(|| format!("'{text}' is too large"))
 }
 

@@ -108,7 +108,7 @@ pub fn parse(args: &[String]) -> Result<Option<Options>> {
             "--cpus" => options.cpus = value()?.parse().context("--cpus")?,
             "--kernel" => image = Some(value()?.into()),
             "--modules" => modules = Some(value()?.into()),
-            other => bail!("no option is called {other}\n\n{HELP}"),
+            other => bail!("unknown option {other}\n\n{HELP}"),
         }
     }
     options.kernel = match (image, modules) {

@@ -1,4 +1,4 @@
-//! What fiord adds, under one key.
+//! The key `"fiord"`, which contains everything that fio does not have.
 
 use fiord_stat::device::DeviceView;
 use fiord_stat::report::{Ceiling, Extras, GeneratorReport, JobShares, SpecReport};
@@ -10,7 +10,7 @@ use super::document::{Value, integer, number, text};
 /// Names and values of an object.
 type Keys = Vec<(String, Value)>;
 
-/// The object, or nothing when there is nothing to say.
+/// Builds the object, or `None` if it would be empty.
 pub(super) fn extras(extras: &Extras) -> Option<Value> {
     let mut keys: Vec<(String, Value)> = Vec::new();
     if extras.interim {
@@ -104,7 +104,8 @@ fn per_core(extras: &Extras) -> Vec<Value> {
     extras.per_core.iter().map(one).collect()
 }
 
-/// Shares in per cent: `trans` from the moment at which I/Os were due, `device` from when they began.
+/// Shares in per cent: `trans` from the moment at which I/Os were due, `device` from when they
+/// began.
 fn slices(table: &SliceTable) -> Value {
     let limit = |limit: &LatencyLimit| {
         Value::Object(vec![
@@ -172,7 +173,7 @@ fn spec(spec: &SpecReport) -> Value {
     ])
 }
 
-/// A device's own view: what reached it, and under `issued` what was asked of it.
+/// The I/O that reached a device, and under `issued` the I/O that the jobs issued.
 fn device(device: &DeviceView) -> Value {
     const NAMES: [&str; 3] = ["read", "write", "trim"];
     let mut keys = vec![
@@ -195,7 +196,7 @@ fn device(device: &DeviceView) -> Value {
             ("mean_ms".into(), number(seen.mean_ms)),
         ];
         if let Some(issued) = &device.issued {
-            // Not known where others used the device.
+            // Unknown if other programs used the device.
             row.extend(device.splits(dir).map(|splits| ("splits".into(), integer(splits))));
             row.push(("issued_ios".into(), integer(issued.ios[dir])));
             row.push(("issued_bytes".into(), integer(issued.bytes[dir])));

@@ -1,4 +1,4 @@
-//! The devices' own view, under what fio prints of them.
+//! The device view, below the lines that fio prints about disks.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use fiord_stat::units;
 /// Rows of a device, in the order of its directions.
 const NAMES: [&str; 3] = ["read", "write", "trim"];
 
-/// The block; nothing where no device did anything.
+/// Writes the block, or nothing if no device had I/O.
 pub(super) fn write(devices: &[DeviceView], out: &mut dyn Write) -> io::Result<()> {
     let busy = |device: &&DeviceView| device.dirs.iter().any(|dir| dir.ios > 0);
     let mut devices = devices.iter().filter(busy).peekable();
@@ -99,7 +99,7 @@ mod tests {
              write: ios=295 of 347.1KiB (issued 100 of 1MiB), merged=0, split off=192, \
              mean=1.500msec\n"
         );
-        // What others write is no piece of anything.
+        // Writes of other programs are not pieces of this job's I/O.
         let none = Issued { ios: [1, 0, 0], bytes: [4096, 0, 0], ..Issued::default() };
         let device = DeviceView { dirs: device.dirs, issued: Some(none), ..DeviceView::default() };
         assert_eq!(device.splits(1), None);

@@ -1,11 +1,11 @@
-//! What the generator itself takes of the time: one line, and one of what each group could reach.
+//! The overhead of the generator: one line, and one line with the ceiling of each group.
 
 use std::io::{self, Write};
 
 use fiord_stat::report::{Ceiling, Extras};
 use fiord_stat::shares::{Part, TimeShares};
 
-/// Writes the lines, after an empty one; nothing when nothing is known.
+/// Writes an empty line and the lines, or nothing if nothing was measured.
 pub fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
     let Some(generator) = &extras.generator else { return Ok(()) };
     let mut parts = Vec::new();

@@ -1,10 +1,10 @@
-//! What was measured beside what a maker states.
+//! Compares results with the data sheet (`spec=`).
 
 use std::io::{self, Write};
 
 use fiord_stat::report::SpecReport;
 
-/// The block; nothing where nothing is stated.
+/// Writes the block, or nothing without `spec=`.
 pub(super) fn write(specs: &[SpecReport], out: &mut dyn Write) -> io::Result<()> {
     if specs.is_empty() {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn write(specs: &[SpecReport], out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// As data sheets write it: `780.0k IOPS`, `7000 MB/s`.
+/// Formats a value as in data sheets: `780.0k IOPS`, `7000 MB/s`.
 fn figure(value: f64, bytes: bool) -> String {
     match (bytes, value) {
         (true, value) => format!("{:.0} MB/s", value / 1e6),
