@@ -55,7 +55,8 @@ pub struct FileCursor {
     /// Per direction: start and end of the last I/O, relative to `start`.
     last: [Option<u64>; 3],
     next: [u64; 3],
-    offsets: RandomOffsets,
+    /// `None` in a sequential job. Boxed because it is large, and a job may have a hundred thousand files.
+    offsets: Option<Box<RandomOffsets>>,
     /// `trimwrite`: the block that was trimmed and will be written.
     trimmed: Option<(u64, u32)>,
     /// State of `zonemode=strided`.
@@ -124,10 +125,12 @@ impl OffsetGenerator {
             cursor.trimmed = None;
             (cursor.spent, cursor.moved, cursor.enough) = (false, 0, u64::MAX);
             cursor.again = true;
-            cursor.offsets.forget(&self.rules, true);
+            if let Some(offsets) = &mut cursor.offsets {
+                offsets.forget(&self.rules, true);
+            }
             if let Some(zones) = &mut cursor.zones {
                 zones.rewind();
-                cursor.offsets.reach(&self.rules, zones.room(cursor.reach));
+                cursor.draw_in_zone(&self.rules);
             }
         }
     }
@@ -195,7 +198,7 @@ impl OffsetGenerator {
         cursor.last[d] = Some(at);
         cursor.next[d] = at + u64::from(io.len);
         cursor.moved += u64::from(io.len);
-        cursor.offsets.give_back(&self.rules, io.dir, io.len);
+        cursor.give_back(&self.rules, io.dir, io.len);
         if !self.pairs {
             self.moved = self.moved.saturating_sub(u64::from(drawn)) + u64::from(io.len);
         }
@@ -207,7 +210,7 @@ impl OffsetGenerator {
             self.moved = self.moved.saturating_sub(u64::from(drawn));
         }
         match why {
-            Displaced::Exchanged => cursor.offsets.give_back(&self.rules, io.dir, 0),
+            Displaced::Exchanged => cursor.give_back(&self.rules, io.dir, 0),
             Displaced::Over => cursor.spent = true,
             Displaced::Passed { lap } if io.offset > cursor.start => {
                 cursor.enough = lap;
@@ -253,14 +256,15 @@ impl OffsetGenerator {
             }
         }
         let zone = cursor.zones.as_ref().map_or(0, |zones| zones.start());
-        let mut drawn = cursor.offsets.draw(&mut self.rules, dir, len, &mut self.offset_rng);
+        let offsets = cursor.offsets.as_mut()?;
+        let mut drawn = offsets.draw(&mut self.rules, dir, len, &mut self.offset_rng);
         // A zone that lies completely in the file is visited again until enough bytes were moved.
         let again = self.refills || cursor.zones.as_ref().is_some_and(|z| z.end() <= cursor.reach);
         if drawn.is_none() && again {
             cursor.again = true;
-            cursor.offsets.forget(&self.rules, false);
+            offsets.forget(&self.rules, false);
             self.rules.begin_pass();
-            drawn = cursor.offsets.draw(&mut self.rules, dir, len, &mut self.offset_rng);
+            drawn = offsets.draw(&mut self.rules, dir, len, &mut self.offset_rng);
         }
         drawn.map(|(at, len)| (zone + at, len))
     }
@@ -291,13 +295,17 @@ impl FileCursor {
     ) -> Result<Self, LoadError> {
         let zones = generator.strided.map(|plan| Box::new(Zones::new(plan, file.len)));
         let room = zones.as_ref().map_or(file.len, |zones| zones.room(file.reach()));
+        let offsets = match generator.random {
+            true => Some(Box::new(RandomOffsets::new(&generator.rules, room, index)?)),
+            false => None,
+        };
         Ok(FileCursor {
             start: file.offset,
             len: file.len,
             reach: file.reach(),
             last: [None; 3],
             next: [0; 3],
-            offsets: RandomOffsets::new(&generator.rules, room, index)?,
+            offsets,
             trimmed: None,
             zones,
             spent: false,
@@ -313,7 +321,21 @@ impl FileCursor {
         if let Some(zones) = &self.zones {
             self.next = [zones.start(); 3];
             self.last = [None; 3];
-            self.offsets.reach(rules, zones.room(self.reach));
+            self.draw_in_zone(rules);
+        }
+    }
+
+    /// Restricts random offsets to the present zone.
+    fn draw_in_zone(&mut self, rules: &Rules) {
+        if let (Some(zones), Some(offsets)) = (&self.zones, &mut self.offsets) {
+            offsets.reach(rules, zones.room(self.reach));
+        }
+    }
+
+    /// Takes back what the last draw marked as visited, except for the first `made` bytes.
+    fn give_back(&mut self, rules: &Rules, dir: Dir, made: u32) {
+        if let Some(offsets) = &mut self.offsets {
+            offsets.give_back(rules, dir, made);
         }
     }
 

@@ -48,8 +48,7 @@ impl Rules {
         let aligned = used.iter().all(|&i| align[i] == min[i]);
         let fixed = used.iter().all(|&i| sizes[i].fixed());
         let same = used.iter().all(|&i| min[i] == min[used[0]]);
-        // Sequential jobs draw no offsets.
-        let kind = if !load.random || load.no_map || !aligned {
+        let kind = if load.no_map || !aligned {
             Kind::Free
         } else if !fixed && load.generator != Generator::Lfsr {
             Kind::Mapped
