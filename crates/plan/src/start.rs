@@ -27,7 +27,7 @@ fn waitee(jobs: &[Reading], at: usize, name: &str) -> Result<usize, Diagnostic> 
         [one] => Ok(*one),
         [] if job.spec.name == name => Err(job
             .error("wait_for", "`wait_for` names the job itself")
-            .help("To fix: name a job that stands earlier")),
+            .help("To fix: name a job that comes earlier")),
         [] if !found.is_empty() => Err(job
             .error("wait_for", format!("`wait_for` names job `{name}`, which comes later"))
             .help(format!("To fix: move job `{name}` before `{}`", job.spec.name))),
@@ -44,8 +44,8 @@ fn earlier_names(jobs: &[Reading], at: usize) -> String {
     let names: Vec<String> =
         jobs[..at].iter().take(8).map(|j| format!("`{}`", j.spec.name)).collect();
     match names.len() {
-        0 => "there is no job before this one to wait for".into(),
-        _ => format!("jobs before it: {}", names.join(", ")),
+        0 => "To fix: leave out `wait_for`: there is no job before this one".into(),
+        _ => format!("To fix: name one of the jobs before it: {}", names.join(", ")),
     }
 }
 

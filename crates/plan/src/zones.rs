@@ -139,7 +139,7 @@ fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
     }
 }
 
-/// Refuses options that do not work with zones, whatever the target is.
+/// Refuses options that do not work with zones on any target.
 pub(crate) fn combinations(
     job: Reading,
     load: &Load,

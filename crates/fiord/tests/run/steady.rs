@@ -127,7 +127,7 @@ fn wrong_criteria_are_refused() {
         ("--ss=pts:x", "steadystate=pts cannot judge `x`"),
         ("--ss=pts --ss_dur=7 --ss_interval=1", "five rounds"),
         ("--ss=lat:5% --ss_dur=5 --disable_clat=1", "does not measure it"),
-        ("--ss=speed:5%", "no value of steadystate"),
+        ("--ss=speed:5%", "invalid value `speed` for steadystate"),
     ] {
         let ran = place.run(&format!("{SIM} {line}"));
         assert_eq!(ran.status, Some(1), "{line}: {ran:?}");
