@@ -42,7 +42,7 @@ refused "options without commands" "only with pass-through commands" --name=x --
 # Nobody but root: the node is root's.
 cp "$(command -v fiord)" /tmp/fiord-user
 # shellcheck disable=SC2086
-if setpriv --reuid=1000 --clear-groups /tmp/fiord-user --name=x $cmd --filename=$ng --bs=4k --output=/dev/null \
+if /with/setpriv --reuid=1000 --clear-groups /tmp/fiord-user --name=x $cmd --filename=$ng --bs=4k --output=/dev/null \
     >user.out 2>user.err; then
     failed "a user was let at the device"
 else

@@ -23,6 +23,8 @@ pub const TOOLS: &[Tool] = &[
     Tool { program: "busybox", package: "busybox-static", inside: false },
     Tool { program: "dmsetup", package: "dmsetup", inside: true },
     Tool { program: "blkzone", package: "util-linux", inside: true },
+    // busybox has one that changes no user.
+    Tool { program: "setpriv", package: "util-linux", inside: true },
     Tool { program: "strace", package: "strace", inside: true },
     Tool { program: "jq", package: "jq", inside: true },
 ];
