@@ -92,6 +92,22 @@ fn sequential_jobs_on_the_same_zones_each_write_what_one_writes_alone() {
     }
 }
 
+/// A sequential job continues at the write pointer of a zone and ends with the zone: it does not reset what
+/// it has just written.
+#[test]
+fn a_zone_that_is_written_in_part_is_filled_and_not_reset() {
+    let place = Place::new();
+    let zones = "--zonemode=zbd --zonesize=256k --filename=f --rw=write --bs=64k --ioengine=psync";
+    let line = format!(
+        "--output-format=json --name=a {zones} --size=512k --io_size=128k --name=b --stonewall {zones} \
+         --size=512k"
+    );
+    let document = place.run(&line).ok().json();
+    let written = |job: usize| document["jobs"][job]["write"]["io_kbytes"].as_u64();
+    assert_eq!((written(0), written(1)), (Some(128), Some(384)));
+    assert_eq!(document["jobs"][1]["zone_resets"].as_u64().unwrap_or(0), 0, "{document}");
+}
+
 /// What one run writes to emulated zones of a file, the next one reads.
 #[test]
 fn emulated_zones_of_a_file_keep_what_was_written() {

@@ -238,6 +238,9 @@ impl OffsetGenerator {
         }
         match at < cursor.len {
             true => Some(at),
+            // Whoever places the write knows whether other jobs filled some of the zones: see
+            // `Displaced::Passed`.
+            false if self.zone_writes && d == Dir::Write as usize => Some(cursor.len),
             false => (self.moved >= self.wraps_from).then_some(0),
         }
     }

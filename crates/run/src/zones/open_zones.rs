@@ -30,6 +30,8 @@ pub(super) struct ZoneUser {
     /// First zone of the job's range; `end` is the zone after the last.
     pub first: u32,
     pub end: u32,
+    /// Zones that were partly written when the job started: zone, bytes, and resets in this run until then.
+    pub partly_written: Vec<(u32, u64, u32)>,
     /// `zone_reset_threshold` in bytes, and the number of writes between two resets above it.
     pub resets: Option<(u64, u64)>,
     /// Writes since the last such reset.
@@ -226,7 +228,8 @@ impl ZoneTable {
         self.notify(&mut states);
     }
 
-    /// Bytes that a job's writes fill in one pass over its range.
+    /// Bytes that a job's writes fill in one pass over its range. A zone that was partly written when the job
+    /// started and was not reset since takes only the rest.
     pub(super) fn lap(&self, user: &ZoneUser) -> u64 {
         let min = u64::from(user.min);
         let takes = |zone: u32| {
@@ -240,7 +243,24 @@ impl ZoneTable {
                 _ => room / min * min,
             }
         };
-        (user.first..user.end).map(takes).sum()
+        let all: u64 = (user.first..user.end).map(takes).sum();
+        let states = self.lock();
+        let unchanged = |zone: u32, resets: u32| states.zones[zone as usize].resets == resets;
+        let before =
+            user.partly_written.iter().filter(|(zone, _, resets)| unchanged(*zone, *resets));
+        all.saturating_sub(before.map(|(_, bytes, _)| bytes).sum())
+    }
+
+    /// The zones of a range that are written in part: zone, bytes, and resets in this run.
+    pub(super) fn partly_written(&self, first: u32, end: u32) -> Vec<(u32, u64, u32)> {
+        let states = self.lock();
+        let written = |zone: u32| {
+            let (view, state) = (self.view(zone), &states.zones[zone as usize]);
+            let bytes = state.pointer.saturating_sub(view.start);
+            let partly = view.usage() == Use::Sequential && bytes > 0 && state.pointer < view.limit;
+            partly.then_some((zone, bytes, state.resets))
+        };
+        (first..end).filter_map(written).collect()
     }
 
     /// Removes a job that has ended. Its open zones stay open until another job needs a slot.

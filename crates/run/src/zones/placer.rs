@@ -400,7 +400,13 @@ impl File {
             (threshold, resets.every)
         });
         let id = job.identity.index as u32;
+        let sequential_writes = writes && !job.load.random;
         let user = ZoneUser {
+            partly_written: if sequential_writes {
+                table.partly_written(first, end)
+            } else {
+                Vec::new()
+            },
             id,
             sequential: !job.load.random,
             min: job.load.blocks[Dir::Write as usize].min().max(1),

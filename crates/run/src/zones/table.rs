@@ -59,6 +59,8 @@ pub(super) struct ZoneState {
     pub pointer: u64,
     /// Bytes written or in flight: up to the write pointer, unless the zone was finished.
     pub filled: u64,
+    /// Number of resets in this run.
+    pub resets: u32,
     /// Offsets of the writes in flight.
     pub writes: Vec<u64>,
     /// The writes in flight are zone appends. The device chooses their offsets, so there can be many.
@@ -210,6 +212,7 @@ impl ZoneTable {
         let state = |zone: &Zone| ZoneState {
             pointer: zone.write_pointer,
             filled: if zone.is_sequential() { zone.written() } else { 0 },
+            resets: 0,
             writes: Vec::new(),
             appending: false,
             working: false,
@@ -363,6 +366,7 @@ impl ZoneTable {
             match action {
                 Action::Reset => {
                     state.pointer = view.start;
+                    state.resets += 1;
                     self.set_valid(zone, view.start);
                     self.account(&mut states, zone);
                 }
