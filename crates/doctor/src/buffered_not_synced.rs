@@ -133,15 +133,15 @@ mod tests {
     use super::*;
     use crate::fixture::{before, plan, scratch};
 
-    fn told(line: &str) -> Vec<Finding> {
+    fn reported(line: &str) -> Vec<Finding> {
         before(&CHECK, &plan(line).0)
     }
 
     #[test]
     fn reports_buffered_writes_without_a_flush() {
         let job = "--name=a --filename=f --size=1m --rw";
-        assert_eq!(told(&format!("{job}=write"))[0].remedy, "set end_fsync=1, or direct=1");
-        assert_eq!(told(&format!("{job}=write --ioengine=mmap"))[0].remedy, "set end_fsync=1");
+        assert_eq!(reported(&format!("{job}=write"))[0].remedy, "set end_fsync=1, or direct=1");
+        assert_eq!(reported(&format!("{job}=write --ioengine=mmap"))[0].remedy, "set end_fsync=1");
         for sound in [
             &format!("{job}=read"),
             &format!("{job}=write --direct=1"),
@@ -152,7 +152,7 @@ mod tests {
             &format!("{job}=write --ioengine=null"),
             "--name=a --filename=/dev/null --size=1m --rw=write",
         ] {
-            assert_eq!(told(sound), [], "{sound}");
+            assert_eq!(reported(sound), [], "{sound}");
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
             return eprintln!("skipped: no tmpfs at /dev/shm");
         }
         let name = format!("/dev/shm/fiord-doctor-new-{}", std::process::id());
-        assert_eq!(told(&format!("--name=a --filename={name} --size=1m --rw=write")), []);
+        assert_eq!(reported(&format!("--name=a --filename={name} --size=1m --rw=write")), []);
     }
 
     /// Returns the findings of a run that leaves `dirty` dirty pages on a file system of type `kind`.

@@ -113,7 +113,7 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{found_after, plan, row};
 
-    fn told(fetched: u64, more: &str) -> Vec<Severity> {
+    fn reported(fetched: u64, more: &str) -> Vec<Severity> {
         let (plan, _) = plan(&format!("--name=a --rw=randread --filename=f --size=1m {more}"));
         let storage = |read| Ok(StorageBytes { read, written: 0 });
         let before = Machine { storage: storage(0), ..Machine::survey(&plan) };
@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn reports_bytes_that_did_not_come_from_storage() {
         // 1000 I/Os of 4 KiB were read.
-        assert_eq!(told(4096, ""), [Severity::Invalid]);
-        assert_eq!(told(4096 * 700, ""), [Severity::Suspect]);
-        assert_eq!(told(4096 * 1000, ""), []);
-        assert_eq!(told(4096, "--invalidate=0"), []);
-        assert_eq!(told(4096, "--direct=1"), []);
+        assert_eq!(reported(4096, ""), [Severity::Invalid]);
+        assert_eq!(reported(4096 * 700, ""), [Severity::Suspect]);
+        assert_eq!(reported(4096 * 1000, ""), []);
+        assert_eq!(reported(4096, "--invalidate=0"), []);
+        assert_eq!(reported(4096, "--direct=1"), []);
     }
 }

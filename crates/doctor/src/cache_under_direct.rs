@@ -174,13 +174,13 @@ mod tests {
 
     #[test]
     fn reports_cached_pages_and_their_cause() {
-        let told = |line: &str| found(Some(0), Some(25), line);
-        let one = told("--rw=write");
+        let reported = |line: &str| found(Some(0), Some(25), line);
+        let one = reported("--rw=write");
         assert_eq!(one[0].0, Severity::Suspect);
         assert!(one[0].1.starts_with("0 pages before the first I/O, 25 at the end: another"));
-        assert_eq!(told("--rw=read")[0].0, Severity::Note);
-        assert!(told("--rw=write --name=b --rw=read")[0].1.contains("job b"));
-        assert!(told("--rw=read --invalidate=0")[0].1.contains("invalidate=0"));
+        assert_eq!(reported("--rw=read")[0].0, Severity::Note);
+        assert!(reported("--rw=write --name=b --rw=read")[0].1.contains("job b"));
+        assert!(reported("--rw=read --invalidate=0")[0].1.contains("invalidate=0"));
         assert!(found(Some(0), Some(0), "--rw=write").is_empty());
         assert!(found(None, None, "--rw=write").is_empty());
         // A job that was aborted has no count at its end.

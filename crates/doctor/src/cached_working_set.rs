@@ -68,18 +68,18 @@ mod tests {
 
     #[test]
     fn reports_repeated_reads_that_no_pass_drops_from_the_cache() {
-        let told = |line: &str| {
+        let reported = |line: &str| {
             let job = "--name=a --rw=randread --norandommap --filename=f --size=1m";
             before(&CHECK, &plan(&format!("{job} {line}")).0).len()
         };
-        assert_eq!(told("--time_based --runtime=10"), 1);
-        assert_eq!(told("--loops=3"), 1);
-        assert_eq!(told("--io_size=3m"), 1);
-        assert_eq!(told(""), 0);
-        assert_eq!(told("--loops=3 --direct=1"), 0);
-        assert_eq!(told("--loops=3 --invalidate=0"), 0);
-        assert_eq!(told("--loops=3 --norandommap=0"), 0);
-        assert_eq!(told("--loops=3 --rw=read"), 0);
-        assert_eq!(told("--loops=3 --rw=read:4k"), 1);
+        assert_eq!(reported("--time_based --runtime=10"), 1);
+        assert_eq!(reported("--loops=3"), 1);
+        assert_eq!(reported("--io_size=3m"), 1);
+        assert_eq!(reported(""), 0);
+        assert_eq!(reported("--loops=3 --direct=1"), 0);
+        assert_eq!(reported("--loops=3 --invalidate=0"), 0);
+        assert_eq!(reported("--loops=3 --norandommap=0"), 0);
+        assert_eq!(reported("--loops=3 --rw=read"), 0);
+        assert_eq!(reported("--loops=3 --rw=read:4k"), 1);
     }
 }

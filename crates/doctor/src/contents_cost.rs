@@ -143,7 +143,7 @@ mod tests {
     use crate::fixture::{found_after, plan};
 
     /// Returns the findings for these times of contents, submission, waiting, completion and the rest.
-    fn told(options: &str, ns: [u64; 5]) -> Vec<Finding> {
+    fn reported(options: &str, ns: [u64; 5]) -> Vec<Finding> {
         let (plan, _) =
             plan(&format!("--name=a --filename=f --size=1m --bs=256k --rw=write {options}"));
         let shares = TimeShares::of(ns, 1000, 1000).expect("some time");
@@ -164,21 +164,21 @@ mod tests {
 
     #[test]
     fn reports_the_option_that_costs_the_time() {
-        let found = told("--refill_buffers=1", [50, 0, 45, 0, 5]);
+        let found = reported("--refill_buffers=1", [50, 0, 45, 0, 5]);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
         assert_eq!(found[0].what, "job a spends 50 % of its time on filling buffers");
         assert!(found[0].evidence.starts_with("refill_buffers generates"), "{found:?}");
         assert!(found[0].remedy.starts_with("use the default contents"), "{found:?}");
-        let compress = told("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);
+        let compress = reported("--buffer_compress_percentage=50", [20, 0, 75, 0, 5]);
         assert_eq!(compress[0].severity, Severity::Note);
         assert!(compress[0].evidence.starts_with("buffer_compress_percentage"), "{compress:?}");
-        let dedupe = told("--dedupe_percentage=50", [20, 0, 75, 0, 5]);
+        let dedupe = reported("--dedupe_percentage=50", [20, 0, 75, 0, 5]);
         assert!(dedupe[0].evidence.starts_with("dedupe_percentage"), "{dedupe:?}");
-        assert!(told("", [30, 0, 65, 0, 5])[0].evidence.starts_with("scramble_buffers"));
-        assert!(told("", [20, 0, 75, 0, 5]).is_empty(), "nothing costs less");
-        assert!(told("--refill_buffers=1", [9, 0, 86, 0, 5]).is_empty());
+        assert!(reported("", [30, 0, 65, 0, 5])[0].evidence.starts_with("scramble_buffers"));
+        assert!(reported("", [20, 0, 75, 0, 5]).is_empty(), "nothing costs less");
+        assert!(reported("--refill_buffers=1", [9, 0, 86, 0, 5]).is_empty());
         // Small blocks get new data by default as well.
-        let small = told("--refill_buffers=1 --bs=4k", [50, 0, 45, 0, 5]);
+        let small = reported("--refill_buffers=1 --bs=4k", [50, 0, 45, 0, 5]);
         assert!(small[0].remedy.starts_with("use more jobs"), "{small:?}");
     }
 
@@ -204,15 +204,15 @@ mod tests {
     #[test]
     fn spare_time_is_not_reported() {
         let queued = "--refill_buffers=1 --ioengine=io_uring --iodepth=8";
-        assert!(told(queued, [30, 10, 55, 2, 3]).is_empty(), "the storage is the limit");
-        assert_eq!(told(queued, [60, 30, 5, 2, 3]).len(), 1, "the thread is");
+        assert!(reported(queued, [30, 10, 55, 2, 3]).is_empty(), "the storage is the limit");
+        assert_eq!(reported(queued, [60, 30, 5, 2, 3]).len(), 1, "the thread is");
         let paced = "--refill_buffers=1 --rate_iops=100";
-        assert!(told(paced, [30, 0, 65, 0, 5]).is_empty());
+        assert!(reported(paced, [30, 0, 65, 0, 5]).is_empty());
     }
 
     #[test]
     fn engines_without_storage_are_not_reported() {
-        assert!(told("--refill_buffers=1 --ioengine=null", [90, 0, 5, 0, 5]).is_empty());
-        assert!(told("--rw=read --refill_buffers=1", [90, 0, 5, 0, 5]).is_empty());
+        assert!(reported("--refill_buffers=1 --ioengine=null", [90, 0, 5, 0, 5]).is_empty());
+        assert!(reported("--rw=read --refill_buffers=1", [90, 0, 5, 0, 5]).is_empty());
     }
 }

@@ -90,7 +90,7 @@ mod tests {
         Plan { jobs: vec![job], global_options: Vec::new() }
     }
 
-    fn told(plan: &Plan) -> Vec<FindingBuilder> {
+    fn reported(plan: &Plan) -> Vec<FindingBuilder> {
         let mut findings = Findings::default();
         lint(&Lint { plan, specs: &[], notes: &[] }, &mut findings);
         findings.all().to_vec()
@@ -98,34 +98,34 @@ mod tests {
 
     #[test]
     fn reports_only_synchronous_engines() {
-        let found = told(&plan(EnginePlan::Psync, 32));
+        let found = reported(&plan(EnginePlan::Psync, 32));
         assert_eq!(found.len(), 1);
         assert!(found[0].finding.what.contains("iodepth=32"));
         assert!(found[0].finding.remedy.contains("numjobs=32"));
-        assert!(told(&plan(EnginePlan::Psync, 1)).is_empty());
+        assert!(reported(&plan(EnginePlan::Psync, 1)).is_empty());
         let uring = EnginePlan::IoUring(fiord_plan::IoUringPlan::default());
-        assert!(told(&plan(uring, 32)).is_empty());
+        assert!(reported(&plan(uring, 32)).is_empty());
     }
 
     #[test]
     fn reports_buffered_libaio() {
-        let told = |line: &str| {
+        let reported = |line: &str| {
             let job = "--name=a --rw=randread --size=1m --filename=f --iodepth=32";
             crate::fixture::lint(&CHECK, &format!("{job} {line}"))
         };
-        assert!(told("--ioengine=libaio")[0].remedy.starts_with("set direct=1, or"));
-        assert!(told("--ioengine=libaio --direct=1").is_empty());
-        assert!(told("--ioengine=libaio --iodepth=1").is_empty());
-        assert!(told("--ioengine=io_uring").is_empty());
+        assert!(reported("--ioengine=libaio")[0].remedy.starts_with("set direct=1, or"));
+        assert!(reported("--ioengine=libaio --direct=1").is_empty());
+        assert!(reported("--ioengine=libaio --iodepth=1").is_empty());
+        assert!(reported("--ioengine=io_uring").is_empty());
     }
 
     #[test]
     fn sg_queues_on_character_devices_only() {
         let mut job = plan(EnginePlan::Sg(fiord_plan::SgPlan::default()), 8);
         job.jobs[0].target.files[0].kind = FileKind::Char;
-        assert!(told(&job).is_empty());
+        assert!(reported(&job).is_empty());
         job.jobs[0].target.files[0].kind = FileKind::Block;
-        assert!(told(&job)[0].finding.evidence.starts_with("ioengine=sg completes each"));
+        assert!(reported(&job)[0].finding.evidence.starts_with("ioengine=sg completes each"));
     }
 
     #[test]
@@ -134,6 +134,6 @@ mod tests {
         let mut second = plan.jobs[0].clone();
         second.identity.instance = 1;
         plan.jobs.push(second);
-        assert_eq!(told(&plan).len(), 1);
+        assert_eq!(reported(&plan).len(), 1);
     }
 }

@@ -229,7 +229,7 @@ mod tests {
     use crate::drives::{Case, found_after, one_drive};
     use crate::fixture::row;
 
-    fn told(depth: f64, cpu: f64, change: impl Fn(&mut Case)) -> Vec<String> {
+    fn reported(depth: f64, cpu: f64, change: impl Fn(&mut Case)) -> Vec<String> {
         let mut case = one_drive();
         case.job().depth.depth = 8;
         let report = &mut case.report.jobs[0];
@@ -244,15 +244,15 @@ mod tests {
 
     #[test]
     fn reports_below_half_of_what_was_asked_for() {
-        let found = told(0.6, 5.0, |_| {});
+        let found = reported(0.6, 5.0, |_| {});
         assert_eq!(found, ["job plain asks for 8 I/Os at a time, but nvme0n1 had 0.6"]);
-        assert!(told(2.0, 5.0, |_| {}).is_empty(), "no cause is known");
-        assert!(told(6.0, 5.0, |_| {}).is_empty());
-        assert!(told(0.6, 97.0, |_| {}).is_empty());
+        assert!(reported(2.0, 5.0, |_| {}).is_empty(), "no cause is known");
+        assert!(reported(6.0, 5.0, |_| {}).is_empty());
+        assert!(reported(0.6, 97.0, |_| {}).is_empty());
         let rate = Some(fiord_plan::Rate::Ios(10));
-        assert!(told(0.6, 5.0, |case| case.job().pace.rate[0] = rate).is_empty());
-        assert!(told(0.6, 5.0, |case| case.job().target.open.direct = false).is_empty());
-        assert!(told(0.2, 5.0, |case| case.job().depth.depth = 2).is_empty());
+        assert!(reported(0.6, 5.0, |case| case.job().pace.rate[0] = rate).is_empty());
+        assert!(reported(0.6, 5.0, |case| case.job().target.open.direct = false).is_empty());
+        assert!(reported(0.2, 5.0, |case| case.job().depth.depth = 2).is_empty());
     }
 
     /// Returns the findings of a job that writes to a file of 1 MiB of which `written` bytes hold data.
@@ -263,7 +263,7 @@ mod tests {
         case.job().depth.depth = 8;
         let path = case.job().target.files[0].path.clone();
         case.job().target.files[0].kind = FileKind::Regular;
-        let unavailable = || crate::Unavailable("not looked at".into());
+        let unavailable = || crate::Unavailable("not examined".into());
         case.machine.files = vec![FileState {
             path,
             kind: FileKind::Regular,
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_disk_that_accepts_few_commands_is_named() {
         let few = |depth| {
-            told(depth, 5.0, |case| {
+            reported(depth, 5.0, |case| {
                 case.job().depth.depth = 128;
                 case.disks(|disk| disk.device_depth = Some(32));
             })
@@ -316,7 +316,7 @@ mod tests {
         let wanted = "job plain asks for 128 I/Os at a time, but nvme0n1 accepts 32";
         assert_eq!(few(128.0), [wanted], "its queue in the kernel is as long as asked for");
         assert_eq!(few(31.0), [wanted]);
-        assert!(told(8.0, 5.0, |case| case.disks(|d| d.device_depth = Some(32))).is_empty());
+        assert!(reported(8.0, 5.0, |case| case.disks(|d| d.device_depth = Some(32))).is_empty());
     }
 
     #[test]
@@ -340,8 +340,8 @@ mod tests {
 
     #[test]
     fn jobs_that_run_for_part_of_the_run_are_not_judged_by_its_mean() {
-        assert_eq!(told(0.6, 5.0, |_| {}).len(), 1);
-        assert!(told(0.6, 5.0, |case| case.report.jobs[0].runtime_ms = 3_300).is_empty());
+        assert_eq!(reported(0.6, 5.0, |_| {}).len(), 1);
+        assert!(reported(0.6, 5.0, |case| case.report.jobs[0].runtime_ms = 3_300).is_empty());
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
             now.moment.pressure.cpu = Some(Stall { some_us: 900_000, full_us: 0 });
         };
         assert_eq!(
-            told(2.0, 5.0, crowded),
+            reported(2.0, 5.0, crowded),
             ["job plain asks for 8 I/Os at a time, but nvme0n1 had 2.0"]
         );
     }

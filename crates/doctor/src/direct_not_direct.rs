@@ -106,7 +106,7 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{found_before, plan};
 
-    fn told(kind: &str, on_loop: Option<(String, bool)>, line: &str) -> Vec<Severity> {
+    fn reported(kind: &str, on_loop: Option<(String, bool)>, line: &str) -> Vec<Severity> {
         let (plan, _) =
             plan(&format!("--name=a --rw=read --size=1m --filename=/tmp/fiord-x {line}"));
         let mut machine = Machine::survey(&plan);
@@ -120,13 +120,16 @@ mod tests {
 
     #[test]
     fn reports_file_systems_and_loop_devices_without_direct_io() {
-        assert_eq!(told("tmpfs", None, "--direct=1"), [Severity::Invalid]);
-        assert_eq!(told("fuse.sshfs", None, "--direct=1"), [Severity::Suspect]);
-        assert_eq!(told("ext4", Some(("loop0".into(), false)), "--direct=1"), [Severity::Suspect]);
-        assert_eq!(told("ext4", Some(("loop0".into(), true)), "--direct=1"), []);
-        assert_eq!(told("ext4", None, "--direct=1"), []);
-        assert_eq!(told("tmpfs", None, ""), []);
-        assert_eq!(told("btrfs", None, "--direct=1"), [], "reads are direct");
-        assert_eq!(told("btrfs", None, "--direct=1 --rw=randwrite"), [Severity::Suspect]);
+        assert_eq!(reported("tmpfs", None, "--direct=1"), [Severity::Invalid]);
+        assert_eq!(reported("fuse.sshfs", None, "--direct=1"), [Severity::Suspect]);
+        assert_eq!(
+            reported("ext4", Some(("loop0".into(), false)), "--direct=1"),
+            [Severity::Suspect]
+        );
+        assert_eq!(reported("ext4", Some(("loop0".into(), true)), "--direct=1"), []);
+        assert_eq!(reported("ext4", None, "--direct=1"), []);
+        assert_eq!(reported("tmpfs", None, ""), []);
+        assert_eq!(reported("btrfs", None, "--direct=1"), [], "reads are direct");
+        assert_eq!(reported("btrfs", None, "--direct=1 --rw=randwrite"), [Severity::Suspect]);
     }
 }

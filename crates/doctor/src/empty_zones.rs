@@ -77,9 +77,9 @@ mod tests {
             let job = "--size=4m --ioengine=null --zonemode=zbd --zonesize=1m --name=a";
             after(&CHECK, &format!("{job} {line}"), &|job| job.nothing_to_read = times)
         };
-        let told = found("--rw=randread", 1);
-        assert!(told[0].evidence.contains("are empty when a run begins"), "{told:?}");
-        assert!(told[0].remedy.contains("stonewall"), "{told:?}");
+        let reported = found("--rw=randread", 1);
+        assert!(reported[0].evidence.contains("are empty when a run begins"), "{reported:?}");
+        assert!(reported[0].remedy.contains("stonewall"), "{reported:?}");
         assert!(found("--rw=randread", 0).is_empty());
         assert!(found("--rw=randrw", 1).is_empty());
     }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::check::Entry;
 
-    fn told(busy: f64, depth: f64) -> bool {
+    fn reported(busy: f64, depth: f64) -> bool {
         let job = JobPlan::plain(EnginePlan::Psync, 1 << 20);
         let report = JobReport::default();
         let device = DeviceView { depth, ..DeviceView::default() };
@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn reports_busy_cpus_and_a_short_queue() {
-        assert!(told(0.97, 3.0));
-        assert!(!told(0.97, 30.0));
-        assert!(!told(0.5, 3.0));
+        assert!(reported(0.97, 3.0));
+        assert!(!reported(0.97, 30.0));
+        assert!(!reported(0.5, 3.0));
     }
 }

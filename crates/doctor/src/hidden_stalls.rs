@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::fixture::{after, row};
 
-    fn told(actual: u64, intended: u64) -> usize {
+    fn reported(actual: u64, intended: u64) -> usize {
         found("sim", actual, intended).len()
     }
 
@@ -257,8 +257,8 @@ mod tests {
 
     #[test]
     fn reports_ten_times_the_latency_and_a_millisecond_more() {
-        assert_eq!(told(100_000, 900_000_000), 1);
-        assert_eq!(told(100_000, 150_000), 0);
-        assert_eq!(told(1_000, 100_000), 0);
+        assert_eq!(reported(100_000, 900_000_000), 1);
+        assert_eq!(reported(100_000, 150_000), 0);
+        assert_eq!(reported(1_000, 100_000), 0);
     }
 }

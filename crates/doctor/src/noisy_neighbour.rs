@@ -338,14 +338,14 @@ mod tests {
         };
         case.job().process.cpus = Some(vec![0]);
         assert_eq!(found(&mut case, [20, 100], [200, 0]), [], "a busy CPU that is not the jobs'");
-        let told = found(&mut case, [160, 4], [0, 200]);
+        let reported = found(&mut case, [160, 4], [0, 200]);
         let evidence = "they computed for 70 % of the time of the jobs' CPUs (0), and these were \
                         idle for 2 % of the time";
-        assert_eq!(told[0].evidence, evidence);
+        assert_eq!(reported[0].evidence, evidence);
         assert_eq!(found(&mut case, [80, 60], [0, 200]), [], "there was time enough");
         case.job().process.cpus = Some(vec![0, 1]);
-        let told = found(&mut case, [20, 100], [200, 0]);
-        assert!(told[0].evidence.contains("waited for a CPU"), "all CPUs: {told:?}");
+        let reported = found(&mut case, [20, 100], [200, 0]);
+        assert!(reported[0].evidence.contains("waited for a CPU"), "all CPUs: {reported:?}");
     }
 
     #[test]
@@ -360,10 +360,10 @@ mod tests {
             case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
             found_after(&CHECK, case)
         };
-        let told = found(&mut case, 150, 50, 700_000);
+        let reported = found(&mut case, 150, 50, 700_000);
         let evidence = "they computed for 50 % of all CPU time, and something waited for a CPU for \
                         700 of 1000 ms";
-        assert_eq!(told[0].evidence, evidence);
+        assert_eq!(reported[0].evidence, evidence);
         assert!(found(&mut case, 150, 140, 700_000).is_empty(), "the run's own threads");
         assert!(found(&mut case, 150, 50, 50_000).is_empty(), "there were CPUs enough");
         let now = &mut case.after.surroundings;

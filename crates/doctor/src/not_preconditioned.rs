@@ -147,7 +147,10 @@ mod tests {
             disk.health.smart = written;
             disk.allocation = Some(allocated(1 << 40));
         });
-        assert!(found_before(&CHECK, &case).is_empty(), "all of it, as many drives always say");
+        assert!(
+            found_before(&CHECK, &case).is_empty(),
+            "all blocks are allocated, as many drives always report"
+        );
         case.disks(|disk| disk.allocation = Some(allocated(1 << 38)));
         let found = found_before(&CHECK, &case);
         assert_eq!(found[0].what, "part of nvme0n1 holds no data");

@@ -26,10 +26,10 @@ pub(crate) const CHECK: Check = Check {
             of a run that is still changing is not a property of the device: a longer run has \
             another mean.",
     detection: "fiord divides the second half of the run into five rounds and applies the \
-                criteria of the SNIA performance test specification to their IOPS: they must stay \
-                within 20 % of their mean, and their least-squares line must change by less than \
-                10 % of it. The check is silent for runs shorter than 3 s, with a rate or a think \
-                time, and with `steadystate`, which has its own criterion.",
+                criteria of the SNIA performance test specification to their IOPS: their range \
+                must not exceed 20 % of their mean, and their least-squares line must change by \
+                less than 10 % of it. The check is silent for runs shorter than 3 s, with a rate \
+                or a think time, and with `steadystate`, which has its own criterion.",
     effect: "A simulated device that stops for 700 ms in the last second of 4 s \
              (`sim_latency=constant:1ms`, `sim_stall=3s:700ms`, `sim_real_time=1`): the last five \
              rounds had 685, 848, 488, 0 and 498 IOPS.",
@@ -121,7 +121,7 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{found_after, plan};
 
-    fn told(ios: Vec<u64>, line: &str) -> usize {
+    fn reported(ios: Vec<u64>, line: &str) -> usize {
         let (plan, _) = plan(&format!("--name=a --ioengine=null --rw=read --size=1g {line}"));
         let machine = Machine::default();
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
@@ -135,16 +135,16 @@ mod tests {
     fn reports_range_and_slope_in_the_second_half() {
         let mut late = vec![100; 40];
         late[35..].fill(10);
-        assert_eq!(told(late, ""), 1);
-        assert_eq!(told(vec![100; 40], ""), 0);
+        assert_eq!(reported(late, ""), 1);
+        assert_eq!(reported(vec![100; 40], ""), 0);
         let mut early = vec![100; 40];
         early[..15].fill(900);
-        assert_eq!(told(early, ""), 0);
+        assert_eq!(reported(early, ""), 0);
         let falling = (0..40).map(|i| 1000 - 10 * i).collect();
-        assert_eq!(told(falling, ""), 1);
-        assert_eq!(told(vec![100, 1, 100, 1, 100, 1, 9, 9, 9, 1], ""), 0, "too short");
+        assert_eq!(reported(falling, ""), 1);
+        assert_eq!(reported(vec![100, 1, 100, 1, 100, 1, 9, 9, 9, 1], ""), 0, "too short");
         let mut late = vec![100; 40];
         late[35..].fill(10);
-        assert_eq!(told(late, "--rate_iops=100"), 0);
+        assert_eq!(reported(late, "--rate_iops=100"), 0);
     }
 }

@@ -94,19 +94,19 @@ mod tests {
     use super::*;
     use crate::fixture::{after, row};
 
-    fn told(line: &str, iops: f64) -> usize {
+    fn reported(line: &str, iops: f64) -> usize {
         after(&CHECK, line, &|report| report.dirs = vec![row(DirKind::Read, iops, 10)]).len()
     }
 
     #[test]
     fn reports_rates_below_99_per_cent() {
         let job = "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=1000";
-        assert_eq!(told(job, 700.0), 1);
-        assert_eq!(told(job, 995.0), 0);
-        assert_eq!(told(&format!("{job} --thinktime=1ms"), 700.0), 0);
-        assert_eq!(told("--name=a --ioengine=sim --rw=randread --size=1m", 700.0), 0);
+        assert_eq!(reported(job, 700.0), 1);
+        assert_eq!(reported(job, 995.0), 0);
+        assert_eq!(reported(&format!("{job} --thinktime=1ms"), 700.0), 0);
+        assert_eq!(reported("--name=a --ioengine=sim --rw=randread --size=1m", 700.0), 0);
         // A deviation of 5 in 100 is normal for a Poisson process.
         let poisson = "--name=a --ioengine=sim --rw=randread --size=1m --rate_process=poisson";
-        assert_eq!(told(&format!("{poisson} --rate_iops=10"), 9.5), 0);
+        assert_eq!(reported(&format!("{poisson} --rate_iops=10"), 9.5), 0);
     }
 }

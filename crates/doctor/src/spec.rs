@@ -33,7 +33,7 @@ pub(crate) fn report(
 
 /// Returns the findings of a check for a drive with a specification of 780,000 random reads per second.
 #[cfg(test)]
-pub(crate) fn told(check: &Check, achieved: f64) -> Vec<fiord_stat::finding::Finding> {
+pub(crate) fn reported(check: &Check, achieved: f64) -> Vec<fiord_stat::finding::Finding> {
     let mut case = crate::drives::one_drive();
     case.report.extras.spec = vec![fiord_stat::report::SpecReport {
         pattern: "randread".into(),

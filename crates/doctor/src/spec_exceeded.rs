@@ -41,10 +41,10 @@ mod tests {
     #[test]
     fn reports_results_far_above_the_specification() {
         for near in [700e3, 780e3, 850e3, 1e3] {
-            assert!(spec::told(&CHECK, near).is_empty(), "{near}");
+            assert!(spec::reported(&CHECK, near).is_empty(), "{near}");
         }
         assert_eq!(
-            spec::told(&CHECK, 1.56e6)[0].evidence,
+            spec::reported(&CHECK, 1.56e6)[0].evidence,
             "1560000 of 780000 I/Os per second: 200 %"
         );
     }

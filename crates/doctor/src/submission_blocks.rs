@@ -195,25 +195,33 @@ mod tests {
         findings
     }
 
-    fn told(options: &str, submission: u64, cpu: f64, ready: u64) -> Vec<Finding> {
+    fn reported(options: &str, submission: u64, cpu: f64, ready: u64) -> Vec<Finding> {
         findings(options, submission, cpu, Some(ready)).findings().cloned().collect()
     }
 
     #[test]
     fn reports_time_asleep_in_submission() {
-        let found = told("--ioengine=io_uring", 99, 1.0, 2);
+        let found = reported("--ioengine=io_uring", 99, 1.0, 2);
         assert_eq!(found[0].what, "job a blocks in the call that submits its I/Os");
         let evidence = "its threads slept there for 96 % of the time, 1.9 ms per I/O of 32 ms in \
                         total; iodepth=16 is not reached";
         assert_eq!(found[0].evidence, evidence);
         assert_eq!(found[0].remedy, "set force_async=1, or numjobs=16 with iodepth=1");
-        assert_eq!(told("--ioengine=io_uring", 40, 1.0, 2), [], "most of it waits for the device");
+        assert_eq!(
+            reported("--ioengine=io_uring", 40, 1.0, 2),
+            [],
+            "most of it waits for the device"
+        );
     }
 
     #[test]
     fn submission_that_computes_or_has_no_cpu_does_not_block() {
-        assert_eq!(told("--ioengine=io_uring", 95, 90.0, 0), []);
-        assert_eq!(told("--ioengine=io_uring", 95, 30.0, 60), [], "other programs had the CPUs");
+        assert_eq!(reported("--ioengine=io_uring", 95, 90.0, 0), []);
+        assert_eq!(
+            reported("--ioengine=io_uring", 95, 30.0, 60),
+            [],
+            "other programs had the CPUs"
+        );
         let seldom = findings_in(9, "--ioengine=io_uring", 95, 1.0, Some(2));
         assert!(seldom.is_empty(), "the thread lost its CPU in a few rounds");
         let unknown = findings("--ioengine=io_uring", 95, 1.0, None);
@@ -225,9 +233,9 @@ mod tests {
         for options in
             ["--ioengine=psync", "--ioengine=io_uring --iodepth=1", "--ioengine=libaio --direct=0"]
         {
-            assert_eq!(told(options, 99, 1.0, 0), [], "{options}");
+            assert_eq!(reported(options, 99, 1.0, 0), [], "{options}");
         }
-        assert_eq!(told("--ioengine=io_uring --direct=0", 99, 1.0, 0), [], "the page cache");
-        assert_eq!(told("--ioengine=libaio", 99, 1.0, 0).len(), 1);
+        assert_eq!(reported("--ioengine=io_uring --direct=0", 99, 1.0, 0), [], "the page cache");
+        assert_eq!(reported("--ioengine=libaio", 99, 1.0, 0).len(), 1);
     }
 }

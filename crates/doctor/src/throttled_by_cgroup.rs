@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(found[0].what, "the control group /bench limits I/O to nvme0n1");
         let evidence = "reads at most 500 I/Os a second, writes at most 1048576 bytes a second";
         assert_eq!(found[0].evidence, evidence);
-        let mut told = |ios: u64, ran: u64| {
+        let mut reported = |ios: u64, ran: u64| {
             use fiord_stat::device::{DeviceDir, DeviceView};
             let reads = DeviceDir { ios, ..DeviceDir::default() };
             let mut view =
@@ -187,10 +187,10 @@ mod tests {
             all.join(later);
             all.findings().map(|finding| finding.evidence.clone()).collect::<Vec<_>>()
         };
-        assert!(told(1000, 10_000).is_empty(), "far below");
-        assert_eq!(told(1000, 1_000), [evidence], "all of it in a tenth of the run");
+        assert!(reported(1000, 10_000).is_empty(), "far below");
+        assert_eq!(reported(1000, 1_000), [evidence], "all of it in a tenth of the run");
         assert!(
-            told(5000, 10_000)[0]
+            reported(5000, 10_000)[0]
                 .ends_with("500 I/Os a second read, 0 bytes and 0 I/Os a second written")
         );
     }

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::fixture::{after, row};
 
-    fn told(ios: u64, dev: f64) -> Vec<String> {
+    fn reported(ios: u64, dev: f64) -> Vec<String> {
         let job = "--name=a --ioengine=sim --rw=randread --size=1m";
         let found = after(&CHECK, job, &|report| {
             let mut row = row(DirKind::Read, ios as f64 / 10.0, 10);
@@ -215,12 +215,12 @@ mod tests {
     #[test]
     fn reports_few_ios_and_of_wide_intervals() {
         assert_eq!(
-            told(500, 1.0),
+            reported(500, 1.0),
             ["500 reads: 5.0 lie above p99, and 1.0k reads are needed for ten"]
         );
-        assert!(told(2000, 1.0).is_empty());
+        assert!(reported(2000, 1.0).is_empty());
         assert_eq!(
-            told(2000, 60.0),
+            reported(2000, 60.0),
             ["20 windows with a mean of 100 and a standard deviation of 60"]
         );
     }

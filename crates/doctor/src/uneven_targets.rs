@@ -196,7 +196,7 @@ mod tests {
         case
     }
 
-    fn told(ms: [f64; 2], change: impl Fn(&mut Case)) -> Vec<Finding> {
+    fn reported(ms: [f64; 2], change: impl Fn(&mut Case)) -> Vec<Finding> {
         let mut case = case(ms);
         change(&mut case);
         found_after(&CHECK, &case)
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn reports_the_slow_device() {
-        let found = told([0.1, 1.9], |_| {});
+        let found = reported([0.1, 1.9], |_| {});
         assert_eq!(found[0].what, "job a visits 2 devices in turn, and waits for nvme1n1");
         let evidence = "nvme1n1 takes 1.9 ms per I/O, nvme0n1 takes 100 us: 95 % of the job's I/O \
                         time goes to the slower one";
@@ -212,30 +212,33 @@ mod tests {
         let remedy = "use one job for each target: filename=/dev/nvme1n1 in one, filename=/dev/nvme0n1 in \
                     another";
         assert_eq!(found[0].remedy, remedy);
-        assert_eq!(told([0.1, 0.2], |_| {}), [], "not so much slower");
-        assert_eq!(told([0.01, 0.05], |_| {}), [], "not by much");
+        assert_eq!(reported([0.1, 0.2], |_| {}), [], "not so much slower");
+        assert_eq!(reported([0.01, 0.05], |_| {}), [], "not by much");
     }
 
     #[test]
     fn silent_if_it_does_not_matter_or_is_unknown() {
         let uneven = [0.1, 1.9];
         let rate = Some(fiord_plan::Rate::Ios(10));
-        assert_eq!(told(uneven, |case| case.job().pace.rate[0] = rate), []);
-        assert_eq!(told(uneven, |case| case.job().target.service = FileService::Sequential), []);
-        assert_eq!(told(uneven, |case| case.job().target.open.direct = false), []);
-        assert_eq!(told(uneven, |case| case.report.jobs[0].runtime_ms = 3000), []);
+        assert_eq!(reported(uneven, |case| case.job().pace.rate[0] = rate), []);
+        assert_eq!(
+            reported(uneven, |case| case.job().target.service = FileService::Sequential),
+            []
+        );
+        assert_eq!(reported(uneven, |case| case.job().target.open.direct = false), []);
+        assert_eq!(reported(uneven, |case| case.report.jobs[0].runtime_ms = 3000), []);
         let first = |case: &mut Case| {
             let one: FilePlan = case.job().target.files[0].clone();
             case.job().target.files = vec![one];
         };
-        assert_eq!(told(uneven, first), [], "one target");
+        assert_eq!(reported(uneven, first), [], "one target");
     }
 
     #[test]
     fn silent_if_other_programs_use_a_device() {
         let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].ios += 4000;
-        assert_eq!(told([0.1, 1.9], others), []);
+        assert_eq!(reported([0.1, 1.9], others), []);
         let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].bytes += 100 << 20;
-        assert_eq!(told([0.1, 1.9], others), []);
+        assert_eq!(reported([0.1, 1.9], others), []);
     }
 }

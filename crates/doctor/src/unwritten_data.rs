@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
                 finding: invalid if half of the range or more is unwritten, suspect from 1 % on. \
                 Space behind the end of a file does not count, because the run lays it out. The \
                 check is silent if an earlier job of the run writes the file, and for jobs with \
-                `zonemode=zbd`, which read only written data.",
+                `zonemode=zbd`, which read only written data without `read_beyond_wp`.",
     effect: "4 KiB random reads with `direct=1` and `psync` of a fallocated 256 MiB file on ext4 \
              for 3 s reached 965k IOPS; after the file was written, they reached 18.0k.",
     remedy: "write the whole file first with `rw=write`, which overwrites the data that it holds; \
@@ -131,7 +131,7 @@ mod tests {
         );
     }
 
-    fn told(written: usize, more: &str) -> Vec<Severity> {
+    fn reported(written: usize, more: &str) -> Vec<Severity> {
         let path = file(written);
         let line = format!("--name=a --rw=randread --size=1m --filename={} {more}", path.display());
         let found = before(&CHECK, &plan(&line).0);
@@ -141,12 +141,16 @@ mod tests {
 
     #[test]
     fn reports_the_share_that_was_never_written() {
-        assert_eq!(told(0, ""), [Severity::Invalid]);
-        assert_eq!(told(768 << 10, ""), [Severity::Suspect]);
-        assert_eq!(told(1 << 20, ""), []);
-        assert_eq!(told(512 << 10, "--size=512k"), []);
-        assert_eq!(told(0, "--zonemode=zbd --zonesize=64k"), [], "only what zones hold is read");
-        assert_eq!(told(0, "--zonemode=zbd --zonesize=64k --read_beyond_wp=1").len(), 1);
+        assert_eq!(reported(0, ""), [Severity::Invalid]);
+        assert_eq!(reported(768 << 10, ""), [Severity::Suspect]);
+        assert_eq!(reported(1 << 20, ""), []);
+        assert_eq!(reported(512 << 10, "--size=512k"), []);
+        assert_eq!(
+            reported(0, "--zonemode=zbd --zonesize=64k"),
+            [],
+            "only what zones hold is read"
+        );
+        assert_eq!(reported(0, "--zonemode=zbd --zonesize=64k --read_beyond_wp=1").len(), 1);
     }
 
     #[test]

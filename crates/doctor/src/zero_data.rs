@@ -97,7 +97,7 @@ mod tests {
     use crate::Machine;
     use crate::fixture::{found_after, plan, scratch};
 
-    fn told(byte: u8, line: &str) -> usize {
+    fn reported(byte: u8, line: &str) -> usize {
         found(&vec![byte; 1 << 20], line).len()
     }
 
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn reports_zeros_that_jobs_only_read() {
-        assert_eq!(told(0, "--rw=randread"), 1);
-        assert_eq!(told(7, "--rw=randread"), 0);
-        assert_eq!(told(0, "--rw=randrw"), 0);
+        assert_eq!(reported(0, "--rw=randread"), 1);
+        assert_eq!(reported(7, "--rw=randread"), 0);
+        assert_eq!(reported(0, "--rw=randrw"), 0);
     }
 }

@@ -33,13 +33,13 @@ pub(crate) const CHECK: Check = Check {
             fail.",
     detection: "More jobs write to a file or device at the same time than `max_open_zones` \
                 permits, or, without it, than the smaller of `queue/max_open_zones` and \
-                `queue/max_active_zones` permits (the check counts conventional zones too, \
-                although they have no limit). A `size`, `offset` or `offset_increment` in bytes \
-                that is not a multiple of the zone size is a note, or suspect if a job without \
-                `zonemode=zbd` writes to a zoned device. Also without `zonemode=zbd`: several \
-                writes in flight on a kernel before 6.10 with a scheduler other than \
-                `mq-deadline`. The check ignores the device's limits with `ignore_zone_limits`, \
-                and the order for zone appends.",
+                `queue/max_active_zones` permits (the check also counts jobs that write to \
+                conventional zones, although these zones have no limit). A `size`, `offset` or \
+                `offset_increment` in bytes that is not a multiple of the zone size is a note, or \
+                suspect if a job without `zonemode=zbd` writes to a zoned device. Also without \
+                `zonemode=zbd`: several writes in flight on a kernel before 6.10 with a scheduler \
+                other than `mq-deadline`. The check ignores the device's limits with \
+                `ignore_zone_limits`, and the order for zone appends.",
     effect: "With four jobs on two open zones, two jobs wait at any time, which is in their \
              latencies. Not measured on a zoned drive.",
     remedy: "set `numjobs` to at most `max_open_zones`; state sizes in zones (`size=8z`, \
@@ -118,11 +118,11 @@ fn limit(zones: &Zones) -> Option<u64> {
 
 /// Reports more concurrent writers than zones that may be open.
 fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<FindingBuilder> {
-    let beside = |one: &JobPlan| {
+    let at_once = |one: &JobPlan| {
         let others = jobs.iter().filter(|job| job.identity.index != one.identity.index);
         1 + others.filter(|job| together(one, job)).count() as u64
     };
-    let (most, job) = jobs.iter().map(|job| (beside(job), *job)).max_by_key(|(n, _)| *n)?;
+    let (most, job) = jobs.iter().map(|job| (at_once(job), *job)).max_by_key(|(n, _)| *n)?;
     if most <= limit {
         return None;
     }
@@ -295,14 +295,14 @@ mod tests {
         case.job().depth.depth = 1;
         assert!(!overtaking(&case.plan.jobs[0], &case.machine.devices.disks[0]));
         case.job().depth.depth = 8;
-        let told = |case: &Case, version| {
+        let reported = |case: &Case, version| {
             let (job, disk) = (&case.plan.jobs[0], &case.machine.devices.disks[0]);
             assert!(overtaking(job, disk));
             out_of_order(job, disk, version).is_some()
         };
-        assert!(told(&case, Kernel::new(6, 1)));
-        assert!(!told(&case, Kernel::new(6, 10)));
+        assert!(reported(&case, Kernel::new(6, 1)));
+        assert!(!reported(&case, Kernel::new(6, 10)));
         case.disks(|disk| disk.queue.scheduler = set("mq-deadline"));
-        assert!(!told(&case, Kernel::new(6, 1)));
+        assert!(!reported(&case, Kernel::new(6, 1)));
     }
 }
