@@ -1,6 +1,6 @@
 use std::fs;
 
-use fiord_run::Undisturbed;
+use fiord_run::NoInterrupts;
 use fiord_zones::consent::Answer;
 
 use super::*;
@@ -66,7 +66,7 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
     // Not a whole number of blocks: 3 MiB and a half page.
     let size = (3 << 20) + 2048;
     fs::write(place.join("f"), vec![0u8; size]).unwrap();
-    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
+    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
     assert_eq!(end, End::Done, "{out}{err}");
     assert!(out.contains("fully written: 3.1 MB"), "{out}");
     assert!(out.contains("All data on it will be lost") && err.is_empty(), "{out}{err}");
@@ -85,7 +85,7 @@ fn without_a_yes_nothing_is_touched() {
     let place = place("no");
     fs::write(place.join("f"), vec![7u8; 1 << 20]).unwrap();
     for answer in [Answer::No, Answer::NoTerminal] {
-        let (end, _, err) = run_on(&place, &[], answer, &mut Undisturbed);
+        let (end, _, err) = run_on(&place, &[], answer, &mut NoInterrupts);
         assert_eq!(end, End::Failed);
         assert!(err.contains("nothing was changed"), "{err}");
     }
@@ -100,7 +100,7 @@ fn stopped_and_picked_up() {
     let key = target::all(&[place.join("f")]).unwrap().remove(0).key;
     let store = Store::open(Some(&place.join("state.json"))).unwrap();
     store.put(&key, state::Place { passes: 0, position: 6 << 20 }).unwrap();
-    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
+    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
     assert_eq!(end, End::Done, "{out}{err}");
     assert!(out.contains("resumes at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
     assert_eq!(err, "");
@@ -118,7 +118,7 @@ fn a_stop_is_remembered() {
     assert_eq!(end, End::Stopped, "{out}{err}");
     assert!(out.contains("run the same command to resume"), "{out}");
     let (end, out, _) =
-        run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut Undisturbed);
+        run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut NoInterrupts);
     assert_eq!(end, End::Done, "{out}");
     fs::remove_dir_all(place).unwrap();
 }
@@ -127,7 +127,7 @@ fn a_stop_is_remembered() {
 fn what_cannot_be_written_is_refused() {
     let place = place("refused");
     fs::write(place.join("f"), "").unwrap();
-    let (end, _, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
+    let (end, _, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
     assert!(end == End::Failed && err.contains("is empty"), "{err}");
     assert!(target::all(&["/dev/null".into()]).unwrap_err().contains("neither"));
     let twice = [place.clone().join("f"), place.join("f")];
@@ -142,7 +142,7 @@ fn no_two_jobs_write_the_same_data() {
     let place = place("differ");
     fs::write(place.join("f"), vec![0u8; 1 << 20]).unwrap();
     let data = || {
-        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
         assert_eq!(end, End::Done, "{out}{err}");
         fs::read(place.join("f")).unwrap()
     };
@@ -159,7 +159,7 @@ fn files_of_any_size() {
     let place = place("odd");
     for size in [1usize, 511, 1_000_001, (1 << 20) + 1] {
         fs::write(place.join("f"), vec![0u8; size]).unwrap();
-        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut Undisturbed);
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
         assert_eq!(end, End::Done, "{size}: {out}{err}");
         let data = fs::read(place.join("f")).unwrap();
         assert_eq!(data.len(), size);
@@ -194,7 +194,7 @@ fn a_place_that_cannot_be_kept() {
     fs::write(place.join("f"), vec![7u8; 4096]).unwrap();
     let state = format!("--state={}", place.join("f/state.json").display());
     let args = ["--yes", &state];
-    let (end, _, err) = run_on(&place, &args, Answer::NoTerminal, &mut Undisturbed);
+    let (end, _, err) = run_on(&place, &args, Answer::NoTerminal, &mut NoInterrupts);
     assert!(end == End::Failed && err.contains("--state=FILE"), "{err}");
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();

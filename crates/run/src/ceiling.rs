@@ -1,28 +1,28 @@
-//! What the jobs of a run would reach if storage took no time (`--ceiling`): the same load, at the
-//! same depth, with the same contents and the same measurements, for a moment on `ioengine=null`.
+//! The ceiling of a run (`--ceiling`): the rate that its jobs reach if storage takes no time. It runs the same
+//! load at the same depth, with the same contents and measurements, on `ioengine=null` for a short time.
 //!
-//! No file is opened, and nothing that a job does before, after or around its I/O is done: what a
-//! job is to be here is picked from its plan, not taken out of it.
+//! These jobs open no file and do nothing before, after or around their I/O. Their plans therefore start empty
+//! and copy only the necessary parts of the original plans.
 
 use std::sync::Arc;
 
 use fiord_plan::{EnginePlan, FileKind, FilePlan, JobPlan, Plan, Unified};
 use fiord_stat::report::{Ceiling, DirKind, GeneratorReport, JobReport, Report};
 
-use crate::conductor::{RunOptions, Undisturbed, run};
-use crate::events::Deaf;
+use crate::conductor::{NoInterrupts, RunOptions, run};
+use crate::events::NullObserver;
 use crate::worker::keeps_many;
 
-/// How long each job runs, ns.
+/// Run time of each job, ns.
 const MOMENT: u64 = 200_000_000;
 
-/// Runs the shapes of all jobs and writes down what each group reached, beside what it had reached.
-/// Groups with jobs in simulated time are left out: there is nothing to compare.
+/// Runs all jobs of `plan` on `ioengine=null`, and adds to the report what each group reached there and in the
+/// run itself. Leaves out groups with simulated devices, because their virtual time is not comparable.
 pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
     let jobs = plan.jobs.iter().map(shape).collect();
     let shapes = Arc::new(Plan { jobs, global_options: Vec::new() });
     let quiet = RunOptions { progress: None, status: None, debug: None, ..options.clone() };
-    let outcome = run(shapes, &quiet, &mut Deaf, &mut Undisturbed);
+    let outcome = run(shapes, &quiet, &mut NullObserver, &mut NoInterrupts);
     let simulated = |group: u32| {
         let of_group = |job: &&JobPlan| job.identity.group == group;
         plan.jobs.iter().filter(of_group).any(|job| matches!(job.engine, EnginePlan::Sim(_)))
@@ -39,7 +39,7 @@ pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
     report.extras.generator.get_or_insert_with(GeneratorReport::default).ceilings = ceilings;
 }
 
-/// The job as far as it is load.
+/// The plan of a job on `ioengine=null`, with only its load.
 fn shape(job: &JobPlan) -> JobPlan {
     let bytes = job.target.files.iter().map(|file| file.len).fold(0, u64::saturating_add);
     let mut shape = JobPlan::plain(EnginePlan::Null, bytes);
@@ -74,7 +74,7 @@ fn shape(job: &JobPlan) -> JobPlan {
     shape
 }
 
-/// What the jobs of a group reach together.
+/// I/Os per second of all jobs of a group together.
 fn iops(report: &Report, group: u32) -> f64 {
     let of_job = |job: &JobReport| -> f64 {
         let single = job.dirs.iter().filter(|dir| dir.kind != DirKind::Mixed);
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_depth_is_the_one_that_the_job_keeps() {
+    fn the_ceiling_uses_the_effective_depth_of_the_job() {
         let depth = |engine, offload| {
             let mut job = job(engine, 0);
             job.depth.depth = 8;

@@ -1,4 +1,4 @@
-//! `exec_prerun` and `exec_postrun`.
+//! Runs the commands of `exec_prerun` and `exec_postrun`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,30 +8,30 @@ use fiord_sys::process::{self, Kill};
 
 use crate::error::JobError;
 
-/// Where the output of a job's command goes: `jobname.prerun.txt` below `aux_path`.
+/// The file for the output of a job's command: `jobname.prerun.txt` in `aux_path`.
 pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
-    // A job may be called `read/seq`; its file lies beside the others all the same.
+    // A job may be called `read/seq`, but its file is in the same directory as the others.
     let name = format!("{}.{when}.txt", job.replace('/', "_"));
-    // Told as it would be typed.
+    // Show the path without `./`, as a user would type it.
     if aux_path == Path::new(".") { PathBuf::from(name) } else { aux_path.join(name) }
 }
 
-/// Whether the run is over for a command.
+/// Whether a command must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It may go on.
+    /// It may continue.
     No,
-    /// The run is to end: the command is asked to end, and killed when it does not.
+    /// The run ends: terminate the command, and kill it if it does not end.
     Soon,
-    /// The run ends without waiting.
+    /// The run ends without waiting: kill the command.
     Now,
 }
 
-/// How long a command that is asked to end may take.
+/// How long a command may take to end after it was asked to terminate.
 const STUBBORN: Duration = Duration::from_secs(5);
 
-/// Runs a line of shell, with what it prints in a file, until it ends or `stop` says so. A command that
-/// says it failed is an error; one that was stopped is none.
+/// Runs a shell command until it ends or `stop` requests its end, and writes its output to a file. Fails if the
+/// command exits with a failure, unless it was stopped.
 pub(crate) fn run(
     line: &str,
     op: &'static str,
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_goes_to_a_file_and_failure_is_told() {
+    fn output_goes_to_a_file_and_failure_is_an_error() {
         let dir = std::env::temp_dir().join(format!("fiord-command-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let path = output_path(&dir, "a/b", "prerun");

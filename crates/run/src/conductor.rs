@@ -1,19 +1,20 @@
-//! The run as a whole: layout, starting jobs, watching them, ending them, the report.
+//! The conductor controls a whole run: it lays out files, starts, watches and stops jobs, and creates the
+//! report.
 //!
-//! One thread does all this and sleeps in between; jobs run on threads of their own and send word
-//! when something happens.
+//! The conductor runs on one thread and sleeps between events. Each job has its own thread and sends messages
+//! to the conductor.
 //!
 //! | question | module |
 //! |---|---|
-//! | what is a run given, what does it give back | `interface.rs` |
-//! | how are files laid out while signals are heard | `laying_out.rs` |
-//! | how do jobs start and end | `starting.rs` |
-//! | progress, status reports, the report at the end | `telling.rs` |
+//! | inputs and results of a run | `interface.rs` |
+//! | how files are laid out while signals are handled | `laying_out.rs` |
+//! | how jobs start and end | `lifecycle.rs` |
+//! | progress, status reports, the final report | `reporting.rs` |
 
 mod interface;
 mod laying_out;
-mod starting;
-mod telling;
+mod lifecycle;
+mod reporting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ use crate::report;
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
 use crate::space::SpaceWatch;
-use crate::steady::Membership;
+use crate::steady::SteadyMember;
 use crate::stuck;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
@@ -43,18 +44,18 @@ use crate::zones::ZoneTables;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// The longest sleep: signals and disks' news are never later than this.
-const TICK: u64 = 50 * MS;
-/// The shortest: what is overdue although it was just seen to is not waited for in a spin.
-const BREATH: u64 = MS;
-/// How long after it was told to end a job may take, before the run ends without it.
-const STUCK: u64 = 300 * SECOND;
-/// How long commands may take to end that are killed.
+/// Longest sleep, ns. It limits the delay of signals and of device counters.
+const MAX_SLEEP: u64 = 50 * MS;
+/// Shortest sleep, ns: an event that is overdue right after handling must not cause a busy loop.
+const MIN_SLEEP: u64 = MS;
+/// How long a stopped job may take to end before the run ends without it, ns.
+const STUCK_AFTER: u64 = 300 * SECOND;
+/// How long the conductor waits for killed commands to end, ns.
 const COMMANDS_END: u64 = SECOND;
 
-pub use interface::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed};
+pub use interface::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult};
 
-/// Runs a plan to its end.
+/// Runs a plan to its end and returns the report and the errors of its jobs.
 pub fn run(
     plan: Arc<Plan>,
     options: &RunOptions,
@@ -88,16 +89,16 @@ pub fn run(
     conductor.result()
 }
 
-/// One job in the conductor's books.
+/// The conductor's record of one job.
 #[derive(Debug, Default)]
-struct Book {
+struct JobEntry {
     watch: Watch,
     start_ms: u64,
     stopped_at: Option<u64>,
-    /// Why the run itself told it to end, where that is an error.
+    /// The error for which the conductor stopped the job, if any.
     ended_for: Option<JobError>,
     finished: Option<Box<Finished>>,
-    /// What it hung in when the run ended without it.
+    /// What the job hangs in, if the run ended without it.
     stuck: Option<JobError>,
 }
 
@@ -108,11 +109,11 @@ struct Conductor<'a> {
     interrupts: &'a mut dyn Interrupts,
     sender: Sender<Message>,
     schedule: Schedule<'a>,
-    books: Vec<Book>,
-    /// Jobs that were started together and wait for each other.
-    gathering: Vec<usize>,
-    /// Jobs that start alone (they have a `exec_prerun` of unknown length).
-    loners: Vec<usize>,
+    entries: Vec<JobEntry>,
+    /// Jobs in set-up that start together: each waits for the others.
+    cohort: Vec<usize>,
+    /// Jobs in set-up that start alone, because their `exec_prerun` takes an unknown time.
+    solo: Vec<usize>,
     meter: Meter,
     disks: Disks,
     devices: Devices,
@@ -121,7 +122,7 @@ struct Conductor<'a> {
     next_progress: Option<u64>,
     next_status: Option<u64>,
     signal: Option<i32>,
-    /// The job that is being laid out, where jobs are laid out one after another.
+    /// The job whose files are being laid out by the layout thread.
     laying_out: Option<usize>,
     abandoned: bool,
     warnings: Vec<RunWarning>,
@@ -136,7 +137,7 @@ impl<'a> Conductor<'a> {
         sender: Sender<Message>,
     ) -> Self {
         let jobs = &run.plan.jobs;
-        let book = |job: &JobPlan| Book { watch: Watch::new(job), ..Book::default() };
+        let entry = |job: &JobPlan| JobEntry { watch: Watch::new(job), ..JobEntry::default() };
         let now = clock::monotonic();
         Conductor {
             run: Arc::clone(run),
@@ -145,9 +146,9 @@ impl<'a> Conductor<'a> {
             interrupts,
             sender,
             schedule: Schedule::new(jobs),
-            books: jobs.iter().map(book).collect(),
-            gathering: Vec::new(),
-            loners: Vec::new(),
+            entries: jobs.iter().map(entry).collect(),
+            cohort: Vec::new(),
+            solo: Vec::new(),
             meter: Meter::new(jobs.len(), now),
             disks: Disks::default(),
             devices: Devices::default(),
@@ -162,7 +163,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// The time of the run begins.
+    /// Starts the clock of the run and the first jobs.
     fn begin(&mut self) {
         self.disks = Disks::start(&self.run.plan);
         self.devices = Devices::start(&self.run.plan);
@@ -177,7 +178,7 @@ impl<'a> Conductor<'a> {
         self.abandoned || self.schedule.over()
     }
 
-    /// Waits for the next thing and does it.
+    /// Waits for the next event and handles it.
     fn step(&mut self, receiver: &Receiver<Message>) {
         let now = clock::monotonic();
         let pause = Duration::from_nanos(self.next_due(now).saturating_sub(now));
@@ -185,16 +186,16 @@ impl<'a> Conductor<'a> {
             Ok(message) => {
                 let mut more = VecDeque::from([message]);
                 more.extend(receiver.try_iter());
-                more.into_iter().for_each(|message| self.hear(message));
+                more.into_iter().for_each(|message| self.handle(message));
             }
-            // The conductor holds a sender itself, so there is always one.
+            // The conductor itself holds a sender, so the channel is never disconnected.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        self.hear_interrupts();
+        self.handle_interrupts();
         self.start_jobs();
-        self.let_go();
+        self.release_ready();
         let now = clock::monotonic();
-        self.look_at_devices();
+        self.update_devices();
         self.watch(now);
         self.watch_space(now);
         self.progress(now);
@@ -205,23 +206,24 @@ impl<'a> Conductor<'a> {
     }
 
     fn next_due(&self, now: u64) -> u64 {
-        let jobs = self.books.iter().zip(&self.run.plan.jobs).filter(|(b, _)| b.finished.is_none());
+        let jobs =
+            self.entries.iter().zip(&self.run.plan.jobs).filter(|(b, _)| b.finished.is_none());
         let windows =
-            jobs.filter_map(|(book, job)| book.watch.due(job, book.stopped_at.is_some())).min();
+            jobs.filter_map(|(entry, job)| entry.watch.due(job, entry.stopped_at.is_some())).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
         let due = [windows, delay, self.space.due(), self.next_progress, self.next_status]
             .into_iter()
             .flatten()
             .min();
         match due {
-            Some(due) if due > now => due.min(now + TICK),
-            Some(_) => now + BREATH,
-            None => now + TICK,
+            Some(due) if due > now => due.min(now + MAX_SLEEP),
+            Some(_) => now + MIN_SLEEP,
+            None => now + MAX_SLEEP,
         }
     }
 
-    /// Takes a message of a job's thread.
-    fn hear(&mut self, message: Message) {
+    /// Handles a message of a job's thread.
+    fn handle(&mut self, message: Message) {
         let run = Arc::clone(&self.run);
         let job = |index| report::name(&run.plan, index);
         match message {
@@ -234,15 +236,15 @@ impl<'a> Conductor<'a> {
             Message::Warning { index, what } => {
                 self.warn(Some(job(index)), &what);
             }
-            // Being woken is all: `let_go` sees who is ready.
+            // The message only wakes the conductor: `release_ready` finds the ready jobs.
             Message::Ready => {}
-            // Only while jobs are laid out, and taken there.
+            // `lay_out_one` handles this message.
             Message::LaidOut { .. } => {}
             Message::Ended { index, result } => self.job_ended(index, result),
         }
     }
 
-    fn hear_interrupts(&mut self) {
+    fn handle_interrupts(&mut self) {
         while let Some(interrupt) = self.interrupts.next() {
             match interrupt {
                 Interrupt::Status => self.status(),
@@ -250,7 +252,7 @@ impl<'a> Conductor<'a> {
                     self.signal = Some(signal);
                     self.run.cancelled.store(true, Ordering::Relaxed);
                     self.observer.event(&Event::Terminating { signal });
-                    for index in 0..self.books.len() {
+                    for index in 0..self.entries.len() {
                         self.stop(index, StopReason::Signal);
                     }
                 }
@@ -259,7 +261,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Ends the run without the jobs that have not ended.
+    /// Ends the run without waiting for the jobs that have not ended.
     fn abandon(&mut self) {
         if self.abandoned {
             return;
@@ -268,40 +270,40 @@ impl<'a> Conductor<'a> {
         let run = Arc::clone(&self.run);
         run.abandoned.store(true, Ordering::Relaxed);
         let laying_out = self.laying_out;
-        let books = self.books.iter_mut().enumerate();
-        let hang = books.filter(|(n, book)| book.finished.is_none() || laying_out == Some(*n));
-        for (index, book) in hang {
-            book.stuck = Some(stuck::error(&run.plan.jobs[index], &run.jobs[index]));
+        let entries = self.entries.iter_mut().enumerate();
+        let hang = entries.filter(|(n, entry)| entry.finished.is_none() || laying_out == Some(*n));
+        for (index, entry) in hang {
+            entry.stuck = Some(stuck::error(&run.plan.jobs[index], &run.jobs[index]));
         }
-        // Their processes are killed by the threads of the jobs, which look for it all the time.
+        // The threads of the jobs poll `abandoned` and kill their commands.
         let until = clock::monotonic() + COMMANDS_END;
         while run.commands.load(Ordering::Acquire) > 0 && clock::monotonic() < until {
-            std::thread::sleep(Duration::from_nanos(BREATH));
+            std::thread::sleep(Duration::from_nanos(MIN_SLEEP));
         }
     }
 
-    /// Whether the measured part of the run has begun, for the devices' own view of it.
-    fn look_at_devices(&mut self) {
+    /// Checks whether the measured part of the run has begun, which starts the device counters.
+    fn update_devices(&mut self) {
         let since = self.run.jobs.iter().map(|job| job.control.measured_since());
-        self.devices.look(&self.run.plan, since);
+        self.devices.update(&self.run.plan, since);
     }
 
-    /// Looks at every running job.
+    /// Checks every running job: its rates, its run time, steady state, and whether it hangs.
     fn watch(&mut self, now: u64) {
         let run = Arc::clone(&self.run);
         let mut hopeless = false;
-        for (index, book) in self.books.iter_mut().enumerate() {
-            if book.finished.is_some() {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            if entry.finished.is_some() {
                 continue;
             }
             let shared = &run.jobs[index];
-            book.watch.look(&run.plan.jobs[index], &shared.control, &shared.live, now);
-            if shared.control.steady().is_some_and(Membership::attained) {
+            entry.watch.update(&run.plan.jobs[index], &shared.control, &shared.live, now);
+            if shared.control.steady().is_some_and(SteadyMember::attained) {
                 shared.control.stop(StopReason::Steady);
             }
             if shared.control.stopped() {
-                let since = *book.stopped_at.get_or_insert(now);
-                hopeless |= now.saturating_sub(since) > STUCK;
+                let since = *entry.stopped_at.get_or_insert(now);
+                hopeless |= now.saturating_sub(since) > STUCK_AFTER;
             }
         }
         if hopeless {
@@ -309,27 +311,26 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Ends the jobs that would leave too little space.
+    /// Stops the jobs that would leave less free space than `space_reserve`.
     fn watch_space(&mut self, now: u64) {
         let run = Arc::clone(&self.run);
-        let books = self.books.iter().zip(&run.plan.jobs).enumerate();
+        let entries = self.entries.iter().zip(&run.plan.jobs).enumerate();
         let runs = |index: usize| {
             let control = &run.jobs[index].control;
             control.phase() >= Phase::Ramp && !control.stopped()
         };
-        let running = books.filter(|(i, (book, _))| book.finished.is_none() && runs(*i));
-        for (index, error) in self.space.look(running.map(|(i, (_, job))| (i, job)), now) {
-            self.books[index].ended_for = error;
+        let running = entries.filter(|(i, (entry, _))| entry.finished.is_none() && runs(*i));
+        for (index, error) in self.space.check(running.map(|(i, (_, job))| (i, job)), now) {
+            self.entries[index].ended_for = error;
             self.stop(index, StopReason::Failure);
         }
     }
 }
 
-/// Sees to it that every file can be open at once. What the system does not give is met, and told,
-/// when a file is opened.
+/// Raises the limit on open files so that all files can be open at once. If the system refuses, the open that
+/// fails reports it.
 fn raise_limits(plan: &Plan) {
-    /// Files of a layout that are not flushed yet, standard streams, rings, event descriptors and what the
-    /// libraries hold.
+    /// Descriptors for unflushed files of a layout, standard streams, rings, event descriptors and libraries.
     const SPARE: u64 = 64 + layout::BATCH as u64;
     let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
     let _ = fiord_sys::limits::raise_open_files(files + SPARE);

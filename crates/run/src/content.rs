@@ -1,4 +1,4 @@
-//! A job's contents, with the files that its pattern names read in.
+//! The contents of a job's writes, including files that its pattern names.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,7 +9,7 @@ use fiord_plan::{Content, Dir, JobPlan, Shape};
 
 use crate::error::JobError;
 
-/// Makes `content` for the writes of a job; see [`AnyContent::instead`] for `salt`.
+/// Creates the generator of `content` for the writes of a job; see [`AnyContent::instead`] for `salt`.
 pub(crate) fn content_of(
     job: &JobPlan,
     content: &Content,
@@ -34,7 +34,7 @@ pub(crate) fn content_of(
     made.map_err(|e| JobError::new("filling buffers", 0, e.to_string()))
 }
 
-/// What fits into a block of a file that a pattern names: the file may be long, or have no end.
+/// Reads the first `most` bytes of a file that a pattern names. The file may be long, or endless.
 fn first_bytes(path: &str, most: u32) -> Result<Vec<u8>, JobError> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(u64::from(most)).read_to_end(&mut bytes)).map_err(

@@ -1,7 +1,7 @@
-//! What a worker and the rest of the run say to each other while a job runs.
+//! Communication between a worker and the rest of the run while a job runs.
 //!
-//! The worker reads [`JobControl::stop_reason`] once a batch: a load of a cache line that nobody
-//! writes until the job is to end.
+//! The worker reads [`JobControl::attention`] once for each batch: one load of a cache line that no thread
+//! writes until the job must stop or deliver a snapshot.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,17 +11,16 @@ use fiord_load::pace::FlowTicket;
 use fiord_stat::recorder::Recorder;
 
 use crate::error::JobError;
-use crate::steady::Membership;
+use crate::steady::SteadyMember;
 use crate::zones::Counts;
 
-/// Set in the stop byte while somebody waits for a [`Snapshot`], so that the worker's one load
-/// sees both.
+/// Flag in the stop byte while a [`Snapshot`] is requested, so that the worker sees both with one load.
 const SNAPSHOT_WANTED: u8 = 0x80;
 
-/// What a running job has done so far, for `--status-interval` and SIGUSR1.
+/// The results of a running job so far, for `--status-interval` and SIGUSR1.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// What was counted.
+    /// Copy of the recorder.
     pub recorder: Recorder,
     /// Measured time so far, ns.
     pub runtime_ns: u64,
@@ -35,18 +34,17 @@ pub struct Snapshot {
     pub majf: u64,
     /// Page faults without.
     pub minf: u64,
-    /// What it did to zones (`zonemode=zbd`).
+    /// What the job did to zones (`zonemode=zbd`).
     pub zones: Option<Counts>,
-    /// The first error that it survived (`continue_on_error`).
+    /// The first error that the job survived (`continue_on_error`).
     pub survived: Option<JobError>,
 }
 
-/// Why a job is to end before its work is done.
+/// Why a job must stop before its work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum StopReason {
-    /// Its run time is over (told by the monitor when the worker has no clock stamps of its own, or
-    /// is late).
+    /// Its run time is over. The monitor sets this if the worker takes no timestamps or is late.
     Runtime = 1,
     /// The user ended the run.
     Signal = 2,
@@ -58,23 +56,23 @@ pub enum StopReason {
     Steady = 5,
 }
 
-/// Where a job is in its life, for the live line.
+/// The stage of a job's life, for the live line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Phase {
     /// No thread yet.
     NotStarted = 0,
-    /// Opens files, fills buffers.
+    /// The thread opens files and fills buffers.
     SetUp = 1,
-    /// Waits for the others of its group.
+    /// The job is set up and waits to be released.
     Waiting = 2,
-    /// Runs, not measured yet.
+    /// The job runs but is not measured yet.
     Ramp = 3,
-    /// Runs.
+    /// The job runs and is measured.
     Running = 4,
-    /// Its I/Os are issued; the last ones complete, files are flushed.
+    /// All I/Os are issued; the last ones complete and files are flushed.
     Finishing = 5,
-    /// The thread is gone.
+    /// The thread has ended.
     Ended = 6,
 }
 
@@ -85,7 +83,7 @@ enum Gate {
     Cancelled,
 }
 
-/// Shared by one worker and those who steer it.
+/// The state through which the conductor controls one worker.
 #[derive(Debug)]
 pub struct JobControl {
     stop: AtomicU8,
@@ -96,7 +94,7 @@ pub struct JobControl {
     moved: Condvar,
     snapshot: Mutex<Option<Box<Snapshot>>>,
     taken: Condvar,
-    steady: Option<Membership>,
+    steady: Option<SteadyMember>,
     seat: Mutex<Option<FlowTicket>>,
 }
 
@@ -122,28 +120,28 @@ impl JobControl {
         }
     }
 
-    /// The same, judged by `steadystate`.
-    pub(crate) fn judged(mut self, steady: Option<Membership>) -> Self {
+    /// Adds the job's place in a steady-state group.
+    pub(crate) fn with_steady(mut self, steady: Option<SteadyMember>) -> Self {
         self.steady = steady;
         self
     }
 
-    /// Whom the job is judged with, where `steadystate` is set.
-    pub(crate) fn steady(&self) -> Option<&Membership> {
+    /// The job's place in a steady-state group; `None` without `steadystate`.
+    pub(crate) fn steady(&self) -> Option<&SteadyMember> {
         self.steady.as_ref()
     }
 
-    /// The same for a job of a flow.
+    /// A job that has not started, with its place in a flow.
     pub fn with_seat(seat: Option<FlowTicket>) -> Self {
         JobControl { seat: Mutex::new(seat), ..Self::new() }
     }
 
-    /// The job's place in its flow, once.
+    /// Takes the job's place in its flow. Later calls return `None`.
     pub fn take_seat(&self) -> Option<FlowTicket> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Tells the job to end. The first reason stays.
+    /// Stops the job. Only the first reason counts.
     pub fn stop(&self, reason: StopReason) {
         let _ = self.stop.fetch_update(Ordering::Release, Ordering::Relaxed, |old| {
             (old & !SNAPSHOT_WANTED == 0).then_some(old | reason as u8)
@@ -155,41 +153,40 @@ impl JobControl {
         self.moved.notify_all();
     }
 
-    /// Whether it was told to end. One relaxed load.
+    /// Whether the job must stop. One relaxed load.
     #[inline]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) & !SNAPSHOT_WANTED != 0
     }
 
-    /// Whether the worker is wanted for anything: told to end, or asked for a [`Snapshot`]. One
-    /// relaxed load; look at [`stopped`](Self::stopped) and
-    /// [`snapshot_wanted`](Self::snapshot_wanted) only when it says yes.
+    /// Whether the worker must stop or deliver a [`Snapshot`]. One relaxed load. If true, check
+    /// [`stopped`](Self::stopped) and [`snapshot_wanted`](Self::snapshot_wanted).
     #[inline]
     pub fn attention(&self) -> bool {
         self.stop.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether somebody waits for a snapshot.
+    /// Whether a snapshot is requested.
     pub fn snapshot_wanted(&self) -> bool {
         self.stop.load(Ordering::Relaxed) & SNAPSHOT_WANTED != 0
     }
 
-    /// Asks the worker for a snapshot; [`take_snapshot`](Self::take_snapshot) fetches it. One that
-    /// came too late for an earlier request is out of date and goes away.
+    /// Requests a snapshot; [`take_snapshot`](Self::take_snapshot) fetches it. Discards a snapshot that came too
+    /// late for an earlier request.
     pub fn request_snapshot(&self) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::Release);
     }
 
-    /// Called by the worker when one is wanted.
+    /// Delivers a requested snapshot. The worker calls it.
     pub fn deliver_snapshot(&self, snapshot: Box<Snapshot>) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
         self.stop.fetch_and(!SNAPSHOT_WANTED, Ordering::Release);
         self.taken.notify_all();
     }
 
-    /// Waits for the snapshot that was asked for. `None`: the worker did not come by in time (it
-    /// sits in a system call, or has ended).
+    /// Waits up to `patience` for the requested snapshot. `None` if the worker did not deliver one in time,
+    /// because it is in a system call or has ended.
     pub fn take_snapshot(&self, patience: Duration) -> Option<Box<Snapshot>> {
         let slot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.taken.wait_timeout_while(slot, patience, |slot| slot.is_none());
@@ -197,7 +194,7 @@ impl JobControl {
         slot.take()
     }
 
-    /// Why it was told to end.
+    /// Why the job was stopped; `None` if it was not.
     #[cfg(test)]
     pub fn stop_reason(&self) -> Option<StopReason> {
         match self.stop.load(Ordering::Acquire) & !SNAPSHOT_WANTED {
@@ -210,7 +207,7 @@ impl JobControl {
         }
     }
 
-    /// Lets a worker that is set up begin.
+    /// Releases a worker that is set up.
     pub fn go(&self) {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         if *gate == Gate::Shut {
@@ -219,8 +216,8 @@ impl JobControl {
         self.moved.notify_all();
     }
 
-    /// Called by the worker when it is set up: waits for [`go`](Self::go). False when the job was
-    /// stopped instead.
+    /// Waits for [`go`](Self::go). The worker calls it when it is set up. False if the job was stopped
+    /// instead.
     pub fn wait_for_go(&self) -> bool {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         while *gate == Gate::Shut {
@@ -229,25 +226,25 @@ impl JobControl {
         *gate == Gate::Open
     }
 
-    /// Says where the job is.
+    /// Sets the phase of the job.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
-    /// The measured part begins now: the job is [`Phase::Running`].
+    /// Starts the measured part: sets [`Phase::Running`] and records the time.
     pub fn begin_measuring(&self) {
         self.measured.store(fiord_sys::clock::monotonic(), Ordering::Relaxed);
         self.set_phase(Phase::Running);
     }
 
-    /// When it began, ns of `CLOCK_MONOTONIC` whatever clock the job is timed by; `None`: not yet.
+    /// When the measured part began, ns of `CLOCK_MONOTONIC` whichever clock times the job; `None` if it has not.
     pub fn measured_since(&self) -> Option<u64> {
         (self.phase() >= Phase::Running)
             .then(|| self.measured.load(Ordering::Relaxed))
             .filter(|&ns| ns > 0)
     }
 
-    /// Where the job is.
+    /// The phase of the job.
     pub fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::NotStarted,
@@ -266,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_reason_stays_and_a_snapshot_request_is_none() {
+    fn the_first_stop_reason_stays_and_a_snapshot_request_does_not_stop() {
         let control = JobControl::new();
         control.request_snapshot();
         assert!(control.attention() && control.snapshot_wanted() && !control.stopped());
@@ -279,7 +276,7 @@ mod tests {
         let taken = control.take_snapshot(Duration::from_secs(1));
         assert_eq!(taken.map(|s| s.runtime_ns), Some(7));
         assert!(control.take_snapshot(Duration::ZERO).is_none());
-        // Late for one request, and out of date for the next one.
+        // Too late for one request, and outdated for the next.
         control.deliver_snapshot(Box::default());
         control.request_snapshot();
         assert!(control.take_snapshot(Duration::ZERO).is_none());

@@ -1,20 +1,20 @@
-//! `--debug`: lines about what a run does, in fio's form. The loops know nothing of it: a job that is
-//! traced has another engine around its own ([`crate::worker`], `traced.rs`).
+//! Lines of `--debug` about a run, in fio's format. The loops have no code for it: a traced job has an engine
+//! that wraps its own ([`crate::worker`], `traced.rs`).
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where the lines go, and which of them are wanted.
+/// Destination of the lines, and the enabled categories.
 #[derive(Clone)]
 pub struct DebugOutput {
     categories: Arc<[String]>,
-    /// The only job that is of interest, by its index.
+    /// Index of the only job to trace; `None`: all jobs.
     job: Option<usize>,
     write: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl DebugOutput {
-    /// `write` takes whole lines, from any thread. `job`: of one job only.
+    /// Enables `categories` for one `job` or for all. `write` receives whole lines, from any thread.
     pub fn new(
         categories: &[String],
         job: Option<usize>,
@@ -23,22 +23,22 @@ impl DebugOutput {
         DebugOutput { categories: categories.into(), job, write: Arc::new(write) }
     }
 
-    /// Whether a category is wanted at all.
+    /// Whether a category is enabled.
     pub fn has(&self, category: &str) -> bool {
         self.categories.iter().any(|c| c == category)
     }
 
-    /// Whether a category is wanted for this job.
+    /// Whether a category is enabled for this job.
     pub fn wants(&self, category: &str, job: usize) -> bool {
         self.has(category) && self.job.is_none_or(|only| only == job)
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     pub fn raw(&self, text: &str) {
         (self.write)(text);
     }
 
-    /// Writes a line of a process or thread.
+    /// Writes a line about a process or thread.
     pub fn line(&self, category: &str, pid: u32, text: impl fmt::Display) {
         self.raw(&line(category, pid, text));
     }
@@ -50,7 +50,7 @@ impl fmt::Debug for DebugOutput {
     }
 }
 
-/// The category in eight columns, the process number in five, the text.
+/// Formats a line: the category in eight columns, the process id in five, the text.
 pub(crate) fn line(category: &str, pid: u32, text: impl fmt::Display) -> String {
     format!("{category:<8} {pid:<5} {text}\n")
 }

@@ -1,4 +1,4 @@
-//! Why a job ended early.
+//! The error that ends a job early.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use fiord_plan::FilePlan;
 use fiord_sys::errno;
 use fiord_sys::nvme::Status;
 
-/// What stopped one job. The others go on.
+/// The error that stopped one job. Other jobs continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobError {
-    /// The errno, positive; 0 if the cause is none.
+    /// The errno, positive; 0 if the cause has no errno.
     pub errno: i32,
-    /// What was being done, as a user would call it: "read", "open", "fsync", "set-up of io_uring".
+    /// The operation that failed, in the user's words: "read", "open", "fsync", "set-up of io_uring".
     pub op: &'static str,
-    /// The file, if one is meant.
+    /// The file concerned, if any.
     pub file: Option<PathBuf>,
-    /// The byte offset, if one is meant.
+    /// The byte offset concerned, if any.
     pub offset: Option<u64>,
-    /// What the device said, if it was the one that failed: `errno` is then made of it.
+    /// The status that the device returned, if the device reported the error. `errno` is then derived from it.
     pub status: Option<DeviceStatus>,
-    /// What happened and what to do about it, without the parts above. May be empty.
+    /// Further explanation and remedy, without the parts above. May be empty.
     pub detail: String,
 }
 
@@ -30,7 +30,7 @@ impl JobError {
         JobError { errno, op, file: None, offset: None, status: None, detail: detail.into() }
     }
 
-    /// Names the file.
+    /// Adds the file.
     pub fn at(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self
@@ -38,8 +38,7 @@ impl JobError {
 }
 
 impl JobError {
-    /// The errno that reports and scripts see: a cause without one counts as `EIO`, so that a job
-    /// that failed never shows 0.
+    /// The errno in reports: `EIO` if the cause has no errno, so that a failed job never shows 0.
     pub fn reported_errno(&self) -> i32 {
         const EIO: i32 = 5;
         if self.errno == 0 { EIO } else { self.errno }
@@ -47,13 +46,13 @@ impl JobError {
 }
 
 impl JobError {
-    /// The file and what was done to it, as reports show them; `-` stands for no file.
+    /// The file and the operation, as reports show them; `-` stands for no file.
     pub fn site(&self) -> (String, String) {
         let file = self.file.as_ref().map_or("-".into(), |path| path.display().to_string());
         (file, self.op.to_owned())
     }
 
-    /// What went wrong in a few words: the device's, or those of the errno.
+    /// Short text of the cause: the device's status, or the text of the errno.
     pub fn meaning(&self) -> String {
         match self.status {
             Some(status) => status.to_string(),
@@ -62,8 +61,8 @@ impl JobError {
     }
 }
 
-/// What the number of an error means. Statuses of NVMe stand in place of errnos, as in fio, and most
-/// of them (with their Do Not Retry bit) are larger than any errno is.
+/// The text of an error number. As in fio, it may be an NVMe status instead of an errno; most of these (with the
+/// Do Not Retry bit) are larger than any errno.
 pub(crate) fn words(errno: i32) -> String {
     const MAX_ERRNO: i32 = 4095;
     match u16::try_from(errno) {
@@ -95,7 +94,7 @@ impl std::fmt::Display for JobError {
 
 impl std::error::Error for JobError {}
 
-/// A system call on a file that failed.
+/// Creates the error of a failed system call on a file.
 pub(crate) fn failed(op: &'static str, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
     let detail = error.said.as_deref().or(error.advice()).unwrap_or_default();
     JobError::new(op, error.errno, detail).at(&plan.path)
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drives_status_is_named() {
+    fn the_message_names_the_nvme_status() {
         let mut error = JobError::new("write", 0x41bc, "use zonemode=zbd").at("/dev/ng0n1");
         error.status = Outcome::nvme(0x41bc).device_status();
         error.offset = Some(4096);

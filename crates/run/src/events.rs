@@ -1,4 +1,4 @@
-//! What a run says while it runs. It prints nothing: an [`Observer`] does.
+//! The events that a run emits. The run prints nothing itself; an [`Observer`] does.
 
 use std::path::Path;
 
@@ -7,76 +7,76 @@ use fiord_stat::report::Report;
 
 use crate::error::JobError;
 
-/// One thing that happened. All events of a run come from one thread, in order.
+/// An event of a run. All events come from one thread, in order.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Files of a job that are missing or too small are made.
+    /// The layout starts to create or extend files of a job.
     LayingOut {
-        /// The job.
+        /// The job's name.
         job: &'a str,
-        /// How many files.
+        /// Number of files.
         files: usize,
-        /// How large they are together when done, bytes.
+        /// Total size of these files after the layout, bytes.
         bytes: u64,
     },
-    /// Everything that is laid out before the run is there; no job has begun.
+    /// The layout before the run is complete; no job has started.
     LaidOut,
-    /// `exec_prerun` or `exec_postrun` starts; what it prints goes to a file.
+    /// `exec_prerun` or `exec_postrun` starts. Its output goes to a file.
     Command {
         /// The job.
         job: &'a str,
         /// "prerun" or "postrun".
         when: &'static str,
-        /// Where its output goes.
+        /// The file that receives its output.
         output: &'a Path,
     },
-    /// A job's measured thread was let go.
+    /// A job was released and begins its I/O.
     JobStarted {
         /// Index in the plan.
         index: usize,
-        /// Its thread's id.
+        /// Id of its thread.
         pid: u32,
     },
-    /// A job has ended, well or not.
+    /// A job has ended, with or without an error.
     JobEnded {
         /// Index in the plan.
         index: usize,
         /// Its name.
         job: &'a str,
-        /// Its thread's id; 0 when it never had one.
+        /// Id of its thread; 0 if it never had one.
         pid: u32,
-        /// What stopped it.
+        /// The error that stopped it.
         error: Option<&'a JobError>,
     },
-    /// Something is not as asked for and the run goes on. The result has it too
+    /// The run continues without something that the user asked for. The result contains this too
     /// (`Extras::warnings`).
     Warning {
-        /// The job; `None` for the whole run.
+        /// The job's name; `None` for the whole run.
         job: Option<&'a str>,
-        /// What.
+        /// What the run could not do.
         what: &'a str,
     },
-    /// The live line's numbers.
+    /// The numbers of the live line.
     Progress(&'a Progress),
     /// A report of the run so far (`--status-interval`, SIGUSR1).
     Status(&'a Report),
-    /// A signal ends the run.
+    /// A signal ends the run early.
     Terminating {
-        /// Its number.
+        /// Number of the signal.
         signal: i32,
     },
 }
 
-/// Is told what happens. It is called from the run's own thread, so it must not block for long.
+/// Receives the events of a run. The conductor's thread calls it, so it must not block for long.
 pub trait Observer {
-    /// Something happened.
+    /// Handles an event.
     fn event(&mut self, event: &Event<'_>);
 }
 
-/// Hears nothing.
+/// An observer that ignores all events.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Deaf;
+pub struct NullObserver;
 
-impl Observer for Deaf {
+impl Observer for NullObserver {
     fn event(&mut self, _: &Event<'_>) {}
 }

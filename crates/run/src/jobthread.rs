@@ -15,7 +15,7 @@ use crate::control::Phase;
 use crate::error::{JobError, failed};
 use crate::files::{Cached, FileSet, guard};
 use crate::layout::{self, Done, Overseer};
-use crate::shared::{Finished, Message, Run, Shared, tell};
+use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::thread::Settings;
 use crate::worker::WorkerResult;
 use crate::{command, thread, worker};
@@ -67,7 +67,7 @@ impl Drop for EndedOnDrop {
             let detail = "the thread of this job panicked: this is a bug, please report it";
             result.error = Some(JobError::new("job", 0, detail));
         }
-        tell(&self.sender, Message::Ended { index: self.index, result });
+        send(&self.sender, Message::Ended { index: self.index, result });
     }
 }
 
@@ -105,13 +105,13 @@ fn work(
     let job = shortened.as_ref().unwrap_or(job);
     let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
     let worker =
-        worker::run(job, clock, &mut files, control, live, &|| tell(sender, Message::Ready), debug);
+        worker::run(job, clock, &mut files, control, live, &|| send(sender, Message::Ready), debug);
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(
             "Write pointer move succeeded after {recovered} failed writes: the job continued at the \
              write pointers that the device reports (recover_zbd_write_error)"
         );
-        tell(sender, Message::Warning { index, what });
+        send(sender, Message::Warning { index, what });
     }
     (worker, files.cached_under_direct())
 }
@@ -165,7 +165,7 @@ fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobErr
         let result = with_command(run, || command::run(line, "exec_postrun", &output, &stopped));
         if let Err(error) = result {
             // The job's results are valid, so this is only a warning.
-            tell(sender, Message::Warning { index, what: error.to_string() });
+            send(sender, Message::Warning { index, what: error.to_string() });
         }
     }
     Ok(())
@@ -190,7 +190,7 @@ fn stop(run: &Run, stopped: bool) -> Stop {
 
 fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static str) -> PathBuf {
     let output = command::output_path(&run.aux_path, &run.plan.jobs[index].identity.name, when);
-    tell(sender, Message::Command { index, when, output: output.clone() });
+    send(sender, Message::Command { index, when, output: output.clone() });
     output
 }
 
@@ -214,9 +214,9 @@ impl Overseer for ByMessage<'_> {
         self.run.is_cancelled() || self.run.jobs[self.index].control.stopped()
     }
     fn laying_out(&mut self, files: usize, bytes: u64) {
-        tell(self.sender, Message::LayingOut { index: self.index, files, bytes });
+        send(self.sender, Message::LayingOut { index: self.index, files, bytes });
     }
     fn warning(&mut self, what: &str) {
-        tell(self.sender, Message::Warning { index: self.index, what: what.to_owned() });
+        send(self.sender, Message::Warning { index: self.index, what: what.to_owned() });
     }
 }

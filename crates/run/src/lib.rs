@@ -1,12 +1,12 @@
-//! The run: file layout, workers, groups, the inner loop and the monitor. It fills the report and
-//! emits events; it prints nothing.
+//! Executes a plan: file layout, workers, the inner loop and the monitor. It creates the report and emits
+//! events, but prints nothing.
 //!
 //! | question | module |
 //! |---|---|
 //! | in what order does everything happen | `conductor.rs` |
 //! | which job may start when, and which end together | `schedule.rs` |
-//! | what do the bytes of a job's writes come from | `content.rs` |
-//! | which files are made before the run, and how | `layout/` |
+//! | where the bytes of a job's writes come from | `content.rs` |
+//! | which files are created before the run, and how | `layout/` |
 //! | how is a file opened, advised, dropped from the cache | `files.rs` |
 //! | how do jobs that share a file take turns (`lockfile`) | `lock.rs` |
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
@@ -16,11 +16,11 @@
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
-//! | how does a result stand beside `spec` | `specification.rs` |
-//! | what would the jobs reach on storage that takes no time (`--ceiling`) | [`ceiling`] |
+//! | how does a result compare with `spec` | `specification.rs` |
+//! | what would the jobs reach if storage took no time (`--ceiling`) | [`ceiling`] |
 //! | when are results steady (`steadystate`) | `steady.rs` |
-//! | what is told while it runs | [`events`] |
-//! | what does `--debug` print of a run | [`debug`] |
+//! | which events does a run emit | [`events`] |
+//! | what does `--debug` print about a run | [`debug`] |
 
 pub mod ceiling;
 mod command;
@@ -50,4 +50,4 @@ mod timebase;
 mod worker;
 mod zones;
 
-pub use conductor::{Interrupt, Interrupts, RunOptions, RunResult, Undisturbed, run};
+pub use conductor::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, run};

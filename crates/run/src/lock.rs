@@ -1,6 +1,6 @@
 //! `lockfile`: jobs of a run that share files take turns.
 //!
-//! The locks are the run's own: they keep fiord's jobs apart, not other programs.
+//! The locks are internal to the run: they do not lock out other programs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use fiord_plan::{LockFile, Plan};
 
-/// How often those who wait may be passed by a job that finds the lock free. Waking somebody takes
-/// longer than many an I/O: handing the lock over each time would have the file idle in between.
+/// How often a job that finds the lock free may overtake the waiting jobs. Waking a thread takes longer than
+/// many I/Os, so the file would be idle in between if the lock were handed over each time.
 const PATIENCE: u32 = 64;
 
-/// One file's lock: those who wait are served in order, and not passed for ever.
+/// The lock of one file. Waiting jobs are served in order and are overtaken a limited number of times.
 #[derive(Debug, Default)]
 pub struct FileLock {
     state: Mutex<State>,
@@ -21,11 +21,11 @@ pub struct FileLock {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The number that the next who comes draws.
+    /// The ticket of the next job that must wait.
     next: u64,
-    /// The number whose turn it is.
+    /// The ticket that is served next.
     turn: u64,
-    /// How often they were passed since one of them had a turn.
+    /// How often the waiting jobs were overtaken since one of them got the lock.
     passed: u32,
     readers: u32,
     writer: bool,
@@ -40,7 +40,7 @@ impl State {
         self.turn != self.next
     }
 
-    /// Enters past those who wait, if that may be.
+    /// Takes the lock without waiting, if it is free and waiting jobs may be overtaken.
     fn pass(&mut self, write: bool) -> bool {
         let may = self.may_enter(write) && (!self.has_queue() || self.passed < PATIENCE);
         if may {
@@ -64,7 +64,7 @@ impl FileLock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it is one's turn.
+    /// Takes the lock, waiting if necessary. `write` makes it exclusive.
     pub fn acquire(&self, write: bool) {
         let mut state = self.state();
         if state.pass(write) {
@@ -79,17 +79,17 @@ impl FileLock {
         state.passed = 0;
         state.enter(write);
         if !write && state.has_queue() {
-            // Perhaps the next in line reads, too.
+            // The next waiting job may be a reader too.
             self.moved.notify_all();
         }
     }
 
-    /// Takes it if that needs no waiting.
+    /// Takes the lock if that needs no waiting. True if it was taken.
     pub fn try_acquire(&self, write: bool) -> bool {
         self.state().pass(write)
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub fn release(&self, write: bool) {
         let mut state = self.state();
         if write {
@@ -103,12 +103,12 @@ impl FileLock {
     }
 }
 
-/// The locks of a run's files, by path.
+/// The file locks of a run, by path.
 #[derive(Debug, Default)]
 pub struct FileLocks(HashMap<PathBuf, Arc<FileLock>>);
 
 impl FileLocks {
-    /// One for each file of a job that asks for it. A file has one lock however many jobs use it.
+    /// Creates a lock for each file of the jobs with `lockfile`. Jobs that use the same file share its lock.
     pub fn of(plan: &Plan) -> Self {
         let mut locks = HashMap::new();
         let jobs = plan.jobs.iter().filter(|job| job.target.lock != LockFile::None);
@@ -124,7 +124,7 @@ impl FileLocks {
     }
 }
 
-/// `f` and `./f` are one file.
+/// The key of a path: `f` and `./f` have the same lock.
 fn named(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_writer_is_alone_and_nobody_starves() {
+    fn a_writer_is_exclusive_and_no_thread_starves() {
         let lock = FileLock::default();
         let inside = AtomicI32::new(0);
         std::thread::scope(|scope| {

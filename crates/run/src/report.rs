@@ -1,4 +1,4 @@
-//! From what workers counted to the report.
+//! Turns the results of the workers into the report.
 
 use fiord_plan::{EnginePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
@@ -16,46 +16,46 @@ use crate::monitor::{Devices, Disks, Watch};
 use crate::shared::Shared;
 use crate::slices;
 use crate::specification;
-use crate::steady::Membership;
+use crate::steady::SteadyMember;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 use crate::zones::Counts;
 
 const MS: u64 = 1_000_000;
 
-/// The facts of a run that belong to no single job.
+/// The facts that the report needs about the run as a whole.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct ReportContext<'a> {
     pub plan: &'a Plan,
     pub version: &'a str,
     /// Nanoseconds since the run began.
     pub elapsed: u64,
-    /// Seconds to add to UTC for local time.
+    /// Offset of local time from UTC, seconds.
     pub utc_offset_s: i32,
     pub timebase: &'a Timebase,
 }
 
-/// One job, as the run followed it.
+/// The facts that the report needs about one job, apart from its worker's results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JobFacts<'a> {
     pub pid: u32,
-    /// When it began: of the wall clock, or of the clock that the job names, ms.
+    /// When the job began, ms of the wall clock or of the clock in `job_start_clock_id`.
     pub start_ms: u64,
-    /// What ended it.
+    /// The error that ended the job.
     pub error: Option<&'a JobError>,
     pub eta_s: Option<u64>,
     pub watch: &'a Watch,
-    pub steady: Option<&'a Membership>,
+    pub steady: Option<&'a SteadyMember>,
 }
 
-/// A job that has ended.
+/// The data of a job that has ended.
 pub(crate) fn ended(
-    frame: &Frame<'_>,
+    context: &ReportContext<'_>,
     index: usize,
     facts: &JobFacts<'_>,
     worker: Option<&WorkerResult>,
 ) -> JobData {
-    let mut data = blank(frame, index, facts);
+    let mut data = blank(context, index, facts);
     if let Some(worker) = worker {
         data.recorder = worker.recorder.clone();
         data.shares = worker.shares;
@@ -66,7 +66,7 @@ pub(crate) fn ended(
         data.ctx = worker.usage.switches();
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;
-        data.zone_resets = resets(frame, index, worker.zones);
+        data.zone_resets = resets(context, index, worker.zones);
         data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         set_survived(&mut data, worker.survived.as_ref());
@@ -75,14 +75,14 @@ pub(crate) fn ended(
     data
 }
 
-/// A job that runs.
+/// The data of a job that still runs.
 pub(crate) fn running(
-    frame: &Frame<'_>,
+    context: &ReportContext<'_>,
     index: usize,
     facts: &JobFacts<'_>,
     snapshot: Option<Box<Snapshot>>,
 ) -> JobData {
-    let mut data = blank(frame, index, facts);
+    let mut data = blank(context, index, facts);
     if let Some(snapshot) = snapshot {
         data.recorder = snapshot.recorder;
         data.user_ns = snapshot.user_ns;
@@ -90,7 +90,7 @@ pub(crate) fn running(
         data.ctx = snapshot.ctx;
         data.majf = snapshot.majf;
         data.minf = snapshot.minf;
-        data.zone_resets = resets(frame, index, snapshot.zones);
+        data.zone_resets = resets(context, index, snapshot.zones);
         data.zone_commands = snapshot.zones.map_or(0, |counts| counts.commands);
         set_survived(&mut data, snapshot.survived.as_ref());
         set_runtime(&mut data, snapshot.runtime_ns);
@@ -106,8 +106,8 @@ fn set_survived(data: &mut JobData, survived: Option<&JobError>) {
     }
 }
 
-/// Sets what is known of a job that hangs: the bytes and I/Os that it last made visible. Its latencies
-/// are with its thread.
+/// Sets the results of a job that hangs: the bytes and I/Os that it published last. Only its thread has its
+/// latencies.
 pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
     let totals = shared.live.totals();
     for (d, row) in data.recorder.dirs.iter_mut().enumerate() {
@@ -118,13 +118,13 @@ pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
     set_runtime(data, began.map_or(0, |began| clock::monotonic().saturating_sub(began)));
 }
 
-/// Zones that were reset, of a job that could reset any.
-fn resets(frame: &Frame<'_>, index: usize, zones: Option<Counts>) -> Option<u64> {
-    let mix = frame.plan.jobs[index].load.mix;
+/// Zones that the job reset; `None` if it neither writes nor trims, or uses no zones.
+fn resets(context: &ReportContext<'_>, index: usize, zones: Option<Counts>) -> Option<u64> {
+    let mix = context.plan.jobs[index].load.mix;
     zones.filter(|_| mix.changes_data()).map(|counts| counts.resets)
 }
 
-/// Whole milliseconds, rounded up so that work done never took no time.
+/// Sets the run time in whole milliseconds: at least 1 if the job did any I/O.
 fn set_runtime(data: &mut JobData, ns: u64) {
     let did = data.recorder.totals().map(|(_, ios)| ios > 0);
     let any = did.contains(&true) || data.recorder.sync_issued > 0;
@@ -133,8 +133,8 @@ fn set_runtime(data: &mut JobData, ns: u64) {
     data.dir_runtime_ms = did.map(|active| if active { ms } else { 0 });
 }
 
-fn blank(frame: &Frame<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
-    let job = &frame.plan.jobs[index];
+fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
+    let job = &context.plan.jobs[index];
     JobData {
         settings: settings(job),
         members: 1,
@@ -144,15 +144,15 @@ fn blank(frame: &Frame<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {
         error_site: facts.error.map(JobError::site),
         failed: facts.error.is_some(),
         eta_s: facts.eta_s,
-        elapsed_s: frame.elapsed / 1_000_000_000 + 1,
+        elapsed_s: context.elapsed / 1_000_000_000 + 1,
         windows: facts.watch.windows(),
         latency_depth: job.depth.depth,
-        steady_state: facts.steady.map(Membership::report),
+        steady_state: facts.steady.map(SteadyMember::report),
         ..JobData::default()
     }
 }
 
-/// What the report needs to know of a job.
+/// The settings of a job that the report shows.
 fn settings(job: &JobPlan) -> JobSettings {
     let (record, goal) = (&job.record, job.pace.goal);
     JobSettings {
@@ -164,7 +164,7 @@ fn settings(job: &JobPlan) -> JobSettings {
         continue_on_error: job.reporting.continue_on_error.contains(&true),
         percentiles: record.percentiles.clone(),
         percentile_decimals: record.percentile_decimals,
-        // Of what is not measured there are no percentiles.
+        // Latencies that are not measured have no percentiles.
         slat_percentiles: record.slat && record.slat_percentiles,
         clat_percentiles: record.clat && record.clat_percentiles,
         lat_percentiles: record.lat && record.lat_percentiles,
@@ -182,7 +182,7 @@ fn settings(job: &JobPlan) -> JobSettings {
     }
 }
 
-/// How a job's numbers are printed.
+/// How the job's numbers are printed.
 pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
     NumberStyle {
         figures: u32::from(reporting.significant_figures),
@@ -193,28 +193,28 @@ pub(crate) fn style(reporting: &Reporting) -> NumberStyle {
 
 /// The whole report.
 pub(crate) fn report(
-    frame: &Frame<'_>,
+    context: &ReportContext<'_>,
     jobs: Vec<JobData>,
     disks: &Disks,
     devices: &Devices,
 ) -> Report {
     let devices = devices.report(&jobs);
-    let slices = slices::tables(frame.plan, &jobs);
-    let generator = generator(frame.plan, &jobs);
+    let slices = slices::tables(context.plan, &jobs);
+    let generator = generator(context.plan, &jobs);
     let (jobs, groups) = assemble(jobs, &error::words);
-    let per_core = per_core(frame.plan, &groups);
-    let spec = specification::against(frame.plan, &jobs);
+    let per_core = per_core(context.plan, &groups);
+    let spec = specification::against(context.plan, &jobs);
     Report {
         schema: SCHEMA,
-        version: frame.version.to_owned(),
+        version: context.version.to_owned(),
         unix_ms: host::wall_time() / MS,
-        utc_offset_s: frame.utc_offset_s,
-        global_options: frame.plan.global_options.clone(),
+        utc_offset_s: context.utc_offset_s,
+        global_options: context.plan.global_options.clone(),
         jobs,
         groups,
         disks: disks.report(),
         extras: Extras {
-            clock: clock_report(frame),
+            clock: clock_report(context),
             generator,
             per_core,
             slices,
@@ -225,11 +225,10 @@ pub(crate) fn report(
     }
 }
 
-/// What the threads' time went to: all together, and by group and name. `None` while nothing is
-/// known of it.
+/// How the threads spent their time: all together, and by group and job name. `None` without samples.
 fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
     if plan.jobs.iter().all(|job| matches!(job.engine, EnginePlan::Sim(_))) {
-        let why_none = Some("the time of ioengine=sim is not the processor's".into());
+        let why_none = Some("ioengine=sim runs on virtual time, not on CPU time".into());
         return Some(GeneratorReport { why_none, ..GeneratorReport::default() });
     }
     let mut parts: Vec<Namesakes> = Vec::new();
@@ -252,14 +251,14 @@ fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
     Some(GeneratorReport { shares, jobs, ..GeneratorReport::default() })
 }
 
-/// The jobs of one name in a group, with what was sampled of each and its run time, ms.
+/// The jobs with one name in a group: sampled shares and run time, ms, of each.
 struct Namesakes<'a> {
     group_id: u32,
     name: &'a str,
     shares: Vec<(TimeShares, u64)>,
 }
 
-/// The groups of which some job wants it, divided by the cores that the run may use.
+/// The bandwidth per core of each group in which a job sets `core_bandwidth`.
 fn per_core(plan: &Plan, groups: &[GroupReport]) -> Vec<CoreBandwidth> {
     let wanted = |group: &&GroupReport| {
         let mut jobs = plan.jobs.iter();
@@ -278,10 +277,10 @@ fn per_core(plan: &Plan, groups: &[GroupReport]) -> Vec<CoreBandwidth> {
     wanted.map(one).collect()
 }
 
-/// The clock of the first job: with different ones in one run, those of the others are not told.
-fn clock_report(frame: &Frame<'_>) -> Option<ClockReport> {
-    let job = frame.plan.jobs.first()?;
-    let clock = frame.timebase.clock(job).ok()?.0;
+/// The clock of the first job. The report does not show different clocks of other jobs.
+fn clock_report(context: &ReportContext<'_>) -> Option<ClockReport> {
+    let job = context.plan.jobs.first()?;
+    let clock = context.timebase.clock(job).ok()?.0;
     let resolution = match (clock.source(), clock.hertz()) {
         (Source::GetTimeOfDay, _) => 1000.0,
         (_, Some(hertz)) => 1e9 / hertz.max(1) as f64,
@@ -294,7 +293,7 @@ fn clock_report(frame: &Frame<'_>) -> Option<ClockReport> {
     })
 }
 
-/// What one job is found under in messages.
+/// The name of a job in messages.
 pub(crate) fn name(plan: &Plan, index: usize) -> &str {
     plan.jobs.get(index).map_or("", |job| &job.identity.name)
 }

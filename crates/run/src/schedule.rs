@@ -1,12 +1,12 @@
-//! Which job may start when, and which end with another. Pure bookkeeping: no clock, no thread.
+//! Decides which job may start when, and which jobs end together. It uses no clock and no thread.
 //!
-//! Jobs are looked at in the order of the plan. A job with `stonewall` holds back itself and all
-//! after it until every job before it has ended; `wait_for` and `startdelay` hold back only the job
-//! itself. Delays count from the start of the run.
+//! Jobs are considered in plan order. `stonewall` delays the job and all jobs after it until every job before
+//! it has ended; `wait_for` and `startdelay` delay only the job itself. Delays count from the start of the
+//! run.
 
 use fiord_plan::{ExitWhat, JobPlan};
 
-/// Where a job stands.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waiting,
@@ -14,7 +14,7 @@ enum State {
     Ended,
 }
 
-/// The order of a run.
+/// The start order of the jobs of a run.
 #[derive(Debug)]
 pub struct Schedule<'p> {
     jobs: &'p [JobPlan],
@@ -23,7 +23,7 @@ pub struct Schedule<'p> {
 }
 
 impl<'p> Schedule<'p> {
-    /// Of these jobs; delays are drawn from each job's seed.
+    /// A schedule of `jobs`. Random delays derive from each job's seed.
     pub fn new(jobs: &'p [JobPlan]) -> Self {
         Schedule {
             jobs,
@@ -32,7 +32,7 @@ impl<'p> Schedule<'p> {
         }
     }
 
-    /// Takes the jobs that may start now, `elapsed` nanoseconds into the run.
+    /// Returns the jobs that may start `elapsed` ns into the run, and marks them as started.
     pub fn start(&mut self, elapsed: u64) -> Vec<usize> {
         let mut now = Vec::new();
         for index in 0..self.jobs.len() {
@@ -52,7 +52,7 @@ impl<'p> Schedule<'p> {
         now
     }
 
-    /// When (nanoseconds into the run) a job that only waits for its delay may start.
+    /// When the next job that waits only for its delay may start, ns into the run.
     pub fn next_start(&self) -> Option<u64> {
         let mut next: Option<u64> = None;
         for index in 0..self.jobs.len() {
@@ -70,17 +70,16 @@ impl<'p> Schedule<'p> {
         next
     }
 
-    /// A job has ended, or will never start.
+    /// Records that a job has ended or will never start.
     pub fn ended(&mut self, index: usize) {
         if let Some(state) = self.states.get_mut(index) {
             *state = State::Ended;
         }
     }
 
-    /// The jobs that a job's end takes along: those that `exit_what` names, if it has `exitall`, or
-    /// `exitall_on_error` and `failed`. Those that have not started are among them; those that have
-    /// ended are not.
-    pub fn taken_along(&self, index: usize, failed: bool) -> Vec<usize> {
+    /// The jobs that must stop because this job ended: those that `exit_what` names, if it has `exitall`, or if it
+    /// has `exitall_on_error` and `failed`. Includes jobs that have not started, but none that have ended.
+    pub fn ended_with(&self, index: usize, failed: bool) -> Vec<usize> {
         let Some(job) = self.jobs.get(index) else { return Vec::new() };
         if !(job.end.exitall || failed && job.end.exitall_on_error) {
             return Vec::new();
@@ -118,7 +117,7 @@ impl<'p> Schedule<'p> {
     }
 }
 
-/// Draws a job's `startdelay`.
+/// Draws the `startdelay` of a job from its range, ns.
 fn delay(job: &JobPlan) -> u64 {
     let (low, high) = job.start.delay;
     let width = u128::from(high.saturating_sub(low)) + 1;

@@ -1,4 +1,4 @@
-//! What the run keeps of each job, shared by its thread and the run's own.
+//! State that the conductor shares with the threads of the jobs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::error::JobError;
 use crate::files::Cached;
 use crate::layout::Done;
 use crate::lock::FileLocks;
-use crate::steady::{self, Membership};
+use crate::steady::{self, SteadyMember};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 use crate::zones::ZoneTables;
 
-/// One job's part.
+/// The shared state of one job.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub control: JobControl,
     pub live: Live,
-    /// The thread's id, 0 before it runs.
+    /// Id of the job's thread; 0 before it runs.
     pub tid: AtomicU32,
 }
 
 impl Shared {
-    /// One for each job of a plan; those of one flow have their places in it.
+    /// The shared states of all jobs of a plan. Jobs of one flow share that flow.
     pub fn of(plan: &Plan) -> Vec<Self> {
         let mut flows: Vec<(u32, Arc<Flow>)> = Vec::new();
         let mut seat = |share: FlowShare| {
@@ -43,8 +43,8 @@ impl Shared {
             });
             FlowTicket::new(flow, share.weight)
         };
-        let shared = |(job, steady): (&JobPlan, Option<Membership>)| Shared {
-            control: JobControl::with_seat(job.pace.flow.map(&mut seat)).judged(steady),
+        let shared = |(job, steady): (&JobPlan, Option<SteadyMember>)| Shared {
+            control: JobControl::with_seat(job.pace.flow.map(&mut seat)).with_steady(steady),
             live: Live::new(),
             tid: AtomicU32::new(0),
         };
@@ -52,18 +52,18 @@ impl Shared {
     }
 }
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub plan: Arc<Plan>,
     pub jobs: Vec<Shared>,
-    /// The run is being cut short: no layout goes on, no job starts.
+    /// The run is ending early: layouts stop, and no job starts.
     pub cancelled: AtomicBool,
-    /// The run ends without the jobs that have not ended.
+    /// The run ends without waiting for the jobs that have not ended.
     pub abandoned: AtomicBool,
-    /// Commands that run (`exec_prerun`, `exec_postrun`).
+    /// Number of running commands (`exec_prerun`, `exec_postrun`).
     pub commands: AtomicUsize,
-    /// Where files that the run itself makes go (`--aux-path`).
+    /// Directory for files that the run itself creates (`--aux-path`).
     pub aux_path: PathBuf,
     pub groups: ControlGroups,
     pub timebase: Timebase,
@@ -81,7 +81,7 @@ impl Run {
     }
 }
 
-/// What a job's thread tells the run.
+/// A message from a job's thread to the conductor.
 #[derive(Debug)]
 pub(crate) enum Message {
     LayingOut {
@@ -98,9 +98,9 @@ pub(crate) enum Message {
         index: usize,
         what: String,
     },
-    /// A job is set up and waits for the others.
+    /// A job is set up and waits to be released.
     Ready,
-    /// The layout of a job has ended, where jobs are laid out one after another.
+    /// The layout thread has finished a job.
     LaidOut {
         result: Result<Done, JobError>,
     },
@@ -113,22 +113,22 @@ pub(crate) enum Message {
 /// How a job's thread ended.
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
-    /// What the worker did; `None` when it was never reached.
+    /// The worker's result; `None` if the worker never ran.
     pub worker: Option<WorkerResult>,
-    /// What went wrong before or after it.
+    /// An error before or after the worker.
     pub error: Option<JobError>,
-    /// Of each file that was open with `direct=1`: its pages in the page cache.
+    /// Pages in the page cache of each file that was open with `direct=1`.
     pub cached: Vec<Cached>,
 }
 
 impl Finished {
-    /// The first thing that went wrong.
+    /// The first error: the worker's, else the one before or after it.
     pub fn first_error(&self) -> Option<&JobError> {
         self.worker.as_ref().and_then(|w| w.error.as_ref()).or(self.error.as_ref())
     }
 }
 
-/// A message that nobody hears is no error: the run has ended without waiting.
-pub(crate) fn tell(sender: &Sender<Message>, message: Message) {
+/// Sends a message. Ignores the error if the run has ended without waiting for this thread.
+pub(crate) fn send(sender: &Sender<Message>, message: Message) {
     let _ = sender.send(message);
 }

@@ -1,10 +1,10 @@
-//! What the slices of a run came to (`latency_limits`).
+//! Results of the time slices of a run (`latency_limits`).
 
 use fiord_plan::{JobPlan, LatencySlices, Plan};
 use fiord_stat::job::JobData;
 use fiord_stat::slices::{Ending, LatencyLimit, Slice, SliceTable, merge};
 
-/// The jobs that are judged together.
+/// The jobs that get one verdict together.
 struct Test<'a> {
     group_id: u32,
     slices: &'a LatencySlices,
@@ -12,7 +12,7 @@ struct Test<'a> {
     ending: Ending,
 }
 
-/// One table for the jobs of a group that have the same name, slices and limits.
+/// One table for all jobs of a group with the same slice name, slice length and limits.
 pub(crate) fn tables(plan: &Plan, jobs: &[JobData]) -> Vec<SliceTable> {
     let mut tests: Vec<Test> = Vec::new();
     for (job, data) in plan.jobs.iter().zip(jobs) {
@@ -44,7 +44,7 @@ fn table(test: Test) -> SliceTable {
     table.judge(&test.counted, test.ending)
 }
 
-/// How a job ended. One whose run time is its end had to take that long.
+/// How a job ended. A time-based job is complete only if it ran for its whole run time.
 fn ending(job: &JobPlan, data: &JobData) -> Ending {
     let wanted = job.end.runtime.filter(|_| job.end.time_based).unwrap_or(1) / 1_000_000;
     match data.failed {

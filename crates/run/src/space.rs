@@ -45,7 +45,7 @@ impl SpaceWatch {
 
     /// Checks the file systems of the `running` jobs if it is time, and returns the jobs that must stop: the
     /// first job in each directory comes with the error that explains it.
-    pub fn look<'j>(
+    pub fn check<'j>(
         &mut self,
         running: impl Iterator<Item = (usize, &'j JobPlan)>,
         now: u64,
@@ -137,8 +137,8 @@ mod tests {
         let jobs = [job(u64::MAX), job(u64::MAX), job(0), job(1)];
         let mut watch = SpaceWatch::new(&jobs, 5);
         let running = || jobs.iter().enumerate();
-        assert!(watch.look(running(), 4).is_empty(), "the check is not due");
-        let ends = watch.look(running(), 5);
+        assert!(watch.check(running(), 4).is_empty(), "the check is not due");
+        let ends = watch.check(running(), 5);
         let who: Vec<(usize, bool)> = ends.iter().map(|(i, e)| (*i, e.is_some())).collect();
         assert_eq!(who, [(0, true), (1, false)]);
         let text = ends[0].1.as_ref().unwrap().to_string();

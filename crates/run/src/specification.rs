@@ -1,10 +1,10 @@
-//! What was measured beside what a maker states (`spec`).
+//! Compares results with the manufacturer's specification (`spec`).
 
 use fiord_plan::{FilePlan, JobPlan, Plan, Stated};
 use fiord_stat::report::{DirKind, JobReport, SpecReport};
 
-/// Every stated number that jobs of the plan are measured against. Jobs that ran side by side on the
-/// same target are added up.
+/// One entry for each specified rate, with the measured rate. Adds up jobs that ran in parallel on the same
+/// target.
 pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
     let mut found: Vec<(SpecReport, &JobPlan)> = Vec::new();
     let mut plans = plan.jobs.iter().filter(|job| job.reporting.stats);
@@ -29,7 +29,7 @@ pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
     found.into_iter().map(|(spec, _)| spec).collect()
 }
 
-/// Whether two jobs work on the same files or devices, each on its own part of them perhaps.
+/// Whether two jobs use the same files or devices, even if they use different parts of them.
 fn same_targets(one: &JobPlan, other: &JobPlan) -> bool {
     let (one, other) = (&one.target.files, &other.target.files);
     let same = |(a, b): (&FilePlan, &FilePlan)| a.path == b.path && a.kind == b.kind;
@@ -51,7 +51,7 @@ fn first(stated: &Stated, achieved: f64, job: &JobPlan) -> SpecReport {
 }
 
 fn achieved(report: &JobReport, stated: &Stated) -> f64 {
-    // With `unified_rw_reporting=both` the sum is there beside its parts.
+    // With `unified_rw_reporting=both`, the report has the sum in addition to its parts.
     let parts = report.dirs.iter().filter(|dir| dir.kind != DirKind::Mixed);
     let sum = |dirs: &mut dyn Iterator<Item = &fiord_stat::report::DirReport>| -> f64 {
         dirs.map(|dir| if stated.bytes { dir.bw_bytes as f64 } else { dir.iops }).sum()

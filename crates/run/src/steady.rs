@@ -1,8 +1,8 @@
-//! `steadystate` in a run: workers take samples, those of a group are judged together.
+//! `steadystate` in a run: workers take samples, and a group of jobs reaches steady state together.
 //!
-//! A worker samples its own counters, by the clock of its engine, when it looks around: the moments
-//! are exact, and a simulated device is judged in its own time. On simulated devices the clocks of
-//! several jobs go apart; their samples are paired by number, not by moment.
+//! A worker samples its own counters during housekeeping, with the clock of its engine. So the times are exact,
+//! and a simulated device uses its virtual time. The virtual clocks of several jobs differ, so the samples of
+//! a group are paired by number, not by time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,50 +11,50 @@ use fiord_plan::{JobPlan, SteadyMeasure, SteadyPlan, SteadyRule};
 use fiord_stat::recorder::Recorder;
 use fiord_stat::report::SteadyState;
 use fiord_stat::steady::window::Limit;
-use fiord_stat::steady::{Criterion, Group, Measure, Part, Rule};
+use fiord_stat::steady::{Criterion, Group, IntervalCounts, Measure, Rule};
 
-/// Jobs that are judged, and end, together.
+/// Jobs that reach steady state, and end, together.
 #[derive(Debug)]
-struct Jury {
-    group: Mutex<Group>,
+struct SteadyGroup {
+    samples: Mutex<Group>,
     attained: AtomicBool,
     plan: SteadyPlan,
 }
 
-impl Jury {
-    fn group(&self) -> MutexGuard<'_, Group> {
-        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+impl SteadyGroup {
+    fn lock(&self) -> MutexGuard<'_, Group> {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A job's place among those it is judged with.
+/// A job's membership in a steady-state group.
 #[derive(Debug, Clone)]
-pub struct Membership {
-    jury: Arc<Jury>,
+pub struct SteadyMember {
+    group: Arc<SteadyGroup>,
     member: usize,
 }
 
-impl Membership {
-    /// Whether steady state is attained: the job is to end.
+impl SteadyMember {
+    /// Whether the group has reached steady state, so that the job must end.
     pub fn attained(&self) -> bool {
-        self.jury.attained.load(Ordering::Relaxed)
+        self.group.attained.load(Ordering::Relaxed)
     }
-    /// The job has ended, or will never begin.
+    /// Records that the job has ended or will never begin.
     pub fn ended(&self) {
-        self.jury.group().ended(self.member);
+        self.group.lock().ended(self.member);
     }
-    /// What the report shows.
+    /// The result for the report.
     pub fn report(&self) -> SteadyState {
-        let plan = &self.jury.plan;
+        let plan = &self.group.plan;
         let duration = plan.interval.saturating_mul(plan.samples.into());
-        self.jury.group().report(plan.spec.clone(), duration.div_ceil(1_000_000_000))
+        self.group.lock().report(plan.spec.clone(), duration.div_ceil(1_000_000_000))
     }
 }
 
-/// The memberships of all jobs, in their order. Jobs that are reported as one are judged as one, by
-/// the criterion of the first of them.
-pub(crate) fn memberships(jobs: &[JobPlan]) -> Vec<Option<Membership>> {
-    let mut out: Vec<Option<Membership>> = vec![None; jobs.len()];
+/// The memberships of all jobs, in plan order. Jobs that share a report entry form one group with the criterion
+/// of the first of them.
+pub(crate) fn memberships(jobs: &[JobPlan]) -> Vec<Option<SteadyMember>> {
+    let mut out: Vec<Option<SteadyMember>> = vec![None; jobs.len()];
     for (index, job) in jobs.iter().enumerate() {
         let Some(plan) = &job.end.steady else { continue };
         if out[index].is_some() {
@@ -68,14 +68,14 @@ pub(crate) fn memberships(jobs: &[JobPlan]) -> Vec<Option<Membership>> {
             true => (index..jobs.len()).filter(|i| joins(&jobs[*i])).collect(),
             false => vec![index],
         };
-        let group = Group::new(criterion(plan), plan.samples as usize, members.len());
-        let jury = Arc::new(Jury {
-            group: Mutex::new(group),
+        let samples = Group::new(criterion(plan), plan.samples as usize, members.len());
+        let group = Arc::new(SteadyGroup {
+            samples: Mutex::new(samples),
             attained: AtomicBool::new(false),
             plan: plan.clone(),
         });
         for (member, index) in members.into_iter().enumerate() {
-            out[index] = Some(Membership { jury: Arc::clone(&jury), member });
+            out[index] = Some(SteadyMember { group: Arc::clone(&group), member });
         }
     }
     out
@@ -98,7 +98,7 @@ fn criterion(plan: &SteadyPlan) -> Criterion {
     }
 }
 
-/// What a recorder had counted.
+/// Totals of a recorder at one time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
     ios: u64,
@@ -119,35 +119,35 @@ impl Counted {
     }
 }
 
-/// A worker's part in it.
+/// Samples the counters of one worker for `steadystate`.
 #[derive(Debug)]
 pub(crate) struct Sampler<'a> {
-    membership: &'a Membership,
-    /// When the next interval ends; before the first, when that begins.
+    membership: &'a SteadyMember,
+    /// When the next interval ends; before the first interval, when that begins.
     due: u64,
-    /// When the running interval began, and what had been counted then.
+    /// When the current interval began, and the totals at that time.
     last: Option<(u64, Counted)>,
 }
 
 impl<'a> Sampler<'a> {
-    /// The measured part of the job begins now.
-    pub fn begin(membership: &'a Membership, now: u64) -> Self {
-        membership.jury.group().begin(membership.member);
-        let due = now.saturating_add(membership.jury.plan.ramp);
+    /// Starts sampling when the measured part of the job begins.
+    pub fn begin(membership: &'a SteadyMember, now: u64) -> Self {
+        membership.group.lock().begin(membership.member);
+        let due = now.saturating_add(membership.group.plan.ramp);
         Sampler { membership, due, last: None }
     }
 
-    /// When to look next.
+    /// When the next sample is due.
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// Looks at what was counted. True when steady state is attained.
+    /// Takes a sample if it is due. True if the group has reached steady state.
     pub fn look(&mut self, now: u64, recorder: &Recorder) -> bool {
         if now < self.due {
             return self.membership.attained();
         }
-        let interval = self.membership.jury.plan.interval;
+        let interval = self.membership.group.plan.interval;
         let counted = Counted::of(recorder);
         if let Some((from, before)) = self.last {
             self.deposit(now - from, interval, &before, &counted);
@@ -157,26 +157,26 @@ impl<'a> Sampler<'a> {
         self.membership.attained()
     }
 
-    /// Hands in what was done in the last `ns`.
+    /// Adds the I/Os of the last `ns` to the group.
     fn deposit(&self, ns: u64, interval: u64, before: &Counted, now: &Counted) {
-        let jury = &self.membership.jury;
-        let mut group = jury.group();
-        // Nobody looked for longer than an interval: nothing completed in the ones before the last.
-        let idle = (ns / interval).saturating_sub(1).min(u64::from(jury.plan.samples));
+        let group = &self.membership.group;
+        let mut samples = group.lock();
+        // No sample for longer than an interval: no I/O completed in the intervals before the last.
+        let idle = (ns / interval).saturating_sub(1).min(u64::from(group.plan.samples));
         let mut attained = false;
         for _ in 0..idle {
-            let nothing = Part { ns: interval, ..Part::default() };
-            attained |= group.take(self.membership.member, nothing);
+            let nothing = IntervalCounts { ns: interval, ..IntervalCounts::default() };
+            attained |= samples.take(self.membership.member, nothing);
         }
-        let part = Part {
+        let part = IntervalCounts {
             ns: ns - idle * interval,
             ios: now.ios - before.ios,
             bytes: now.bytes - before.bytes,
             latency: now.latency.wrapping_sub(before.latency),
         };
-        attained |= group.take(self.membership.member, part);
+        attained |= samples.take(self.membership.member, part);
         if attained {
-            jury.attained.store(true, Ordering::Relaxed);
+            group.attained.store(true, Ordering::Relaxed);
         }
     }
 }

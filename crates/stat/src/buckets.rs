@@ -1,7 +1,7 @@
-//! The coarse distributions: latency buckets, I/O depths, batch sizes.
+//! Coarse distributions: latency buckets, I/O depths, batch sizes.
 
-/// Upper bounds (exclusive, ns) of all latency buckets but the last, which has none. The first ten
-/// are the report's `latency_ns`, the next ten `latency_us`, the rest `latency_ms`.
+/// Upper bounds (exclusive, ns) of all latency buckets except the last, which has no bound. The first ten
+/// buckets are `latency_ns` in the report, the next ten `latency_us`, the rest `latency_ms`.
 pub const LATENCY_BOUNDS: [u64; 31] = [
     2,
     4,
@@ -36,8 +36,8 @@ pub const LATENCY_BOUNDS: [u64; 31] = [
     2_000_000_000,
 ];
 
-/// Of one power of two: the bucket at its start and the last values below the (at most two) bounds
-/// within it.
+/// One power of two: the bucket at its start, and the last value below each of the (at most two) bounds within
+/// it.
 #[derive(Clone, Copy)]
 struct Octave {
     first: u64,
@@ -51,7 +51,7 @@ const fn octaves() -> [Octave; 64] {
     let mut table = [Octave { first: u64::MAX, second: u64::MAX, base: 0 }; 64];
     let mut bit = 0;
     while bit < 64 {
-        // Zero shares the first octave with one.
+        // Values 0 and 1 share the first octave.
         let start = if bit == 0 { 0 } else { 1u64 << bit };
         let last = if bit == 63 { u64::MAX } else { (1u64 << (bit + 1)) - 1 };
         let mut i = 0;
@@ -84,7 +84,7 @@ impl LatencyBuckets {
     pub fn record(&mut self, ns: u64) {
         self.record_n(ns, 1);
     }
-    /// Counts `n` completions that took as long.
+    /// Counts `n` completions that took `ns` each.
     #[inline]
     pub fn record_n(&mut self, ns: u64, n: u64) {
         let octave = &OCTAVES[(ns | 1).ilog2() as usize];
@@ -97,17 +97,17 @@ impl LatencyBuckets {
     }
 }
 
-/// I/Os by the number in flight when each was issued: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+/// I/Os by the number in flight at their issue: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DepthLevels(pub [u64; 7]);
 
 impl DepthLevels {
-    /// Counts one I/O issued with `depth` in flight, itself included.
+    /// Counts one I/O issued with `depth` I/Os in flight, including itself.
     #[inline]
     pub fn record(&mut self, depth: u32) {
         self.record_n(depth, 1);
     }
-    /// Counts `n` I/Os issued at that depth.
+    /// Counts `n` I/Os issued at this depth.
     #[inline]
     pub fn record_n(&mut self, depth: u32, n: u64) {
         self.0[(depth | 1).ilog2().min(6) as usize] += n;
@@ -118,20 +118,20 @@ impl DepthLevels {
     }
 }
 
-/// System calls by how many I/Os each handed over: 0, 1-4, 5-8, 9-16, 17-32, 33-64, more.
+/// System calls by the number of I/Os in each: 0, 1-4, 5-8, 9-16, 17-32, 33-64, more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BatchSizes(pub [u64; 7]);
 
 impl BatchSizes {
-    /// Counts one call that handed over `size` I/Os.
+    /// Counts one call with `size` I/Os.
     #[inline]
     pub fn record(&mut self, size: u32) {
         self.record_n(size, 1);
     }
-    /// Counts `n` such calls.
+    /// Counts `n` calls with `size` I/Os each.
     #[inline]
     pub fn record_n(&mut self, size: u32, n: u64) {
-        // 1..=4 share a bucket, so sizes are taken as if they were at least 4; ceil(log2) - 1.
+        // Sizes 1 to 4 share a bucket, so treat smaller sizes as 4. The index is ceil(log2(size)) - 1.
         let index = if size == 0 { 0 } else { (size.max(4) - 1).ilog2().min(6) };
         self.0[index as usize] += n;
     }

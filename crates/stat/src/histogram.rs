@@ -1,32 +1,31 @@
-//! The latency histogram: 64 buckets a power of two, nanoseconds, exact below 128 ns.
+//! The latency histogram, in nanoseconds: 64 buckets for each power of two, exact below 128 ns.
 
 use crate::buckets::{LATENCY_BOUNDS, LatencyBuckets};
 
 /// Bits of a value that choose the bucket within its power of two.
 pub const SUB_BITS: u32 = 6;
-/// Buckets a power of two.
+/// Buckets for each power of two.
 pub const SUBS: usize = 1 << SUB_BITS;
-/// Powers of two that are told apart.
+/// Groups of `SUBS` buckets.
 pub const GROUPS: usize = 29;
-/// Buckets in all.
+/// Total number of buckets.
 pub const BUCKETS: usize = SUBS * GROUPS;
 
-/// Which bucket a value falls in. What is too long for the last bucket is counted there.
+/// The bucket of a value. Values beyond the last bucket belong to the last bucket.
 #[inline]
 pub fn bucket_of(ns: u64) -> usize {
     unclamped(ns).min(BUCKETS - 1)
 }
 
-/// The same without an end.
+/// The bucket of a value as if there were no last bucket.
 #[inline]
 fn unclamped(ns: u64) -> usize {
-    // Bits dropped at the low end: none below 128 ns, then one more each power of two.
+    // Low bits that are dropped: none below 128 ns, then one more for each power of two.
     let lost = (ns | (2 * SUBS as u64 - 1)).ilog2() - SUB_BITS;
     ((lost as usize) << SUB_BITS) + (ns >> lost) as usize
 }
 
-/// The value that stands for a bucket in percentiles and bins: its middle, rounded up, where it is
-/// wider than one nanosecond.
+/// The value that represents a bucket in percentiles and bins: its middle, rounded up.
 pub fn value_of(bucket: usize) -> u64 {
     if bucket < 2 * SUBS {
         return bucket as u64;
@@ -40,7 +39,7 @@ fn start_of(bucket: usize) -> u64 {
     ((bucket - (lost << SUB_BITS)) as u64) << lost
 }
 
-/// Whether a bound of the coarse latency buckets runs through a bucket: one bit each.
+/// One bit for each bucket: set if a bound of the coarse latency buckets lies inside the bucket.
 static SPLIT: [u64; BUCKETS / 64] = split_buckets();
 
 const fn split_buckets() -> [u64; BUCKETS / 64] {
@@ -66,8 +65,8 @@ fn is_split(bucket: usize) -> bool {
     SPLIT.get(bucket / 64).is_some_and(|bits| bits >> (bucket % 64) & 1 != 0)
 }
 
-/// Of the histogram buckets through which a bound of the coarse latency buckets runs: how many
-/// values lie at or above that bound.
+/// For each histogram bucket that contains a bound of the coarse latency buckets: how many of its values are
+/// at or above that bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Splits([u64; 31]);
 
@@ -75,7 +74,7 @@ impl Splits {
     #[cold]
     #[inline(never)]
     fn record(&mut self, ns: u64, n: u64) {
-        // The nearest bound at or below the value; it counts only where it shares the bucket.
+        // The nearest bound at or below the value counts only if it is in the same bucket.
         let below = LATENCY_BOUNDS.partition_point(|bound| *bound <= ns);
         if below > 0 && bucket_of(LATENCY_BOUNDS[below - 1]) == bucket_of(ns) {
             self.0[below - 1] += n;
@@ -87,8 +86,8 @@ impl Splits {
             *mine += theirs;
         }
     }
-    /// The coarse latency buckets of everything that went into a histogram (or several, merged)
-    /// together with these splits.
+    /// Computes the coarse latency buckets from a histogram whose values were recorded together with these
+    /// splits. Works for merged histograms too.
     pub fn coarse(&self, histogram: &Histogram) -> LatencyBuckets {
         let mut coarse = LatencyBuckets::default();
         for (i, n) in histogram.buckets.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -104,19 +103,19 @@ impl Splits {
     }
 }
 
-/// Counts per bucket. The memory (14.5 KiB) is taken at the first value, so a histogram that is
-/// never used costs three words.
+/// A histogram of latencies. It allocates its memory (14.5 KiB) at the first value, so an unused histogram needs
+/// only three words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     buckets: Vec<u64>,
 }
 
 impl Histogram {
-    /// An empty histogram; no memory yet.
+    /// An empty histogram without allocated memory.
     pub const fn new() -> Self {
         Histogram { buckets: Vec::new() }
     }
-    /// Takes the memory now, so that no value recorded later has to.
+    /// Allocates the memory now, so that no later call does.
     pub fn reserve(&mut self) {
         if self.buckets.is_empty() {
             self.buckets = vec![0; BUCKETS];
@@ -129,16 +128,15 @@ impl Histogram {
     }
     #[inline]
     fn record_bucket(&mut self, bucket: usize, n: u64) {
-        // The bounds check is also the test for memory not taken yet and for what is beyond the
-        // last bucket: no other is needed.
+        // The bounds check also detects unallocated memory and values beyond the last bucket.
         match self.buckets.get_mut(bucket) {
             Some(count) => *count += n,
             None => self.record_outside(bucket, n),
         }
     }
-    /// Counts one value `n` times and, where a bound of the coarse latency buckets runs through its bucket,
-    /// on which side of it the value lies: with that the coarse buckets follow exactly (see
-    /// [`Splits::coarse`]), and nothing else is counted for them.
+    /// Counts one value `n` times. If its bucket contains a bound of the coarse latency buckets, also records on
+    /// which side of it the value lies. So [`Splits::coarse`] can compute the coarse buckets exactly, without
+    /// counting them separately.
     #[inline]
     pub fn record_splitting(&mut self, ns: u64, n: u64, splits: &mut Splits) {
         let bucket = unclamped(ns);
@@ -158,7 +156,7 @@ impl Histogram {
         self.reserve();
         self.buckets[bucket.min(BUCKETS - 1)] += n;
     }
-    /// Adds another's counts. Exact.
+    /// Adds the counts of another histogram. The result is exact.
     pub fn merge(&mut self, other: &Histogram) {
         if other.buckets.is_empty() {
             return;
@@ -168,25 +166,25 @@ impl Histogram {
             *mine += theirs;
         }
     }
-    /// Forgets every value and keeps the memory.
+    /// Clears all counts; keeps the memory.
     pub fn clear(&mut self) {
         self.buckets.fill(0);
     }
-    /// How many values were counted.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
-    /// The counts by bucket index; empty when nothing was ever recorded.
+    /// The counts by bucket index; empty if nothing was ever recorded.
     pub fn counts(&self) -> &[u64] {
         &self.buckets
     }
-    /// `(value, count)` of every bucket that is not empty, ascending.
+    /// `(value, count)` of every non-empty bucket, ascending; values in ns.
     pub fn bins(&self) -> Vec<(u64, u64)> {
         let filled = self.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
         filled.map(|(i, n)| (value_of(i), *n)).collect()
     }
-    /// The values at the given percentages (ascending), each the value of the first bucket at which
-    /// the running count reaches that share of all. Empty when nothing was recorded.
+    /// The percentiles of a list of percentages (ascending), ns: for each, the value of the first bucket at which
+    /// the cumulative count reaches that share. Empty if nothing was recorded.
     pub fn percentiles(&self, list: &[f64]) -> Vec<(f64, u64)> {
         let total = self.count();
         let mut found = Vec::with_capacity(list.len());
@@ -203,7 +201,7 @@ impl Histogram {
                 found.push((p, value_of(i)));
             }
         }
-        // Only a rounding error or a percentage above 100 is left over here.
+        // Only a rounding error or a percentage above 100 leaves percentages here.
         found.extend(wanted.map(|p| (p, value_of(last))));
         found
     }

@@ -12,7 +12,7 @@ fn small_values_have_their_own_bucket() {
 }
 
 #[test]
-fn values_of_buckets_are_those_of_the_reference() {
+fn bucket_values_equal_those_of_fio() {
     // From `compat/golden/lat-slat-percentiles/json+`.
     for value in [42240, 44800, 1400, 49920, 4145152, 4227072, 3227648, 2192, 1302528] {
         assert_eq!(value_of(bucket_of(value)), value);
@@ -36,7 +36,7 @@ fn every_bucket_starts_where_the_last_one_ended() {
 
 use proptest::prelude::*;
 
-/// Latencies as they are: any power of two is as likely as any other.
+/// Realistic latencies: every power of two is equally likely.
 fn latency() -> impl Strategy<Value = u64> {
     (0u32..36, any::<u64>()).prop_map(|(bits, n)| n & ((1 << bits) - 1))
 }
@@ -49,7 +49,7 @@ fn filled(values: &[u64]) -> (Histogram, Splits) {
 
 proptest! {
     #[test]
-    fn a_bucket_holds_what_it_should(ns in 0u64..(1 << 34)) {
+    fn a_value_is_near_the_value_of_its_bucket(ns in 0u64..(1 << 34)) {
         let bucket = bucket_of(ns);
         let end = if bucket + 1 < BUCKETS { start_of(bucket + 1) } else { u64::MAX };
         prop_assert!(start_of(bucket) <= ns && ns < end);
@@ -95,7 +95,7 @@ proptest! {
 
 #[test]
 fn a_known_distribution() {
-    // 1 µs to 1 ms evenly: the percentile is the value.
+    // Uniform from 1 µs to 1 ms: each percentile equals its value.
     let mut histogram = Histogram::new();
     for ns in 1000..1_000_000 {
         histogram.record(ns);
@@ -108,16 +108,16 @@ fn a_known_distribution() {
 }
 
 #[test]
-fn every_bound_that_runs_through_a_bucket_is_known() {
+fn every_bucket_that_contains_a_bound_is_marked() {
     for bound in LATENCY_BOUNDS {
         let through = start_of(bucket_of(bound)) != bound;
         assert_eq!(is_split(bucket_of(bound)), through, "{bound}");
     }
 }
 
-/// Percentiles worked out from the bins of the reference's json+ are those that it printed.
+/// Percentiles computed from the bins of fio's json+ output equal those that fio printed.
 #[test]
-fn percentiles_of_the_reference() {
+fn percentiles_equal_those_of_fio() {
     let bins: [(u64, u64); 8] = [
         (2008, 1),
         (2512, 1),

@@ -1,4 +1,4 @@
-//! From raw data of jobs to the report: merging, percentages, groups.
+//! Turns the raw data of jobs into the report: merging, percentages, groups.
 
 use crate::delays::ThreadDelays;
 use crate::priority::{self, PriorityRecorder};
@@ -7,26 +7,26 @@ use crate::report::*;
 use crate::shares::TimeShares;
 use crate::windows::Windows;
 
-/// What the report needs to know of a job beside what was recorded.
+/// The settings of a job that the report needs in addition to its recorded data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobSettings {
     /// The name.
     pub name: String,
     /// The run status group.
     pub group_id: u32,
-    /// `group_reporting`: one entry with the job before it, when that is in the same group
-    /// (whether or not that one has `group_reporting` itself).
+    /// `group_reporting`: the job shares the entry of the previous job if both are in the same group, even if the
+    /// previous job lacks `group_reporting`.
     pub group_reporting: bool,
     /// `description`.
     pub description: Option<String>,
-    /// Options as typed, without the global ones.
+    /// Options as written in the job file, without the global ones.
     pub options: Vec<(String, String)>,
-    /// `continue_on_error` is set: errors survived are reported.
+    /// `continue_on_error` is set, so the report shows the errors survived.
     pub continue_on_error: bool,
     /// `percentile_list`, ascending.
     pub percentiles: Vec<f64>,
-    /// Decimals with which percentages are printed: the most that any of the list needs (2 for the
-    /// default list).
+    /// Decimals of the printed percentages: the most that any percentage in the list needs (2 for the default
+    /// list).
     pub percentile_decimals: u32,
     /// `slat_percentiles`.
     pub slat_percentiles: bool,
@@ -44,14 +44,14 @@ pub struct JobSettings {
     pub latency_percentile: f64,
     /// `latency_window`, µs.
     pub latency_window_us: u64,
-    /// The I/O priority that the job's I/Os have if they have no other, as the kernel takes it
+    /// The default I/O priority of the job's I/Os in the kernel's encoding
     /// ([`crate::priority::PriorityRecorder::ioprio`]); 0: none.
     pub ioprio: u16,
-    /// `stats`: off keeps the job out of the report.
+    /// `stats`: false leaves the job out of the report.
     pub stats: bool,
 }
 
-/// The percentages that are printed when no list is given.
+/// The default of `percentile_list`.
 pub const DEFAULT_PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
@@ -82,33 +82,33 @@ impl Default for JobSettings {
     }
 }
 
-/// One job's raw data at the end of the run (or at a status report). Merging is exact.
+/// The raw data of one job at the end of the run or at a status report. Merging is exact.
 #[derive(Debug, Clone, Default)]
 pub struct JobData {
-    /// What the report needs to know of it.
+    /// Settings of the job for the report.
     pub settings: JobSettings,
-    /// Jobs merged into this.
+    /// Number of jobs merged into this entry.
     pub members: u32,
     /// Thread id.
     pub pid: u32,
-    /// When it began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
+    /// When the job began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
     pub start_ms: u64,
     /// errno of the error that ended the job, else of the first error that it survived
     /// (`continue_on_error`), else 0.
     pub error: i32,
     /// An error ended the job.
     pub failed: bool,
-    /// Where `error` arose: a file and what was done to it (`/data/x`, `read`).
+    /// Where `error` occurred: file and operation (`/data/x`, `read`).
     pub error_site: Option<(String, String)>,
-    /// Seconds left, while it runs.
+    /// Estimated seconds left; `None` if unknown.
     pub eta_s: Option<u64>,
     /// Seconds since the run began.
     pub elapsed_s: u64,
-    /// What was counted.
+    /// The job's recorder.
     pub recorder: Recorder,
-    /// Rates over time.
+    /// Rates over windows of time.
     pub windows: Windows,
-    /// Time in which each direction was done, ms. A direction in which nothing was done: 0.
+    /// Time in which the job did I/O in each direction, ms; 0 for an unused direction.
     pub dir_runtime_ms: [u64; 3],
     /// Time the job ran, ms.
     pub runtime_ms: u64,
@@ -122,25 +122,25 @@ pub struct JobData {
     pub majf: u64,
     /// Page faults without.
     pub minf: u64,
-    /// `iodepth`, or what `latency_target` found.
+    /// `iodepth`, or the depth that `latency_target` found.
     pub latency_depth: u32,
-    /// `steadystate`.
+    /// Result of `steadystate`; `None` if it is not set.
     pub steady_state: Option<SteadyState>,
-    /// Zones reset.
+    /// Zones reset; `None` if the target is not zoned.
     pub zone_resets: Option<u64>,
-    /// Commands to zones of a device: resets, also of empty ones, and finishes and closes.
+    /// Zone commands sent to the device: resets (of empty zones too), finishes and closes.
     pub zone_commands: u64,
-    /// Times that no zone held data to read.
+    /// Times that the job found no zone with data to read.
     pub nothing_to_read: u64,
-    /// What its thread's time went to, as far as samples tell.
+    /// How its thread spent its time; `None` without samples.
     pub shares: Option<TimeShares>,
-    /// What its thread lost to the machine.
+    /// Delays of its thread that the machine caused.
     pub delays: ThreadDelays,
 }
 
 impl JobData {
-    /// Adds another job of the same entry: sums, the longest runtime of each direction, the first
-    /// error, the first name, description and style of numbers, the last of the other settings.
+    /// Merges another job of the same entry. Adds up counts; keeps the longest run time of each direction, the first
+    /// error, name, description and number style; takes the other settings from `other`.
     pub fn merge(&mut self, other: &JobData) {
         self.merge_priorities(other);
         let name = std::mem::take(&mut self.settings.name);
@@ -184,8 +184,7 @@ impl JobData {
         };
     }
 
-    /// Where the I/Os of two jobs differ in priority, those of a job with one priority count under
-    /// it.
+    /// If the I/Os of two jobs differ in priority, creates the list of priorities for a job that has only one.
     fn merge_priorities(&mut self, other: &JobData) {
         let single = |job: &JobData| job.recorder.dirs.iter().all(|d| d.priorities.is_empty());
         if single(self) && single(other) && self.settings.ioprio == other.settings.ioprio {
@@ -201,7 +200,7 @@ impl JobData {
         }
     }
 
-    /// Lists all I/Os under the job's own priority.
+    /// Creates a list with one entry: all I/Os under the job's own priority.
     fn list_own_priority(&mut self) {
         let JobSettings { ioprio, lat_percentiles, .. } = self.settings;
         for d in &mut self.recorder.dirs {
@@ -220,7 +219,7 @@ impl JobData {
         }
     }
 
-    /// The report's entry. `error_text` says what an errno means.
+    /// Creates the job's entry of the report. `error_text` returns the text of an errno.
     pub fn summarise(&self, error_text: &dyn Fn(i32) -> String) -> JobReport {
         let r = &self.recorder;
         let s = &self.settings;
@@ -288,7 +287,7 @@ impl JobData {
         }
     }
 
-    /// Latencies from the moment at which each I/O was due, of the directions that have a rate.
+    /// Latencies from the time at which each I/O was due, for the directions that have a rate.
     fn intended(&self) -> Vec<(DirKind, LatencySummary)> {
         let s = &self.settings;
         let list = if s.percentiles.is_empty() { &DEFAULT_PERCENTILES[..] } else { &s.percentiles };
@@ -392,7 +391,7 @@ fn dir_report(
     }
 }
 
-/// Latency by priority; none where all I/Os had the same.
+/// Latency by priority; empty if all I/Os have the same priority.
 fn priorities(d: &DirRecorder, s: &JobSettings) -> Vec<PriorityReport> {
     let seen = || d.priorities.iter().filter(|p| p.summary.n() > 0);
     if seen().count() < 2 {
@@ -438,22 +437,22 @@ fn percent(n: u64, of: u64) -> f64 {
 }
 
 fn cpu_percent(ns: u64, runtime_ms: u64) -> f64 {
-    // Milliseconds are whole numbers in the reference, too.
+    // fio also rounds down to whole milliseconds.
     percent(ns / 1_000_000, runtime_ms)
 }
 
-/// A share that is there is shown as no less than `least`, so that it can be seen.
+/// Raises a share above 0 to `least`, so that it is visible in the output.
 fn at_least(least: f64, share: f64) -> f64 {
     if share > 0.0 { share.max(least) } else { 0.0 }
 }
 
-/// Shares in percent, none that is there below 0.1.
+/// Shares in percent. A share above 0 is at least 0.1.
 fn distribution(counts: &[u64; 7], of: u64) -> [f64; 7] {
     counts.map(|n| at_least(0.1, percent(n, of)))
 }
 
-/// Merges jobs as `group_reporting` asks, summarises each entry and computes the run status
-/// groups. Jobs come in the order in which they are reported; those with `stats=0` are left out.
+/// Merges jobs with `group_reporting`, summarises each entry and computes the run status groups. `jobs` are in
+/// the order of the report; jobs with `stats=0` are left out.
 pub fn assemble(
     jobs: Vec<JobData>,
     error_text: &dyn Fn(i32) -> String,
@@ -461,7 +460,7 @@ pub fn assemble(
     let mut entries: Vec<JobData> = Vec::new();
     for mut job in jobs.into_iter().filter(|j| j.settings.stats) {
         job.members = job.members.max(1);
-        // Once more does no harm, and a job that still runs has not done it.
+        // A job that still runs has not called this yet; a second call changes nothing.
         job.recorder.finish();
         let joins = job.settings.group_reporting;
         match entries.last_mut() {
@@ -486,7 +485,7 @@ pub fn assemble(
     (reports, groups)
 }
 
-/// The run status groups of printed entries.
+/// Computes the run status groups from the entries of the report.
 pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
     let mut groups: Vec<GroupReport> = Vec::new();
     for job in jobs {
@@ -495,10 +494,10 @@ pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
             groups.len() - 1
         });
         let group = &mut groups[position];
-        // Numbers look like those of its last entry.
+        // A group uses the number style of its last entry, as in fio.
         group.style = job.style;
         for d in job.dirs.iter().filter(|d| d.io_bytes > 0) {
-            // The row of all directions spans the rates of its directions, where they are reported.
+            // The mixed row spans the rates of the single directions, if they are reported.
             let parts = job.dirs.iter().filter(|p| p.kind != DirKind::Mixed && p.io_bytes > 0);
             let rates = parts.map(|p| p.bw_bytes);
             let span = match d.kind {

@@ -33,13 +33,13 @@ fn text(errno: i32) -> String {
 }
 
 #[test]
-fn one_entry_a_job_unless_asked() {
+fn each_job_has_its_own_entry_without_group_reporting() {
     let jobs = vec![job("a", 0, false, 100, 50), job("b", 0, false, 300, 100)];
     let (entries, groups) = assemble(jobs, &text);
     assert_eq!(entries.len(), 2);
     assert_eq!(entries[0].members, 1);
     let read = &groups[0].dirs[0];
-    // All bytes over the longest runtime; slowest and fastest job.
+    // All bytes divided by the longest run time; slowest and fastest job.
     assert_eq!(read.agg_bw, 400 * 4096 * 10);
     assert_eq!((read.min_bw, read.max_bw), (100 * 4096 * 20, 300 * 4096 * 10));
     assert_eq!((read.min_run_ms, read.max_run_ms), (50, 100));
@@ -72,7 +72,7 @@ fn groups_become_one_entry() {
 }
 
 #[test]
-fn jobs_without_coarse_buckets_may_join() {
+fn a_job_without_coarse_buckets_can_be_merged() {
     let mut plain = job("a", 0, false, 100, 50);
     let mut recorder = Recorder::new(axes::CLAT | axes::CLAT_HIST, &[Dir::Read]);
     for _ in 0..100 {
@@ -86,7 +86,7 @@ fn jobs_without_coarse_buckets_may_join() {
 }
 
 #[test]
-fn directions_together() {
+fn unified_reporting_merges_directions() {
     for (unified, kinds) in [
         (Unified::Mixed, vec![DirKind::Mixed]),
         (Unified::Both, vec![DirKind::Read, DirKind::Write, DirKind::Trim, DirKind::Mixed]),
@@ -111,7 +111,7 @@ fn directions_together() {
 }
 
 #[test]
-fn synchronous_engines_record_once() {
+fn synchronous_engines_record_total_and_completion_latency_once() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
     recorder.lat_is_clat = true;
     recorder.complete::<{ axes::SYNC }>(Dir::Read, 1, Times { clat: 900, ..Times::default() });
@@ -125,7 +125,7 @@ fn synchronous_engines_record_once() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_forgotten() {
+fn latencies_that_were_not_requested_are_cleared() {
     let times = Times { slat: 100, clat: 900, lat: 1000 };
     let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
     recorder.axes = axes::LAT;
@@ -163,7 +163,7 @@ fn rates_are_shares_of_the_group() {
 }
 
 #[test]
-fn rare_is_not_none() {
+fn a_small_share_is_not_shown_as_zero() {
     let mut one = job("a", 0, false, 100_000, 50);
     one.recorder.issued(Dir::Read);
     one.recorder.depth.record(1);
@@ -175,9 +175,9 @@ fn rare_is_not_none() {
     assert_eq!(entries[0].latency_ms[0], 0.0);
 }
 
-/// fio 3.42: an entry of several jobs has the units of the first, a group those of its last entry.
+/// fio 3.42: an entry of several jobs uses the units of the first job, a group those of its last entry.
 #[test]
-fn styles_that_differ() {
+fn an_entry_uses_the_first_style_and_a_group_the_last() {
     let bits = |mut one: JobData, reporting: bool| {
         one.settings.style.bits = true;
         one.settings.group_reporting = reporting;

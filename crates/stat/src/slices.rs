@@ -1,28 +1,28 @@
-//! Latencies slice by slice of the run, and whether each slice keeps to limits on them.
+//! Latencies in each time slice of the run, checked against limits.
 //!
-//! This is how Aerospike's certification tool judges a device: by the share of the I/Os of each hour
-//! that took longer than 1, 8 and 64 ms. Of each I/O two times are counted: its own, and the one from
-//! the moment at which it was due.
+//! Aerospike's certification tool rates devices this way: by the share of the I/Os in each hour that took
+//! longer than 1, 8 and 64 ms. Each I/O counts with two latencies: from its start, and from the time at which
+//! it was due.
 
 use serde::{Deserialize, Serialize};
 
-/// The most limits that one job may have.
+/// Most limits that one job may have.
 pub const MOST_LIMITS: usize = 8;
 
-/// The most that I/Os may lag behind their schedule in a test that is passed, ns: what Aerospike's
-/// tool allows where its `max-lag-sec` is not set.
+/// Longest delay of an I/O behind its schedule in a test that passes, ns: the default of `max-lag-sec` in
+/// Aerospike's tool.
 pub const MOST_LAG: u64 = 10_000_000_000;
 
-/// What is counted in one slice.
+/// Counts of one slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// I/Os that were due in it.
+    /// I/Os that were due in this slice.
     pub ios: u64,
-    /// Of those, by limit: how many took longer from the moment at which they were due.
+    /// For each limit: how many of these I/Os took longer, counted from the time at which they were due.
     pub due: [u64; MOST_LIMITS],
-    /// The same from when they began.
+    /// For each limit: how many of these I/Os took longer, counted from their start.
     pub own: [u64; MOST_LIMITS],
-    /// How long after they were due I/Os began, at worst, ns.
+    /// Longest delay between the due time of an I/O and its start, ns.
     pub lag: u64,
 }
 
@@ -37,14 +37,14 @@ impl Slice {
     }
 }
 
-/// Counts the I/Os of one job by slice. One writer; it allocates once a slice at most.
+/// Counts the I/Os of one job by slice. It has one writer and allocates at most once for each slice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Slices {
-    /// ns.
+    /// Length of a slice, ns.
     length: u64,
-    /// ns, ascending; [`u64::MAX`] in the places that are not used.
+    /// Limits, ns, ascending; unused ones are [`u64::MAX`].
     bounds: [u64; MOST_LIMITS],
-    /// When the first slice began, and where the one that was counted into last lies.
+    /// When the first slice began. `from` and `index` are the start and index of the last slice used.
     begin: u64,
     from: u64,
     index: usize,
@@ -52,8 +52,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Slices of `length` ns, with room for the `expected` number of them. Only the first
-    /// [`MOST_LIMITS`] bounds count.
+    /// Slices of `length` ns, with memory for `expected` slices. Uses only the first [`MOST_LIMITS`] bounds.
     pub fn new(length: u64, bounds: &[u64], expected: usize) -> Self {
         let mut all = [u64::MAX; MOST_LIMITS];
         all.iter_mut().zip(bounds).for_each(|(place, bound)| *place = *bound);
@@ -61,14 +60,14 @@ impl Slices {
         Slices { length: length.max(1), bounds: all, list, ..Slices::default() }
     }
 
-    /// The first slice begins now. Whatever was counted is forgotten.
+    /// Clears all counts and starts the first slice at `now`.
     pub fn begin(&mut self, now: u64) {
         (self.begin, self.from, self.index) = (now, now, 0);
         self.list.clear();
     }
 
-    /// Counts an I/O that ended at `end`, `own` ns after it began and `due` ns after it was to begin,
-    /// in the slice in which that was.
+    /// Counts an I/O that completed at `end`, `own` ns after its start and `due` ns after its due time, in the slice
+    /// of its due time.
     #[inline]
     pub fn record(&mut self, end: u64, own: u64, due: u64) {
         let start = end.saturating_sub(due);
@@ -84,7 +83,7 @@ impl Slices {
         }
     }
 
-    /// Finds or makes the slice of a moment. What was due before the first slice counts in it.
+    /// Selects or creates the slice of a time. I/Os due before the first slice count in the first.
     #[cold]
     #[inline(never)]
     fn turn_to(&mut self, start: u64) {
@@ -96,13 +95,13 @@ impl Slices {
         }
     }
 
-    /// What was counted so far.
+    /// The counts so far, by slice.
     pub fn counted(&self) -> &[Slice] {
         &self.list
     }
 }
 
-/// Adds slice by slice what another job counted.
+/// Adds the counts of another job, slice by slice.
 pub fn merge(mine: &mut Vec<Slice>, theirs: &[Slice]) {
     if mine.len() < theirs.len() {
         mine.resize(theirs.len(), Slice::default());
@@ -110,72 +109,72 @@ pub fn merge(mine: &mut Vec<Slice>, theirs: &[Slice]) {
     mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
 }
 
-/// One limit: fewer than so many of the I/Os of a slice may take longer than this.
+/// A limit: fewer than `percent` of the I/Os of a slice may take longer than `over_ns`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyLimit {
-    /// ns.
+    /// Latency, ns.
     pub over_ns: u64,
-    /// Per cent of the I/Os of a slice.
+    /// Percent of the I/Os of a slice.
     pub percent: f64,
 }
 
 /// One slice of the report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SliceRow {
-    /// I/Os that were due in it.
+    /// I/Os that were due in this slice.
     pub ios: u64,
-    /// Per cent of them that took longer than each limit from the moment at which they were due.
+    /// For each limit: percent of these I/Os that took longer, counted from the time at which they were due.
     pub due: Vec<f64>,
-    /// The same from when they began.
+    /// For each limit: percent of these I/Os that took longer, counted from their start.
     pub own: Vec<f64>,
-    /// How long after they were due I/Os began, at worst, ns.
+    /// Longest delay between the due time of an I/O and its start, ns.
     pub lag_ns: u64,
 }
 
-/// What came of a test with limits.
+/// Verdict of a test with limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It went on to its end and every slice keeps to the limits.
+    /// The test ran to its end, and every slice is within the limits.
     Passed,
-    /// A slice breaks a limit, the load was not kept up, or the jobs failed.
+    /// A slice exceeds a limit, the load fell behind its schedule, or a job failed.
     Failed,
-    /// It was cut short before a limit was broken.
+    /// The test ended early, before a limit was exceeded.
     #[default]
     Open,
 }
 
-/// A limit that slices break.
+/// A limit that at least one slice exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Breach {
-    /// How many slices do.
+    /// Number of such slices.
     pub slices: usize,
-    /// Index of the one that is the worst.
+    /// Index of the worst slice.
     pub worst: usize,
-    /// What that one has.
+    /// The value of the worst slice.
     pub what: Breached,
 }
 
-/// What is too much.
+/// The quantity that exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Breached {
-    /// Per cent of the I/Os that took too long.
+    /// Percent of the I/Os that took too long, counted from their start.
     Own(LatencyLimit, f64),
-    /// Per cent of the I/Os that did so only from the moment at which they were due. It decides nothing: a
-    /// thread that waits for one I/O is late with the next, where a database has another thread
+    /// Percent of the I/Os that took too long only if counted from their due time. It does not fail the test: a
+    /// thread that waits for one I/O is late with the next, whereas a database uses another thread
     /// for it.
     Due(LatencyLimit, f64),
-    /// I/Os began so many ns after they were due: more than [`MOST_LAG`].
+    /// I/Os started this many ns after they were due: more than [`MOST_LAG`].
     Lag(u64),
 }
 
 impl Breached {
-    /// Whether a test with it is failed.
+    /// Whether it fails the test.
     pub fn decides(&self) -> bool {
         !matches!(self, Breached::Due(..))
     }
 }
 
-/// The slices of the jobs that are judged together.
+/// The slices and the verdict of the jobs of one test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SliceTable {
     /// The name of the test.
@@ -186,29 +185,29 @@ pub struct SliceTable {
     pub slice_ns: u64,
     /// The limits, ascending.
     pub limits: Vec<LatencyLimit>,
-    /// The slices that the run came to.
+    /// The slices of the run, in order.
     pub slices: Vec<SliceRow>,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The test went on to its end.
+    /// The test ran to its end.
     pub complete: bool,
-    /// The limits that are broken.
+    /// The limits that slices exceed.
     pub broken: Vec<Breach>,
 }
 
 /// How the jobs of a test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// All of them did their work.
+    /// All jobs completed their work.
     Whole,
-    /// At least one was told to end before.
+    /// At least one job was stopped earlier.
     Short,
-    /// At least one failed.
+    /// At least one job failed.
     Failed,
 }
 
 impl SliceTable {
-    /// Works out shares and the verdict; the table has its name, group, slice length and limits.
+    /// Computes the shares and the verdict. The table already has its name, group, slice length and limits.
     pub fn judge(mut self, counted: &[Slice], ending: Ending) -> Self {
         self.slices = counted.iter().map(|slice| row(slice, self.limits.len())).collect();
         self.broken = self.breaches();
@@ -223,7 +222,7 @@ impl SliceTable {
         self
     }
 
-    /// The run was told to end before its jobs were done.
+    /// Records that the run was stopped early: a test that passed so far becomes open.
     pub fn cut_short(&mut self) {
         self.complete = false;
         if self.verdict == Verdict::Passed {
@@ -250,7 +249,7 @@ impl SliceTable {
         all
     }
 
-    /// How many slices have too much of something, which has the most of it, and how much.
+    /// The number of slices with too much of a quantity, the index of the worst, and its value.
     fn worst<T: PartialOrd + Copy>(
         &self,
         of: impl Fn(&SliceRow) -> T,
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn ios_count_where_they_were_due_and_under_every_limit_that_they_exceed() {
+    fn ios_count_in_the_slice_of_their_due_time_and_under_every_limit_that_they_exceed() {
         let mut slices = Slices::new(1000 * MS, &[MS, 8 * MS, 64 * MS], 3);
         slices.begin(500);
         slices.record(500 + MS, MS, MS); // not more than a millisecond
@@ -291,7 +290,7 @@ mod tests {
         // It ends in the next slice.
         slices.record(500 + 1050 * MS, 65 * MS, 65 * MS);
         slices.record(500 + 1000 * MS, 0, 0);
-        // None was due in the third; one of the second is told late.
+        // None was due in the third slice; one of the second completes late.
         slices.record(500 + 3500 * MS, 2 * MS, 3 * MS);
         slices.record(500 + 3500 * MS, 2500 * MS, 2500 * MS);
         let counted = slices.counted();
@@ -332,14 +331,14 @@ mod tests {
         let limit = failed.limits[0];
         let breach = Breach { slices: 1, worst: 1, what: Breached::Own(limit, 5.0) };
         assert_eq!(failed.broken, [breach]);
-        // What is late because of the I/O before it is told and decides nothing.
+        // An I/O that is late because of the previous one is reported but does not fail the test.
         let late = of(49, 60);
         assert_eq!(late.verdict, Verdict::Passed);
         assert_eq!(late.broken, [Breach { what: Breached::Due(limit, 6.0), ..breach }]);
     }
 
     #[test]
-    fn of_several_slices_the_worst_is_named() {
+    fn the_report_names_the_worst_of_several_slices() {
         let slices =
             [10, 0, 30, 20].map(|n| Slice { ios: 100, own: [n; MOST_LIMITS], ..Slice::default() });
         let table = table(&[(MS, 15.0), (8 * MS, 50.0)]).judge(&slices, Ending::Whole);

@@ -31,7 +31,7 @@ impl TimelineRecorder {
 
     /// Takes the total number of I/Os at `now_ns`. I/Os since the last sample count for the window that has just
     /// ended; if several windows have ended, they share them.
-    pub fn look(&mut self, now_ns: u64, total: u64) {
+    pub fn sample(&mut self, now_ns: u64, total: u64) {
         let mut left = total.saturating_sub(self.counted);
         loop {
             // Recompute for each window, because `push` may have doubled the window length.
@@ -68,13 +68,13 @@ mod tests {
     #[test]
     fn windows_are_equal_and_their_number_is_bounded() {
         let mut maker = TimelineRecorder::new(100, 1000);
-        maker.look(1099, 5);
+        maker.sample(1099, 5);
         assert!(maker.timeline().ios.is_empty());
-        maker.look(1100, 10);
-        maker.look(1300, 30);
+        maker.sample(1100, 10);
+        maker.sample(1300, 30);
         assert_eq!(maker.timeline().ios, [10, 10, 10]);
         for i in 4..=200u64 {
-            maker.look(1000 + i * 100, i * 10);
+            maker.sample(1000 + i * 100, i * 10);
         }
         let timeline = maker.timeline();
         assert!(timeline.ios.len() < MOST && timeline.window_ns == 400, "{timeline:?}");
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_sample_after_a_long_sleep_keeps_windows_equal() {
         let mut maker = TimelineRecorder::new(100, 0);
-        maker.look(1_000_000_000, 1_000_000);
+        maker.sample(1_000_000_000, 1_000_000);
         let timeline = maker.timeline();
         let covered = timeline.ios.len() as u64 * timeline.window_ns;
         assert!(timeline.ios.len() < MOST && covered <= 1_000_000_000, "{timeline:?}");

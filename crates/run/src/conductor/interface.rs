@@ -1,4 +1,4 @@
-//! What a run is given and what it gives back.
+//! The inputs and results of a run.
 
 use std::path::PathBuf;
 
@@ -7,57 +7,58 @@ use fiord_stat::report::Report;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 
-/// What came from outside.
+/// A request from outside of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {
-    /// End the run well; a second one ends it without the jobs that hang.
+    /// End the run in an orderly way because of this signal. A second request ends it without the jobs that hang.
     End(i32),
-    /// Report how the running jobs stand.
+    /// Create a status report.
     Status,
 }
 
-/// Where interrupts come from.
+/// A source of interrupts.
 pub trait Interrupts {
-    /// The next one that has come and was not told yet.
+    /// The next pending interrupt; `None` if there is none. Must not block.
     fn next(&mut self) -> Option<Interrupt>;
 }
 
-/// None ever comes.
+/// A source without any interrupts.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Undisturbed;
+pub struct NoInterrupts;
 
-impl Interrupts for Undisturbed {
+impl Interrupts for NoInterrupts {
     fn next(&mut self) -> Option<Interrupt> {
         None
     }
 }
 
-/// How to run, beside what the plan says.
+/// Options of a run that are not part of the plan.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Time between two [`Event::Progress`](crate::events::Event::Progress), ns; `None`: there are none.
+    /// Time between two [`Event::Progress`](crate::events::Event::Progress), ns; `None`: no such events.
     pub progress: Option<u64>,
-    /// Time between two [`Event::Status`](crate::events::Event::Status) (`--status-interval`), ns.
+    /// Time between two [`Event::Status`](crate::events::Event::Status) (`--status-interval`), ns; `None`: no
+    /// such events.
     pub status: Option<u64>,
-    /// Where files that the run itself makes go (`--aux-path`).
+    /// Directory for files that the run itself creates (`--aux-path`).
     pub aux_path: PathBuf,
-    /// What the report says about who wrote it.
+    /// Name and version of the program, for the report.
     pub version: String,
-    /// Seconds to add to UTC for local time.
+    /// Offset of local time from UTC, seconds.
     pub utc_offset_s: i32,
-    /// What `--debug` asks for.
+    /// Destination and categories of `--debug`.
     pub debug: Option<DebugOutput>,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct RunResult {
     /// Everything that was measured.
     pub report: Report,
     /// The errors that ended jobs, by index in the plan.
     pub errors: Vec<(usize, JobError)>,
-    /// The signal that ended it.
+    /// The signal that ended the run.
     pub signal: Option<i32>,
-    /// Jobs that did not end in time and were left behind, by index in the plan, with what they hang in.
+    /// Jobs that did not end in time, so that the run ended without them: index in the plan, and what they hang in.
     pub stuck: Vec<(usize, JobError)>,
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use fiord_sys::{clock, signal};
 
-use super::{Conductor, STUCK, TICK};
+use super::{Conductor, MAX_SLEEP, STUCK_AFTER};
 use crate::error::JobError;
 use crate::jobthread::ByMessage;
 use crate::layout::{self, Done};
-use crate::shared::{Finished, Message, Run, tell};
+use crate::shared::{Finished, Message, Run, send};
 use crate::thread;
 
 /// A thread that lays out the jobs whose indices it receives.
@@ -35,7 +35,7 @@ impl LayoutThread {
                 shared.tid.store(thread::id(), Ordering::Relaxed);
                 let result = layout::prepare(&run.plan.jobs[index], &mut overseer);
                 shared.tid.store(0, Ordering::Relaxed);
-                tell(&sender, Message::LaidOut { result });
+                send(&sender, Message::LaidOut { result });
             }
         };
         let spawned = std::thread::Builder::new().name("layout".into()).spawn(body);
@@ -52,12 +52,12 @@ impl Conductor<'_> {
     /// Lays out the files of the jobs with `create_serialize`, one job after another.
     pub(super) fn lay_out(&mut self, receiver: &Receiver<Message>) {
         let mut thread = None;
-        for index in 0..self.books.len() {
+        for index in 0..self.entries.len() {
             let serial = self.run.plan.jobs[index].target.layout.serialize;
-            if !serial || self.books[index].finished.is_some() {
+            if !serial || self.entries[index].finished.is_some() {
                 continue;
             }
-            self.hear_interrupts();
+            self.handle_interrupts();
             if self.run.is_cancelled() {
                 return;
             }
@@ -94,21 +94,21 @@ impl Conductor<'_> {
         self.laying_out = Some(index);
         let mut cancelled_at = None;
         loop {
-            match receiver.recv_timeout(Duration::from_nanos(TICK)) {
+            match receiver.recv_timeout(Duration::from_nanos(MAX_SLEEP)) {
                 Ok(Message::LaidOut { result }) => {
                     self.laying_out = None;
                     return result;
                 }
-                Ok(message) => self.hear(message),
+                Ok(message) => self.handle(message),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     if thread.thread.is_finished() {
                         return Err(failed());
                     }
                 }
             }
-            self.hear_interrupts();
+            self.handle_interrupts();
             let now = clock::monotonic();
-            if self.run.is_cancelled() && now - *cancelled_at.get_or_insert(now) > STUCK {
+            if self.run.is_cancelled() && now - *cancelled_at.get_or_insert(now) > STUCK_AFTER {
                 self.abandon();
             }
             if self.abandoned {

@@ -126,7 +126,7 @@ fn one_job_that_fails_leaves_the_others_alone() {
     let dir = crate::scratch::Scratch::new();
     let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
     let options = RunOptions { aux_path: dir.path().to_path_buf(), ..options() };
-    let result = run(plan, &options, &mut Log::default(), &mut Undisturbed);
+    let result = run(plan, &options, &mut Log::default(), &mut NoInterrupts);
     assert_eq!(result.errors.len(), 1);
     assert_eq!(result.errors[0].0, 0);
     assert_ne!(result.report.jobs[0].error, 0);

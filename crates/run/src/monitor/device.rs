@@ -1,4 +1,4 @@
-//! The device's own view: its counters over just the measured time, beside what jobs issued.
+//! The devices' view of the run: their counters over the measured time, compared with the I/Os that jobs issued.
 
 use fiord_plan::{FileKind, Plan};
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
@@ -6,20 +6,20 @@ use fiord_stat::job::JobData;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity};
 
-/// Bytes of the sectors that the kernel counts in.
+/// Size of the sectors in kernel counters, bytes.
 const SECTOR: u64 = 512;
 
 /// Watches the devices under the targets from the first measured I/O on.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
     watch: diskstats::Watch,
-    /// For each job the devices that its files are on.
+    /// For each job, the names of the devices under its files.
     under: Vec<Vec<String>>,
     began: Option<u64>,
 }
 
 impl Devices {
-    /// Of all jobs with `disk_util`.
+    /// Starts to watch the devices of all jobs with `disk_util`.
     pub fn start(plan: &Plan) -> Self {
         let mut devices = Devices::default();
         let mut finder = diskstats::DiskFinder::default();
@@ -29,9 +29,9 @@ impl Devices {
             let files = job.target.files.iter().filter(|file| real(file.kind));
             for file in files.filter(|_| job.reporting.disk_util) {
                 let disks = finder.find(&file.path);
-                // What cannot be watched has no view; no reason not to run.
+                // A device that cannot be watched is missing in the report; that must not stop the run.
                 let _ = devices.watch.add_disks(&disks);
-                // A few names at most: the list stays short however many files there are.
+                // The files lie on few devices, so a linear search is fast.
                 for disk in disks.iter() {
                     if !names.contains(&disk.name) {
                         names.push(disk.name.clone());
@@ -44,11 +44,11 @@ impl Devices {
         devices
     }
 
-    /// Looks whether the first job's measured part has begun; what was before it does not count.
-    /// Without a ramp nothing was before it but the jobs' own start.
+    /// Checks whether the measured part of the first job has begun, and then restarts the counters, so that I/O
+    /// before it does not count. Without a ramp there is none, so the counters continue.
     ///
-    /// `since` says of each job when that was.
-    pub fn look(&mut self, plan: &Plan, since: impl Iterator<Item = Option<u64>>) {
+    /// `since` has the beginning of the measured part of each job, ns.
+    pub fn update(&mut self, plan: &Plan, since: impl Iterator<Item = Option<u64>>) {
         if self.began.is_some() {
             return;
         }
@@ -61,7 +61,7 @@ impl Devices {
         }
     }
 
-    /// What they did so far beside what was issued.
+    /// The activity of each device so far, and the I/Os that the jobs issued to it.
     pub fn report(&self, jobs: &[JobData]) -> Vec<DeviceView> {
         let Some(began) = self.began else { return Vec::new() };
         let ns = clock::monotonic().saturating_sub(began).max(1);
@@ -73,7 +73,7 @@ impl Devices {
         activity.iter().map(one).collect()
     }
 
-    /// What the jobs on a device issued; `None` where one of them works on others too.
+    /// I/Os that the jobs on a device issued; `None` if one of these jobs also uses other devices.
     fn issued(&self, name: &str, jobs: &[JobData], ns: u64) -> Option<Issued> {
         let mut sum = Issued { depth: Some(0.0), ..Issued::default() };
         for (names, job) in self.under.iter().zip(jobs) {
@@ -90,7 +90,7 @@ impl Devices {
                 sum.failed_bytes[dir] += recorder.failed_bytes;
                 let latency = if recorder.lat.n() > 0 { &recorder.lat } else { &recorder.clat };
                 sum.depth = match sum.depth {
-                    // Little's law: time spent by all, over the time.
+                    // Little's law: mean depth = sum of all latencies / elapsed time.
                     Some(depth) if latency.n() == recorder.ios => {
                         Some(depth + latency.mean() * latency.n() as f64 / ns as f64)
                     }

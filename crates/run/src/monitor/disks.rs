@@ -4,29 +4,29 @@ use fiord_plan::{FileKind, Plan};
 use fiord_stat::report::{DiskCounts, DiskReport};
 use fiord_sys::diskstats::{self, Activity};
 
-/// The disks below the targets, watched from its creation on: read once at the start and once for
-/// each report, so a run of a millisecond is seen as exactly as one of an hour.
+/// The disks under the targets. Their counters are read once at the start and once for each report, so that a
+/// run of a millisecond is measured as exactly as one of an hour.
 #[derive(Debug, Default)]
 pub(crate) struct Disks {
     watch: diskstats::Watch,
 }
 
 impl Disks {
-    /// Of all jobs with `disk_util`.
+    /// Starts to watch the disks of all jobs with `disk_util`.
     pub fn start(plan: &Plan) -> Self {
         let mut watch = diskstats::Watch::default();
         let mut finder = diskstats::DiskFinder::default();
         for job in plan.jobs.iter().filter(|job| job.reporting.disk_util) {
             let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
             for file in job.target.files.iter().filter(|file| real(file.kind)) {
-                // What cannot be watched has no counters; no reason not to run.
+                // A disk that cannot be watched is missing in the report; that must not stop the run.
                 let _ = watch.add_disks(&finder.find(&file.path));
             }
         }
         Disks { watch }
     }
 
-    /// What they did so far. A disk that went away in between is left out.
+    /// The activity of each disk so far. Leaves out disks that have disappeared.
     pub fn report(&self) -> Vec<DiskReport> {
         let activity = self.watch.activity().unwrap_or_default();
         activity.iter().map(disk).collect()

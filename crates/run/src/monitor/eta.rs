@@ -1,23 +1,23 @@
-//! How long the run still takes.
+//! Estimates the remaining time of a run.
 
 use fiord_plan::JobPlan;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What is known of one job.
+/// The progress of one job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
-    /// Nanoseconds since its first I/O; `None`: it has not begun.
+    /// Nanoseconds since the job was released; `None` if it was not.
     pub running: Option<u64>,
-    /// It has ended.
+    /// The job has ended.
     pub ended: bool,
     /// Bytes done in its measured part.
     pub bytes: u64,
-    /// I/Os done, likewise.
+    /// I/Os done in its measured part.
     pub ios: u64,
 }
 
-/// Seconds until the job ends by itself, to the nearest; `None` when nothing tells.
+/// Seconds until the job ends by itself, rounded; `None` if unknown.
 fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
     if at.ended {
         return Some(0);
@@ -41,12 +41,12 @@ fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
     }
 }
 
-/// Nanoseconds as whole seconds, to the nearest.
+/// Converts nanoseconds to whole seconds, rounded.
 fn seconds(ns: u64) -> u64 {
     ns.saturating_add(SECOND / 2) / SECOND
 }
 
-/// The share of its work that a job has done, 0 to 1.
+/// The share of its work that a job has done, 0 to 1; `None` if the work has no limit.
 fn share(job: &JobPlan, at: &Standing) -> Option<f64> {
     let total = job.end.bytes.saturating_mul(job.end.loops.max(1));
     let by_bytes = (total > 0).then(|| at.bytes as f64 / total as f64);
@@ -55,8 +55,8 @@ fn share(job: &JobPlan, at: &Standing) -> Option<f64> {
     most.map(|share| share.min(1.0))
 }
 
-/// Seconds until the whole run ends, and the share of it that is over. Jobs between two stonewalls
-/// run side by side, those groups one after another.
+/// Seconds until the whole run ends, and the share of it that is done; `None` if unknown. Assumes that jobs
+/// between two stonewalls run in parallel, and that these groups run one after another.
 pub(crate) fn estimate(
     jobs: &[JobPlan],
     standings: &[Standing],
@@ -96,19 +96,19 @@ mod tests {
     }
 
     #[test]
-    fn time_and_work_tell() {
+    fn the_estimate_follows_run_time_or_work_done() {
         let jobs = [job()];
         assert_eq!(estimate(&jobs, &[at(999)], SECOND), (Some(2), Some(1.0 / 3.0)));
         let mut by_work = job();
         by_work.end.time_based = false;
         by_work.end.runtime = None;
         by_work.end.bytes = 1 << 20;
-        // A quarter in one second: three more.
+        // A quarter took one second: three more seconds.
         assert_eq!(estimate(&[by_work], &[at(1000)], SECOND).0, Some(3));
     }
 
     #[test]
-    fn groups_add_up_and_the_unknown_stays_unknown() {
+    fn times_of_groups_add_up_and_an_unknown_time_stays_unknown() {
         let mut jobs = [job(), job(), job()];
         jobs[2].identity.stonewall_group = 1;
         let later = Standing { running: None, ended: false, bytes: 0, ios: 0 };

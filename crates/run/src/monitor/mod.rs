@@ -1,4 +1,4 @@
-//! What is seen of the jobs while they run: rates over windows, the live line, the disks.
+//! Observes jobs and devices while the run lasts: rates over windows, the live line, disk counters.
 
 mod device;
 mod disks;

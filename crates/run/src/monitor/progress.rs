@@ -1,4 +1,4 @@
-//! The live line's numbers.
+//! Computes the numbers of the live line.
 
 use fiord_plan::{Dir, JobPlan, Mix, Plan, Rate, Unified};
 use fiord_stat::live::Totals;
@@ -9,31 +9,31 @@ use crate::control::Phase;
 use crate::report::style;
 use crate::shared::Run;
 
-/// Remembers the totals of the last line, for the rates of the next.
+/// Keeps the totals of the last live line, to compute the rates of the next.
 #[derive(Debug)]
 pub(crate) struct Meter {
     last: Vec<Totals>,
     last_ns: u64,
 }
 
-/// How each job stands besides what its thread says.
+/// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It has not ended.
     None,
-    /// It has ended well.
-    Well,
-    /// It has failed.
+    /// It has ended without an error.
+    Succeeded,
+    /// It has ended with an error.
     Failed,
 }
 
 impl Meter {
-    /// From the start of the run.
+    /// A meter for `jobs` jobs, starting at `now` with all totals 0.
     pub fn new(jobs: usize, now: u64) -> Self {
         Meter { last: vec![Totals::default(); jobs], last_ns: now }
     }
 
-    /// The numbers at `now`. `standings` says how far each job is, `outcomes` how it ended.
+    /// The numbers at `now`. `standings` has the progress of each job, `outcomes` how it ended.
     pub fn progress(
         &mut self,
         run: &Run,
@@ -83,7 +83,7 @@ impl Meter {
     }
 }
 
-/// What the running jobs must reach together, and the most they may.
+/// Minimum and maximum rates of all running jobs together.
 #[derive(Debug, Default)]
 struct Limits {
     bytes: (u64, u64),
@@ -91,7 +91,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Adds the rates of the directions that a job has.
+    /// Adds the minimum and maximum rates of the directions that a job uses.
     fn add(&mut self, job: &JobPlan) {
         for dir in [Dir::Read, Dir::Write, Dir::Trim] {
             if !job.load.mix.has(dir) {
@@ -111,7 +111,7 @@ impl Limits {
     }
 }
 
-/// What was added; counters begin again at zero when the ramp is over.
+/// The increase of a counter. Counters restart at zero at the end of the ramp.
 fn grown(now: u64, before: u64) -> u64 {
     now.checked_sub(before).unwrap_or(now)
 }
@@ -119,7 +119,7 @@ fn grown(now: u64, before: u64) -> u64 {
 fn phase(job: &JobPlan, phase: Phase, outcome: Outcome) -> JobPhase {
     match (outcome, phase) {
         (Outcome::Failed, _) => JobPhase::Failed,
-        (Outcome::Well, _) => JobPhase::Reaped,
+        (Outcome::Succeeded, _) => JobPhase::Reaped,
         (_, Phase::NotStarted) => JobPhase::Waiting,
         (_, Phase::SetUp) if job.target.layout.pre_read => JobPhase::PreReading,
         (_, Phase::SetUp) => JobPhase::Created,
@@ -153,10 +153,10 @@ mod tests {
     use super::Limits;
 
     /// fio 3.42: `rw=randrw` with `rate_iops=1000,500` shows `0-1500 IOPS`, with `,500` `0-500 IOPS`;
-    /// `rate=1m` beside `rate_iops=100` in another job shows `0B/s-1024KiB/s`; a rate of a
-    /// direction that the job has not counts for nothing.
+    /// `rate=1m` with `rate_iops=100` in another job shows `0B/s-1024KiB/s`; the rate of a direction that the
+    /// job does not use does not count.
     #[test]
-    fn rates_of_the_directions_that_there_are() {
+    fn only_rates_of_directions_in_use_count() {
         let mut mixed = JobPlan::plain(EnginePlan::Null, 1 << 20);
         mixed.load.mix = Mix::ReadWrite { read_percent: 50 };
         mixed.pace.rate = [Some(Rate::Ios(1000)), Some(Rate::Ios(500)), Some(Rate::Ios(9))];

@@ -1,4 +1,4 @@
-//! One running job as the monitor sees it: rates over windows, and when its time is over.
+//! Monitors one running job: records its rates over windows, and stops it when its run time is over.
 
 use fiord_plan::{EnginePlan, JobPlan};
 use fiord_stat::live::Live;
@@ -7,32 +7,32 @@ use fiord_stat::windows::Windows;
 
 use crate::control::{JobControl, Phase, StopReason};
 
-/// How much later than its run time a job is told to end: its own clock, which begins when its
-/// thread was woken, is to come first.
+/// How long after its run time the monitor stops a job, ns. The worker's own clock, which starts when its
+/// thread wakes, should stop it earlier.
 const GRACE: u64 = 50_000_000;
 
 /// A window of a job timeline.
 const TIMELINE_WINDOW: u64 = 100_000_000;
 
-/// Follows one job.
+/// Monitors one job.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// It was let go at this time.
-    pub went: Option<u64>,
-    /// Its measured part began, as far as was seen.
+    /// When the job was released, ns.
+    pub released: Option<u64>,
+    /// When its measured part began, ns; `None` if the monitor has not seen that yet.
     pub measured: Option<u64>,
     bandwidth: Windows,
     iops: Windows,
     timeline: Option<TimelineRecorder>,
-    /// The engine has a clock of its own: this machine's says nothing about it.
+    /// The engine has a virtual clock, so the machine's clock does not apply.
     other_clock: bool,
-    /// That clock goes as fast as this one.
+    /// The virtual clock runs at the speed of the machine's clock.
     real_time: bool,
     wanted: bool,
 }
 
 impl Watch {
-    /// Of a job that has not started.
+    /// A monitor for a job that has not started.
     pub fn new(job: &JobPlan) -> Self {
         Watch {
             bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
@@ -44,13 +44,13 @@ impl Watch {
         }
     }
 
-    /// The job was let go.
-    pub fn go(&mut self, now: u64) {
-        self.went = Some(now);
+    /// Records that the job was released at `now`.
+    pub fn release(&mut self, now: u64) {
+        self.released = Some(now);
     }
 
-    /// Looks at the job at time `now`.
-    pub fn look(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
+    /// Samples the job at `now`, and stops it if its run time is over.
+    pub fn update(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
         if self.measured.is_none()
             && let Some(began) = control.measured_since()
         {
@@ -64,7 +64,7 @@ impl Watch {
         if let Some(timeline) = &mut self.timeline
             && (!self.other_clock || self.real_time)
         {
-            timeline.look(now, totals.ios.iter().sum());
+            timeline.sample(now, totals.ios.iter().sum());
         }
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
@@ -79,9 +79,8 @@ impl Watch {
         }
     }
 
-    /// When to look next. `None`: whenever somebody does. A job that was let go says itself when
-    /// its measured part began, so nobody has to wait for that; one that was told to end is told
-    /// no second time.
+    /// When the next sample is due, ns; `None`: at any time. The job itself records when its measured part begins,
+    /// so the monitor need not watch for that. A stopped job needs no second stop.
     pub fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
         let measured = self.measured.filter(|_| !self.other_clock)?;
         let end = job.end.runtime.filter(|_| !stopped);
@@ -90,12 +89,12 @@ impl Watch {
         [end, window].into_iter().flatten().min()
     }
 
-    /// How it went.
+    /// The IOPS timeline so far.
     pub fn timeline(&self) -> IopsTimeline {
         self.timeline.as_ref().map(|maker| maker.timeline().clone()).unwrap_or_default()
     }
 
-    /// The samples: bandwidth from its windows, IOPS from theirs.
+    /// The samples of bandwidth and IOPS, each over its own windows.
     pub fn windows(&self) -> Windows {
         let mut windows = self.bandwidth.clone();
         windows.iops = self.iops.iops;
@@ -103,7 +102,7 @@ impl Watch {
     }
 }
 
-/// Whether a simulated device takes its time in real life (`sim_real_time`).
+/// Whether the simulated device runs in real time (`sim_real_time`).
 fn real_time(engine: &EnginePlan) -> bool {
     match engine {
         EnginePlan::Sim(sim) => {

@@ -59,7 +59,7 @@ fn exitall_takes_along_what_exit_what_names() {
     jobs[3].identity.stonewall_group = 1;
     let mut schedule = Schedule::new(&jobs);
     schedule.start(0);
-    assert!(schedule.taken_along(0, true).is_empty());
+    assert!(schedule.ended_with(0, true).is_empty());
     for (what, expected) in [
         (ExitWhat::Group, vec![1]),
         (ExitWhat::Stonewall, vec![1, 2]),
@@ -70,12 +70,12 @@ fn exitall_takes_along_what_exit_what_names() {
         jobs[0].end.exit_what = what;
         let mut schedule = Schedule::new(&jobs);
         schedule.start(0);
-        assert_eq!(schedule.taken_along(0, false), expected);
+        assert_eq!(schedule.ended_with(0, false), expected);
         jobs[0].end.exitall = false;
         jobs[0].end.exitall_on_error = true;
         let mut schedule = Schedule::new(&jobs);
         schedule.start(0);
-        assert!(schedule.taken_along(0, false).is_empty());
-        assert_eq!(schedule.taken_along(0, true), expected);
+        assert!(schedule.ended_with(0, false).is_empty());
+        assert_eq!(schedule.ended_with(0, true), expected);
     }
 }

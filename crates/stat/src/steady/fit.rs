@@ -1,6 +1,6 @@
 //! Mean, deviation, range and least squares line of a few equidistant values.
 
-/// The mean; 0 of nothing.
+/// The mean; 0 without values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
@@ -11,14 +11,14 @@ pub fn deviation(values: &[f64]) -> f64 {
     values.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max)
 }
 
-/// The largest value less the smallest.
+/// The largest minus the smallest value; 0 without values.
 pub fn range(values: &[f64]) -> f64 {
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
     if values.is_empty() { 0.0 } else { largest - smallest }
 }
 
-/// The slope of the least squares line, in units a value; 0 for fewer than two values.
+/// The slope of the least squares line, per interval; 0 for fewer than two values.
 pub fn slope(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -34,7 +34,7 @@ pub fn slope(values: &[f64]) -> f64 {
     above / below
 }
 
-/// `part` in per cent of `whole`; 0 of nothing.
+/// `part` as a percentage of `whole`; 0 if `whole` is 0.
 pub fn percent(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part * 100.0 / whole }
 }
@@ -50,7 +50,7 @@ mod tests {
             assert!((slope(&line) - known).abs() < 1e-9, "{known}");
             assert!((range(&line) - known.abs() * 8.0).abs() < 1e-9);
             assert!((deviation(&line) - known.abs() * 4.0).abs() < 1e-9);
-            // Symmetric about the middle: the fit is the same.
+            // Noise that is symmetric about the middle does not change the fit.
             let noise = [5.0, -2.0, 7.0, 0.0, -9.0, 0.0, 7.0, -2.0, 5.0];
             let noisy: Vec<f64> = line.iter().zip(noise).map(|(a, b)| a + b).collect();
             assert!((slope(&noisy) - known).abs() < 1e-9, "{known}");

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use super::window::{Criterion, Sample, Window};
 use crate::report::SteadyState;
 
-/// Intervals of a member that are kept while others have not come as far.
+/// Most intervals of a member that are kept while other members are behind.
 const BACKLOG: usize = 4096;
 
-/// What one job did in one interval.
+/// The I/Os of one job in one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Part {
-    /// The interval's length, ns.
+pub struct IntervalCounts {
+    /// Length of the interval, ns.
     pub ns: u64,
-    /// I/Os completed in it.
+    /// I/Os completed in the interval.
     pub ios: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: u64,
-    /// The sum of their completion latencies, ns.
+    /// Sum of the completion latencies of these I/Os, ns.
     pub latency: u64,
 }
 
@@ -31,11 +31,11 @@ enum Stage {
 #[derive(Debug)]
 struct Member {
     stage: Stage,
-    parts: VecDeque<Part>,
+    parts: VecDeque<IntervalCounts>,
 }
 
-/// The window that the intervals of all members go to, each with its like of the others. Nothing
-/// is judged before the last one has begun.
+/// Combines the intervals of all members, the n-th of each, into one window. It takes no samples before the last
+/// member has begun.
 #[derive(Debug)]
 pub struct Group {
     window: Window,
@@ -43,7 +43,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Of so many jobs, none of which has begun.
+    /// A group of `members` jobs, none of which has begun, with a window of `samples` samples.
     pub fn new(criterion: Criterion, samples: usize, members: usize) -> Self {
         let member = || Member { stage: Stage::NotBegun, parts: VecDeque::new() };
         Group {
@@ -52,14 +52,14 @@ impl Group {
         }
     }
 
-    /// A member begins: what others did before was another load.
+    /// Records that a member begins. Discards the earlier intervals of the others, because the load was different.
     pub fn begin(&mut self, member: usize) {
         self.members[member].stage = Stage::Runs;
         self.members.iter_mut().for_each(|m| m.parts.clear());
     }
 
-    /// A member has done this in its next interval. Returns whether steady state is attained.
-    pub fn take(&mut self, member: usize, part: Part) -> bool {
+    /// Adds the next interval of a member. Returns whether steady state is attained.
+    pub fn take(&mut self, member: usize, part: IntervalCounts) -> bool {
         let parts = &mut self.members[member].parts;
         if parts.len() == BACKLOG {
             parts.pop_front();
@@ -69,18 +69,18 @@ impl Group {
         self.window.attained()
     }
 
-    /// A member has ended, or will never begin.
+    /// Records that a member has ended or will never begin.
     pub fn ended(&mut self, member: usize) {
         self.members[member].stage = Stage::Ended;
         self.combine();
     }
 
-    /// Whether steady state was attained.
+    /// Whether steady state is attained.
     pub fn attained(&self) -> bool {
         self.window.attained()
     }
 
-    /// What the report shows.
+    /// The result for the report; see [`Window::report`].
     pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
         self.window.report(spec, duration_s)
     }
@@ -92,7 +92,7 @@ impl Group {
             Stage::Ended => true,
         };
         while self.members.iter().all(has) {
-            let parts: Vec<Part> =
+            let parts: Vec<IntervalCounts> =
                 self.members.iter_mut().filter_map(|m| m.parts.pop_front()).collect();
             if parts.is_empty() {
                 return;
@@ -102,10 +102,11 @@ impl Group {
     }
 }
 
-/// The rates add up; the latency is that of the mean I/O.
-fn together(parts: &[Part]) -> Sample {
+/// Combines the intervals of all members: rates add up, the latency is the mean over all I/Os.
+fn together(parts: &[IntervalCounts]) -> Sample {
     let rate = |n: u64, ns: u64| u128::from(n) * 1_000_000_000 / u128::from(ns.max(1));
-    let sum = |of: fn(&Part) -> u64| parts.iter().map(|p| rate(of(p), p.ns)).sum::<u128>();
+    let sum =
+        |of: fn(&IntervalCounts) -> u64| parts.iter().map(|p| rate(of(p), p.ns)).sum::<u128>();
     let ios: u64 = parts.iter().map(|p| p.ios).sum();
     let latency: u64 = parts.iter().fold(0, |all, p| all.saturating_add(p.latency));
     let fits = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
@@ -125,8 +126,8 @@ mod tests {
         let rule = Rule::Deviation(Limit { value: 1.0, percent: true });
         Group::new(Criterion { measure: Measure::Iops, rule }, 2, members)
     }
-    fn part(ios: u64) -> Part {
-        Part { ns: 500_000_000, ios, bytes: ios * 4096, latency: ios * 100 }
+    fn part(ios: u64) -> IntervalCounts {
+        IntervalCounts { ns: 500_000_000, ios, bytes: ios * 4096, latency: ios * 100 }
     }
 
     #[test]
@@ -134,7 +135,7 @@ mod tests {
         let mut group = group(2);
         group.begin(0);
         group.begin(1);
-        // One is ahead of the other: intervals are paired all the same.
+        // One member is ahead of the other: intervals are still paired by number.
         assert!(!group.take(0, part(100)) && !group.take(0, part(300)));
         assert!(!group.take(1, part(900)));
         assert!(group.take(1, part(700)));
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_all_had_begun_does_not_count() {
+    fn intervals_before_all_members_have_begun_do_not_count() {
         let mut group = group(2);
         group.begin(0);
         assert!((0..10).all(|_| !group.take(0, part(1))));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_have_ended_are_not_waited_for() {
+    fn a_group_does_not_wait_for_members_that_have_ended() {
         let mut group = group(3);
         group.ended(2);
         group.begin(0);

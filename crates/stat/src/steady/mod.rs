@@ -6,11 +6,11 @@
 //! | when is a window of samples steady | [`window`] |
 //! | how do the samples of several jobs become those of their group | [`group`] |
 //!
-//! Pure arithmetic: who measures when is the run's business.
+//! This is arithmetic only: the run takes the samples.
 
 pub mod fit;
 pub mod group;
 pub mod window;
 
-pub use group::{Group, Part};
+pub use group::{Group, IntervalCounts};
 pub use window::{Criterion, Measure, Rule, Sample, Window};

@@ -5,58 +5,58 @@ use std::collections::VecDeque;
 use super::fit;
 use crate::report::{SteadyKind, SteadyMeasure, SteadyState};
 
-/// What is judged.
+/// The quantity that is checked.
 pub type Measure = SteadyMeasure;
 
-/// When it is steady.
+/// The rule for steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// No sample is further from the mean than the limit.
+    /// Every sample is closer to the mean than the limit.
     Deviation(Limit),
-    /// The least squares line rises or falls by less than the limit from sample to sample.
+    /// The least squares line rises or falls by less than the limit per sample.
     Slope(Limit),
-    /// Solid State Storage Performance Test Specification (SNIA), steady state: over the window the
-    /// largest value less the smallest is within 20 % of the mean, and what the least squares line
-    /// rises or falls from its first to its last sample is within 10 % of it.
+    /// Steady state as in the SNIA Solid State Storage Performance Test Specification: over the window, the
+    /// range is within 20 % of the mean, and the least squares line rises or falls by at most 10 % of the mean
+    /// from the first to the last sample.
     Pts,
 }
 
-/// The range that the specification permits, in per cent of the mean.
+/// Largest range that the specification permits, percent of the mean.
 pub const PTS_RANGE: f64 = 20.0;
-/// What it permits the line to rise or fall over the window, in per cent of the mean.
+/// Largest rise or fall of the line over the window that the specification permits, percent of the mean.
 pub const PTS_SLOPE: f64 = 10.0;
 
-/// A limit of steadiness.
+/// A limit for steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
-    /// The number.
+    /// The value.
     pub value: f64,
-    /// It is a percentage of the mean, else in the unit of the measure: I/Os a second, bytes a
-    /// second, nanoseconds.
+    /// True: `value` is a percentage of the mean. False: it is in the unit of the measure: I/Os per second, bytes
+    /// per second, nanoseconds.
     pub percent: bool,
 }
 
-/// What is judged and how.
+/// The quantity and the rule for steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criterion {
-    /// What.
+    /// The quantity.
     pub measure: Measure,
-    /// How.
+    /// The rule.
     pub rule: Rule,
 }
 
-/// One interval.
+/// The rates and the latency of one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// I/Os a second.
+    /// I/Os per second.
     pub iops: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bw: u64,
-    /// Mean completion latency, ns; 0 when none completed.
+    /// Mean completion latency, ns; 0 if no I/O completed.
     pub lat_ns: u64,
 }
 
-/// The last samples.
+/// The rolling window of the last samples.
 #[derive(Debug, Clone)]
 pub struct Window {
     criterion: Criterion,
@@ -66,14 +66,14 @@ pub struct Window {
 }
 
 impl Window {
-    /// An empty window of so many samples.
+    /// An empty window of `size` samples, at least 2.
     pub fn new(criterion: Criterion, size: usize) -> Self {
         let size = size.max(2);
         Window { criterion, size, samples: VecDeque::with_capacity(size), attained: false }
     }
 
-    /// Takes a sample; the oldest goes when the window is full. What was attained stays, with the
-    /// samples that showed it. Returns whether it is attained.
+    /// Adds a sample; drops the oldest if the window is full. Once steady state is attained, keeps it together with
+    /// the samples that showed it. Returns whether it is attained.
     pub fn push(&mut self, sample: Sample) -> bool {
         if !self.attained {
             if self.samples.len() == self.size {
@@ -85,7 +85,7 @@ impl Window {
         self.attained
     }
 
-    /// Whether the criterion was met.
+    /// Whether steady state is attained.
     pub fn attained(&self) -> bool {
         self.attained
     }
@@ -102,7 +102,7 @@ impl Window {
     fn is_steady(&self) -> bool {
         let values = self.values(self.criterion.measure);
         let mean = fit::mean(&values);
-        // A job that moves nothing is not steady, it is stuck.
+        // A job without I/O is stuck, not steady.
         if mean <= 0.0 {
             return false;
         }
@@ -120,9 +120,8 @@ impl Window {
         }
     }
 
-    /// What the report shows. `spec` is the criterion in words, `duration_s` the window's length.
-    /// Before the window is full nothing was judged, and the means are those of the samples there
-    /// are.
+    /// The result for the report. `spec` is the criterion as text, `duration_s` the length of the window in seconds.
+    /// If the window is not full, deviation and slope are 0, and the means cover the existing samples.
     pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
         let values = self.values(self.criterion.measure);
         let full = self.samples.len() == self.size;
@@ -171,7 +170,7 @@ impl Window {
     }
 }
 
-/// What the least squares line rises from its first to its last sample.
+/// Rise of the least squares line from the first to the last sample.
 fn excursion(values: &[f64]) -> f64 {
     fit::slope(values) * values.len().saturating_sub(1) as f64
 }
@@ -199,9 +198,9 @@ mod tests {
         Limit { value, percent: false }
     }
 
-    /// Numbers that fio 3.42 printed for these samples.
+    /// The expected numbers are what fio 3.42 printed for these samples.
     #[test]
-    fn the_numbers_are_those_of_the_reference() {
+    fn the_numbers_equal_those_of_fio() {
         let slope = Rule::Slope(percent(0.5));
         let report = window(Measure::Iops, slope, &[3002, 3000, 2995]).report(String::new(), 3);
         assert!(report.attained);
@@ -226,13 +225,13 @@ mod tests {
         assert!(iops(Rule::Deviation(percent(1.0))) && !iops(Rule::Deviation(percent(0.9))));
         assert!(iops(Rule::Slope(fixed(10.1))) && !iops(Rule::Slope(fixed(10.0))));
         assert!(iops(Rule::Slope(percent(1.0))) && !iops(Rule::Slope(percent(0.9))));
-        // It falls as steeply.
+        // A line that falls as steeply.
         let lat = |rule| window(Measure::Latency, rule, &[1020, 1010, 1000]).attained();
         assert!(lat(Rule::Slope(fixed(10.1))) && !lat(Rule::Slope(fixed(10.0))));
     }
 
     #[test]
-    fn only_the_last_samples_count_and_what_is_attained_stays() {
+    fn only_the_last_samples_count_and_an_attained_state_stays() {
         let rule = Rule::Deviation(percent(1.0));
         let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 3);
         let attained: Vec<bool> = [9000, 5000, 1000, 1001, 1002, 5]
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_not_full_was_not_judged() {
+    fn a_window_that_is_not_full_has_no_verdict() {
         let rule = Rule::Deviation(percent(50.0));
         let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 4);
         window.push(Sample { iops: 10, ..Sample::default() });
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_not_steady() {
+    fn a_job_without_io_is_not_steady() {
         assert!(!window(Measure::Iops, Rule::Deviation(percent(50.0)), &[0, 0, 0]).attained());
         assert!(!window(Measure::Iops, Rule::Pts, &[0; 5]).attained());
     }
