@@ -5,7 +5,7 @@ use fiord_plan::{EnginePlan, ExitWhat};
 
 use super::*;
 
-/// Keeps the names of what happened.
+/// Records the names of the events.
 #[derive(Default)]
 struct Log(Vec<String>);
 
@@ -81,7 +81,7 @@ fn jobs_run_and_are_reported() {
 }
 
 #[test]
-fn a_signal_ends_running_jobs_and_those_to_come() {
+fn a_signal_ends_running_and_waiting_jobs() {
     let mut jobs = jobs(2);
     forever(&mut jobs[0]);
     jobs[1].start.stonewall = true;
@@ -95,7 +95,7 @@ fn a_signal_ends_running_jobs_and_those_to_come() {
 }
 
 #[test]
-fn a_status_report_does_not_disturb() {
+fn a_status_report_does_not_disturb_the_jobs() {
     let mut jobs = jobs(2);
     forever(&mut jobs[0]);
     forever(&mut jobs[1]);
@@ -120,7 +120,7 @@ fn exitall_ends_the_others() {
 }
 
 #[test]
-fn one_job_that_fails_leaves_the_others_alone() {
+fn a_failed_job_does_not_stop_the_others() {
     let mut jobs = jobs(2);
     jobs[0].start.prerun = Some("exit 3".into());
     let dir = crate::scratch::Scratch::new();
@@ -140,11 +140,11 @@ fn a_thousand_jobs_start_and_end_quickly() {
     let before = clock::monotonic();
     let (result, _) = run_all(jobs, Vec::new());
     assert_eq!(result.report.jobs.len(), 1000);
-    // Under two seconds when built for speed; room for a debug build on a busy machine.
+    // A release build takes less than two seconds; the limit leaves room for a debug build on a busy machine.
     assert!(clock::monotonic() - before < 20 * SECOND);
 }
 
-/// Counts how often somebody looks for interrupts, which is once a turn of the conductor.
+/// Counts the polls for interrupts: one for each step of the conductor.
 struct Counted(At, u64);
 
 impl Interrupts for Counted {
@@ -154,7 +154,7 @@ impl Interrupts for Counted {
     }
 }
 
-/// The run's own thread sleeps while jobs run: on one CPU it would take the time of their I/O.
+/// The conductor sleeps while jobs run: on a single CPU it would take time from their I/O.
 #[test]
 fn the_conductor_sleeps_while_jobs_run() {
     type Change = fn(&mut JobPlan);
@@ -167,7 +167,7 @@ fn the_conductor_sleeps_while_jobs_run() {
         let mut counted = Counted(at, 0);
         let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
         run(plan, &options(), &mut Log::default(), &mut counted);
-        // Eight ticks of 50 ms, the start, the end.
+        // Eight sleeps of 50 ms, the start, the end.
         assert!(counted.1 < 40, "{} turns in 400 ms", counted.1);
     }
 }

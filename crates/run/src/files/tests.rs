@@ -49,7 +49,7 @@ fn a_missing_file_and_a_directory_are_named() {
 }
 
 #[test]
-fn files_removed_each_loop_are_made_again() {
+fn files_that_each_loop_removes_are_created_again() {
     let dir = Scratch::new();
     let mut job = job(dir.path().join("f"), 8192);
     job.target.files[0].size_needed = Some(8192);
@@ -65,7 +65,7 @@ fn files_removed_each_loop_are_made_again() {
 }
 
 #[test]
-fn pages_that_come_while_others_get_ready_are_dropped_before_the_first_io() {
+fn pages_that_other_jobs_cache_during_set_up_are_dropped_before_the_first_io() {
     let dir = Scratch::new();
     let path = dir.path().join("f");
     std::fs::write(&path, vec![1u8; 1 << 20]).unwrap();

@@ -8,7 +8,7 @@ use super::make::fits;
 use super::*;
 use crate::scratch::Scratch;
 
-/// Remembers what it is told; cancels after so many questions.
+/// Records progress and warnings; cancels after a number of polls.
 #[derive(Default)]
 struct Notes {
     laid_out: Vec<(usize, u64)>,
@@ -65,7 +65,7 @@ fn a_file_to_read_is_written_and_holds_no_zeroes() {
     let bytes = std::fs::read(&job.target.files[0].path).unwrap();
     assert_eq!(bytes.len(), (3 << 20) + 5);
     assert!(bytes.chunks(4096).all(|block| block.iter().any(|b| *b != 0)));
-    // Nothing is done a second time.
+    // A second layout does nothing.
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Complete);
     assert_eq!(notes.laid_out.len(), 1);
 }
@@ -87,7 +87,7 @@ fn a_file_to_write_is_only_allocated() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_data_stays() {
     let dir = Scratch::new();
     let job = job(&dir, 1 << 20);
     let path = &job.target.files[0].path;
@@ -100,7 +100,7 @@ fn what_is_there_stays() {
 }
 
 #[test]
-fn cut_short_it_leaves_nothing_half_made() {
+fn a_cancelled_layout_leaves_no_incomplete_file() {
     let dir = Scratch::new();
     let mut job = job(&dir, 8 << 20);
     let path = job.target.files[0].path.clone();
@@ -114,7 +114,7 @@ fn cut_short_it_leaves_nothing_half_made() {
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
 
-/// Small files share a flush; each is complete, and no two hold the same bytes.
+/// Small files share a flush. Each is complete, and no two have the same bytes.
 #[test]
 fn many_files_are_laid_out_in_batches() {
     let dir = Scratch::new();
@@ -131,7 +131,7 @@ fn many_files_are_laid_out_in_batches() {
 }
 
 #[test]
-fn nothing_is_made_where_that_is_forbidden() {
+fn allow_file_create_0_prevents_new_files() {
     let dir = Scratch::new();
     let mut job = job(&dir, 1 << 20);
     job.target.open.create = false;
@@ -156,7 +156,7 @@ fn a_full_device_is_an_error_that_says_what_to_do() {
     assert!(error.to_string().contains("1 MiB are missing"), "{error}");
 }
 
-/// A loop device on a file, as long as it lives.
+/// A loop device on a file. Dropping it detaches the device.
 struct Loop(PathBuf);
 
 impl Loop {
@@ -177,7 +177,7 @@ impl Drop for Loop {
 }
 
 #[test]
-fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
+fn a_device_with_a_holder_is_refused_even_if_nothing_is_mounted() {
     let dir = Scratch::new();
     let Some(device) = Loop::new(&dir) else {
         return eprintln!("skipped: loop devices need root and losetup");
@@ -200,7 +200,7 @@ fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
     job.target.open.allow_mounted_write = false;
     job.load.mix = Mix::Read;
     refuse_mounted(&job).unwrap();
-    // The same bytes by another name: the file that the held device is made of.
+    // The file that backs the held device is the same storage under another name.
     job.load.mix = Mix::Write;
     job.target.files[0].path = dir.path().join("backing");
     job.target.files[0].kind = FileKind::Regular;
@@ -211,8 +211,8 @@ fn a_device_that_is_held_is_refused_though_nothing_is_mounted() {
 }
 
 #[test]
-fn the_file_system_asked_is_the_one_a_link_leads_to() {
-    // procfs has no size and so no limit; what the scratch directory is on has one.
+fn free_space_is_that_of_the_target_of_a_link() {
+    // procfs reports no size, so it has no limit; the file system of the scratch directory has one.
     let dir = Scratch::new();
     let (link, dangling) = (dir.path().join("link"), dir.path().join("dangling"));
     std::os::unix::fs::symlink("/proc/self/status", &link).unwrap();
@@ -227,7 +227,7 @@ fn the_file_system_asked_is_the_one_a_link_leads_to() {
 }
 
 #[test]
-fn what_compresses_may_be_larger_than_its_file_system() {
+fn a_file_with_compressible_contents_may_be_larger_than_its_file_system() {
     let dir = Scratch::new();
     let mut job = job(&dir, 1 << 60);
     job.target.layout.fallocate = Fallocate::None;
@@ -237,7 +237,7 @@ fn what_compresses_may_be_larger_than_its_file_system() {
         assert!(!takes_its_size(&content), "{content:?}");
     }
     assert!([Content::Scramble, Content::Fixed, Content::Refill].iter().all(takes_its_size));
-    // It is begun, and cut short here.
+    // The layout starts, and the test cancels it.
     job.content = Content::Zero;
     let mut notes = Notes { patience: Some(2), ..Notes::default() };
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);

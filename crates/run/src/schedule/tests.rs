@@ -11,7 +11,7 @@ fn jobs(n: usize) -> Vec<JobPlan> {
 }
 
 #[test]
-fn a_stonewall_waits_for_all_before_it() {
+fn a_stonewall_waits_for_all_earlier_jobs() {
     let mut jobs = jobs(4);
     jobs[2].start.stonewall = true;
     let mut schedule = Schedule::new(&jobs);
@@ -26,7 +26,7 @@ fn a_stonewall_waits_for_all_before_it() {
 }
 
 #[test]
-fn a_delay_or_a_wait_holds_back_one_job_only() {
+fn a_delay_or_wait_for_delays_only_its_own_job() {
     let mut jobs = jobs(4);
     jobs[0].start.delay = (1000, 1000);
     jobs[1].start.wait_for = vec![3];
@@ -52,7 +52,7 @@ fn delays_are_drawn_from_the_range_and_repeat() {
 }
 
 #[test]
-fn exitall_takes_along_what_exit_what_names() {
+fn exitall_stops_the_jobs_that_exit_what_names() {
     let mut jobs = jobs(4);
     jobs[2].identity.group = 1;
     jobs[3].identity.group = 1;

@@ -1,8 +1,8 @@
-//! An engine whose files are locked around each I/O (`lockfile`).
+//! An engine that locks files around each I/O (`lockfile`).
 //!
-//! A job holds the lock of a file while it has I/O to it in flight. It waits for a lock only while
-//! it holds none, so jobs cannot wait for each other in a circle; and once it has asked for
-//! completions it lets what it holds run out before it takes more, so that others get their turn.
+//! A job holds the lock of a file while it has I/O to the file in flight. It waits for a lock only while it
+//! holds none, so there is no deadlock. After it has asked for completions, it waits until its I/O to a locked
+//! file has drained before it issues more, so that other jobs get the lock.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use fiord_plan::LockFile;
 
 use crate::lock::FileLock;
 
-/// [`Engine`] behind a pointer: a lock costs more than the call, and the loop is compiled once.
+/// [`Engine`] behind a pointer, so that the loop is compiled once. A lock costs more than the indirect call.
 pub(super) trait AnyEngine {
     fn completes_at_once(&self) -> bool;
     fn clock(&self) -> MachineClock;
@@ -61,20 +61,20 @@ impl<E: Engine<Clock = MachineClock>> AnyEngine for E {
     }
 }
 
-/// What a job holds of one file's lock.
+/// A job's hold on the lock of one file.
 #[derive(Debug)]
 struct Held {
     lock: Arc<FileLock>,
     write: bool,
     in_flight: u32,
-    /// What is held runs out before there is more.
+    /// The I/O in flight must drain before the job issues more to this file.
     closed: bool,
 }
 
-/// An engine with a lock a file.
+/// An engine with one lock for each file.
 pub(super) struct Locked {
     engine: Box<dyn AnyEngine>,
-    /// Readers may be many.
+    /// Several readers may hold a lock (`lockfile=readwrite`).
     shared_reads: bool,
     files: Vec<Held>,
     /// The file of the op in each slot.
@@ -83,7 +83,7 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    /// `locks` has one for each file.
+    /// Wraps `engine`. `locks` has one lock for each file.
     pub(super) fn new(
         engine: Box<dyn AnyEngine>,
         kind: LockFile,
@@ -100,7 +100,7 @@ impl Locked {
         }
     }
 
-    /// Takes a file's lock for one more op. False: completions have to come first.
+    /// Takes a file's lock for one more op. False if ops in flight must complete first.
     fn enter(&mut self, op: &Op) -> bool {
         let write = !(self.shared_reads && op.kind == OpKind::Read);
         let others = self.in_flight > 0;
@@ -122,7 +122,7 @@ impl Locked {
         true
     }
 
-    /// One op on a file is over.
+    /// Records that an op on a file has completed; the last one releases the lock.
     fn leave(&mut self, file: u32) {
         let held = &mut self.files[file as usize];
         held.in_flight -= 1;
@@ -134,7 +134,7 @@ impl Locked {
 }
 
 impl Drop for Locked {
-    /// A job that failed may have had I/O in flight; the others must not wait for it.
+    /// Releases the locks of a job that failed with I/O in flight, so that other jobs do not wait for it.
     fn drop(&mut self) {
         for held in self.files.iter().filter(|held| held.in_flight > 0) {
             held.lock.release(held.write);

@@ -38,63 +38,62 @@ use crate::zones::{Counts, ZoneTable};
 pub(crate) use setup::keeps_many;
 pub use setup::run;
 
-/// The files of a job as the worker needs them: opened once and held, unless the job has fewer
+/// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
 /// `openfiles` than files.
 pub trait Files {
     /// How many files the job has.
     fn count(&self) -> u32;
-    /// Opens a file (or hands out the one that is open).
+    /// Opens a file, or returns it if it is already open.
     fn open(&mut self, file: u32) -> Result<Target, JobError>;
-    /// Lets go of a file. The engine has detached it.
+    /// Closes a file. The engine has already detached it.
     fn close(&mut self, file: u32) -> Result<(), JobError>;
-    /// After the last file of the set-up was opened: drop cached pages (`invalidate`).
+    /// Drops cached pages (`invalidate`). Called after the last file of the set-up is open.
     fn ready(&mut self) -> Result<(), JobError>;
-    /// All jobs that start together are ready, and the first I/O is next: drop what others have read
-    /// into the page cache meanwhile, and count what is left.
+    /// Drops pages that other jobs have read into the page cache since, and counts the rest. Called just before the
+    /// first I/O, when all jobs that start together are ready.
     fn starting(&mut self) -> Result<(), JobError> {
         Ok(())
     }
-    /// Drops the cached pages of an open file that the job begins anew.
+    /// Drops the cached pages of an open file before the job starts another pass over it.
     fn forget_pages(&mut self, _file: u32) -> Result<(), JobError> {
         Ok(())
     }
-    /// `unlink_each_loop`: every file is closed; remove the regular ones, they are made again when
-    /// opened.
+    /// Closes all files and removes the regular ones (`unlink_each_loop`). The next open creates them again.
     fn next_loop(&mut self) -> Result<(), JobError>;
-    /// `end_syncfs`: `syncfs(2)` on the file system of every regular file, once each.
+    /// Calls `syncfs(2)` once on each file system of the job's files (`end_syncfs`).
     fn sync_file_systems(&mut self) -> Result<(), JobError>;
-    /// Its path, for messages.
+    /// The path of a file, for messages.
     fn path(&self, file: u32) -> &Path;
-    /// The lock of each file, where the job has `lockfile`.
+    /// The lock of each file; empty without `lockfile`.
     fn locks(&self) -> Vec<Arc<FileLock>> {
         Vec::new()
     }
-    /// The owner of the zones of each file, where the job has `zonemode=zbd`.
+    /// The zone table of each file; empty without `zonemode=zbd`.
     fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {
         Ok(Vec::new())
     }
 }
 
-/// What a job instance did.
+/// The results of a job instance.
 #[derive(Debug)]
 pub struct WorkerResult {
-    /// What was measured.
+    /// The recorder with all measurements.
     pub recorder: Recorder,
-    /// What ended it early, if anything did.
+    /// The error that ended it early, if any.
     pub error: Option<JobError>,
     /// The first error that it survived (`continue_on_error`).
     pub survived: Option<JobError>,
-    /// Time that was measured, ns of the engine's clock: from the end of the ramp to the last
-    /// completion or flush.
+    /// Length of the measured part, ns of the engine's clock: from the end of the ramp to the last completion or
+    /// flush.
     pub runtime_ns: u64,
-    /// What the thread used in that time.
+    /// Resource usage of the thread in the measured part.
     pub usage: Usage,
-    /// What the thread lost to the machine in that time.
+    /// Delays that the machine caused in the measured part.
     pub delays: ThreadDelays,
-    /// What the thread's time went to, as far as samples tell.
+    /// How the thread spent its time; `None` without samples.
     pub shares: Option<TimeShares>,
-    /// The depth that `latency_target` came to.
+    /// The depth that `latency_target` found; `None` without it.
     pub depth_found: Option<u32>,
-    /// What it did to zones (`zonemode=zbd`).
+    /// What the job did to zones; `None` without `zonemode=zbd`.
     pub zones: Option<Counts>,
 }

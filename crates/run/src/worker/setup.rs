@@ -36,13 +36,12 @@ struct Surroundings<'a> {
     control: &'a JobControl,
     live: &'a Live,
     ready: &'a dyn Fn(),
-    /// Cycles a second, for `thinkcycles`.
+    /// CPU cycles per second, for `thinkcycles`.
     hertz: u64,
 }
 
-/// Runs a job instance on the calling thread, to its end. `ready` is called when everything is set
-/// up; the first I/O comes after [`JobControl::go`]. `clock` times engines that do real I/O. `debug`
-/// takes the lines of `--debug`.
+/// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
+/// follows [`JobControl::go`]. `clock` times engines that do real I/O. `debug` receives the lines of `--debug`.
 pub fn run(
     job: &JobPlan,
     clock: MachineClock,
@@ -53,13 +52,13 @@ pub fn run(
     debug: Option<&DebugOutput>,
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
-    // A simulated device has no processor; there, a cycle is a nanosecond.
+    // A simulated device has no CPU: a cycle takes a nanosecond there.
     let simulated = matches!(job.engine, EnginePlan::Sim(_));
     let hertz = clock.0.hertz().filter(|_| !simulated).unwrap_or(1_000_000_000);
     let around = Surroundings { job, files, control, live, ready, hertz };
     let mut config = EngineConfig::for_job(job, clock);
     if !keeps_many(&job.engine) {
-        // One buffer is all that such an engine can use.
+        // Such an engine can use only one buffer.
         config.slots = 1;
     }
     if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
@@ -153,8 +152,8 @@ fn locked(
     Ok(Boxed(Box::new(Locked::new(engine?, job.target.lock, locks, config.slots))))
 }
 
-/// A job's engine behind a pointer, where a loop of its own would not pay; `None` for the simulated
-/// device, whose time is another.
+/// A job's engine behind a pointer, where a separately compiled loop is not worthwhile. `None` for the simulated
+/// device, which has a different clock type.
 fn any_engine(
     config: &EngineConfig,
     job: &JobPlan,
@@ -272,7 +271,7 @@ fn with_engine<E: Engine, const LOOPS: u8>(
     };
     match result {
         Ok(result) => result,
-        // The plan has warned of it.
+        // The plan has already warned about this.
         Err(LoadError::NothingFits) => not_started(None),
         Err(e) => failed(JobError::new("set-up of the load", 22, e.to_string())),
     }
@@ -433,8 +432,8 @@ fn payload_of(job: &JobPlan) -> Result<Option<AnyContent>, JobError> {
     job.load.writes_data().then(|| content_of(job, &job.content, salt())).transpose()
 }
 
-/// Different bytes in every run, so that storage that finds duplicates finds none of the last run's.
-/// All jobs of a run have the same salt, so that they can share data.
+/// A number that makes the data of every run different, so that deduplicating storage finds no duplicates of an
+/// earlier run. All jobs of a run have the same salt, so that they can write equal data.
 fn salt() -> u64 {
     static SALT: OnceLock<u64> = OnceLock::new();
     *SALT.get_or_init(|| {
@@ -473,8 +472,7 @@ impl Payload for AnyContent {
 
 /// The recorder for what a job measures. `managed`: its loop has hooks.
 fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
-    // What is handed over when neighbours have gathered is handed over and done in one: fio, too,
-    // tells no submission latency of vsync.
+    // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
     let at_once_or_gathered = at_once || matches!(job.engine, EnginePlan::Vsync);
     let wanted = wanted_axes(&job.record, at_once_or_gathered);
     let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
@@ -491,14 +489,14 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
         recorder.prioritize(&dirs, std::iter::once(own).chain(others));
     }
     recorder.slices = slices(job);
-    // One number for both where nothing lies between the start of an I/O and its issue.
+    // Total and completion latency are equal if nothing happens between the start of an I/O and its issue.
     recorder.lat_is_clat = at_once && recorder.axes == axes::SYNC | axes::LAT && !managed;
     recorder
 }
 
-/// `latency_limits`, with room for the slices of the whole run.
+/// The slices of `latency_limits`, with memory for the whole run.
 fn slices(job: &JobPlan) -> Option<Box<Slices>> {
-    /// More than a year by the hour.
+    /// Most slices to allocate in advance: more than a year of hours.
     const MOST: u64 = 10_000;
     let slices = job.record.slices.as_ref()?;
     let bounds: Vec<u64> = slices.limits.iter().map(|(over, _)| *over).collect();
@@ -506,16 +504,15 @@ fn slices(job: &JobPlan) -> Option<Box<Slices>> {
     Some(Box::new(Slices::new(slices.length, &bounds, expected as usize)))
 }
 
-/// What the loop of queued I/Os takes where `wanted` is asked for: all of what it takes by default
-/// rather than a part, and what was not asked for is forgotten at the end. Deciding at each I/O
-/// costs more than all of it.
+/// The measurements that the loop of queued I/Os takes if `wanted` is requested: all default ones instead of a
+/// part of them. The others are cleared at the end. Deciding at each I/O would cost more than taking all.
 fn with_neighbours(wanted: u32) -> u32 {
     if wanted != axes::BARE && wanted & !axes::ASYNC == 0 { axes::ASYNC } else { wanted }
 }
 
-/// What the job's options ask to be measured. Engines that complete at once have no submission
-/// latency. Completion latencies always go into a histogram: from it come the coarse buckets too,
-/// so that a job without percentiles (`clat_percentiles=0`) runs the same loop as one with them.
+/// The measurements that a job's options request. Engines that complete at once have no submission latency.
+/// Completion latencies always go into a histogram, because the coarse buckets derive from it. So a job without
+/// percentiles (`clat_percentiles=0`) runs the same loop as one with them.
 fn wanted_axes(record: &Record, at_once: bool) -> u32 {
     let slat = record.slat && !at_once;
     [

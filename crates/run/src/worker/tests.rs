@@ -1,4 +1,4 @@
-//! The loops, on engines that need no file and on one whose every answer is scripted.
+//! Tests of the loops, on engines without files and on a scripted engine.
 
 mod sampled;
 
@@ -21,7 +21,7 @@ use crate::control::JobControl;
 
 mod allocations;
 
-/// Files that are not there.
+/// Files that do not exist.
 struct NoFiles(u32);
 
 impl Files for NoFiles {
@@ -92,7 +92,7 @@ fn a_run_time_ends_a_time_based_job() {
     }
 }
 
-/// A clock that each clone shares and only the engine moves.
+/// A clock that all clones share and only the engine advances.
 #[derive(Clone, Default)]
 struct Hand(std::rc::Rc<std::cell::Cell<u64>>);
 
@@ -105,7 +105,7 @@ impl Time for Hand {
     }
 }
 
-/// An engine that answers what a test tells it to: `answer(n, op)` for the n-th op queued.
+/// A scripted engine: the outcome of the n-th op is `answer(n, op)`.
 struct Scripted<F> {
     clock: Hand,
     buffer: Vec<u8>,
@@ -116,9 +116,9 @@ struct Scripted<F> {
     log: Vec<Op>,
     most: usize,
     unflushed: u32,
-    /// It can submit only together with a wait.
+    /// The engine submits only together with a wait.
     broken: bool,
-    /// The slot whose op it found wrong itself: one that was answered with `EILSEQ`.
+    /// The slot of the last op that the engine itself found wrong (outcome `EILSEQ`).
     wrong: Option<Slot>,
 }
 
@@ -206,7 +206,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     }
 }
 
-/// A source that is a list.
+/// A source that returns the entries of a list.
 struct List(Vec<Next>, usize);
 
 impl Source for List {
@@ -235,7 +235,7 @@ fn write_at(block: u64) -> Next {
     Next::Io(Io { dir: Dir::Write, file: 0, offset: block * 4096, len: 4096, tag: Tag::PLAIN })
 }
 
-/// Runs a list on a scripted engine; gives the result and every op the engine saw.
+/// Runs a list on a scripted engine. Returns the result and every op that the engine got.
 fn run_list<F: FnMut(usize, &Op) -> Outcome>(
     job: JobPlan,
     depth: u32,
@@ -245,7 +245,7 @@ fn run_list<F: FnMut(usize, &Op) -> Outcome>(
     run_list_by::<Asynchronous, F>(job, depth, list, answer)
 }
 
-/// Runs a list in the loop of this mode.
+/// Runs a list in the loop of mode `M`.
 fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     mut job: JobPlan,
     depth: u32,
@@ -309,7 +309,7 @@ fn an_error_names_file_offset_and_cause_and_ends_the_job() {
 }
 
 #[test]
-fn continue_on_error_goes_on_and_counts() {
+fn continue_on_error_continues_and_counts_errors() {
     for depth in [1, 4] {
         let mut job = plain();
         job.reporting.continue_on_error = [true; 3];
@@ -325,7 +325,7 @@ fn continue_on_error_goes_on_and_counts() {
 }
 
 #[test]
-fn what_the_engine_finds_wrong_is_an_error_of_its_io() {
+fn an_error_that_the_engine_detects_belongs_to_its_io() {
     for goes_on in [true, false] {
         let mut job = plain();
         job.reporting.continue_on_error = [false, goes_on, false];
@@ -359,7 +359,7 @@ fn only_errors_of_the_medium_are_survived() {
 }
 
 #[test]
-fn a_full_device_is_the_end_of_fill_device() {
+fn a_full_device_ends_a_job_with_fill_device() {
     for depth in [1, 4] {
         let mut job = plain();
         job.end.fill_device = true;
@@ -372,7 +372,7 @@ fn a_full_device_is_the_end_of_fill_device() {
 }
 
 #[test]
-fn nothing_transferred_is_an_end_of_file_not_a_spin() {
+fn a_transfer_of_zero_bytes_is_an_end_of_file_and_does_not_loop() {
     for depth in [1, 4] {
         let (result, ..) =
             run_list(plain(), depth, (0..9).map(write_at).collect(), |_, _| Outcome::ok(0));
@@ -381,7 +381,7 @@ fn nothing_transferred_is_an_end_of_file_not_a_spin() {
 }
 
 #[test]
-fn a_barrier_waits_for_what_came_before() {
+fn a_barrier_waits_for_earlier_ios() {
     let list = vec![
         write_at(0),
         write_at(1),
@@ -401,7 +401,7 @@ fn a_barrier_waits_for_what_came_before() {
 }
 
 #[test]
-fn fsyncs_at_the_end_are_done_and_not_counted() {
+fn fsyncs_at_the_end_are_issued_but_not_counted() {
     let mut job = plain();
     job.load.end_fsync = true;
     job.load.fsync_on_close = true;
@@ -435,7 +435,7 @@ fn overlapping_ios_are_serialised() {
     assert_eq!(most, 3, "block 0 twice at once");
 }
 
-/// A job on the simulated device with these options.
+/// A job on the simulated device with these device options.
 fn on_sim(options: &[(&str, &str)]) -> JobPlan {
     let options = options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     JobPlan::plain(EnginePlan::Sim(fiord_plan::SimPlan { options }), 1 << 30)
@@ -459,8 +459,8 @@ fn latencies_are_the_devices_own_to_the_nanosecond() {
     }
 }
 
-/// All at once or in halves, by the loop that is compiled for the default measurements or the one
-/// that decides at run time, for reads and writes: all I/Os take what the device takes.
+/// Batches of all or half of the depth, in the loop for default measurements and in the loop that decides at run
+/// time, for reads and writes: every latency equals that of the device.
 #[test]
 fn latencies_of_batches_are_the_devices_own_to_the_nanosecond() {
     for (batch, dynamic) in [(None, false), (None, true), (Some(16), false), (Some(16), true)] {
@@ -501,7 +501,7 @@ fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
     assert!(began.elapsed() < std::time::Duration::from_secs(20));
 }
 
-/// The JSON-free heart of the promise: a rate on the virtual clock is kept to the I/O.
+/// On a virtual clock, a rate is kept exactly, to the I/O.
 #[test]
 fn a_rate_is_exact_on_the_virtual_clock() {
     for (depth, rate) in [(1, 1000), (1, 1), (8, 1000), (1, 333_333), (32, 900_000)] {
@@ -517,7 +517,7 @@ fn a_rate_is_exact_on_the_virtual_clock() {
         assert!(read.ios.abs_diff(wanted) <= 1, "{rate} at {depth}: {} I/Os", read.ios);
         assert_eq!(read.intended.n(), read.ios);
         assert!(result.runtime_ns.abs_diff(5_000_000_000) < 2000, "{}", result.runtime_ns);
-        // On time: nothing but the device's own microsecond.
+        // Every I/O is on time, so it takes only the device's microsecond.
         assert!(read.intended.max() <= 2000, "{}", read.intended.max());
     }
 }

@@ -1,4 +1,4 @@
-//! An engine that says what it is given and what it gives back (`--debug=io`).
+//! An engine that traces every op it gets and every completion (`--debug=io`).
 
 use std::fmt::Write;
 
@@ -12,20 +12,20 @@ use super::locked::AnyEngine;
 use crate::debug::{self, DebugOutput};
 use crate::thread;
 
-/// [`Engine`] behind a pointer: a line of output costs more than the call, and the loops are compiled
-/// once for all engines.
+/// [`Engine`] behind a pointer, so that the loops are compiled once for all engines. A line of output costs more
+/// than the indirect call.
 pub(super) struct Boxed(pub Box<dyn AnyEngine>);
 
-/// Writes the lines of one job.
+/// Writes the trace lines of one job.
 pub(super) struct Tracer {
     output: DebugOutput,
-    /// The job's files, by index.
+    /// Paths of the job's files, by index.
     names: Vec<String>,
     pid: u32,
 }
 
 impl Tracer {
-    /// A tracer of the calling thread's job, where its I/Os are to be traced.
+    /// A tracer for the job of the calling thread; `None` if its I/Os are not traced.
     pub fn of(job: &JobPlan, output: Option<&DebugOutput>) -> Option<Tracer> {
         let output = output?;
         if !output.wants("io", job.identity.index) {
@@ -35,7 +35,7 @@ impl Tracer {
         Some(Tracer { output: output.clone(), names, pid: thread::id() })
     }
 
-    /// One line for each of these stages of an op.
+    /// Writes one line for each of these stages of an op.
     fn op(&self, stages: &[&str], slot: Slot, op: &Op) {
         let ddir = match op.kind {
             OpKind::Read => 0,
@@ -59,18 +59,18 @@ impl Tracer {
     }
 }
 
-/// An engine and what is in flight.
+/// An engine, its tracer and the ops in flight.
 pub(super) struct Traced<E> {
     engine: E,
     tracer: Tracer,
     /// The op of each slot.
     ops: Vec<Option<Op>>,
-    /// A slot whose op was announced and not taken: it comes again.
+    /// The slot of an op that was traced but refused by the engine: the worker queues it again.
     refused: Option<Slot>,
 }
 
 impl<E: Engine> Traced<E> {
-    /// `slots`: how many ops can be in flight.
+    /// Wraps `engine`, which has at most `slots` ops in flight.
     pub fn new(engine: E, tracer: Tracer, slots: u32) -> Self {
         Traced { engine, tracer, ops: vec![None; slots as usize], refused: None }
     }

@@ -1,4 +1,4 @@
-//! When the next I/O is issued: rates, think times, flows, limits on latency. Only loops with hooks
+//! Decides when the next I/O is issued: rates, think times, flows, limits on latency. Only loops with hooks
 //! use it.
 //!
 //! `fiord_load::pace` decides when an I/O is due, without a clock. This module reads the clock and
@@ -18,27 +18,27 @@ use fiord_stat::delays::ThreadDelays;
 use super::super::loops::ops::direction;
 use crate::error::JobError;
 
-/// How long a job that is ahead of its flow waits before it looks again, where it says nothing, ns.
+/// How long a job that is ahead of its flow sleeps before the next check if it has no `flow_sleep`, ns.
 const FLOW_NAP: u64 = 50_000;
-/// Waits end at most so much early, ns, to be finished busily: more is the machine's fault and costs
-/// too much.
+/// Longest part of a wait that is spent busy-waiting to hit the due time, ns. A later wake-up is the machine's
+/// fault, and a longer busy-wait would cost too much CPU time.
 const MOST_LAG: u64 = 100_000;
-/// There is no such time.
+/// Marks a time that does not exist.
 const NEVER: u64 = u64::MAX;
 
 /// Result of checking minimum rates and the latency target.
 pub enum PacingVerdict {
-    /// The job goes on.
+    /// The job continues.
     GoOn,
-    /// The search tries another depth: the measurement starts again.
+    /// The search for a depth tries another one: restart the measurement.
     MeasureAgain,
-    /// The search for a depth is over, and with it the job.
+    /// The search for a depth is complete: stop the job.
     Found,
     /// The job is slower than its minimum rate.
     Missed(JobError),
 }
 
-/// Everything that decides when a job's I/Os are made. All of it is empty for most jobs.
+/// Everything that decides when a job's I/Os are issued. All parts are empty for most jobs.
 pub struct Pacing {
     pacer: Option<Pacer>,
     thinker: Option<Thinker>,
@@ -46,31 +46,31 @@ pub struct Pacing {
     goal: Option<LatencyTarget>,
     seat: Option<FlowTicket>,
     flow_nap: u64,
-    /// A pause is not made up for.
+    /// The job does not catch up on its rate after a pause (`rate_ignore_thinktime`).
     forgive: bool,
-    /// `thinkcycles` of one I/O as time, ns.
+    /// `thinkcycles` of one I/O, converted to ns.
     think_ns: u64,
-    /// The same of the I/Os that ended since it was last spent.
+    /// Think time of the I/Os that completed since the last busy-wait, ns.
     owed: u64,
     max_latency: [u64; 3],
-    /// When the I/O in each slot was due; [`NEVER`]: its direction has no rate.
+    /// Due time of the I/O in each slot; [`NEVER`] if its direction has no rate.
     dues: Vec<u64>,
-    /// The end of a pause.
+    /// End of the current pause.
     not_before: u64,
-    /// What is next waits for this time; [`NEVER`]: for a completion.
+    /// The next I/O waits for this time; [`NEVER`]: it waits for a completion.
     pub wake: u64,
-    /// It waits for the other jobs of its flow.
+    /// The next I/O waits for other jobs of the flow.
     crowded: bool,
-    /// How late this machine wakes a thread that sleeps, on average.
+    /// Average delay with which this machine wakes a sleeping thread, ns.
     lag: u64,
-    /// When the wait that is under way is to end; 0: it has no end.
+    /// Planned end of the current wait; 0: it has no end.
     aim: u64,
-    /// How late the thread woke for I/Os that were due.
+    /// Delays with which the thread woke for I/Os that were due.
     pub delays: ThreadDelays,
 }
 
 impl Pacing {
-    /// Of a job whose first I/O is due now. `hertz`: cycles a second, for `thinkcycles`.
+    /// Pacing for a job whose first I/O is due at `now`. `hertz`: CPU cycles per second, for `thinkcycles`.
     pub fn new(job: &JobPlan, mut seat: Option<FlowTicket>, hertz: u64, now: u64) -> Self {
         let pace = &job.pace;
         if let Some(seat) = &mut seat {
@@ -100,13 +100,13 @@ impl Pacing {
         }
     }
 
-    /// When floors and goals are looked at again; [`NEVER`]: there are none.
+    /// When the minimum rates and the latency target are checked next; [`NEVER`] if there are none.
     pub fn next_check(&self) -> u64 {
         let floor = self.floor.as_ref().map_or(NEVER, MinRate::next);
         floor.min(self.goal.as_ref().map_or(NEVER, LatencyTarget::next))
     }
 
-    /// The measured part begins.
+    /// Restarts the checks when the measured part begins.
     pub fn restart(&mut self, now: u64) {
         self.delays = ThreadDelays::default();
         if let Some(floor) = &mut self.floor {
@@ -117,12 +117,12 @@ impl Pacing {
         }
     }
 
-    /// The depth that `latency_target` is at.
+    /// The present depth of `latency_target`; `None` without it.
     pub fn depth(&self) -> Option<u32> {
         self.goal.as_ref().map(LatencyTarget::depth)
     }
 
-    /// Whether an I/O of a direction may be made now; if not, it is waited for.
+    /// Whether an I/O of a direction is due. If not, sets `wake` to its due time.
     #[inline]
     pub fn is_due(&mut self, dir: Dir, now: u64) -> bool {
         let due = self.pacer.as_ref().map_or(0, |pacer| pacer.due(dir));
@@ -132,13 +132,13 @@ impl Pacing {
         due <= now
     }
 
-    /// The direction of the next I/O, where the rates decide.
+    /// The direction of the next I/O if the rates decide it.
     #[inline]
     pub fn choose(&mut self, now: u64) -> Option<Dir> {
         self.pacer.as_mut().and_then(|pacer| pacer.choose(now))
     }
 
-    /// An op went to the engine.
+    /// Records that an op was issued.
     #[inline]
     pub fn issued(&mut self, slot: Slot, op: &Op) {
         if !matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
@@ -157,8 +157,8 @@ impl Pacing {
         }
     }
 
-    /// Whether pauses, flows and goals permit another I/O with so many in flight. If not,
-    /// `wake` says what to wait for.
+    /// Whether think times, flows and the latency target permit another I/O with `in_flight` I/Os in flight. If not,
+    /// sets `wake`.
     pub fn gate(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
         self.wake = NEVER;
         if self.owed > 0 {
@@ -194,32 +194,32 @@ impl Pacing {
         !self.crowded
     }
 
-    /// Waits, with nothing in flight, for what [`Pacing::gate`] or [`Pacing::is_due`] said, or for
+    /// Waits, with nothing in flight, for the time that [`Pacing::gate`] or [`Pacing::is_due`] set, or for
     /// `event`.
     pub fn wait(&mut self, clock: &impl Time, event: u64) {
         if self.crowded {
-            // Others go on in real time, whatever this engine's clock is.
+            // The other jobs of the flow run in real time, whichever clock this engine has.
             std::thread::sleep(Duration::from_nanos(self.flow_nap));
         } else if self.wake != NEVER {
             self.sleep(clock, self.wake.min(event));
         }
     }
 
-    /// A wait for what is due has ended now.
+    /// Records how late a wait for a due I/O ended.
     pub fn waited(&mut self, now: u64) {
         if self.wake != NEVER && !self.crowded {
             self.delays.woke(now.saturating_sub(self.wake));
         }
     }
 
-    /// Whether a wait for completions is to be bounded by what is due.
+    /// Whether a wait for completions needs a time limit because an I/O becomes due.
     pub fn bounds(&mut self, want: &Want) -> bool {
         self.aim = 0;
         self.wake != NEVER && want.min > 0
     }
 
-    /// Bounds a wait for completions that begins now by what is due, and by `event`. False when that
-    /// is due already: nothing is to be waited for.
+    /// Limits a wait for completions that begins now to the next due time or `event`. False if that is already due,
+    /// so that the worker must not wait.
     pub fn bound(&mut self, want: &mut Want, now: u64, event: u64) -> bool {
         let until = self.wake.min(event);
         let gap = until.saturating_sub(now);
@@ -232,7 +232,7 @@ impl Pacing {
         gap > 0
     }
 
-    /// A wait for completions has ended, with none or some.
+    /// Records the end of a limited wait for completions. `none`: it brought no completion.
     pub fn bounded(&mut self, now: u64, none: bool) {
         if none && self.aim > 0 {
             self.woke(self.aim, now);
@@ -240,14 +240,14 @@ impl Pacing {
         }
     }
 
-    /// When the I/O in a slot was due; `None`: its direction has no rate.
+    /// Due time of the I/O in a slot; `None` if its direction has no rate.
     #[inline]
     pub fn due_of(&self, slot: Slot) -> Option<u64> {
         let due = self.dues[slot as usize];
         (due != NEVER).then_some(due)
     }
 
-    /// An I/O ended well.
+    /// Records a successful I/O with its total latency, ns.
     #[inline]
     pub fn ended(&mut self, lat: u64) {
         if let Some(goal) = &mut self.goal {
@@ -256,18 +256,19 @@ impl Pacing {
         self.owed = self.owed.saturating_add(self.think_ns);
     }
 
-    /// `max_latency` of a direction, ns; `u64::MAX`: it has none.
+    /// `max_latency` of a direction, ns; `u64::MAX` if it has none.
     #[inline]
     pub fn max_latency(&self, dir: Dir) -> u64 {
         self.max_latency[dir as usize]
     }
 
-    /// Checks floors and goals. `totals`: bytes and I/Os by direction since measuring began.
+    /// Checks the minimum rates and the latency target. `totals`: bytes and I/Os by direction since measuring
+    /// began.
     pub fn check(&mut self, now: u64, totals: [(u64, u64); 3]) -> PacingVerdict {
         if let Some(floor) = &mut self.floor
             && let Err(missed) = floor.check(now, totals)
         {
-            /// `EIO` of `errno-base.h`: what the reference reports.
+            /// `EIO`: fio reports this errno.
             const EIO: i32 = 5;
             let (name, unit, least) = match missed.least {
                 Rate::Bytes(n) => ("rate_min", "B/s", n),
@@ -284,7 +285,7 @@ impl Pacing {
         }
     }
 
-    /// Sleeps to a time: coarsely, and busily for as long as this machine usually wakes late.
+    /// Sleeps until a time: sleeps until shortly before it, by the usual wake-up delay, then busy-waits.
     fn sleep(&mut self, clock: &impl Time, until: u64) {
         let now = clock.now();
         if until.saturating_sub(now) > self.lag {
@@ -295,7 +296,7 @@ impl Pacing {
         busy_wait(clock, until);
     }
 
-    /// A wait that was to end at `aim` ended now.
+    /// Updates the average wake-up delay after a sleep that was planned to end at `aim`.
     fn woke(&mut self, aim: u64, now: u64) {
         let late = now.saturating_sub(aim).min(MOST_LAG);
         self.lag = (self.lag * 7 + late) / 8;

@@ -1,10 +1,10 @@
-//! What a source says, as the engine and the recorder name it.
+//! Converts I/Os and flushes of the source to ops of the engine, and directions to those of the recorder.
 
 use fiord_engine::{Op, OpKind, Tag};
 use fiord_load::{Dir, Flush, Io};
 use fiord_stat::recorder;
 
-/// The op of an I/O.
+/// Converts an I/O to an op.
 #[inline(always)]
 pub fn op_of(io: &Io) -> Op {
     let kind = match io.dir {
@@ -15,7 +15,7 @@ pub fn op_of(io: &Io) -> Op {
     Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0, tag: io.tag }
 }
 
-/// The op of a flush.
+/// Converts a flush to an op.
 pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
     let kind = match flush {
         Flush::Fsync => OpKind::Fsync,
@@ -35,7 +35,7 @@ pub fn direction(op: &Op) -> Dir {
     }
 }
 
-/// The direction as the recorder names it.
+/// Converts a direction to that of the recorder.
 #[inline(always)]
 pub fn recorded(dir: Dir) -> recorder::Dir {
     match dir {

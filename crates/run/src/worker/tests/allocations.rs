@@ -1,4 +1,4 @@
-//! The inner loop allocates nothing: a job of many I/Os takes as many allocations as one of few.
+//! Checks that the inner loop allocates nothing: a job with many I/Os makes as many allocations as one with few.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use super::super::run;
 use super::NoFiles;
 use crate::control::JobControl;
 
-/// The system's allocator, which counts what each thread asks of it.
+/// The system allocator, with a count of the allocations of each thread.
 struct Counting;
 
 thread_local! {
@@ -19,11 +19,11 @@ thread_local! {
 }
 
 fn note() {
-    // A thread that is ending has no count any more.
+    // A thread that is ending no longer has a count.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: everything is passed on to the system's allocator as it came; counting allocates nothing.
+// SAFETY: all calls are passed unchanged to the system allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note();
@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of a job that does its work so many times over.
+/// Number of allocations of a job that repeats its work `loops` times.
 fn allocations(job: &JobPlan, loops: u64) -> u64 {
     let mut job = job.clone();
     job.end.loops = loops;
@@ -79,11 +79,11 @@ fn check(engine: EnginePlan) {
 }
 
 #[test]
-fn null_allocates_nothing_an_io() {
+fn null_allocates_nothing_per_io() {
     check(EnginePlan::Null);
 }
 
 #[test]
-fn the_simulated_device_allocates_nothing_an_io() {
+fn the_simulated_device_allocates_nothing_per_io() {
     check(EnginePlan::Sim(SimPlan { options: Vec::new() }));
 }

@@ -1,4 +1,4 @@
-//! Rounds that are sampled do what the others do, and what the samples say is so.
+//! Checks that sampled rounds behave like the others, and that the samples are right.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use fiord_stat::shares::Part;
 use super::loops::mode::{Managed, Synchronous};
 use super::*;
 
-/// Contents that take 500 ns a write.
+/// Contents that take 500 ns for each write.
 struct Slow(Hand);
 
 impl Payload for Slow {
@@ -23,7 +23,7 @@ impl Payload for Slow {
     fn prepare(&mut self, _buffer: &mut [u8]) {}
 }
 
-/// Which loop runs.
+/// The loop to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Loop {
     Direct,
@@ -34,7 +34,7 @@ enum Loop {
 
 use Loop::{Direct, PacedDirect, PacedQueued, Queued as Many};
 
-/// Runs a list on an engine in which an I/O takes 1 µs and its contents half of one.
+/// Runs a list on an engine where an I/O takes 1 µs and its contents take 0.5 µs.
 fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     which: Loop,
     job: &JobPlan,
@@ -67,7 +67,7 @@ fn writes(n: u64) -> Vec<Next> {
 }
 
 #[test]
-fn flushes_between_writes_are_waiting() {
+fn flushes_between_writes_count_as_waiting() {
     let fsync = Next::Flush(Flush::Fsync, 0, 0, 0, true);
     let list = || (0..20_000).flat_map(|n| [write_at(n), fsync]).collect();
     for which in [Direct, Many, PacedDirect, PacedQueued] {
@@ -76,7 +76,7 @@ fn flushes_between_writes_are_waiting() {
         assert_eq!((result.error, result.recorder.sync.n()), (None, 20_000));
         assert_eq!(result.recorder.sync.max(), 1000, "{which:?}");
         let shares = result.shares.expect("it ran for longer than a tick");
-        // A write and its contents, then a flush; a burst may begin with either.
+        // A write with its contents, then a flush; a burst may begin with either.
         assert!((shares.share(Part::Waiting) - 0.8).abs() < 0.01, "{which:?}: {shares:?}");
         assert!((shares.share(Part::Contents) - 0.2).abs() < 0.01, "{which:?}: {shares:?}");
         assert!(shares.ios > 100 && shares.rounds > 100, "{shares:?}");
@@ -84,7 +84,7 @@ fn flushes_between_writes_are_waiting() {
 }
 
 #[test]
-fn contents_are_in_no_latency() {
+fn latencies_exclude_the_time_for_contents() {
     for (which, at_once, depth) in [
         (Direct, true, 1),
         (Many, true, 1),
@@ -111,7 +111,7 @@ fn contents_are_in_no_latency() {
     }
 }
 
-/// The end of the ramp falls into a sampled round, and what was counted before it is gone.
+/// The ramp ends within a sampled round, and the counts before that are cleared.
 #[test]
 fn measuring_begins_within_a_sampled_round() {
     for (which, depth) in [(PacedDirect, 1), (PacedQueued, 4)] {
@@ -132,7 +132,7 @@ fn measuring_begins_within_a_sampled_round() {
     }
 }
 
-/// Wherever in a burst the job is told to stop.
+/// Stops the job at every position in a burst.
 #[test]
 fn nothing_is_issued_after_a_stop() {
     for (which, depth) in [(Direct, 1), (Many, 4), (PacedDirect, 1), (PacedQueued, 4)] {
@@ -149,14 +149,14 @@ fn nothing_is_issued_after_a_stop() {
             };
             let (result, made) = run_loop(which, &job, &control, (sync, writes(9_000)), answer);
             assert_eq!(result.error, None);
-            // Those in flight come back.
+            // The I/Os in flight complete.
             assert_eq!(made, last + depth as usize, "{which:?}, {last}");
         }
     }
 }
 
 #[test]
-fn the_end_of_the_run_time_is_the_end_wherever_it_falls() {
+fn the_run_time_may_end_at_any_position_in_a_burst() {
     for runtime in (7_400_000..7_700_000).step_by(10_700) {
         let mut job = plain();
         job.end.time_based = true;
@@ -168,7 +168,7 @@ fn the_end_of_the_run_time_is_the_end_wherever_it_falls() {
 }
 
 #[test]
-fn a_status_report_has_all_that_the_last_one_has() {
+fn a_status_report_has_everything_that_the_final_report_has() {
     let control = JobControl::new();
     let asked = Rc::new(Cell::new(0));
     let answer = |n: usize, op: &Op| {
@@ -195,14 +195,14 @@ fn a_status_report_has_all_that_the_last_one_has() {
         assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (n, n, n));
     };
     same(&snapshot.recorder, 6_001);
-    // One that is asked for when the loop is over.
+    // A snapshot that is requested after the loop has ended.
     control.request_snapshot();
     same(&worker.result().recorder, 7_000);
     same(&control.take_snapshot(std::time::Duration::ZERO).unwrap().recorder, 7_000);
 }
 
 #[test]
-fn a_submission_that_fails_in_a_sampled_round_is_told() {
+fn a_submission_that_fails_in_a_sampled_round_is_reported() {
     let engine = Scripted { broken: true, ..Scripted::new(false, 4, whole) };
     let contents = Slow(engine.clock.clone());
     let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
