@@ -1,5 +1,5 @@
-//! What recording one I/O costs: `cost [count]` prints nanoseconds for each usual set of axes.
-//! Under `perf stat -e instructions:u` with one set chosen it gives instructions.
+//! Measures the cost of recording one I/O: `cost [count]` prints nanoseconds for each usual set of axes.
+//! With one set and `perf stat -e instructions:u` it measures instructions.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -21,7 +21,7 @@ fn run<const A: u32>(name: &str, count: u64) {
     println!("{name:8} {ns:.2} ns");
 }
 
-/// What the latency from the intended start costs beside the usual set.
+/// Measures the cost of recording the latency from the due time in addition to the usual set.
 fn intended(count: u64) {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
     let mut value = 88_172_645_463_325_252u64;

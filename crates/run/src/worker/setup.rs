@@ -115,7 +115,7 @@ fn with_boxed<const LOOPS: u8>(
     with_engine::<_, LOOPS>(engine, around)
 }
 
-/// The engine of a job whose system calls are made on threads of their own
+/// Creates the engine of a job that makes its system calls on separate threads
 /// (`io_submit_mode=offload`).
 fn offloaded(config: &EngineConfig, job: &JobPlan) -> Result<Boxed, EngineError> {
     let depth = job.depth.depth.max(1);
@@ -364,8 +364,8 @@ impl<E: Engine> Start<'_, E> {
         })
     }
 
-    /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. `inner_loop` is told
-    /// whether the engine queues I/Os.
+    /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. The flag passed to `inner_loop`
+    /// says whether the engine queues I/Os.
     fn run<S: Source, P: Payload>(
         mut self,
         source: S,

@@ -1,4 +1,4 @@
-//! What happens when an I/O fails: whether the job goes on, and its error message.
+//! Handles failed I/Os: decides whether the job continues, and creates the error message.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::control::StopReason;
 use crate::error::JobError;
 
 impl JobState<'_> {
-    /// Counts an I/O that failed. `explanation`: what the engine found wrong, if it was not the kernel
-    /// or the device. True when the job goes on.
+    /// Counts an I/O that failed. `explanation`: the engine's message if the engine itself detected the error.
+    /// True if the job continues.
     #[cold]
     pub fn io_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) -> bool {
         let errno = outcome.get().err().unwrap_or(0);
@@ -23,7 +23,7 @@ impl JobState<'_> {
             _ => 1,
         };
         if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
-            // The expected end: the device is full.
+            // The device is full, which is the expected end.
             self.control.stop(StopReason::Runtime);
             return false;
         }
@@ -37,7 +37,7 @@ impl JobState<'_> {
             let failed = &mut self.recorder.dirs[recorded(direction(op)) as usize].failed_bytes;
             *failed = failed.saturating_add(u64::from(op.len));
         }
-        // Errors of kinds that the job is not to survive are not counted, as in fio.
+        // As in fio, only errors in directions that `continue_on_error` names are counted.
         let counts = self.job.reporting.continue_on_error[dir];
         let survives = counts && is_survivable(errno, status);
         let first = if survives { self.survived.is_none() } else { self.error.is_none() };
@@ -50,16 +50,16 @@ impl JobState<'_> {
         survives
     }
 
-    /// A flush at the end of the job failed. It ends the job whatever `continue_on_error` says: data
-    /// that were reported as written may be lost.
+    /// Records that a flush at the end of the job failed. This is an error even with `continue_on_error`, because
+    /// data that were reported as written may be lost.
     #[cold]
     pub fn last_flush_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) {
         let error = self.failure(explanation, op, outcome);
         self.error.get_or_insert(error);
     }
 
-    /// A hint about zones, where the first write of a job without them fails as a zoned device fails
-    /// writes away from a write pointer.
+    /// A hint about zones if the first write of a job without zones fails like a write to a zoned device that is not
+    /// at a write pointer.
     fn may_lack_zones(&self, op: &Op, errno: i32) -> Option<String> {
         let kind = self.job.target.files.get(op.file as usize)?.kind;
         let first = self.recorder.dirs[recorded(Dir::Write) as usize].ios == 0;
@@ -71,7 +71,7 @@ impl JobState<'_> {
             .then(|| zones_unknown(self.files.path(op.file)))
     }
 
-    /// The error of a job that ends because this I/O failed.
+    /// Creates the error for a failed I/O.
     fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
         let name = match op.kind {
@@ -109,7 +109,7 @@ impl JobState<'_> {
     }
 }
 
-/// What a write that fails at once says where the device may have zones of which the job knows nothing.
+/// The hint for a job without zones on a device that may have zones. The text is that of fio.
 fn zones_unknown(path: &Path) -> String {
     format!(
         "fio: first I/O failed. If {} is a zoned block device, consider --zonemode=zbd",
@@ -117,8 +117,7 @@ fn zones_unknown(path: &Path) -> String {
     )
 }
 
-/// Whether a device or file system had no room: `ENOSPC` of `errno-base.h`, the same on every
-/// architecture Linux runs on.
+/// Whether a device or file system is full: `ENOSPC`, which is the same number on every architecture of Linux.
 const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
     const ENOSPC: i32 = 28;
     match status {
@@ -131,12 +130,12 @@ const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
 const EIO: i32 = 5;
 const EREMOTEIO: i32 = 121;
 
-/// All that a mapping tells of a failed access.
-const MAPPED: &str = "the page could not be had: the file became shorter, its file system or device \
-                      is full, or the medium failed (dmesg says which)";
+/// The message for a failed access to a mapping, which has no errno.
+const MAPPED: &str = "the kernel could not provide the page: the file became shorter, its file system or \
+                      device is full, or the medium failed (see dmesg)";
 
-/// Whether a job may go on after it (`continue_on_error`): `EIO` and `EILSEQ` are about one place on
-/// the medium, as are some statuses of devices; everything else would come again.
+/// Whether a job may continue after an error (`continue_on_error`). `EIO`, `EILSEQ` and some device statuses
+/// concern one location on the medium; any other error would occur again.
 const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
     const EILSEQ: i32 = 84;
     match status {
@@ -145,28 +144,30 @@ const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
     }
 }
 
-/// What a person needs to know of a command that failed, beside its status.
+/// Explains a failed command, in addition to its status.
 fn command_detail(op: &Op, outcome: Outcome) -> String {
     match (outcome.device_status(), outcome.get()) {
         (Some(status), _) => status.advice().into(),
         (None, Err(1 | 13)) => {
-            "the kernel lets only root send this command (CAP_SYS_ADMIN): run as root".into()
+            "only root may send this command (CAP_SYS_ADMIN). To fix: run as root".into()
         }
         (None, Err(22)) => format!(
-            "{} bytes are more than the driver takes in one command; write a smaller block size, or \
-             nvme_split=1",
+            "{} bytes are more than the driver accepts in one command. To fix: use a smaller block \
+             size, or nvme_split=1",
             op.len
         ),
-        (None, Err(4)) => "the controller was reset while the command was under way (dmesg)".into(),
+        (None, Err(4)) => {
+            "the controller was reset while the command was in flight (see dmesg)".into()
+        }
         _ => String::new(),
     }
 }
 
-/// What a person needs to know beside errno, file and offset.
+/// Explains a failed I/O, in addition to errno, file and offset.
 fn io_detail(op: &Op, errno: i32) -> String {
     match errno {
         1 if op.tag.priority != 0 => {
-            "a priority of the real-time class needs root (CAP_SYS_NICE): run as root, or set \
+            "a priority of the real-time class needs root (CAP_SYS_NICE). To fix: run as root, or set \
              cmdprio_class=2"
                 .into()
         }
@@ -185,7 +186,7 @@ fn io_detail(op: &Op, errno: i32) -> String {
     }
 }
 
-/// What to do about a file that grew too large: the limit of the process comes before that of the
+/// The advice for a file that grew too large. Checks the limit of the process first, then assumes that of the
 /// file system.
 fn too_large() -> String {
     match fiord_sys::limits::file_size() {
@@ -194,6 +195,6 @@ fn too_large() -> String {
              (ulimit -f unlimited), or make `size` smaller",
             limit.soft
         ),
-        _ => "the file system has no larger files. To fix: make `size` smaller".into(),
+        _ => "the file system does not support larger files. To fix: make `size` smaller".into(),
     }
 }

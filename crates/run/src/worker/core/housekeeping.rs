@@ -1,5 +1,5 @@
-//! What a worker does now and then: it publishes its counters, delivers snapshots, ends the ramp,
-//! checks minimum rates and steady state, and notices that the run time is over.
+//! Housekeeping of a worker: publishes its counters, delivers snapshots, ends the ramp, checks minimum rates and
+//! steady state, and ends the job at the end of its run time.
 
 use std::path::Path;
 
@@ -98,7 +98,7 @@ impl JobState<'_> {
     /// time, a check of rates, an interval of steady state. ns of the engine's clock.
     pub fn next_event(&self, now: u64) -> u64 {
         match &self.ramp {
-            // A ramp by size has no time of its own: check after every I/O.
+            // A ramp by size has no end time: check after every I/O.
             Some(ramp) if now >= ramp.until => now,
             Some(ramp) => ramp.until,
             None => {
@@ -157,7 +157,7 @@ impl JobState<'_> {
         }
     }
 
-    /// Adds the counters that follow from what was recorded and are not kept I/O by I/O.
+    /// Adds the counters that derive from others, so that the loop need not update them for each I/O.
     fn add_derived_counts(&self, recorder: &mut Recorder) {
         if self.one_by_one {
             // An I/O that was issued has completed or failed.

@@ -154,12 +154,12 @@ impl<'a> JobState<'a> {
         now
     }
 
-    /// Whether another loop follows now that the source has no more work. Files are made anew by the
-    /// caller.
+    /// Whether another loop follows when the source has no more work. The caller creates the files again if
+    /// necessary.
     pub fn begin_next_loop(&mut self) -> bool {
         self.loops_left = self.loops_left.saturating_sub(1);
         let again = self.job.end.time_based || self.loops_left > 0;
-        // A loop without a single I/O would spin for ever.
+        // A job without a single I/O in a loop would repeat it forever.
         if !again || self.drawn == 0 {
             return false;
         }

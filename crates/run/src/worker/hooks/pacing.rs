@@ -303,7 +303,7 @@ impl Pacing {
     }
 }
 
-/// Busy-waits until `until`. Advances a virtual clock, which moves only when somebody sleeps on it.
+/// Busy-waits until `until`. Advances a virtual clock, which moves only when a thread sleeps on it.
 fn busy_wait(clock: &impl Time, until: u64) {
     let mut now = clock.now();
     while now < until {

@@ -21,7 +21,7 @@ pub enum Placement {
     Stop,
 }
 
-/// What a loop that issues one I/O at a time does next.
+/// The next step of a loop that issues one I/O at a time.
 pub enum NextStep {
     /// Issue this I/O.
     Issue(Io),
@@ -40,7 +40,7 @@ impl JobState<'_> {
         self.placer.is_some()
     }
 
-    /// Where the I/O goes that was drawn last.
+    /// Places the last drawn I/O.
     pub fn place<S: Source + ?Sized>(&mut self, source: &mut S, io: &Io) -> Placement {
         let Some(placer) = &mut self.placer else { return Placement::Issue(*io) };
         let known = placer.is_ready();
@@ -76,7 +76,7 @@ impl JobState<'_> {
         }
     }
 
-    /// Where the I/O goes that was drawn last, when nothing is in flight: waits for its zone.
+    /// Places the last drawn I/O when nothing is in flight, and waits for its zone if necessary.
     pub fn place_or_wait<S: Source + ?Sized>(
         &mut self,
         source: &mut S,

@@ -97,7 +97,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         !M::HOOKS || self.state.error.is_none()
     }
 
-    /// What the source asks for, when it is due.
+    /// Returns the next step of the source, when it is due.
     #[inline(always)]
     fn next_step<M: Mode>(&mut self, now: &mut u64) -> NextStep {
         if M::HOOKS {
@@ -152,7 +152,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 }
 
-/// What an operation of the source means to a job without zones.
+/// Converts an operation of the source to a step, for a job without zones.
 #[inline(always)]
 fn step_of(next: Next) -> NextStep {
     match next {

@@ -185,7 +185,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let needs_idle = match next {
             Next::Flush(.., alone) => alone,
             Next::Close(_) | Next::Again(_) => true,
-            // The end of a loop needs it only where files are made anew.
+            // The end of a loop needs it only if the files are created again.
             Next::End => self.state.job.target.unlink_each_loop,
             Next::Open(_) | Next::Io(_) => false,
         };

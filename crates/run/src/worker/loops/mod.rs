@@ -147,7 +147,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 }
 
-/// What a control operation (open, close, end of a loop) leads to.
+/// Result of a control operation (open, close, end of a loop).
 #[derive(PartialEq, Eq)]
 enum ControlOutcome {
     /// Go on.

@@ -1,11 +1,11 @@
-//! What a loop is compiled for.
+//! Compile-time modes of the loops.
 
 use fiord_stat::recorder::axes;
 
 /// A set of features that a loop contains. Each loop is compiled once for each mode that its job may
 /// need, so the plain loops have no test for what the job does not use.
 pub trait Mode {
-    /// What the recorder takes of each completed I/O: a set of [`axes`].
+    /// The measurements of each completed I/O: a set of [`axes`].
     const AXES: u32;
     /// Features that follow individual I/Os: pacing, zones, latency slices.
     const HOOKS: bool = false;

@@ -117,7 +117,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         slots.fresh.clear();
     }
 
-    /// Submits what was queued, in a system call of its own.
+    /// Submits the queued ops in a separate system call.
     pub(super) fn flush_batch<M: Mode>(&mut self, slots: &mut Slots, now: u64) -> u64 {
         self.stamp_issue::<M>(slots);
         self.end_stage::<M>(Part::Rest);
@@ -143,7 +143,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         slots.done.clear();
         self.end_stage::<M>(Part::Rest);
         if M::SAMPLED {
-            // In a call of its own, to tell it from the wait.
+            // Use a separate call, to distinguish its time from the wait.
             if let Err(e) = self.engine.flush() {
                 let error = JobError::new("submission", e.errno, e.to_string());
                 self.state.error.get_or_insert(error);
@@ -242,7 +242,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 }
 
-/// Whether the operation that is held back must wait until nothing is in flight.
+/// Whether the delayed operation must wait until no op is in flight.
 #[inline(always)]
 fn must_drain(held: Option<&Next>) -> bool {
     matches!(held, Some(Next::Flush(.., true) | Next::Close(_) | Next::Again(_) | Next::End))

@@ -64,13 +64,13 @@ impl Slots {
                 && offset < other_end
                 && other_start < end
                 && matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim)
-                // What a free slot had before is seldom here: its place in the list is looked for last.
+                // A free slot still has its old op. That is rare, so search the list last.
                 && !self.free.contains(&slot)
         })
     }
 }
 
-/// What the user asked of submission and reaping.
+/// The user's settings for submission and reaping.
 pub struct Batching {
     /// `iodepth`.
     pub depth: u32,
@@ -82,17 +82,17 @@ pub struct Batching {
     pub min: u32,
     /// Completions to take at once.
     pub max: u32,
-    /// Reaping goes on until no more than this are in flight. 0: each submission is waited for before
-    /// the next one is made.
+    /// The loop reaps until at most this many ops are in flight. 0: it waits for each submission to complete before
+    /// the next one.
     pub low: u32,
 }
 
 impl Batching {
-    /// Of a job.
+    /// The settings of a job.
     pub fn of(depth: &fiord_plan::Depth) -> Self {
         let all = depth.depth.max(1);
         let low = depth.low.map_or(all, |n| n.min(all));
-        // Without `iodepth_batch*`, no more is taken back than down to `iodepth_low`.
+        // Without `iodepth_batch*`, the loop reaps only down to `iodepth_low`.
         let most = if low < all { all - low } else { all };
         Batching {
             depth: all,
@@ -104,12 +104,12 @@ impl Batching {
         }
     }
 
-    /// Whether reaping goes on down to `low` when so many were in flight: only once the queue was full.
+    /// Whether the loop reaps down to `low` with `in_flight` ops in flight: only when the queue is full.
     pub fn comes_down(&self, in_flight: u32) -> bool {
         in_flight == self.depth || self.low == 0
     }
 
-    /// What to reap next to come down to `low` from so many in flight.
+    /// What to reap next to get from `in_flight` down to `low`.
     pub fn down(&self, in_flight: u32) -> Want {
         let max = if self.explicit { self.max } else { in_flight.saturating_sub(self.low).max(1) };
         Want { min: self.min.min(in_flight), max, timeout: None }
