@@ -91,7 +91,7 @@ fn a_file_larger_than_its_file_system_is_refused_before_it_fills_it() {
     for rw in ["read", "randwrite --overwrite=1"] {
         let ran = place.run(&format!("--name=a --rw={rw} --size=900t"));
         assert_ne!(ran.status, Some(0), "{ran:?}");
-        assert!(ran.err.contains("its file system has"), "{}", ran.err);
+        assert!(ran.err.contains("the whole file system has only"), "{}", ran.err);
         assert!(place.names().is_empty(), "nothing is made");
     }
 }

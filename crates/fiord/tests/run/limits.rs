@@ -44,7 +44,7 @@ fn so_is_a_layout_and_a_result_that_may_not_be_so_large() {
     let line = "--name=a --size=1m --rw=read --ioengine=null --output=o --output-format=json";
     let ran = limited(&place, "-f 1", line);
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains("could not be written to o: File too large"), "{}", ran.err);
+    assert!(ran.err.contains("cannot write the results to o: File too large"), "{}", ran.err);
 }
 
 #[test]
