@@ -49,7 +49,7 @@ fn an_output_that_cannot_be_written_is_an_error() {
     for option in ["--output=/dev/full", "--output=/dev/full --output-format=json"] {
         let ran = place.run(&format!("{JOB} {option}"));
         assert_eq!(ran.status, Some(1));
-        assert!(ran.err.contains("could not be written to /dev/full"), "{}", ran.err);
+        assert!(ran.err.contains("cannot write the results to /dev/full"), "{}", ran.err);
     }
 }
 
