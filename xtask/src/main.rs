@@ -1,5 +1,7 @@
 //! Developers' tasks: `cargo xtask TASK`.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod docs;
 mod place;

@@ -10,6 +10,8 @@
 //!
 //! All output formats are pure functions of a survey ([`fiord_sys::survey`]).
 
+#![forbid(unsafe_code)]
+
 mod json;
 mod sheet;
 mod table;

@@ -21,6 +21,8 @@
 //! | how many I/Os did a device have in flight | `device_queue.rs` |
 //! | how is `unwritten-data` detected | `unwritten_data.rs`, and so on |
 
+#![forbid(unsafe_code)]
+
 pub mod check;
 pub mod machine;
 pub mod pages;

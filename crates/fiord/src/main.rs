@@ -14,6 +14,8 @@
 //! | what does `fiord check` print | [`check`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod console;
 mod debug;

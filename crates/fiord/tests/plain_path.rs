@@ -2,7 +2,7 @@
 //! calls of its I/Os and no other.
 //!
 //! strace writes what each thread calls to a file of its own, so that what the monitor does now and
-//! then is told apart from what an I/O costs.
+//! then can be separated from the cost of an I/O.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,8 @@
 //! Each checker returns a description of the first difference. It ignores parts that depend on the
 //! machine (disks) or on the run (filled latency buckets), and the key `"fiord"`.
 
+#![forbid(unsafe_code)]
+
 pub mod case;
 pub mod json;
 pub mod normal;

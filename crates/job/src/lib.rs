@@ -4,6 +4,9 @@
 //! keeps its place in the source. The crate does not access the system under test.
 //!
 //! The only entry point is [`invocation`].
+
+#![forbid(unsafe_code)]
+
 pub mod assemble;
 pub mod command;
 pub mod completion;

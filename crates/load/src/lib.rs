@@ -56,6 +56,8 @@
 //! | which bytes are written | [`content`] |
 //! | when an I/O is due: rates, think times, flows | [`pace`] |
 
+#![forbid(unsafe_code)]
+
 pub mod content;
 mod error;
 pub mod pace;

@@ -12,6 +12,8 @@
 //! | why may a job not use the file at a path? | `paths`, `harm` |
 //! | which options have no effect on a job? | `unused_options` |
 
+#![forbid(unsafe_code)]
+
 mod blocks;
 mod checks;
 mod content;

@@ -11,6 +11,8 @@
 //! This crate has no I/O loop: [`fiord_run`] runs a job for every extent, with one thread for each
 //! device.
 
+#![forbid(unsafe_code)]
+
 mod bars;
 mod fill;
 pub mod state;

@@ -2,6 +2,9 @@
 //!
 //! Pure functions of [`fiord_stat::report::Report`] and of the few structs behind the header and
 //! live lines. Nothing here computes a statistic.
+
+#![forbid(unsafe_code)]
+
 pub mod header;
 pub mod live;
 pub mod output;

@@ -22,6 +22,8 @@
 //! | which events does a run emit | [`events`] |
 //! | what does `--debug` print about a run | [`debug`] |
 
+#![cfg_attr(not(test), forbid(unsafe_code))]
+
 pub mod ceiling;
 mod command;
 mod conductor;

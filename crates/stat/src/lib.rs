@@ -5,6 +5,9 @@
 //! have ended, the data of each job becomes a [`JobData`](job::JobData), and [`assemble`](job::assemble)
 //! merges, summarises and groups the jobs into the parts of a [`Report`](report::Report). This crate prints
 //! nothing.
+
+#![forbid(unsafe_code)]
+
 pub mod buckets;
 pub mod delays;
 pub mod device;

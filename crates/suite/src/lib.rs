@@ -18,6 +18,8 @@
 //! file. List the suite in [`catalogue::all`]. This crate provides runs, resumption, questions,
 //! tables and JSON.
 
+#![forbid(unsafe_code)]
+
 pub mod args;
 pub mod catalogue;
 pub mod definition;

@@ -18,6 +18,8 @@
 //! Each point is measured by its own fiord process, so runs cannot affect each other. The manifest
 //! records the command of each point, which gives the same result when run by hand.
 
+#![forbid(unsafe_code)]
+
 pub mod args;
 pub mod axis;
 pub mod child;

@@ -11,7 +11,7 @@ pub enum Answer {
     Yes,
     /// The user refuses.
     No,
-    /// Nobody can answer: standard input or standard error is not a terminal.
+    /// No answer is possible: standard input or standard error is not a terminal.
     NoTerminal,
 }
 

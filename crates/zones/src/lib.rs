@@ -11,6 +11,8 @@
 //! | how does the user confirm | [`consent`] |
 //! | how is a number of bytes formatted | [`size`] |
 
+#![forbid(unsafe_code)]
+
 pub mod args;
 pub mod change;
 pub mod consent;

@@ -163,7 +163,7 @@ fn loop_device(place: &mut Place) -> Result<PathBuf> {
     place.loop_device().map_err(|e| NotHere(format!("{e:#}")).into())
 }
 
-/// The same with a run time.
+/// Limits the job by run time.
 fn timed(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Result<()> {
     common(command, job, place, terms)?;
     let ms = (terms.seconds * 1000.0) as u64;

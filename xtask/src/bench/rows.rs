@@ -98,7 +98,7 @@ pub const ROWS: &[Row] = &[
         job: Job(&["--ioengine=mmap --rw=randread --bs=4k FILE"]),
         than: &[(Fio, Any), (Bare("mmap bs=4096"), AtLeast(0.9))],
     },
-    // Nobody does the work: the generator alone.
+    // No device does any work: the generator alone.
     Row {
         name: "null depth 1 random read",
         what: Rate,

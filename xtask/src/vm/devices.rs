@@ -53,7 +53,7 @@ impl Device {
         Ok(device)
     }
 
-    /// What QEMU is told; makes the drive, sparse, in a directory.
+    /// QEMU's arguments for the device; creates the drive as a sparse file in a directory.
     pub fn arguments(&self, folder: &Path) -> Result<Vec<String>> {
         let mut arguments = Vec::new();
         let drive = format!("{}-drive", self.name);

@@ -39,7 +39,7 @@ fn run(place: &Place, line: &str) -> Ran {
     Ran::from(command.output().unwrap())
 }
 
-/// The same job in a fraction of the time and space.
+/// The job in a fraction of the time and space.
 fn shortened(text: &str, direct: bool) -> String {
     let short = |line: &str| match line.split_once('=') {
         Some(("runtime", _)) => "runtime=200ms".to_string(),
@@ -51,7 +51,7 @@ fn shortened(text: &str, direct: bool) -> String {
     text.lines().map(|line| short(line) + "\n").collect()
 }
 
-/// The same with zones that a file is made believe to have, small ones, where the job has zones.
+/// The job with small emulated zones in a file, if it uses zones.
 fn emulated(text: &str) -> String {
     let zones = |line: &str| match line.split_once('=') {
         Some(("zonemode", _)) => "zonemode=zbd\nzonesize=1m".to_string(),

@@ -87,7 +87,7 @@ impl Place {
         Ran::from(self.command(line).output().unwrap())
     }
 
-    /// The same with fio, where there is one.
+    /// Runs fio with these arguments, if fio is installed.
     pub fn fio(&self, line: &str) -> Option<Ran> {
         self.program("fio", line).output().ok().map(Ran::from)
     }
@@ -164,7 +164,7 @@ pub fn documents(text: &str) -> Vec<Value> {
     all.map(|document| document.unwrap_or_else(|e| panic!("{e}: {text}"))).collect()
 }
 
-/// Of a job: name, error, and bytes and I/Os read, written and trimmed.
+/// Name of a job, error, and bytes and I/Os read, written and trimmed.
 pub type Work = (String, i64, [(u64, u64); 3]);
 
 /// What each job did.

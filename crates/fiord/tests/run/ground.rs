@@ -1,5 +1,5 @@
 //! What tests of findings are run on and beside: loop devices, file systems, a file that this process
-//! serves, other programs; and what is told of the machine and not of a test. Devices and mounts need
+//! serves, other programs; and findings about the machine instead of a test. Devices and mounts need
 //! root: without it tests say so and pass.
 
 use std::path::{Path, PathBuf};
@@ -157,7 +157,7 @@ impl Drop for Reader {
 /// Whether a finding is about the machine that the tests run on: the jobs here set none of what these
 /// are about. Where that stays as it is (clock, governor, nodes, schedulers), the machine is asked here
 /// once more. What others do while the tests run cannot be asked afterwards: those findings are excused
-/// by what they say, and their own tests show that they are silent where nobody else runs.
+/// by what they say, and their own tests show that they are silent where nothing else runs.
 pub fn of_this_machine(finding: &Value) -> bool {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let any = |directory: &str, file: &str, holds: &dyn Fn(&str) -> bool| {
@@ -170,7 +170,7 @@ pub fn of_this_machine(finding: &Value) -> bool {
         // Tests run side by side, on machines that are shared: others compute and use the disks, and
         // a hypervisor has other guests.
         "noisy-neighbour" => true,
-        // The same seen from the device: it waited for threads that had no CPU.
+        // Seen from the device: it waited for threads that had no CPU.
         "depth-not-reached" => finding["evidence"].to_string().contains("other programs computed"),
         // A limit that bites is that of the group in which the tests were started: no job makes
         // one. `groups.rs` has a group with a limit and one without.

@@ -79,7 +79,7 @@ fn what_is_counted_in_several_ways_is_counted_alike() {
             assert!(reports.len() > 1, "{line}");
             for (i, report) in reports.iter().skip_while(|report| !has_begun(report)).enumerate() {
                 let what = format!("report {i} of {line}");
-                // Of a job that runs some are in flight: issued, as fio counts, and not done.
+                // A running job has I/Os in flight: issued, as fio counts, and not done.
                 let most = if report["fiord"]["interim"] == 1 { depth } else { 0 };
                 let in_flight = ["read", "write"].map(|dir| {
                     let dir = &report["jobs"][0][dir];

@@ -96,7 +96,7 @@ fn a_file_larger_than_its_file_system_is_refused_before_it_fills_it() {
     }
 }
 
-/// As in a chroot or an early boot. A device is another thing: nobody can tell who uses it.
+/// As in a chroot or an early boot. Devices are refused, because it is unknown who uses them.
 #[test]
 fn without_proc_and_sys_files_are_written_all_the_same() {
     let place = Place::new();

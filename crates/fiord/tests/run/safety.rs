@@ -1,4 +1,4 @@
-//! Writes that nobody meant: to files of the system, through planted links, to files of others. All of
+//! Unintended writes: to files of the system, through planted links, to files of others. All of
 //! it happens in a sandbox with an `/etc` of its own.
 
 use std::time::{Duration, Instant};

@@ -12,7 +12,7 @@ use crate::fiord::{Place, Ran, work};
 /// The kernel's mark of the highest is read over and over, so that the last reading is one of the
 /// run's last moments.
 fn watched(place: &Place, line: &str) -> (Value, u64) {
-    // To a file: nobody empties a pipe meanwhile.
+    // To a file, because no thread empties a pipe meanwhile.
     let mut child = place.command(&format!("--output=out {line}")).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;

@@ -81,7 +81,7 @@ fn interval_reports_and_run_warnings_are_quiet_too() {
     assert_eq!(told["job"], "a");
 }
 
-/// The same command with standard error, or only standard output, on a terminal.
+/// The command with standard error, or only standard output, on a terminal.
 fn at_a_terminal(place: &Place, redirected: &str, line: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_fiord");
     let output = Command::new("script")

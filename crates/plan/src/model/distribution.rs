@@ -11,7 +11,7 @@ pub enum Distribution {
     /// Each part of a file gets a share of the I/O, per direction. An empty list means an even
     /// distribution.
     Zoned([Vec<ZoneShare>; 3]),
-    /// The same block numbers repeat.
+    /// Block numbers repeat.
     Sequence {
         /// The block numbers in the order of access.
         blocks: Vec<u64>,

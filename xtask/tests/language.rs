@@ -1,0 +1,99 @@
+//! Comments are in plain English: the patterns below make a reader decode a sentence. `CONTRIBUTING.md`
+//! has the rules and examples.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Beginnings of a comment that refer to a neighbour. Generated documentation is sorted by name, so the
+/// neighbour is elsewhere.
+const BEGINNINGS: [&str; 3] = ["The same ", "Of a ", "Of an "];
+
+/// Words that hide the actor, or that the field does not use. `` `mend` `` is a key of our JSON.
+const WORDS: [&str; 12] = [
+    "nobody",
+    "somebody",
+    "is told",
+    "are told",
+    "was told",
+    "were told",
+    "is not told",
+    "are not told",
+    "mends",
+    "mended",
+    "mending",
+    "to mend",
+];
+
+/// Every Rust file of the workspace, but for this one.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("a directory of the workspace") {
+        let path = entry.expect("an entry of a directory").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "language.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// The comment of a line, if it is one: without its slashes.
+fn comment(line: &str) -> Option<&str> {
+    let text = line.trim_start().strip_prefix("//")?;
+    Some(text.trim_start_matches(['/', '!']).trim())
+}
+
+/// Why a comment should be rewritten.
+fn fault(comment: &str, begins: bool) -> Option<String> {
+    let beginning = BEGINNINGS.iter().find(|start| begins && comment.starts_with(**start));
+    if let Some(start) = beginning {
+        return Some(format!("begins with `{}`", start.trim()));
+    }
+    let text = comment.to_lowercase();
+    let is_word = |at: usize, word: &str| {
+        let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        !letter(text[..at].chars().next_back()) && !letter(text[at + word.len()..].chars().next())
+    };
+    let word =
+        WORDS.iter().find(|word| text.match_indices(**word).any(|(at, _)| is_word(at, word)));
+    word.map(|word| format!("has `{word}`"))
+}
+
+#[test]
+fn comments_are_in_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let mut files = Vec::new();
+    for directory in ["crates", "xtask", "fuzz"] {
+        sources(&root.join(directory), &mut files);
+    }
+    assert!(files.len() > 300, "only {} files were found", files.len());
+    let mut faults = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source file");
+        let mut previous = None;
+        for (number, line) in text.lines().enumerate() {
+            let current = comment(line);
+            let begins = previous.is_none_or(str::is_empty);
+            if let Some(why) = current.and_then(|comment| fault(comment, begins)) {
+                faults.push(format!("{}:{}: {why}: {}", file.display(), number + 1, line.trim()));
+            }
+            previous = current;
+        }
+    }
+    assert!(faults.is_empty(), "rewrite (CONTRIBUTING.md, Language):\n{}", faults.join("\n"));
+}
+
+#[test]
+fn faults_are_found_and_plain_comments_pass() {
+    for (text, wanted) in [
+        ("The same for a flow.", true),
+        ("Of a job.", true),
+        ("so that the run never waits for nobody", true),
+        ("what is told of it", true),
+        ("Returns the size of a job.", false),
+        ("recommended by the standard", false),
+    ] {
+        assert_eq!(fault(text, true).is_some(), wanted, "{text}");
+    }
+    assert_eq!(fault("The same line in the middle of a comment.", false), None);
+}
