@@ -26,7 +26,7 @@ refused "without an answer" "is not a terminal. To fix: pass --yes" precondition
 
 mkswap $disk >/dev/null
 check "swap" swapon $disk
-refused "swap" "nothing overrides this" precondition --yes --state=state.json $disk
+refused "swap" "No option overrides this check" precondition --yes --state=state.json $disk
 check "no swap" swapoff $disk
 fiord_json marked --name=x --filename=$disk --rw=write --bs=4k --size=4M --offset=1M --direct=1 --ioengine=psync
 same "a mark" "$(json marked '.fiord.findings[] | select(.id == "target-in-use") | .evidence')" "it carries swap"
