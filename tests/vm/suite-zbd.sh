@@ -23,10 +23,10 @@ for name in write seqwrite seqread randread mixed; do has "zbd/$name is listed" 
 fiord suite zbd/seqwrite $zns --dry-run --set jobs=14,16 --set bs=64k >dry
 has "14 writers of 9 zones" dry '^offset_increment=9z$'
 has "16 are more than may be open" dry 'left out: jobs=16'
-refused "an unknown suite" 'there are zbd/write' suite zbd/none $zns
+refused "an unknown suite" 'available: zbd/write' suite zbd/none $zns
 refused "an unknown axis" 'it has jobs and bs' suite zbd/seqwrite $zns --set depth=1
 refused "no zones" 'has no zones' suite zbd/write /dev/fiord/brd
-refused "read only" 'permits no suite' suite zbd/write $zns --readonly --yes
+refused "read only" 'forbids suites' suite zbd/write $zns --readonly --yes
 dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
 if fiord suite zbd/seqwrite $zns --set jobs=1 --set bs=4k $short </dev/null >out 2>err; then failed "not asked"; else passed; fi
 has "what would be lost" err '512 sequential zones will be lost: 192 KiB in 1 zone'

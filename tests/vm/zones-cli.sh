@@ -46,13 +46,13 @@ dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
 check "all are reset, by the generic device" fiord zones /dev/fiord/zns-ng --reset --yes
 same "all empty" "$(zones_in $zns em)" 512
 fiord zones $zns --reset >out
-has "nothing to lose" out 'all these zones were empty'
+has "nothing to lose" out 'all these zones were already empty'
 check "conventional zones are left alone" fiord zones /dev/fiord/nullzoned --reset --yes
 
 # Refused.
 check "the block layer knows of it" dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct
-refused "read only" 'readonly permits no change' zones $zns --reset --yes --readonly
-refused "behind the end" 'its zones are 0 to 511' zones $zns --reset 500+20 --yes
+refused "read only" 'readonly forbids changes' zones $zns --reset --yes --readonly
+refused "behind the end" 'has zones 0 to 511' zones $zns --reset 500+20 --yes
 refused "between zones" 'no zone starts or ends at byte 1048576' zones $zns --reset 1m-4m --yes
 refused "conventional only" 'no zone in this range has a write pointer' zones /dev/fiord/nullzoned --reset 0-7 --yes
 refused "no zones" 'has no zones' zones /dev/fiord/brd

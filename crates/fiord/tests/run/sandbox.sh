@@ -15,6 +15,7 @@ for name in null zero full random urandom tty; do
     mount --bind "/dev/$name" "$place/.dev/$name"
 done
 ln -s /proc/self/fd "$place/.dev/fd"
+mkdir "$place/.dev/.scratch"
 mount --move "$place/.dev" /dev
 rmdir "$place/.dev"
 
@@ -28,7 +29,17 @@ while read -r _ _ _ _ point _; do
 done </proc/self/mountinfo
 
 for directory; do
-    mount -t tmpfs -o mode=755,size=16m scratch "$directory"
+    mount -t tmpfs -o mode=755,size=16m scratch /dev/.scratch
+    case $place in
+    "$directory"/*)
+        # PLACE and the program under test lie in this directory: their part of it stays visible.
+        rest=${place#"$directory"/}
+        kept=${rest%%/*}
+        mkdir "/dev/.scratch/$kept"
+        mount --rbind "$directory/$kept" "/dev/.scratch/$kept"
+        ;;
+    esac
+    mount --move /dev/.scratch "$directory"
 done
 echo ready
 exec cat
