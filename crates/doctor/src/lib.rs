@@ -1,8 +1,8 @@
 //! Findings: reasons why a result may measure something else than its reader thinks. Each finding has
 //! a module named after its id. This crate never changes a result.
 //!
-//! A [`Check`] declares a finding: its id, its texts, and the functions that detect it. [`lint`] runs
-//! every check that needs only the job, [`before`] those that need the machine, and [`after`] those
+//! A [`Check`] declares a finding: its id, its texts, and the functions that detect it. `lint` runs
+//! every check that needs only the job, `before` those that need the machine, and `after` those
 //! that need the result. Each stage returns [`Findings`], which are joined.
 //!
 //! | question | module |

@@ -1,5 +1,5 @@
 //! Lines of `--debug` about a run, in fio's format. The loops have no code for it: a traced job has an engine
-//! that wraps its own ([`crate::worker`], `traced.rs`).
+//! that wraps its own (`worker/traced.rs`).
 
 use std::fmt;
 use std::sync::Arc;
