@@ -56,7 +56,7 @@ refused "behind the end" 'has zones 0 to 511' zones $zns --reset 500+20 --yes
 refused "between zones" 'no zone starts or ends at byte 1048576' zones $zns --reset 1m-4m --yes
 refused "conventional only" 'no zone in this range has a write pointer' zones /dev/fiord/nullzoned --reset 0-7 --yes
 refused "no zones" 'has no zones' zones /dev/fiord/brd
-refused "no device" 'is no device' zones table
+refused "no device" 'is not a device' zones table
 refused "one open zone too many" 'zone open of zones 20 to 39 failed' zones $zns --open 20+20
 fiord zones $zns --close 2>err
 refused "the same by commands, in the words of the specification" 'Too Many (Open|Active) Zones \(NVMe command specific' zones /dev/fiord/zns-ng --open 20+20
