@@ -9,6 +9,7 @@
 //! | which table belongs to a file | `tables.rs` |
 //! | the state of each zone, and the changes that need an ioctl | `table.rs` |
 //! | which zone a write goes to, which job may open a zone | `open_zones.rs` |
+//! | how much one pass over the zones writes | `lap.rs` |
 //! | where the I/Os of a job go, trims included | `placer.rs` |
 //! | where a read goes | `placer/reads.rs` |
 //! | keeping the block layer informed about passthrough commands | `block_layer_sync.rs` |
@@ -53,6 +54,7 @@
 //! run time and signals still take effect.
 
 mod block_layer_sync;
+mod lap;
 mod open_zones;
 mod placer;
 mod table;

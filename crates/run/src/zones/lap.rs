@@ -1,0 +1,41 @@
+//! How many bytes a sequential job writes in one pass over its zones.
+
+use super::open_zones::ZoneUser;
+use super::table::{Use, ZoneTable};
+
+impl ZoneTable {
+    /// Bytes that a job's writes fill in one pass over its range. A zone that was partly written when the job
+    /// started and was not reset since takes only the rest.
+    pub(super) fn lap(&self, user: &ZoneUser) -> u64 {
+        let min = u64::from(user.min);
+        let takes = |zone: u32| {
+            let view = self.view(zone);
+            let room = view.limit - view.start;
+            match view.usage() {
+                Use::Dead => 0,
+                Use::Sequential if user.remainders => room,
+                // Each zone may keep a free remainder that is smaller than the smallest write.
+                _ if user.unaligned => (room + 1).saturating_sub(min),
+                _ => room / min * min,
+            }
+        };
+        let all: u64 = (user.first..user.end).map(takes).sum();
+        let states = self.lock();
+        let unchanged = |zone: u32, resets: u32| states.zones[zone as usize].resets == resets;
+        let before =
+            user.partly_written.iter().filter(|(zone, _, resets)| unchanged(*zone, *resets));
+        all.saturating_sub(before.map(|(_, bytes, _)| bytes).sum())
+    }
+
+    /// The zones of a range that are written in part: zone, bytes, and resets in this run.
+    pub(super) fn partly_written(&self, first: u32, end: u32) -> Vec<(u32, u64, u32)> {
+        let states = self.lock();
+        let written = |zone: u32| {
+            let (view, state) = (self.view(zone), &states.zones[zone as usize]);
+            let bytes = state.pointer.saturating_sub(view.start);
+            let partly = view.usage() == Use::Sequential && bytes > 0 && state.pointer < view.limit;
+            partly.then_some((zone, bytes, state.resets))
+        };
+        (first..end).filter_map(written).collect()
+    }
+}
