@@ -9,9 +9,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
+use fiord_commands::sweep::args::Eta;
 use fiord_job::load::Machine;
 use fiord_job::suggest;
-use fiord_sweep::args::Eta;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
@@ -38,17 +38,17 @@ enum Command {
         unsupported: bool,
     },
     /// Run a job at many settings, print a table and find the knee.
-    Sweep(fiord_sweep::Args),
+    Sweep(fiord_commands::sweep::Args),
     /// Show how a random distribution spreads the I/O over the data.
     Skew(skew::Asked),
     /// Show, reset, finish, open or close the zones of a device.
-    Zones(fiord_zones::Args),
+    Zones(fiord_commands::zones::Args),
     /// Run a benchmark suite on a device, or list the suites.
-    Suite(fiord_suite::Args),
+    Suite(fiord_commands::suite::Args),
     /// Show disks: properties, PCIe links, health and users.
-    Devices(fiord_devices::Args),
+    Devices(fiord_commands::devices::Args),
     /// Fill devices with data before a measurement.
-    Precondition(fiord_precondition::Args),
+    Precondition(fiord_commands::precondition::Args),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -81,7 +81,7 @@ pub fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Skew(asked) }) => return Some(answer(asked.report())),
         Ok(Line { command: Command::Precondition(args) }) => return Some(precondition(&args)),
         Ok(Line { command: Command::Devices(args) }) => {
-            return Some(answer(fiord_devices::show(&args)));
+            return Some(answer(fiord_commands::devices::show(&args)));
         }
         Err(error) if error.use_stderr() => {
             eprint!("{error}");
@@ -93,7 +93,7 @@ pub fn run(args: &[String]) -> Option<Exit> {
 }
 
 /// Runs `fiord precondition`. Ctrl-C stops it such that a later call can resume it.
-fn precondition(args: &fiord_precondition::Args) -> Exit {
+fn precondition(args: &fiord_commands::precondition::Args) -> Exit {
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
@@ -102,17 +102,17 @@ fn precondition(args: &fiord_precondition::Args) -> Exit {
         }
     };
     let mut sink = Sink::standard();
-    let mut session = fiord_precondition::Session {
+    let mut session = fiord_commands::precondition::Session {
         out: &mut sink,
         err: &mut std::io::stderr(),
-        ask: &mut fiord_zones::consent::Terminal,
+        ask: &mut fiord_commands::zones::consent::Terminal,
         interrupts: &mut interrupts,
         terminal: terminal::is_terminal(std::io::stderr()),
     };
-    let exit = match fiord_precondition::run(args, &mut session) {
-        fiord_precondition::End::Done => Exit::Success,
-        fiord_precondition::End::Stopped => Exit::Signalled,
-        fiord_precondition::End::Failed => Exit::Failure,
+    let exit = match fiord_commands::precondition::run(args, &mut session) {
+        fiord_commands::precondition::End::Done => Exit::Success,
+        fiord_commands::precondition::End::Stopped => Exit::Signalled,
+        fiord_commands::precondition::End::Failed => Exit::Failure,
     };
     sink.end(exit)
 }
@@ -140,35 +140,35 @@ fn progress(eta: Eta) -> Box<dyn Write> {
 }
 
 /// Runs `fiord sweep`, which starts this executable for each point.
-fn sweep(args: &fiord_sweep::Args) -> Exit {
+fn sweep(args: &fiord_commands::sweep::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let version = fiord_job::version();
     let mut sink = Sink::standard();
     let mut progress = progress(args.eta);
-    let streams = fiord_sweep::Streams {
+    let streams = fiord_commands::sweep::Streams {
         out: &mut sink,
         progress: &mut *progress,
         err: &mut std::io::stderr(),
     };
-    let exit = ended(fiord_sweep::run(args, &mut Machine, (program, &version), streams));
+    let exit = ended(fiord_commands::sweep::run(args, &mut Machine, (program, &version), streams));
     sink.end(exit)
 }
 
 /// Runs `fiord suite`, which starts this executable for each step.
-fn suite(args: &fiord_suite::Args) -> Exit {
+fn suite(args: &fiord_commands::suite::Args) -> Exit {
     let Some(program) = this_program() else { return Exit::Failure };
     let mut sink = Sink::standard();
     let mut progress = progress(args.eta);
-    let mut session = fiord_suite::Session {
+    let mut session = fiord_commands::suite::Session {
         out: &mut sink,
         progress: &mut *progress,
         err: &mut std::io::stderr(),
-        ask: &mut fiord_zones::consent::Terminal,
+        ask: &mut fiord_commands::zones::consent::Terminal,
         loader: &mut Machine,
         program,
         version: &fiord_job::version(),
     };
-    let exit = ended(fiord_suite::run(args, &mut session));
+    let exit = ended(fiord_commands::suite::run(args, &mut session));
     sink.end(exit)
 }
 
@@ -181,26 +181,26 @@ fn this_program() -> Option<PathBuf> {
         .ok()
 }
 
-fn ended(end: fiord_sweep::End) -> Exit {
+fn ended(end: fiord_commands::sweep::End) -> Exit {
     match end {
-        fiord_sweep::End::Done => Exit::Success,
-        fiord_sweep::End::Failed => Exit::Failure,
-        fiord_sweep::End::Stopped => Exit::Signalled,
+        fiord_commands::sweep::End::Done => Exit::Success,
+        fiord_commands::sweep::End::Failed => Exit::Failure,
+        fiord_commands::sweep::End::Stopped => Exit::Signalled,
     }
 }
 
 /// Runs `fiord zones`.
-fn zones(args: &fiord_zones::Args) -> Exit {
+fn zones(args: &fiord_commands::zones::Args) -> Exit {
     let colours =
         terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
     let mut sink = Sink::standard();
-    let mut session = fiord_zones::Session {
+    let mut session = fiord_commands::zones::Session {
         out: &mut sink,
         err: &mut std::io::stderr(),
         colours,
-        ask: &mut fiord_zones::consent::Terminal,
+        ask: &mut fiord_commands::zones::consent::Terminal,
     };
-    let exit = match fiord_zones::run(args, &mut session) {
+    let exit = match fiord_commands::zones::run(args, &mut session) {
         Ok(()) => Exit::Success,
         Err(why) => {
             sink::complain(&format!("fiord: {why}\n"));

@@ -1,0 +1,147 @@
+//! `fiord devices`: shows disks, their properties, their PCIe links, and their users.
+//!
+//! | question | module |
+//! |---|---|
+//! | how is the table with one line for each disk formatted | `table.rs` |
+//! | how are all facts about a disk formatted | `sheet.rs` |
+//! | how is the PCIe tree formatted | `tree.rs` |
+//! | how is the JSON built | `json.rs` |
+//! | how are sizes, links and users formatted | [`words`] |
+//!
+//! All output formats are pure functions of a survey ([`fiord_sys::survey`]).
+
+mod json;
+mod sheet;
+mod table;
+mod tree;
+pub mod words;
+
+use std::path::Path;
+
+use fiord_sys::root::Root;
+use fiord_sys::survey::{Depth, Disk, SharedLink, Survey, sharing};
+use fiord_sys::{file, terminal};
+
+/// Command line of `fiord devices`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Devices: names (nvme0n1), nodes (/dev/disk/by-id/…) or files on them. Default: a table of
+    /// all disks that have a capacity.
+    device: Vec<String>,
+    /// Show the PCIe tree from the root complex to the disks, with shared links.
+    #[arg(long, conflicts_with = "long")]
+    tree: bool,
+    /// Show all facts about each disk, even without named devices.
+    #[arg(long)]
+    long: bool,
+    /// Include empty loop devices, RAM disks and drives without a medium.
+    #[arg(long)]
+    all: bool,
+    /// Output format.
+    #[arg(long, default_value = "normal", value_parser = ["normal", "json"])]
+    format: String,
+    /// Read a copy of another machine's /sys, /proc, /dev and /run below this directory.
+    #[arg(long, value_name = "DIRECTORY", default_value = "/")]
+    root: String,
+}
+
+/// The disks to show, with their shared links.
+pub(crate) struct Shown {
+    /// The requested disks.
+    disks: Vec<Disk>,
+    /// Links above these disks, with *all* disks of the machine that share each link.
+    links: Vec<SharedLink>,
+    /// Reason why mounts and swap space could not be read.
+    unchecked: Option<String>,
+}
+
+/// Returns the formatted disks, or an error message.
+pub fn show(args: &Args) -> Result<String, String> {
+    let root = if args.root == "/" { Root::machine() } else { Root::at(&args.root) };
+    if !root.path("/sys/block").is_dir() {
+        return Err(format!(
+            "fiord: {} does not exist\n  To fix: mount /sys, or put a copy of it below --root={}\n",
+            root.path("/sys/block").display(),
+            args.root
+        ));
+    }
+    let wanted =
+        args.device.iter().map(|name| resolve(name, &root)).collect::<Result<Vec<_>, _>>()?;
+    let survey = Survey::new(root, Depth::Full);
+    let all = survey.disks();
+    let mut shown = choose(&all, &wanted, args.all);
+    shown.unchecked = survey.unchecked().map(|why| why.to_string());
+    if let Some(missing) = wanted.iter().flatten().find(|name| !all.iter().any(|d| is(d, name))) {
+        return Err(format!("fiord: the kernel has no disk {missing}\n"));
+    }
+    let text = match () {
+        () if args.format == "json" => return Ok(json::text(&shown)),
+        () if args.tree => tree::text(&shown),
+        () if args.long || !wanted.is_empty() => sheet::text(&shown),
+        () => table::text(&shown, width()),
+    };
+    Ok(text + &words::unchecked_line(&shown))
+}
+
+/// Width of the table: that of the terminal, else `COLUMNS`, else unlimited.
+fn width() -> usize {
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal::width(std::io::stdout()).or_else(told).unwrap_or(usize::MAX)
+}
+
+fn is(disk: &Disk, name: &str) -> bool {
+    disk.name == name || disk.generic.as_deref() == Some(name)
+}
+
+fn choose(all: &[Disk], wanted: &[Vec<String>], empty_too: bool) -> Shown {
+    let links = sharing::links(all);
+    let holds_data = |disk: &&Disk| empty_too || disk.capacity > 0 || disk.name.starts_with("ng");
+    let disks: Vec<Disk> = if wanted.is_empty() {
+        all.iter().filter(holds_data).cloned().collect()
+    } else {
+        let mut names: Vec<&String> = Vec::new();
+        for name in wanted.iter().flatten() {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.iter().filter_map(|name| all.iter().find(|disk| is(disk, name)).cloned()).collect()
+    };
+    let above = |link: &SharedLink| link.disks.iter().any(|d| disks.iter().any(|s| s.name == *d));
+    Shown { links: links.into_iter().filter(above).collect(), disks, unchecked: None }
+}
+
+/// Resolves a name, a node or a file to kernel names of disks.
+fn resolve(text: &str, root: &Root) -> Result<Vec<String>, String> {
+    let known = |name: &str| {
+        root.path("/sys/block").join(name).exists()
+            || root.path("/sys/class/nvme-generic").join(name).exists()
+    };
+    let name = text.strip_prefix("/dev/").unwrap_or(text);
+    if !name.contains('/') && known(name) {
+        return Ok(vec![name.to_owned()]);
+    }
+    let path = Path::new(text);
+    if !root.is_machine() || !path.exists() {
+        return Err(format!(
+            "fiord: {text} is neither a disk nor a file\n  To fix: `fiord devices --all` lists all \
+             disks\n"
+        ));
+    }
+    let facts = file::facts(path).map_err(|error| format!("fiord: {error}\n"))?;
+    if facts.kind == file::Kind::Char {
+        let name = std::fs::canonicalize(path).ok();
+        let name = name.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+        if let Some(name) = name.filter(|name| known(name)) {
+            return Ok(vec![name]);
+        }
+    }
+    match fiord_sys::diskstats::disks_of(path) {
+        Ok(disks) if !disks.is_empty() => Ok(disks.into_iter().map(|disk| disk.name).collect()),
+        Ok(_) => Err(format!("fiord: {text} is not on a disk of this machine\n")),
+        Err(error) => Err(format!("fiord: {error}\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

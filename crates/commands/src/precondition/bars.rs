@@ -1,0 +1,94 @@
+//! A progress bar for each device: share written, rate and remaining time. Drawn only on terminals.
+
+use fiord_stat::progress::Progress;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::precondition::target::bytes;
+
+/// The bars of all devices.
+#[derive(Debug)]
+pub(crate) struct Bars {
+    all: MultiProgress,
+}
+
+impl Bars {
+    /// Draws on standard error if `terminal` is set, else draws nothing.
+    pub fn new(terminal: bool) -> Self {
+        let target = match terminal {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        Bars { all: MultiProgress::with_draw_target(target) }
+    }
+
+    /// Adds a bar. `size` and `position` are in bytes.
+    pub fn add(&self, name: &str, size: u64, position: u64) -> Bar {
+        let bar = self.all.add(ProgressBar::new(size));
+        let style = ProgressStyle::with_template("{prefix:14} [{bar:30}] {percent:>3} % {msg}");
+        // The template is a valid constant, so the default style is never used.
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.progress_chars("=> "));
+        bar.set_prefix(name.to_owned());
+        bar.set_position(position);
+        Bar { bar, size }
+    }
+}
+
+/// The bar of one device.
+#[derive(Debug, Clone)]
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    size: u64,
+}
+
+impl Bar {
+    /// Sets the position in bytes up to which all data is written.
+    pub fn at(&self, position: u64) {
+        self.bar.set_position(position);
+    }
+
+    /// Updates the bar from the progress of a sequential run.
+    pub fn filling(&self, progress: &Progress, seconds: f64, most: u64) {
+        let rate = progress.bw[1];
+        let more = (rate as f64 * seconds) as u64;
+        let position = self.bar.position().saturating_add(more).min(most);
+        self.bar.set_position(position);
+        let left = self.size.saturating_sub(position).checked_div(rate);
+        let left = left.map(|s| format!(", {} left", time(s))).unwrap_or_default();
+        self.bar.set_message(format!("{}/s{left}", bytes(rate)));
+    }
+
+    /// Updates the bar from the progress of random writes, whose remaining time is unknown.
+    pub fn settling(&self, progress: &Progress) {
+        let minutes = progress.elapsed_s / 60;
+        let iops = progress.iops[1];
+        self.bar.set_message(format!("random writes until steady, {iops} IOPS, {minutes} min"));
+    }
+
+    /// Ends the bar with a last message.
+    pub fn done(&self, what: &str) {
+        self.bar.finish_with_message(what.to_owned());
+    }
+}
+
+/// Formats seconds as hours, minutes and seconds.
+fn time(seconds: u64) -> String {
+    let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (h, m) {
+        (0, 0) => format!("{s} s"),
+        (0, m) => format!("{m} min {s:02} s"),
+        (h, m) => format!("{h} h {m:02} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(time(59), "59 s");
+        assert_eq!(time(61), "1 min 01 s");
+        assert_eq!(time(7_260), "2 h 01 min");
+    }
+}

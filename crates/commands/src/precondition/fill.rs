@@ -1,0 +1,266 @@
+//! Writes one device with jobs, one extent at a time, so that the progress is known after any
+//! interruption.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use fiord_job::load::Machine;
+use fiord_plan::{Plan, PlanOptions};
+use fiord_run::events::{Event, Observer};
+use fiord_run::{Interrupt, Interrupts, RunOptions, RunResult};
+use fiord_sys::host;
+
+use crate::precondition::Args;
+use crate::precondition::bars::Bar;
+use crate::precondition::state::{Place, Store};
+use crate::precondition::target::{Target, bytes};
+
+/// Block size of sequential writes in bytes.
+const BLOCK: u64 = 1 << 20;
+/// Bounds of the size of an extent in bytes: large enough that its start and end
+/// cost nothing, short enough that a power failure does not lose hours.
+const EXTENT_BYTES: (u64, u64) = (256 << 20, 16 << 30);
+const EXTENTS: u64 = 64;
+/// Interval between two updates of a bar in nanoseconds.
+const UPDATE: u64 = 250_000_000;
+const SIGINT: i32 = 2;
+
+/// Outcome for one device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Ended {
+    /// The device is fully written.
+    Written {
+        /// Bytes written by this call.
+        bytes: u64,
+        /// Time that these writes took.
+        seconds: f64,
+        /// IOPS of the random writes, and whether they became steady.
+        random: Option<(u64, bool)>,
+    },
+    /// A signal stopped the writes at this position.
+    Stopped(Place),
+}
+
+impl Ended {
+    pub fn words(&self, size: u64) -> String {
+        match self {
+            Ended::Written { bytes: written, seconds, random } => {
+                let rate = *written as f64 / seconds.max(1e-9);
+                let mut text = match written {
+                    0 => "was already fully written".to_owned(),
+                    _ => {
+                        format!("fully written: {} at {}/s", bytes(*written), bytes(rate as u64))
+                    }
+                };
+                match random {
+                    Some((iops, true)) => {
+                        text.push_str(&format!("; random writes reached a steady state at {iops} IOPS"));
+                    }
+                    Some((iops, false)) => text.push_str(&format!(
+                        "; random writes did not reach a steady state within --limit, at {iops} IOPS"
+                    )),
+                    None => {}
+                }
+                text
+            }
+            Ended::Stopped(place) => {
+                format!("stopped at {}; run the same command to resume", place.words(size))
+            }
+        }
+    }
+}
+
+/// Fills one target.
+pub(crate) struct Filler<'a> {
+    pub args: &'a Args,
+    pub target: &'a Target,
+    pub store: &'a Store,
+    pub stop: &'a AtomicBool,
+    pub bar: Bar,
+}
+
+impl Filler<'_> {
+    /// Writes from `place` to the end.
+    pub fn run(&self, mut place: Place) -> Result<Ended, String> {
+        let begun = Instant::now();
+        let mut written = 0;
+        while place.passes < self.args.passes {
+            while place.position < self.target.size {
+                let done = self.write_extent(place.position)?;
+                written += done;
+                place.position += done;
+                self.store.put(&self.target.key, place)?;
+                if self.stopped() && place.position < self.target.size {
+                    return Ok(self.stopped_at(place));
+                }
+                self.bar.at(place.position);
+            }
+            place = Place { passes: place.passes + 1, position: 0 };
+            self.store.put(&self.target.key, place)?;
+            if self.stopped() && (place.passes < self.args.passes || self.args.random) {
+                return Ok(self.stopped_at(place));
+            }
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let random = if self.args.random { Some(self.settle()?) } else { None };
+        if random.is_some_and(|(_, steady)| !steady) && self.stopped() {
+            return Ok(self.stopped_at(place));
+        }
+        self.store.forget(&self.target.key)?;
+        self.bar.done("written");
+        Ok(Ended::Written { bytes: written, seconds, random })
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn stopped_at(&self, place: Place) -> Ended {
+        self.bar.done("stopped");
+        Ended::Stopped(place)
+    }
+
+    /// Writes the extent that starts at byte `position`. Returns the number of bytes written, which
+    /// is smaller than the extent after an interrupt.
+    fn write_extent(&self, position: u64) -> Result<u64, String> {
+        let share =
+            (self.target.size / EXTENTS).clamp(EXTENT_BYTES.0, EXTENT_BYTES.1) / BLOCK * BLOCK;
+        let left = self.target.size - position;
+        // The device may end within a block: write the end with smaller blocks.
+        let (len, block) = match left.min(share) {
+            len if len >= BLOCK => (len / BLOCK * BLOCK, BLOCK),
+            len => (len, self.granule(len)),
+        };
+        let mut line = self.line("fill", "write", block);
+        line.extend([format!("--offset={position}"), format!("--size={len}")]);
+        // Data in a volatile write cache does not count as written.
+        line.push("--end_fsync=1".into());
+        let result = self.job(&line, Some(position + len))?;
+        let job = result.report.jobs.first();
+        let done: u64 = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
+        if done == 0 && !self.stopped() {
+            return Err(format!("no data could be written at byte {position}"));
+        }
+        // Every issued I/O is complete, so the written bytes are contiguous.
+        Ok(done.min(len))
+    }
+
+    /// The largest block size that divides the remaining bytes of the device.
+    fn granule(&self, len: u64) -> u64 {
+        1 << len.trailing_zeros().min(BLOCK.trailing_zeros())
+    }
+
+    /// Writes randomly until the IOPS are steady. Returns the IOPS and whether they became steady.
+    fn settle(&self) -> Result<(u64, bool), String> {
+        let mut line = self.line("random", "randwrite", 4096.min(self.target.size));
+        line.extend([
+            "--norandommap".into(),
+            "--time_based".into(),
+            format!("--runtime={}m", self.args.limit),
+            "--steadystate=pts:iops".into(),
+            format!("--steadystate_check_interval={}s", self.args.round),
+        ]);
+        let result = self.job(&line, None)?;
+        let job = result.report.jobs.first();
+        let steady = job.and_then(|job| job.steady_state.as_ref());
+        let attained = steady.is_some_and(|steady| steady.attained);
+        let iops = match steady.filter(|steady| steady.attained) {
+            Some(steady) => steady.iops_mean,
+            None => job.map_or(0.0, |job| job.dirs.iter().map(|dir| dir.iops).sum()) as u64,
+        };
+        Ok((iops, attained))
+    }
+
+    /// Options that all jobs share.
+    fn line(&self, name: &str, rw: &str, block: u64) -> Vec<String> {
+        // A file may end within a block of its device. Only buffered I/O can write such an end.
+        let direct = self.target.disk.is_some() || block.is_multiple_of(4096);
+        // A colon separates file names; a backslash is literal unless a colon follows.
+        let path = self.target.path.display().to_string().replace(':', "\\:");
+        let depth = if rw == "write" { 16 } else { 32 };
+        vec![
+            format!("--name={name}"),
+            format!("--filename={path}"),
+            format!("--rw={rw}"),
+            format!("--bs={block}"),
+            format!("--direct={}", u8::from(direct)),
+            "--ioengine=libaio".into(),
+            format!("--iodepth={depth}"),
+            // Storage must not compress the data, even in records larger than a block, and must not
+            // find duplicates between extents, passes or devices.
+            "--refill_buffers".into(),
+            "--randrepeat=0".into(),
+            "--disk_util=0".into(),
+            "--allow_file_create=0".into(),
+        ]
+    }
+
+    fn job(&self, line: &[String], most: Option<u64>) -> Result<RunResult, String> {
+        let plan = plan(line)?;
+        let version = fiord_job::version();
+        let options = RunOptions {
+            progress: Some(UPDATE),
+            status: None,
+            aux_path: PathBuf::from("."),
+            version,
+            utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
+            debug: None,
+        };
+        let mut watcher = Watcher { bar: &self.bar, most, last: Instant::now() };
+        let mut interrupts = Flag { stop: self.stop, told: false };
+        let result = fiord_run::run(Arc::new(plan), &options, &mut watcher, &mut interrupts);
+        match result.errors.first() {
+            Some((_, error)) => Err(error.to_string()),
+            None if !result.stuck.is_empty() => Err("the device does not respond".into()),
+            None => Ok(result),
+        }
+    }
+}
+
+fn plan(line: &[String]) -> Result<Plan, String> {
+    let shown = |errors: Vec<fiord_job::diagnostic::Diagnostic>| {
+        fiord_job::diagnostic::render(&errors, false)
+    };
+    let invocation = fiord_job::invocation(line, &mut Machine).map_err(shown)?;
+    let machine = fiord_plan::system::Machine;
+    let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
+    Ok(resolved.map_err(shown)?.plan)
+}
+
+/// Updates a bar from the events of a run.
+struct Watcher<'a> {
+    bar: &'a Bar,
+    /// End of the extent in bytes; `None` for random writes.
+    most: Option<u64>,
+    last: Instant,
+}
+
+impl Observer for Watcher<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        let Event::Progress(progress) = event else { return };
+        let seconds = self.last.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        match self.most {
+            Some(most) => self.bar.filling(progress, seconds, most),
+            None => self.bar.settling(progress),
+        }
+    }
+}
+
+/// Passes an interrupt on to one of several runs.
+struct Flag<'a> {
+    stop: &'a AtomicBool,
+    told: bool,
+}
+
+impl Interrupts for Flag<'_> {
+    fn next(&mut self) -> Option<Interrupt> {
+        if self.told || !self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.told = true;
+        Some(Interrupt::End(SIGINT))
+    }
+}

@@ -1,0 +1,147 @@
+//! Saves the progress of each device in a file, so that a later call can resume.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use fiord_sys::file::Guard;
+use serde::{Deserialize, Serialize};
+
+/// Progress of one device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Number of completed passes.
+    pub passes: u32,
+    /// First byte that the current pass has not written.
+    pub position: u64,
+}
+
+impl Place {
+    /// Formats the progress on a device of `size` bytes.
+    pub fn words(&self, size: u64) -> String {
+        let percent = self.position as f64 * 100.0 / size.max(1) as f64;
+        let passes = |n: u32| format!("{n} full pass{}", if n == 1 { "" } else { "es" });
+        match (self.passes, self.position) {
+            (0, _) => format!("{percent:.1} %"),
+            (n, 0) => format!("the end of {}", passes(n)),
+            (n, _) => format!("{percent:.1} %, after {}", passes(n)),
+        }
+    }
+}
+
+/// Progress by [`crate::precondition::target::Target::key`].
+type Places = BTreeMap<String, Place>;
+
+/// The state file and its contents.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    guard: Guard,
+    /// Contents when the file was opened.
+    places: Places,
+}
+
+impl Store {
+    /// Opens the file, which may be missing.
+    ///
+    /// # Errors
+    /// The file exists but cannot be read or has other contents.
+    pub fn open(path: Option<&Path>) -> Result<Store, String> {
+        // A path that the user typed may point anywhere.
+        let guard = Guard::generated().allow_system(path.is_some());
+        let path = match path {
+            Some(path) => path.to_path_buf(),
+            None => usual()?,
+        };
+        let places = read(&path)?;
+        Ok(Store { path, guard, places })
+    }
+
+    /// The saved progress of a device. A position beyond its end is ignored.
+    pub fn place(&self, key: &str, size: u64) -> Place {
+        self.places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
+    }
+
+    /// Checks that the file can be written.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn check(&self) -> Result<(), String> {
+        self.change(|_| ())
+    }
+
+    /// Saves the progress of a device.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put(&self, key: &str, place: Place) -> Result<(), String> {
+        self.change(|places| {
+            places.insert(key.to_owned(), place);
+        })
+    }
+
+    /// Removes the entry of a completed device.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn forget(&self, key: &str) -> Result<(), String> {
+        self.change(|places| {
+            places.remove(key);
+        })
+    }
+
+    /// Updates the file, which other calls for other devices may share.
+    fn change(&self, change: impl FnOnce(&mut Places)) -> Result<(), String> {
+        let failed = |error: std::io::Error| {
+            format!(
+                "{}: {error}\n  To fix: name another file with --state=FILE",
+                self.path.display()
+            )
+        };
+        let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        let guarded = |error: fiord_sys::Error| {
+            format!("{error}\n  To fix: name another file with --state=FILE")
+        };
+        self.guard.make_directories(directory).map_err(guarded)?;
+        // Lock the directory, because the file is replaced. Closing the descriptor releases the
+        // lock.
+        let lock = std::fs::File::open(directory).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut places = read(&self.path)?;
+        change(&mut places);
+        let text = serde_json::to_string_pretty(&places).map_err(|error| error.to_string())?;
+        // Replace the file atomically: a power failure must not leave a partial file.
+        let new = self.path.with_extension("new");
+        let mut file = self.guard.replace(&new).map_err(guarded)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        self.guard.rename(&new, &self.path).map_err(guarded)?;
+        if places.is_empty() {
+            self.guard.remove(&self.path).map_err(guarded)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the file; a missing file is empty.
+fn read(path: &Path) -> Result<Places, String> {
+    let failed = |what: String| {
+        format!("{}: {what}\n  To fix: name another file with --state=FILE", path.display())
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Places::new()),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// The default file, `$XDG_STATE_HOME/fiord/precondition.json` (XDG Base Directory Specification).
+fn usual() -> Result<PathBuf, String> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let base = set("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/state")));
+    base.map(|base| base.join("fiord/precondition.json")).ok_or_else(|| {
+        "no home directory to save the progress in\n  To fix: name a file with --state=FILE".into()
+    })
+}

@@ -1,0 +1,209 @@
+use std::fs;
+
+use crate::zones::consent::Answer;
+use fiord_run::NoInterrupts;
+
+use super::*;
+
+struct Always(Answer);
+
+impl Ask for Always {
+    fn ask(&mut self, _: &str) -> Answer {
+        self.0
+    }
+}
+
+/// An interrupt at the first check.
+struct Stop;
+
+impl Interrupts for Stop {
+    fn next(&mut self) -> Option<Interrupt> {
+        Some(Interrupt::End(2))
+    }
+}
+
+fn place(name: &str) -> PathBuf {
+    let path =
+        std::env::temp_dir().join(format!("fiord-precondition-{}-{name}", std::process::id()));
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn run_on(
+    place: &std::path::Path,
+    more: &[&str],
+    answer: Answer,
+    interrupts: &mut dyn Interrupts,
+) -> (End, String, String) {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+    let state = format!("--state={}", place.join("state.json").display());
+    let file = place.join("f").display().to_string();
+    let own = more.iter().any(|word| word.starts_with("--state="));
+    let state = (!own).then_some(state.as_str());
+    let line = ["x", &file].into_iter().chain(state).chain(more.iter().copied());
+    let args = <Line as clap::Parser>::parse_from(line).args;
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let end = run(
+        &args,
+        &mut Session {
+            out: &mut out,
+            err: &mut err,
+            ask: &mut Always(answer),
+            interrupts,
+            terminal: false,
+        },
+    );
+    (end, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+}
+
+#[test]
+fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
+    let place = place("full");
+    // Not a whole number of blocks: 3 MiB and a half page.
+    let size = (3 << 20) + 2048;
+    fs::write(place.join("f"), vec![0u8; size]).unwrap();
+    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
+    assert_eq!(end, End::Done, "{out}{err}");
+    assert!(out.contains("fully written: 3.1 MB"), "{out}");
+    assert!(out.contains("All data on it will be lost") && err.is_empty(), "{out}{err}");
+    let data = fs::read(place.join("f")).unwrap();
+    assert_eq!(data.len(), size);
+    let mut sectors: Vec<&[u8]> = data.chunks(512).collect();
+    assert!(sectors.iter().all(|sector| sector.iter().any(|byte| *byte != 0)));
+    sectors.sort_unstable();
+    assert!(sectors.windows(2).all(|pair| pair[0] != pair[1]), "a sector repeats");
+    assert!(!place.join("state.json").exists(), "nothing is left to pick up");
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn without_a_yes_nothing_is_touched() {
+    let place = place("no");
+    fs::write(place.join("f"), vec![7u8; 1 << 20]).unwrap();
+    for answer in [Answer::No, Answer::NoTerminal] {
+        let (end, _, err) = run_on(&place, &[], answer, &mut NoInterrupts);
+        assert_eq!(end, End::Failed);
+        assert!(err.contains("nothing was changed"), "{err}");
+    }
+    assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn stopped_and_picked_up() {
+    let place = place("stop");
+    fs::write(place.join("f"), vec![0u8; 8 << 20]).unwrap();
+    let key = target::all(&[place.join("f")]).unwrap().remove(0).key;
+    let store = Store::open(Some(&place.join("state.json"))).unwrap();
+    store.put(&key, state::Place { passes: 0, position: 6 << 20 }).unwrap();
+    let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
+    assert_eq!(end, End::Done, "{out}{err}");
+    assert!(out.contains("resumes at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
+    assert_eq!(err, "");
+    let data = fs::read(place.join("f")).unwrap();
+    assert!(data[..6 << 20].iter().all(|byte| *byte == 0), "what was done is left alone");
+    assert!(data[6 << 20..].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn a_stop_is_remembered() {
+    let place = place("remember");
+    fs::write(place.join("f"), vec![0u8; 64 << 20]).unwrap();
+    let (end, out, err) = run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut Stop);
+    assert_eq!(end, End::Stopped, "{out}{err}");
+    assert!(out.contains("run the same command to resume"), "{out}");
+    let (end, out, _) =
+        run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut NoInterrupts);
+    assert_eq!(end, End::Done, "{out}");
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn what_cannot_be_written_is_refused() {
+    let place = place("refused");
+    fs::write(place.join("f"), "").unwrap();
+    let (end, _, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
+    assert!(end == End::Failed && err.contains("is empty"), "{err}");
+    assert!(target::all(&["/dev/null".into()]).unwrap_err().contains("neither"));
+    let twice = [place.clone().join("f"), place.join("f")];
+    fs::write(place.join("f"), "x").unwrap();
+    assert!(target::all(&twice).unwrap_err().contains("twice"));
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// Extents and passes must not repeat data.
+#[test]
+fn no_two_jobs_write_the_same_data() {
+    let place = place("differ");
+    fs::write(place.join("f"), vec![0u8; 1 << 20]).unwrap();
+    let data = || {
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
+        assert_eq!(end, End::Done, "{out}{err}");
+        fs::read(place.join("f")).unwrap()
+    };
+    let both = [data(), data()].concat();
+    let mut sectors: Vec<&[u8]> = both.chunks(512).collect();
+    sectors.sort_unstable();
+    assert!(sectors.windows(2).all(|pair| pair[0] != pair[1]), "a sector repeats");
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// Files can end within a block; direct I/O cannot.
+#[test]
+fn files_of_any_size() {
+    let place = place("odd");
+    for size in [1usize, 511, 1_000_001, (1 << 20) + 1] {
+        fs::write(place.join("f"), vec![0u8; size]).unwrap();
+        let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
+        assert_eq!(end, End::Done, "{size}: {out}{err}");
+        let data = fs::read(place.join("f")).unwrap();
+        assert_eq!(data.len(), size);
+        let whole = data.chunks(64).filter(|chunk| chunk.len() == 64);
+        assert!(whole.into_iter().all(|chunk| chunk.iter().any(|b| *b != 0)), "{size}");
+    }
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// Two concurrent calls, each with its own devices.
+#[test]
+fn calls_share_the_file_of_places() {
+    let place = place("share");
+    let path = place.join("below/state.json");
+    let open = || Store::open(Some(&path)).unwrap();
+    let (one, two) = (open(), open());
+    let at = |position| state::Place { passes: 1, position };
+    one.put("a", at(4096)).unwrap();
+    two.put("b", at(8192)).unwrap();
+    assert_eq!((open().place("a", 1 << 20), open().place("b", 1 << 20)), (at(4096), at(8192)));
+    one.forget("a").unwrap();
+    assert_eq!(open().place("b", 1 << 20), at(8192));
+    two.forget("b").unwrap();
+    assert_eq!(fs::read_dir(place.join("below")).unwrap().count(), 0, "nothing is left");
+    fs::remove_dir_all(place).unwrap();
+}
+
+/// The error comes before any data is written, not after the first extent.
+#[test]
+fn a_place_that_cannot_be_kept() {
+    let place = place("nowhere");
+    fs::write(place.join("f"), vec![7u8; 4096]).unwrap();
+    let state = format!("--state={}", place.join("f/state.json").display());
+    let args = ["--yes", &state];
+    let (end, _, err) = run_on(&place, &args, Answer::NoTerminal, &mut NoInterrupts);
+    assert!(end == End::Failed && err.contains("--state=FILE"), "{err}");
+    assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn places_in_words() {
+    let words = |passes, position| state::Place { passes, position }.words(1000);
+    assert_eq!(words(0, 500), "50.0 %");
+    assert_eq!(words(1, 0), "the end of 1 full pass");
+    assert_eq!(words(2, 250), "25.0 %, after 2 full passes");
+}

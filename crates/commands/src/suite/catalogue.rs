@@ -1,0 +1,15 @@
+//! The suites that there are.
+
+use crate::suite::definition::Definition;
+use crate::suite::zbd;
+
+/// Every suite.
+pub fn all() -> [Definition; 5] {
+    [
+        zbd::write::DEFINITION,
+        zbd::parallel::SEQWRITE,
+        zbd::parallel::SEQREAD,
+        zbd::randread::DEFINITION,
+        zbd::mixed::DEFINITION,
+    ]
+}

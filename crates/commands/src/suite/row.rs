@@ -1,0 +1,70 @@
+//! Reads the JSON of a step's run.
+
+use crate::sweep::axis::Settings;
+use crate::sweep::outcome::{self, Outcome};
+use serde_json::Value;
+
+use crate::suite::definition::{Kind, Step};
+
+/// A rate counts as reached if the writers achieve this percentage of it.
+pub const REACHED: u64 = 99;
+
+/// A row of the results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Values on the axes.
+    pub settings: Settings,
+    /// Results of the run.
+    pub outcome: Outcome,
+    /// Requested and achieved write rate, if the step has a rate.
+    pub rate: Option<Rate>,
+    /// File name of the run's JSON in the directory of the results.
+    pub file: String,
+}
+
+/// Requested and achieved rate of the writers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Requested rate in bytes per second.
+    pub target: u64,
+    /// Achieved rate in bytes per second.
+    pub written: u64,
+}
+
+impl Rate {
+    /// Whether the writers reached the rate. If not, the latencies are void.
+    pub fn is_reached(&self) -> bool {
+        u128::from(self.written) * 100 >= u128::from(self.target) * u128::from(REACHED)
+    }
+}
+
+impl Row {
+    /// Whether the latencies are void because the writers missed their rate.
+    pub fn is_void(&self) -> bool {
+        self.rate.is_some_and(|rate| !rate.is_reached())
+    }
+}
+
+/// Parses the JSON of a run.
+///
+/// # Errors
+/// A message that says what is missing, or which job failed.
+pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, String> {
+    let mut document = outcome::final_document(text)?;
+    let written = |document: &Value| -> u64 {
+        let jobs = document["jobs"].as_array().into_iter().flatten();
+        jobs.filter_map(|job| job["write"]["bw_bytes"].as_u64()).sum()
+    };
+    let rate = step.target.map(|target| Rate { target, written: written(&document) });
+    // This also checks that no job failed.
+    let whole = outcome::read_document(&document)?;
+    let outcome = match step.kind {
+        Kind::MeasureReads => {
+            let jobs = document["jobs"].as_array_mut().ok_or("the report has no jobs")?;
+            jobs.retain(|job| job["read"]["total_ios"].as_u64().unwrap_or(0) > 0);
+            outcome::read_document(&document)?
+        }
+        Kind::Measure | Kind::Prepare => whole,
+    };
+    Ok(Row { settings: step.settings.clone(), outcome, rate, file: file.into() })
+}

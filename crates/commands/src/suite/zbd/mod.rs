@@ -1,0 +1,105 @@
+//! Suites for zoned devices, modelled on ZBDBench (Western Digital's benchmark suite for zoned
+//! block devices): its workloads, settings, and criteria that void a number. Each suite is scaled
+//! to the zones and limits of the device.
+//!
+//! | ZBDBench | here |
+//! |---|---|
+//! | `fio_zone_write` | [`mod@write`] |
+//! | `fio_zone_throughput_avg_lat`, sequential | [`parallel`] |
+//! | `fio_zone_throughput_avg_lat`, random reads | [`randread`] |
+//! | `fio_zone_mixed` | [`mixed`] |
+
+pub mod mixed;
+pub mod parallel;
+pub mod randread;
+pub mod write;
+
+use fiord_job::number;
+use fiord_job::option::def::Unit;
+use fiord_job::option::value::Bases;
+
+use crate::suite::definition::{Request, Step};
+use crate::suite::device::Zoned;
+
+/// Block sizes of ZBDBench.
+pub const BLOCKS: &str = "4k,8k,16k,32k,64k,128k";
+/// Numbers of jobs and queue depths of ZBDBench.
+pub const PARALLEL: &str = "1,2,4,8,14,16,32,64,128";
+/// Maximum number of writers in a preparing step, as in ZBDBench.
+const WRITERS: u32 = 14;
+
+/// Parses a value such as `64k` into bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let value = number::integer(text, Unit::Bytes, &Bases::default())
+        .map_err(|e| format!("`{text}`: {}", e.what))?;
+    u64::try_from(value).map_err(|_| format!("`{text}` is not a number of bytes"))
+}
+
+/// Returns the values of `bs` that the device supports. Adds the others to `left_out`.
+fn blocks<'a>(request: &Request<'a>, left_out: &mut Vec<String>) -> Result<Vec<&'a str>, String> {
+    let mut taken = Vec::new();
+    for text in request.axes.iter().filter(|a| a.name == "bs").flat_map(|a| &a.values) {
+        if request.device.takes_blocks_of(bytes(text)?) {
+            taken.push(text.as_str());
+        } else {
+            let granularity = request.device.facts.write_granularity;
+            let capacity = request.device.capacity;
+            left_out.push(format!(
+                "bs={text}: writes must be multiples of {granularity} bytes and at most {capacity} bytes"
+            ));
+        }
+    }
+    match taken.is_empty() {
+        true => Err("the device supports none of the block sizes".into()),
+        false => Ok(taken),
+    }
+}
+
+/// Returns the values of a numeric axis up to a limit. Adds the others to `left_out`.
+fn counts(
+    request: &Request,
+    axis: &str,
+    (most, why): (u32, &str),
+    left_out: &mut Vec<String>,
+) -> Result<Vec<u32>, String> {
+    let mut taken = Vec::new();
+    for text in request.values(axis) {
+        let count: u32 = text
+            .parse()
+            .ok()
+            .filter(|n| *n > 0)
+            .ok_or_else(|| format!("{axis}={text} is not a positive number"))?;
+        match count <= most {
+            true => taken.push(count),
+            false => left_out.push(format!("{axis}={count}: {why}")),
+        }
+    }
+    match taken.is_empty() {
+        true => Err(format!("no value of {axis} is possible: {why}")),
+        false => Ok(taken),
+    }
+}
+
+/// Returns the number of jobs and the number of zones for each job. The remainder of the division
+/// stays unused.
+fn shares(device: &Zoned, most: u32) -> (u32, u32) {
+    let jobs = device.writers().min(most);
+    (jobs, device.zones() / jobs)
+}
+
+/// Returns a step that fills the zones once; each writer fills its own zones sequentially.
+fn fill(device: &Zoned) -> Step {
+    let (jobs, zones) = shares(device, WRITERS);
+    Step::prepare(format!(
+        "{}{}rw=write\nbs=128k\nsize={zones}z\noffset_increment={zones}z\nnumjobs={jobs}\n\
+         job_max_open_zones=1\ngroup_reporting\n\n[prepare]\n",
+        device.head(),
+        device.one_by_one()
+    ))
+}
+
+/// Number of zones that [`fill`] fills.
+fn filled(device: &Zoned) -> u32 {
+    let (jobs, zones) = shares(device, WRITERS);
+    jobs * zones
+}

@@ -1,0 +1,189 @@
+//! The swept job as typed, and its command line at given settings.
+
+use fiord_job::Invocation;
+use fiord_job::command::{Action, GeneralOptions};
+use fiord_job::diagnostic::{self, Diagnostic};
+use fiord_job::load::Loader;
+use fiord_job::option::table;
+use fiord_job::spec::JobSpec;
+
+use crate::sweep::axis::Settings;
+
+/// A job, or several jobs that run together.
+#[derive(Debug)]
+pub struct Job {
+    jobs: Vec<JobSpec>,
+    general: GeneralOptions,
+    /// Name of the job.
+    pub name: String,
+}
+
+/// Parses the name of a job file, or the options of a job.
+///
+/// # Errors
+/// The rendered messages of the job parser.
+pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, String> {
+    let invocation = fiord_job::invocation(args, loader).map_err(|e| render(&e))?;
+    let Invocation { action, general, jobs, .. } = invocation;
+    let allowed = GeneralOptions {
+        sections: general.sections.clone(),
+        readonly: general.readonly,
+        max_jobs: general.max_jobs,
+        warnings_fatal: general.warnings_fatal,
+        ..GeneralOptions::default()
+    };
+    if action != Action::Run || general != allowed {
+        return Err(
+            "a sweep takes a job; of the general options it accepts only --readonly, --section, \
+                    --max-jobs and --warnings-fatal\n"
+                .into(),
+        );
+    }
+    if let Some(job) = jobs.iter().skip(1).find(|j| j.flag("stonewall") || j.new_group) {
+        return Err(format!(
+            "job {} runs after others, but a sweep sums up jobs that run together. To fix: select \
+             one with --section\n",
+            job.name
+        ));
+    }
+    let file = args.iter().find(|a| !a.starts_with('-'));
+    let stem = file.map(|f| f.rsplit('/').next().unwrap_or(f));
+    let name = match stem {
+        Some(stem) => stem.strip_suffix(".fio").unwrap_or(stem).to_owned(),
+        None => jobs[0].name.clone(),
+    };
+    Ok(Job { jobs, general, name })
+}
+
+fn render(errors: &[Diagnostic]) -> String {
+    diagnostic::render(errors, false)
+}
+
+impl Job {
+    /// Returns the arguments of a run at these settings. The settings come last in each job, so
+    /// they override earlier values.
+    pub fn arguments(&self, settings: &Settings) -> Vec<String> {
+        let mut out = Vec::new();
+        for job in &self.jobs {
+            out.push(format!("--name={}", job.name));
+            for setting in job.settings.iter().filter(|s| s.def.name != "name") {
+                let swept = |(name, _): &(String, String)| is_called(setting.def.name, name);
+                // Skip the job's own value of a swept option.
+                if !settings.iter().any(swept) {
+                    out.push(match &setting.text {
+                        Some(text) => format!("--{}={text}", setting.def.name),
+                        None => format!("--{}", setting.def.name),
+                    });
+                }
+            }
+            out.extend(settings.iter().map(|(name, value)| format!("--{name}={value}")));
+        }
+        if self.general.readonly {
+            out.push("--readonly".into());
+        }
+        if self.general.warnings_fatal {
+            out.push("--warnings-fatal".into());
+        }
+        out.extend(self.general.max_jobs.map(|n| format!("--max-jobs={n}")));
+        out
+    }
+
+    /// Returns the number of instances (`numjobs`) at these settings, for `--rate`.
+    ///
+    /// # Errors
+    /// The job has more than one section, or sets a rate itself.
+    pub fn instances(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
+        let at =
+            fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
+        let [job] = at.jobs.as_slice() else {
+            return Err(
+                "--rate needs a job with one section, because it cannot split a rate among \
+                        several. To fix: select one with --section\n"
+                    .into(),
+            );
+        };
+        for name in ["rate", "rate_iops"] {
+            if job.is_set(name) {
+                return Err(format!("--rate sets the rates, but the job sets {name} itself\n"));
+            }
+        }
+        Ok(job.int("numjobs").and_then(|n| u64::try_from(n).ok()).unwrap_or(1))
+    }
+
+    /// Parses the job at these settings, to check their names and values. Returns the maximum
+    /// duration in nanoseconds.
+    ///
+    /// # Errors
+    /// The rendered messages of the job parser.
+    pub fn check(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
+        let at =
+            fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
+        let unsupported: Vec<Diagnostic> =
+            at.jobs.iter().flat_map(fiord_job::unsupported).collect();
+        if !unsupported.is_empty() {
+            return Err(render(&unsupported));
+        }
+        Ok(at.jobs.iter().map(duration).max().unwrap_or(0))
+    }
+}
+
+/// Whether `typed` names the option `name` or is an alias of it.
+fn is_called(name: &str, typed: &str) -> bool {
+    let all = table::options().iter().chain(table::engine_options());
+    name == typed || all.into_iter().any(|o| o.name == name && o.aliases.contains(&typed))
+}
+
+/// Maximum duration of a job in nanoseconds; 0 if unknown.
+fn duration(job: &JobSpec) -> u64 {
+    match job.time("runtime") {
+        None | Some(0) => 0,
+        Some(runtime) => {
+            let delay = job.time_range("startdelay").map_or(0, |(_, high)| high);
+            runtime + job.time("ramp_time").unwrap_or(0) + delay
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_job::load::Memory;
+
+    use super::*;
+
+    fn settings(list: &[(&str, &str)]) -> Settings {
+        list.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect()
+    }
+
+    #[test]
+    fn a_setting_takes_the_place_of_what_the_job_says() {
+        let text = "[global]\nrw=randread\niodepth=8\n[a]\nsize=1m\nruntime=5\n[b]\nsize=2m\nblocksize=8k\n";
+        let mut memory = Memory::job(text);
+        let job = read(&["job.fio".into()], &mut memory).unwrap();
+        assert_eq!(job.name, "job");
+        let at = settings(&[("iodepth", "2"), ("bs", "4k")]);
+        assert_eq!(
+            job.arguments(&at).join(" "),
+            "--name=a --rw=randread --size=1m --runtime=5 \
+            --iodepth=2 --bs=4k --name=b --rw=randread --size=2m --iodepth=2 --bs=4k"
+        );
+        assert_eq!(job.check(&at, &mut memory), Ok(5_000_000_000));
+        // An alias sweeps the option.
+        let at = job.arguments(&settings(&[("blocksize", "4k")])).join(" ");
+        assert!(!at.contains("8k"), "{at}");
+    }
+
+    #[test]
+    fn what_cannot_be_swept_is_refused() {
+        let read = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
+            read(&args, &mut Memory::default())
+        };
+        assert!(read(&["none.fio"]).unwrap_err().contains("none.fio"));
+        assert!(read(&["--name=a", "--size=1m", "--output=x"]).unwrap_err().contains("--readonly"));
+        let two = ["--name=a", "--size=1m", "--name=b", "--stonewall", "--size=1m"];
+        assert!(read(&two).unwrap_err().contains("job b runs after others"));
+        let job = read(&["--name=a", "--size=1m"]).unwrap();
+        let wrong = job.check(&settings(&[("iodpth", "1")]), &mut Memory::default()).unwrap_err();
+        assert!(wrong.contains("iodpth") && wrong.contains("did you mean `iodepth`"), "{wrong}");
+    }
+}

@@ -1,0 +1,86 @@
+//! `--rate`: measures latency at percentages of the highest rate found.
+
+use crate::sweep::axis::Settings;
+use crate::sweep::outcome::Outcome;
+
+/// Percentages of the highest rate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loads(pub Vec<u32>);
+
+/// Parses `10%..110%` or `10%..110%:5%`. The default step is 10 %.
+///
+/// # Errors
+/// A message that says what is wrong and how to fix it.
+pub fn read(text: &str) -> Result<Loads, String> {
+    let wrong =
+        |why: &str| format!("--rate {text}: {why}. To fix: write 10%..110% or 10%..110%:5%");
+    let percent = |part: &str| {
+        let number = part.trim().strip_suffix('%').unwrap_or(part.trim());
+        number.parse::<u32>().map_err(|_| wrong(&format!("`{part}` is not a percentage")))
+    };
+    let (range, step) = match text.split_once(':') {
+        Some((range, step)) => (range, percent(step)?),
+        None => (text, 10),
+    };
+    let (low, high) = range.split_once("..").ok_or_else(|| wrong("no range"))?;
+    let (low, high) = (percent(low)?, percent(high)?);
+    if low == 0 || step == 0 || low > high || high > 1000 {
+        return Err(wrong("a range must increase in steps between 1 % and 1000 %"));
+    }
+    Ok(Loads((low..=high).step_by(step as usize).collect()))
+}
+
+/// Returns `rate_iops` of each of `instances` jobs for a percentage of their total IOPS; `None` if
+/// the directions are unknown or no I/O was done.
+pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
+    let apart = highest.dirs?;
+    let one = |iops: f64| {
+        let share = iops * f64::from(percent) / 100.0 / instances.max(1) as f64;
+        (share.round() as u64).max(1)
+    };
+    let used: Vec<f64> = apart.into_iter().filter(|iops| *iops > 0.0).collect();
+    match used.as_slice() {
+        [] => None,
+        [only] => Some(one(*only).to_string()),
+        // A direction without I/O needs no rate.
+        _ => {
+            let last = apart.iter().rposition(|iops| *iops > 0.0).unwrap_or(0);
+            let rates: Vec<String> = apart[..=last].iter().map(|i| one(*i).to_string()).collect();
+            Some(rates.join(","))
+        }
+    }
+}
+
+/// Returns `settings` with `rate_iops` set to `rate`.
+pub fn settings(at: &Settings, rate: String) -> Settings {
+    let mut settings = at.clone();
+    settings.push(("rate_iops".into(), rate));
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(dirs: [f64; 3]) -> Outcome {
+        Outcome { dirs: Some(dirs), ..Outcome::default() }
+    }
+
+    #[test]
+    fn loads_are_a_range_in_steps() {
+        assert_eq!(read("10%..110%").unwrap().0, [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110]);
+        assert_eq!(read("50..100:25").unwrap().0, [50, 75, 100]);
+        for wrong in ["", "10%", "x..20%", "0%..50%", "90%..50%", "10%..20%:0", "10%..9999%"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_shared_by_instances_and_directions() {
+        assert_eq!(rate(&outcome([80_000.0, 0.0, 0.0]), 4, 50).as_deref(), Some("10000"));
+        assert_eq!(rate(&outcome([0.0, 9.0, 0.0]), 1, 110).as_deref(), Some("10"));
+        assert_eq!(rate(&outcome([700.0, 300.0, 0.0]), 1, 10).as_deref(), Some("70,30"));
+        assert_eq!(rate(&outcome([0.0; 3]), 1, 10), None);
+        assert_eq!(rate(&Outcome::default(), 1, 10), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! Results of a sweep.
+
+use crate::sweep::axis::{Axis, Settings};
+use crate::sweep::outcome::Outcome;
+
+/// Results of a sweep.
+#[derive(Debug)]
+pub struct Results {
+    /// Name of the job.
+    pub job: String,
+    /// Axes of the sweep.
+    pub axes: Vec<Axis>,
+    /// Finished points in the order of the axes.
+    pub points: Vec<(Settings, Outcome)>,
+    /// Knees, one for each line of points.
+    pub knees: Vec<Knee>,
+    /// Runs of `--rate`.
+    pub loads: Vec<Load>,
+    /// Percentage of the highest rate at the knee.
+    pub load_knee: Option<u32>,
+    /// Whether all points are finished.
+    pub complete: bool,
+}
+
+/// A run at a percentage of the highest rate.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Percentage of the highest rate.
+    pub percent: u32,
+    /// `rate_iops` of each instance.
+    pub rate: String,
+    /// Results of the run.
+    pub outcome: Outcome,
+}
+
+/// The knee of a line of points that differ only in one option.
+#[derive(Debug, Clone)]
+pub struct Knee {
+    /// The option that varies.
+    pub along: String,
+    /// Values of the other options.
+    pub with: Settings,
+    /// Value of the option at the knee and the results there; `None` if every step pays off.
+    pub at: Option<(String, Outcome)>,
+}

@@ -1,0 +1,138 @@
+//! Determines which zones an action changes and which data it destroys.
+
+use std::ops::Range;
+
+use fiord_sys::zone::{Action, State, Zone, ZonedDevice};
+
+use crate::zones::size;
+
+/// A planned change of zones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The action.
+    pub action: Action,
+    /// Ranges of adjacent zones to which the action is applied, by zone number.
+    pub runs: Vec<Range<usize>>,
+    /// Number of zones whose state changes.
+    pub zones: u64,
+    /// Bytes that a reset destroys, or that cannot be written after a finish.
+    pub lost: u64,
+    /// Number of zones in the range without a write pointer: conventional, read-only, offline.
+    pub left_alone: u64,
+}
+
+impl Change {
+    /// Plans `action` on the zones of `range`.
+    pub fn new(action: Action, zones: &[Zone], range: Range<usize>) -> Change {
+        let mut change = Change { action, runs: Vec::new(), zones: 0, lost: 0, left_alone: 0 };
+        for (index, zone) in zones.iter().enumerate().take(range.end).skip(range.start) {
+            if !zone.is_sequential() || matches!(zone.state, State::ReadOnly | State::Offline) {
+                change.left_alone += 1;
+                continue;
+            }
+            let effect = has_effect(action, zone.state);
+            // Empty zones are reset, too: since Linux 6.10 the block layer keeps its own write
+            // pointers. They are out of date after a passthrough command, and a reset
+            // corrects them.
+            if !effect && action != Action::Reset {
+                continue;
+            }
+            change.zones += u64::from(effect);
+            change.lost += match action {
+                Action::Reset => zone.written(),
+                Action::Finish => zone.capacity - zone.written(),
+                Action::Open | Action::Close => 0,
+            };
+            match change.runs.last_mut().filter(|run| run.end == index) {
+                Some(run) => run.end += 1,
+                None => change.runs.push(index..index + 1),
+            }
+        }
+        change
+    }
+
+    /// Whether the user must confirm: the change destroys data or makes free space unusable.
+    pub fn is_destructive(&self) -> bool {
+        matches!(self.action, Action::Reset | Action::Finish) && self.zones > 0
+    }
+
+    /// Describes the planned change in one sentence.
+    pub fn sentence(&self, device: &str) -> String {
+        let zones = zones(self.zones);
+        let bytes = size::rounded(self.lost);
+        match self.action {
+            Action::Reset => {
+                format!("{device}: {zones} will be reset; {bytes} of data will be lost")
+            }
+            Action::Finish => format!(
+                "{device}: {zones} will be finished; {bytes} of free space cannot be \
+                 written until a reset"
+            ),
+            Action::Open => format!("{device}: {zones} will be opened"),
+            Action::Close => format!("{device}: {zones} will be closed"),
+        }
+    }
+
+    /// Describes the completed change in one sentence.
+    pub fn done(&self, device: &str) -> String {
+        let past = match self.action {
+            Action::Reset => "reset",
+            Action::Finish => "finished",
+            Action::Open => "opened",
+            Action::Close => "closed",
+        };
+        let mut text = match (self.zones, self.action) {
+            (0, Action::Reset) => format!("{device}: reset; all these zones were already empty"),
+            (0, _) => format!("{device}: nothing to do, all zones are already {past}"),
+            (n, _) => format!("{device}: {} {past}", zones(n)),
+        };
+        match self.left_alone {
+            0 => {}
+            n => text += &format!("; skipped {} without a write pointer", zones(n)),
+        }
+        text
+    }
+
+    /// Applies the action to each range. Calls `free` before each range to check that the device is
+    /// not in use.
+    ///
+    /// # Errors
+    /// The failed range of zones and the cause; earlier ranges are already changed. Also the error
+    /// of `free`.
+    pub fn carry_out(
+        &self,
+        device: &dyn ZonedDevice,
+        zones: &[Zone],
+        free: &dyn Fn() -> Result<(), String>,
+    ) -> Result<(), String> {
+        for run in &self.runs {
+            free()?;
+            let (first, last) = (&zones[run.start], &zones[run.end - 1]);
+            let len = last.end() - first.start;
+            device.manage(self.action, first.start, len).map_err(|error| {
+                let place = match run.len() {
+                    1 => format!("zone {}", run.start),
+                    _ => format!("zones {} to {}", run.start, run.end - 1),
+                };
+                format!("{} of {place} failed: {error}", self.action.name())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether `action` changes the state of a sequential zone in state `state`.
+fn has_effect(action: Action, state: State) -> bool {
+    match action {
+        Action::Reset => state != State::Empty,
+        Action::Finish => state != State::Full,
+        // A full zone cannot be opened: let the device report the error.
+        Action::Open => state != State::ExplicitlyOpen,
+        Action::Close => state.is_open(),
+    }
+}
+
+/// Formats a number of zones: `1 zone`, `2 zones`.
+pub fn zones(n: u64) -> String {
+    if n == 1 { "1 zone".into() } else { format!("{n} zones") }
+}
