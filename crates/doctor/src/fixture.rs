@@ -12,7 +12,7 @@ use crate::{After, Before, Check, Findings, Lint, Machine};
 pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let invocation = fiord_job::invocation(&args, &mut Loader).expect("a command line");
-    let machine = fiord_plan::system::Machine;
+    let machine = fiord_plan::machine::system::Machine;
     let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
     (resolved.expect("a plan").plan, invocation.jobs)
 }

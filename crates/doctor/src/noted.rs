@@ -54,7 +54,7 @@ fn quoted(place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use fiord_job::load::Machine as Loader;
-    use fiord_plan::system::Machine;
+    use fiord_plan::machine::system::Machine;
     use fiord_stat::finding::{Location, Severity};
 
     use crate::{Findings, Typed};

@@ -89,7 +89,7 @@ fn check(args: &[String]) -> Checked {
             "name a job file, or give the options of a job: fiord check --name=a --rw=read …";
         return wrong(vec![error.help(help)]);
     }
-    match resolve_invocation(&invocation, &fiord_plan::system::Machine) {
+    match resolve_invocation(&invocation, &fiord_plan::machine::system::Machine) {
         Ok(Resolved { plan, warnings }) => {
             let machine = Machine::survey(&plan);
             let typed = Typed { specs: &invocation.jobs, notes: &warnings };

@@ -41,7 +41,7 @@ pub fn run(args: &[String]) -> Exit {
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
         Action::ParseOnly | Action::Run => {
-            match resolve_invocation(&invocation, &fiord_plan::system::Machine) {
+            match resolve_invocation(&invocation, &fiord_plan::machine::system::Machine) {
                 Ok(resolved) => resolved_run(&invocation, resolved),
                 Err(errors) => refuse(&errors),
             }

@@ -73,7 +73,7 @@ impl Asked {
         };
         let invocation = fiord_job::invocation(&args, &mut Machine)?;
         let options = PlanOptions::of(&invocation);
-        Ok(resolve(&invocation.jobs, options, &fiord_plan::system::Machine)?.plan.jobs)
+        Ok(resolve(&invocation.jobs, options, &fiord_plan::machine::system::Machine)?.plan.jobs)
     }
 }
 

@@ -3,66 +3,36 @@
 //! This crate resolves every size, file, group, unit and default. Later stages never read an option
 //! by name, and this crate never does I/O on a target.
 //!
-//! [`resolve`] is the entry point. Each module covers one subject:
+//! [`resolve`] is the entry point. It calls the modules of one directory for each subject; the head
+//! of every directory has a table from question to module.
 //!
-//! | question | module |
+//! | question | directory |
 //! |---|---|
-//! | where does the size of a file come from? | `sizes` |
-//! | what is the name of a file? | `filename` |
-//! | why may a job not use the file at a path? | `paths`, `harm` |
-//! | which options have no effect on a job? | `unused_options` |
+//! | what is in a plan? | [`model`] |
+//! | how are options read, checked and reported as unused? | `options/` |
+//! | what does the planner know about the machine? | [`machine`] |
+//! | which I/Os does a job do, in which order, with which contents? | `load/` |
+//! | which engine does a job use, and with which of its options? | `engine/` |
+//! | which files does a job use, how large are they, and may the job use them? | `target/` |
+//! | what does a job measure, and how is it reported? | `measure/` |
+//! | when does a job start and end, and how fast is it? | `schedule/` |
+//!
+//! `resolve` uses all directories. The others use only those above them in this table.
 
 #![forbid(unsafe_code)]
 
-mod blocks;
-mod checks;
-mod content;
-mod cpus;
-mod depth;
-mod distribution;
 mod engine;
-pub mod facts;
-mod file_zones;
-mod filename;
-mod files;
-mod finish;
-mod forms;
-mod groups;
-mod harm;
 mod load;
-mod memory;
-mod messages;
+pub mod machine;
+mod measure;
 pub mod model;
-mod nvme;
-mod open;
-mod pace;
-mod paths;
-mod placement;
-mod plain;
-mod priority;
-mod process;
-mod ranges;
-mod reading;
-mod record;
-mod reporting;
+mod options;
 mod resolve;
-mod scsi;
-mod seeds;
-mod sizes;
-mod slices;
-mod specification;
-mod sprandom;
-mod start;
-mod steady;
-mod survey;
-pub mod system;
+mod schedule;
 mod target;
-mod unused_options;
-mod usage;
-mod zones;
 
-pub use distribution::skew_of;
-pub use facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
+pub use load::distribution::skew_of;
+pub use machine::facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use resolve::{PlanOptions, Resolved, resolve, resolve_invocation};
 

@@ -5,23 +5,26 @@ use fiord_job::command::MOST_JOBS;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::{JobSpec, Setting};
 
-use crate::cpus::CpuSet;
-use crate::facts::Facts;
-use crate::filename::Naming;
-use crate::groups::{self, Groups};
-use crate::messages::Messages;
+use crate::engine::{depth, nvme, scsi};
+use crate::load::placement::PlacementOptions;
+use crate::load::{blocks, content, distribution, forms, priority, ranges, seeds, sprandom, zones};
+use crate::machine::cpus::CpuSet;
+use crate::machine::facts::Facts;
+use crate::machine::process;
+use crate::machine::survey::Survey;
+use crate::measure::groups::{self, Groups};
+use crate::measure::{record, reporting, specification};
 use crate::model::{Dir, Identity, JobPlan, OpenPlan, Plan, Start};
-use crate::placement::PlacementOptions;
-use crate::reading::Reading;
-use crate::sizes::Wanted;
-use crate::survey::Survey;
-use crate::unused_options::UnusedOptions;
-use crate::usage::{self, Access, Usage};
-use crate::{
-    blocks, checks, content, depth, distribution, engine, files, finish, forms, load, nvme, open,
-    pace, priority, process, ranges, record,
-};
-use crate::{reporting, scsi, seeds, specification, sprandom, start, target, zones};
+use crate::options::checks;
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::options::unused_options::UnusedOptions;
+use crate::schedule::{end, pace, start};
+use crate::target::filename::Naming;
+use crate::target::sizes::Wanted;
+use crate::target::usage::{self, Access, Usage};
+use crate::target::{files, open};
+use crate::{engine, load, target};
 
 /// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -217,7 +220,8 @@ impl Resolver<'_> {
         let base = seeds::base(job, self.fresh);
         checks::read_only_run(job, load.mix, options.readonly, messages);
         checks::size_holds_block(job, block, messages);
-        checks::without_effect(job, &engine, &open, &load, messages);
+        checks::without_effect(job, &engine, &open, messages);
+        blocks::warn_off_grid(job, &load, messages);
         nvme::without_effect(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
         sprandom::combinations(job, &load, messages);
@@ -255,7 +259,7 @@ impl Resolver<'_> {
                 pace: pace::pace(job, &load, messages),
                 engine,
                 start: place.start,
-                end: finish::end(job, messages),
+                end: end::end(job, messages),
                 target: target::target(job, open, layout, messages),
                 load,
                 content,
@@ -285,7 +289,7 @@ impl Resolver<'_> {
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = sprandom::bytes(*job, &plan.load, &planned, messages)
-            .unwrap_or_else(|| finish::bytes(*job, &planned, *block));
+            .unwrap_or_else(|| end::bytes(*job, &planned, *block));
         sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
         plan.target.open_files = target::open_files(*job, planned.len());

@@ -224,7 +224,7 @@ fn plan(line: &[String]) -> Result<Plan, String> {
         fiord_job::diagnostic::render(&errors, false)
     };
     let invocation = fiord_job::invocation(line, &mut Machine).map_err(shown)?;
-    let machine = fiord_plan::system::Machine;
+    let machine = fiord_plan::machine::system::Machine;
     let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
     Ok(resolved.map_err(shown)?.plan)
 }

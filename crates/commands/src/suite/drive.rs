@@ -17,7 +17,7 @@ use crate::zones::{in_use, size};
 use fiord_job::diagnostic;
 use fiord_job::load::Loader;
 use fiord_plan::PlanOptions;
-use fiord_plan::system::Machine;
+use fiord_plan::machine::system::Machine;
 use fiord_sys::signal::{self, Signals};
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 

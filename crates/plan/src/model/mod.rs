@@ -12,6 +12,7 @@ mod load;
 mod pace;
 mod passthrough;
 mod placement;
+mod plain;
 mod priority;
 mod process;
 mod protection;

@@ -8,7 +8,7 @@ use fiord_sys::in_use::Users;
 use fiord_sys::nvme;
 
 use crate::ScsiDisk;
-use crate::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
+use crate::machine::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
 
 /// An imaginary machine: mainly a map from paths to files.
 #[derive(Debug, Clone, Default)]

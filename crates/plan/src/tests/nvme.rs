@@ -6,7 +6,7 @@ use fiord_sys::nvme::{
 };
 
 use super::*;
-use crate::facts::FoundKind;
+use crate::machine::facts::FoundKind;
 use crate::model::*;
 
 /// A namespace of 1 GiB whose blocks have this many bytes of data and of metadata. Its controller

@@ -1,7 +1,7 @@
 //! `ioengine=sg` on imaginary disks, and what they do not support.
 
 use super::*;
-use crate::facts::FoundKind;
+use crate::machine::facts::FoundKind;
 use crate::model::*;
 
 fn machine() -> Fake {

@@ -1,7 +1,7 @@
 //! Warnings about options that have no effect on the job that sets them.
 
 use super::*;
-use crate::facts::FoundKind;
+use crate::machine::facts::FoundKind;
 
 fn warnings(line: &str) -> Vec<String> {
     let machine = Fake::empty()

@@ -1,0 +1,259 @@
+//! `io_uring_cmd` with NVMe commands: identifies the namespaces of a job's files, and refuses
+//! before the first I/O what they do not support.
+//!
+//! | question | module |
+//! |---|---|
+//! | options, namespaces | here |
+//! | block sizes, transfer limits, optional commands | `limits.rs` |
+//! | metadata and protection information | `protection.rs` |
+
+mod limits;
+mod protection;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fiord_sys::nvme::{CommandSet, Device};
+
+use crate::machine::facts::{Found, FoundKind, Passthrough};
+use crate::machine::survey::Survey;
+use crate::model::{Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// Options that only engines with commands have.
+const OF_COMMANDS: [&str; 5] = ["write_mode", "readfua", "writefua", "deac", "nvme_split"];
+
+/// Reads the options of NVMe commands.
+pub(crate) fn options(job: Reading) -> NvmePlan {
+    NvmePlan {
+        read_fua: job.flag("readfua"),
+        write_fua: job.flag("writefua"),
+        deallocate: job.flag("deac"),
+        targets: Vec::new(),
+    }
+}
+
+/// Refuses or warns of options of commands if the engine sends none, and of options of plain I/O if
+/// the engine sends commands.
+pub(crate) fn without_effect(
+    job: Reading,
+    engine: &EnginePlan,
+    load: &Load,
+    messages: &mut Messages,
+) {
+    let EnginePlan::IoUringCmd(plan) = engine else {
+        // SCSI commands have `readfua` and `writefua` as well.
+        let sg = |name: &str| matches!(engine, EnginePlan::Sg(_)) && name.ends_with("fua");
+        for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name) && !sg(name)) {
+            if !is_default(job, name) {
+                messages.push(
+                    job.error(name, format!("`{name}` works only with pass-through commands"))
+                        .help(format!(
+                            "To fix: use `ioengine=io_uring_cmd`, or leave out `{name}`"
+                        )),
+                );
+            }
+        }
+        protection::of_commands_only(job, messages);
+        return;
+    };
+    protection::values(job, messages);
+    if plan.ring.nowait {
+        messages.push(
+            job.error("nowait", "NVMe commands have no flag to fail instead of waiting")
+                .help("To fix: leave out `nowait`"),
+        );
+    }
+    if load.sync_file_range.is_some() {
+        messages.push(
+            job.error(
+                "sync_file_range",
+                "NVMe commands have no page cache that `sync_file_range` could write back",
+            )
+            .help("To fix: use `fsync=N`, which sends a Flush command"),
+        );
+    }
+    for (name, help) in [
+        ("sync", "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`"),
+        ("write_hint", "To fix: use `dataplacement` to say where data belong"),
+    ] {
+        if job.is_set(name) && !matches!(job.plain_word(name), "none" | "0") {
+            let what = format!(
+                "`{name}` has no effect: the engine sends commands and does not write to a file"
+            );
+            messages.push(job.no_effect(name, what).help(help));
+        }
+    }
+    let Commands::Nvme(nvme) = &plan.commands;
+    let zeroes = load.forms.iter().any(|(form, _)| *form == crate::WriteForm::Zeroes);
+    if nvme.deallocate && !zeroes {
+        messages.push(
+            job.no_effect("deac", "`deac` has no effect without Write Zeroes commands")
+                .help("To fix: add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
+        );
+    }
+}
+
+fn is_default(job: Reading, name: &str) -> bool {
+    match name {
+        "write_mode" => job.set_text(name).as_deref() == Some("write"),
+        _ => !job.flag(name),
+    }
+}
+
+/// Checks that the engine can use the file at a path. `None`: it cannot, and a message says why.
+pub(crate) fn suits(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    commands: bool,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    let passthrough = match found.kind {
+        FoundKind::Char => survey.facts.passthrough(path),
+        _ => None,
+    };
+    match (commands, passthrough) {
+        (true, Some(Passthrough::Nvme)) | (false, None) => Some(()),
+        (true, None | Some(Passthrough::Scsi)) => {
+            let sibling = survey.facts.generic_sibling(path);
+            let hint = sibling
+                .map_or("To fix: name such a device (`ls /dev/ng*`)".into(), |generic| {
+                    format!("To fix: use `filename={}`", generic.display())
+                });
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is {}, and `ioengine=io_uring_cmd` sends NVMe commands to the \
+                         generic character device of a namespace (/dev/ngXnY)",
+                        found.kind.in_words()
+                    ),
+                )
+                .help(format!("{hint}, or use another engine, such as `ioengine=io_uring`")),
+            );
+            None
+        }
+        (false, Some(Passthrough::Scsi)) => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is a SCSI generic device: it takes commands, not reads and writes"
+                    ),
+                )
+                .help("To fix: use `ioengine=sg`, or name the disk's block device"),
+            );
+            None
+        }
+        (false, Some(Passthrough::Nvme)) => {
+            let block = survey.facts.block_sibling(path);
+            let other = block.map_or(String::new(), |block| {
+                format!(", or the block device: `filename={}`", block.display())
+            });
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is the generic character device of an NVMe namespace: it takes \
+                         commands, not reads and writes"
+                    ),
+                )
+                .help(format!("To fix: use `ioengine=io_uring_cmd`{other}")),
+            );
+            None
+        }
+    }
+}
+
+/// The properties of the namespace at a path and of its controller. `None`: the job cannot use it,
+/// and a message says why.
+pub(crate) fn device(
+    job: Reading,
+    path: &Path,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<Arc<Device>> {
+    let shown = path.display();
+    let device = match survey.namespace(path) {
+        Ok(device) => device,
+        Err(why) => {
+            messages.push(
+                job.error("filename", format!("`{shown}` cannot be identified: {why}"))
+                    .help("To fix: run as root (CAP_SYS_ADMIN), and check that the controller is alive (`dmesg`)"),
+            );
+            return None;
+        }
+    };
+    if matches!(device.command_set, CommandSet::KeyValue | CommandSet::Other(_)) {
+        messages.push(
+            job.error(
+                "filename",
+                format!(
+                    "`{shown}` is a namespace of the {:?} command set: it has no blocks",
+                    device.command_set
+                ),
+            )
+            .help("To fix: name a namespace of the NVM or the Zoned Namespace command set"),
+        );
+        return None;
+    }
+    if device.namespace.format.data == 0 {
+        let index = device.namespace.format_index;
+        messages.push(
+            job.error(
+                "filename",
+                format!("`{shown}` reports LBA format {index}, which has no block size"),
+            )
+            .help("To fix: format it (`nvme format`), and look at `nvme id-ns`"),
+        );
+        return None;
+    }
+    Some(device)
+}
+
+/// The size of a namespace in bytes as the job's offsets count them, including metadata in the data
+/// buffer.
+pub(crate) fn bytes(job: Reading, device: &Device) -> u64 {
+    device.namespace.size.saturating_mul(u64::from(block(job, device)))
+}
+
+/// Bytes that a block takes in the job's data buffers.
+fn block(job: Reading, device: &Device) -> u32 {
+    protection::metadata(job, device).map_or(device.namespace.format.data, |m| m.stride())
+}
+
+/// Identifies the namespace of each file, and checks that it supports what the job does.
+pub(crate) fn targets(
+    job: Reading,
+    engine: &mut EnginePlan,
+    (load, memory): (&Load, &Memory),
+    files: &[FilePlan],
+    survey: &mut Survey,
+    messages: &mut Messages,
+) {
+    let EnginePlan::IoUringCmd(plan) = engine else { return };
+    let Commands::Nvme(nvme) = &mut plan.commands;
+    nvme.targets.clear();
+    for file in files {
+        let Some(device) = device(job, &file.path, survey, messages) else { continue };
+        let mut target = NvmeTarget {
+            metadata: protection::metadata(job, &device),
+            block: block(job, &device),
+            device,
+            split: None,
+        };
+        let page = survey.facts.page_size();
+        let limits = limits::Limits { job, load, file, memory, page, deallocate: nvme.deallocate };
+        limits.check(&target, plan.ring.hipri, messages);
+        protection::buffer(job, load, &target, messages);
+        protection::without_effect(job, &target, messages);
+        if job.flag("nvme_split") {
+            target.split = limits.split(&target);
+        }
+        nvme.targets.push(target);
+    }
+}

@@ -1,0 +1,224 @@
+//! `ioengine=sg`: identifies the SCSI devices of a job's files, and checks that they support the
+//! job.
+
+use std::path::Path;
+
+use crate::machine::facts::{Found, FoundKind, ScsiDisk};
+use crate::machine::survey::Survey;
+use crate::model::{Dir, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteForm};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// The largest number of commands in flight per open character device.
+const ROOM: u32 = 16;
+
+/// What the commands of a job move.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transfers {
+    pub(crate) mix: Mix,
+    /// The smallest block size in bytes.
+    pub(crate) smallest: u32,
+    /// The largest block size in bytes.
+    pub(crate) largest: u32,
+}
+
+/// Reads the options of `sg`.
+pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
+    let stream = job.count("stream_id").unwrap_or(0);
+    let write = match job.plain_word("sg_write_mode") {
+        "write_and_verify" => SgWrite::WriteAndVerify,
+        "write_same" => SgWrite::WriteSame,
+        "write_same_ndob" => SgWrite::WriteSameNoData,
+        "verify_bytchk_00" => SgWrite::Verify(0),
+        "verify_bytchk_01" => SgWrite::Verify(1),
+        "verify_bytchk_11" => SgWrite::Verify(3),
+        "write_stream" => SgWrite::Stream(u16::try_from(stream).unwrap_or_else(|_| {
+            messages.push(
+                job.error("stream_id", format!("`stream_id={stream}` is not a stream number"))
+                    .help("To fix: write a number from 1 to 65535, or 0 to open one"),
+            );
+            0
+        })),
+        _ => SgWrite::Write,
+    };
+    if job.is_set("stream_id") && !matches!(write, SgWrite::Stream(_)) {
+        messages.push(
+            job.no_effect("stream_id", "`stream_id` has no effect without `write_stream`")
+                .help("To fix: add `sg_write_mode=write_stream`"),
+        );
+    }
+    let write_fua = job.flag("writefua");
+    if write_fua && !matches!(write, SgWrite::Write | SgWrite::Stream(_)) {
+        messages.push(
+            job.no_effect(
+                "writefua",
+                "`writefua` has no effect on the commands of `sg_write_mode`",
+            )
+            .help("To fix: use `write` or `write_stream`, which have that flag"),
+        );
+    }
+    SgPlan {
+        hipri: job.is_set("hipri") && job.flag("hipri"),
+        read_fua: job.flag("readfua"),
+        write_fua,
+        write,
+        trims: batch(job),
+    }
+}
+
+/// The largest number of trims that one command combines (`iodepth_batch`). 0: the job does not set
+/// it.
+fn batch(job: Reading) -> u32 {
+    let depth = job.count32("iodepth").unwrap_or(1).max(1);
+    match job.set_count32("iodepth_batch") {
+        None => 0,
+        Some(0) => depth,
+        Some(batch) => batch.min(depth),
+    }
+}
+
+/// Whether the engine is `sg`.
+pub(crate) fn is_sg(engine: &EnginePlan) -> bool {
+    matches!(engine, EnginePlan::Sg(_))
+}
+
+/// The write commands of `sg_write_mode` that send no data, so that the job fills no buffer for
+/// them.
+pub(crate) fn forms(engine: &EnginePlan) -> Option<Vec<(WriteForm, u8)>> {
+    match engine {
+        EnginePlan::Sg(SgPlan { write: SgWrite::WriteSameNoData, .. }) => {
+            Some(vec![(WriteForm::Zeroes, 100)])
+        }
+        EnginePlan::Sg(SgPlan { write: SgWrite::Verify(0), .. }) => {
+            Some(vec![(WriteForm::Verify, 100)])
+        }
+        _ => None,
+    }
+}
+
+/// Refuses or warns of options for files, which have no effect on commands.
+pub(crate) fn without_effect(
+    job: Reading,
+    engine: &EnginePlan,
+    open: &OpenPlan,
+    load: &Load,
+    messages: &mut Messages,
+) {
+    if !is_sg(engine) {
+        return;
+    }
+    if load.sync_file_range.is_some() {
+        messages.push(
+            job.error(
+                "sync_file_range",
+                "SCSI commands have no page cache that `sync_file_range` could write back",
+            )
+            .help("To fix: use `fsync=N`, which sends SYNCHRONIZE CACHE"),
+        );
+    }
+    if open.sync != crate::model::SyncMode::None {
+        messages.push(
+            job.no_effect("sync", "`sync` has no effect on commands")
+                .help("To fix: use `writefua=1`, which sets Force Unit Access in the command"),
+        );
+    }
+}
+
+/// The kind of the device at a path, and its size in bytes. `None`: it does not support the job,
+/// and a message says why.
+pub(crate) fn device(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    transfers: Transfers,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, u64)> {
+    let shown = path.display();
+    let kind = match found.kind {
+        FoundKind::Block => FileKind::Block,
+        FoundKind::Char => FileKind::Char,
+        other => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!(
+                        "`{shown}` is {}, and `ioengine=sg` sends SCSI commands to a disk",
+                        other.in_words()
+                    ),
+                )
+                .help(
+                    "To fix: name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)",
+                ),
+            );
+            return None;
+        }
+    };
+    let disk = match survey.facts.scsi_disk(path) {
+        Ok(disk) => disk,
+        Err(why) => {
+            messages.push(
+                job.error("filename", format!("`{shown}` takes no SCSI commands: {why}")).help(
+                    "To fix: name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)",
+                ),
+            );
+            return None;
+        }
+    };
+    fits(job, path, disk, transfers, messages)?;
+    depth(job, kind, &shown.to_string(), messages);
+    Some((kind, disk.blocks.saturating_mul(u64::from(disk.block))))
+}
+
+/// Checks the job's block sizes against the block size and the largest transfer of the disk.
+fn fits(
+    job: Reading,
+    path: &Path,
+    disk: ScsiDisk,
+    transfers: Transfers,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    let Transfers { mix, smallest: small, largest: large } = transfers;
+    if !small.is_multiple_of(disk.block) {
+        messages.push(
+            job.error(
+                "bs",
+                format!("commands move whole blocks, which have {} bytes on `{shown}`; the job uses {small}", disk.block),
+            )
+            .help(format!("To fix: write `bs={}`", small.next_multiple_of(disk.block))),
+        );
+        return None;
+    }
+    if let Some(limit) = disk.max_transfer.filter(|l| *l < u64::from(large))
+        && (mix.has(Dir::Read) || mix.has(Dir::Write))
+    {
+        messages.push(
+            job.error(
+                "bs",
+                format!("one command moves at most {limit} bytes on `{shown}` (max_hw_sectors_kb); the job uses {large}"),
+            )
+            .help(format!("To fix: write `bs={limit}` or less")),
+        );
+        return None;
+    }
+    Some(())
+}
+
+fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
+    let depth = job.count32("iodepth").unwrap_or(1);
+    let (what, help) = match kind {
+        FileKind::Block if depth > 1 => (
+            format!("`{shown}` is a block device: the kernel executes its commands one at a time"),
+            "To fix: name its generic device (/dev/sgN; `lsscsi -g`) for more at once",
+        ),
+        FileKind::Char if depth > ROOM => (
+            format!(
+                "the sg driver has room for {ROOM} commands on `{shown}`: no more than that are in flight"
+            ),
+            "To fix: use more `numjobs`, each of which opens the device",
+        ),
+        _ => return,
+    };
+    messages.push(job.adjusted("iodepth", what).help(help));
+}

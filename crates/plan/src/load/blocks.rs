@@ -1,0 +1,105 @@
+//! Block sizes: `bs`, `bsrange`, `bssplit`, `ba`.
+
+use crate::model::{BlockSize, Dir, Load, Mix};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// The default of `bs` in bytes.
+const DEFAULT: u32 = 4096;
+
+/// All directions in the order of their indexes.
+pub(crate) const DIRS: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
+
+/// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
+/// regardless of their order.
+pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> [BlockSize; 3] {
+    let plain = job.ints("bs");
+    let ranges = job.set_ranges("bsrange").unwrap_or_default();
+    let splits = job.set_splits("bssplit");
+    DIRS.map(|dir| {
+        let i = dir as usize;
+        if let Some(split) = splits.map(|s| &s[i]).filter(|s| !s.is_empty()) {
+            return of_split(job, split, messages);
+        }
+        if let Some((low, high)) = ranges[i] {
+            // The ends may be in either order.
+            let ends = [low, high].map(|end| fit(job, "bsrange", end, messages));
+            let (min, max) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
+        }
+        let bytes = plain[i].map_or(u64::from(DEFAULT), |b| b.clamp(0, u64::MAX as i128) as u64);
+        BlockSize::Fixed(fit(job, "bs", bytes, messages))
+    })
+}
+
+fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> BlockSize {
+    let used: Vec<(u32, u8)> = split
+        .iter()
+        .filter(|(_, share)| *share > 0 || split.len() == 1)
+        .map(|(bytes, share)| (fit(job, "bssplit", *bytes, messages), *share))
+        .collect();
+    match used.as_slice() {
+        [] => BlockSize::Fixed(DEFAULT),
+        [(bytes, _)] => BlockSize::Fixed(*bytes),
+        _ => BlockSize::Split(used),
+    }
+}
+
+fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
+    if bytes == 0 {
+        messages
+            .push(job.error(name, "a block size of 0 moves no data").help("To fix: write `bs=4k`"));
+        return DEFAULT;
+    }
+    u32::try_from(bytes).unwrap_or_else(|_| {
+        messages.push(
+            job.error(name, format!("value out of range: a block size of {bytes} bytes")).help(
+                format!(
+                    "To fix: write at most {} bytes; a common large block size is `1m`",
+                    u32::MAX
+                ),
+            ),
+        );
+        DEFAULT
+    })
+}
+
+/// Reads `ba`, the alignment of random offsets in bytes; by default the smallest block size.
+pub(crate) fn align(job: Reading, blocks: &[BlockSize; 3]) -> [u64; 3] {
+    let set = if job.is_set("ba") { job.ints("ba") } else { [None; 3] };
+    DIRS.map(|dir| {
+        let i = dir as usize;
+        match set[i] {
+            Some(v) if v > 0 => v.min(u64::MAX as i128) as u64,
+            _ => u64::from(blocks[i].min()),
+        }
+    })
+}
+
+/// Whether the alignment of a direction that the job uses differs from the direction's smallest
+/// block size.
+pub(super) fn off_grid(align: &[u64; 3], blocks: &[BlockSize; 3], mix: Mix) -> bool {
+    DIRS.into_iter()
+        .filter(|dir| mix.has(*dir))
+        .map(|dir| dir as usize)
+        .any(|i| align[i] != u64::from(blocks[i].min()))
+}
+
+/// Warns of an alignment other than the block size, which turns off the map of random blocks.
+pub(crate) fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
+    if load.random && !job.flag("norandommap") && off_grid(&load.align, &load.blocks, load.mix) {
+        messages.push(job.warning(
+            "ba",
+            "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",
+        ));
+    }
+}
+
+/// The smallest block size in bytes of the directions that a job uses.
+pub(crate) fn smallest(blocks: &[BlockSize; 3], mix: Mix) -> u32 {
+    of_used(blocks, mix).map(BlockSize::min).min().unwrap_or(DEFAULT).max(1)
+}
+
+fn of_used(blocks: &[BlockSize; 3], mix: Mix) -> impl Iterator<Item = &BlockSize> {
+    DIRS.into_iter().filter(move |d| mix.has(*d)).map(move |d| &blocks[d as usize])
+}

@@ -1,0 +1,224 @@
+//! The contents of write buffers.
+
+use std::path::Path;
+
+use fiord_job::option::value::PatternPart;
+
+use crate::machine::facts::FoundKind;
+use crate::machine::survey::Survey;
+use crate::model::{BlockSize, Compress, Content, Dedupe, Dir, JobPlan, Mix, Shape};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// The block size in bytes at which storage systems look for duplicates.
+const BLOCK: u64 = 4096;
+
+/// Chooses the contents. Compressible and duplicate contents take precedence over a pattern, a
+/// pattern over zeros, zeros over refilling, and refilling over scrambling.
+pub(crate) fn content(
+    job: Reading,
+    blocks: &[BlockSize; 3],
+    mix: Mix,
+    messages: &mut Messages,
+) -> Content {
+    let pattern = job.set_pattern("buffer_pattern").unwrap_or_default().to_vec();
+    if mix.has(Dir::Write) {
+        longer_than_a_block(job, &pattern, blocks[Dir::Write as usize].max(), messages);
+    }
+    without_effect(job, &pattern, messages);
+    let percent = |name: &str| job.count32(name).and_then(|p| u8::try_from(p).ok()).unwrap_or(0);
+    let compress = match percent("buffer_compress_percentage") {
+        0 => None,
+        percent => {
+            let chunk = job.count32("buffer_compress_chunk").unwrap_or(512);
+            Some(Compress { percent, chunk, pattern: pattern.clone() })
+        }
+    };
+    let plain = compress.is_none() && !pattern.is_empty();
+    let dedupe = match percent("dedupe_percentage") {
+        0 => None,
+        _ if plain => None,
+        share => {
+            let set = percent("dedupe_working_set_percentage");
+            let working_set = (job.plain_word("dedupe_mode") == "working_set").then_some(set);
+            room_for_working_set(job, share, working_set, messages);
+            let global = job.flag("dedupe_global");
+            Some(Dedupe { percent: share, working_set, global, blocks: 0 })
+        }
+    };
+    if compress.is_some() || dedupe.is_some() {
+        Content::Shaped(Shape { compress, dedupe })
+    } else if plain {
+        Content::Pattern(pattern)
+    } else if job.flag("zero_buffers") {
+        Content::Zero
+    } else if job.flag("refill_buffers") {
+        Content::Refill
+    } else if job.flag("scramble_buffers") {
+        Content::Scramble
+    } else {
+        Content::Fixed
+    }
+}
+
+/// Reads `buffer_crc`.
+pub(crate) fn crc(
+    job: Reading,
+    blocks: &[BlockSize; 3],
+    mix: Mix,
+    messages: &mut Messages,
+) -> bool {
+    /// Four bytes of CRC-32C, and at least one byte that it covers.
+    const LEAST: u32 = 5;
+    let wanted = job.flag("buffer_crc") && mix.has(Dir::Write);
+    let least = blocks[Dir::Write as usize].min();
+    if wanted && least < LEAST {
+        messages.push(
+            job.error("buffer_crc", format!("a block of {least} bytes has no room for its CRC"))
+                .help(format!(
+                    "To fix: use blocks of {LEAST} bytes or more, or leave out `buffer_crc`"
+                )),
+        );
+    }
+    wanted
+}
+
+/// Refuses patterns from files that are missing, empty or not readable, before the layout starts.
+pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Messages) {
+    let parts = job.set_pattern("buffer_pattern").unwrap_or_default();
+    for part in parts {
+        let PatternPart::File(name) = part else { continue };
+        let wrong = match survey.look(Path::new(name)) {
+            Ok(found) if found.kind != FoundKind::Regular => "is not a regular file".to_owned(),
+            Ok(found) if !found.readable => "is not readable".to_owned(),
+            Ok(found) if found.size == 0 => "is empty".to_owned(),
+            Ok(_) => continue,
+            Err(unseen) => format!("cannot be read: {}", unseen.text),
+        };
+        messages.push(
+            job.error("buffer_pattern", format!("the pattern's file `{name}` {wrong}"))
+                .help("To fix: put a text in double quotes, the name of a file in single quotes"),
+        );
+    }
+}
+
+/// Warns of a pattern that is longer than a block, because the job never writes its rest. Patterns
+/// from files are cut without a warning, as documented.
+fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messages: &mut Messages) {
+    let bytes: usize = pattern
+        .iter()
+        .map(|part| match part {
+            PatternPart::Bytes(bytes) => bytes.len(),
+            PatternPart::Offset => 8,
+            PatternPart::File(_) => 0,
+        })
+        .sum();
+    if bytes > block as usize {
+        messages.push(
+            job.warning(
+                "buffer_pattern",
+                format!(
+                    "the pattern is longer than a block: of its {bytes} bytes only the first \
+                     {block} are ever written"
+                ),
+            )
+            .help("To fix: shorten the pattern, or use a larger `bs`"),
+        );
+    }
+}
+
+/// Checks that working set and duplicates together are at most all blocks: the first copy of a
+/// block in the working set is not a duplicate.
+fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut Messages) {
+    match set {
+        Some(0) => messages.push(
+            job.error(
+                "dedupe_working_set_percentage",
+                "a working set of 0 % has no block to repeat",
+            )
+            .help("To fix: use 1 to 99, or `dedupe_mode=repeat`"),
+        ),
+        Some(set) if u32::from(set) + u32::from(share) > 100 => messages.push(
+            job.error(
+                "dedupe_percentage",
+                format!(
+                    "{share} % of duplicates cannot be reached: {set} % of the blocks are the \
+                     working set, each of which is written a first time"
+                ),
+            )
+            .help(format!("To fix: use at most {}, or a smaller working set", 100 - set.min(100))),
+        ),
+        _ => {}
+    }
+}
+
+/// Warns of options that have no effect because of other options.
+fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages) {
+    let compress = job.count("buffer_compress_percentage") > Some(0);
+    let dedupe = job.count("dedupe_percentage") > Some(0);
+    let mut needs = |name: &str, other: &str, met: bool| {
+        if job.is_set(name) && !met {
+            messages.push(
+                job.no_effect(name, format!("`{name}` has no effect without `{other}`"))
+                    .help(format!("To fix: add `{other}`, or leave out `{name}`")),
+            );
+        }
+    };
+    needs("buffer_compress_chunk", "buffer_compress_percentage", compress);
+    for name in ["dedupe_mode", "dedupe_working_set_percentage", "dedupe_global"] {
+        needs(name, "dedupe_percentage", dedupe);
+    }
+    if dedupe {
+        let set = job.plain_word("dedupe_mode") == "working_set";
+        needs("dedupe_working_set_percentage", "dedupe_mode=working_set", set);
+    }
+    if dedupe && !compress && !pattern.is_empty() {
+        messages.push(
+            job.no_effect(
+                "dedupe_percentage",
+                "with `buffer_pattern` all blocks are equal: `dedupe_percentage` has no effect",
+            )
+            .help(
+                "To fix: add `buffer_compress_percentage`, so that only a part of a block is the pattern",
+            ),
+        );
+    }
+    if (dedupe || compress) && job.flag("zero_buffers") {
+        let name = if compress { "buffer_compress_percentage" } else { "dedupe_percentage" };
+        messages.push(job.no_effect(
+            "zero_buffers",
+            format!("`zero_buffers` has no effect with `{name}`: the contents follow that share"),
+        ));
+    }
+}
+
+/// Sets the number of blocks of each job that repeats blocks, when files and sizes are known.
+pub(crate) fn count_blocks(jobs: &mut [JobPlan]) {
+    let shared = jobs.iter().filter(|job| dedupe_of(job).is_some_and(|d| d.global));
+    let shared = shared.fold(0u64, |sum, job| sum.saturating_add(blocks(job)));
+    for job in jobs {
+        let own = blocks(job);
+        if let Content::Shaped(Shape { dedupe: Some(dedupe), .. }) = &mut job.content {
+            dedupe.blocks = if dedupe.global { shared } else { own };
+        }
+    }
+}
+
+fn dedupe_of(job: &JobPlan) -> Option<&Dedupe> {
+    match &job.content {
+        Content::Shaped(Shape { dedupe, .. }) => dedupe.as_ref(),
+        _ => None,
+    }
+}
+
+/// The largest number of blocks that a job can write: those of its regions, or of its work if that
+/// is less.
+fn blocks(job: &JobPlan) -> u64 {
+    let region = job.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let work = match job.end.ios {
+        _ if job.end.time_based => u64::MAX,
+        Some(ios) => ios.saturating_mul(u64::from(job.load.blocks[Dir::Write as usize].max())),
+        None => job.end.bytes.saturating_mul(job.end.loops),
+    };
+    (region.min(work) / BLOCK).max(1)
+}

@@ -1,0 +1,366 @@
+//! The distribution of random offsets and of I/Os over files: `random_distribution`, skewed
+//! `file_service_type`, and `zonemode=strided`.
+
+use fiord_job::number;
+use fiord_job::option::value::{Amount, ValueError};
+
+use crate::model::{
+    Dir, Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
+};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// The largest number of zones in one direction.
+const MOST_ZONES: usize = 256;
+/// The longest sequence of block numbers.
+const MOST_STEPS: usize = 64;
+
+/// Reads `random_distribution`.
+pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution {
+    let (word, rest) = job.word("random_distribution").unwrap_or(("random", None));
+    let rest = rest.as_deref();
+    let read = match word {
+        "zipf" | "pareto" | "normal" => skew(word, rest).map(Distribution::Skewed),
+        "zoned" | "zoned_abs" => {
+            zones(job, rest.unwrap_or_default(), word == "zoned_abs").map(Distribution::Zoned)
+        }
+        "sequence" => steps(rest.unwrap_or_default()).map(|blocks| Distribution::Sequence {
+            blocks,
+            stride: job.flag("random_sequence_stride"),
+        }),
+        _ => Ok(Distribution::Even),
+    };
+    read.unwrap_or_else(|Wrong { what, help }| {
+        messages.push(job.error("random_distribution", what).help(help));
+        Distribution::Even
+    })
+}
+
+/// Reads the parameters of a skewed `file_service_type`. `None`: a message says what is wrong.
+pub(crate) fn of_files(
+    job: Reading,
+    word: &str,
+    rest: Option<&str>,
+    messages: &mut Messages,
+) -> Option<Skew> {
+    match skew(word, rest) {
+        Ok(skew) => Some(skew),
+        Err(Wrong { what, help }) => {
+            let help = help.replace("random_distribution", "file_service_type");
+            messages.push(job.error("file_service_type", what).help(help));
+            None
+        }
+    }
+}
+
+/// Parses a skewed distribution as `random_distribution` spells it, such as `zipf:1.2`; for tools.
+///
+/// # Errors
+///
+/// A text that says what is wrong and how to fix it.
+pub fn skew_of(text: &str) -> Result<Skew, String> {
+    let (word, rest) = match text.split_once(':') {
+        Some((word, rest)) => (word, Some(rest)),
+        None => (text, None),
+    };
+    skew(word, rest).map_err(|wrong| format!("{}. {}", wrong.what, wrong.help))
+}
+
+/// An error and its remedy.
+struct Wrong {
+    what: String,
+    help: String,
+}
+
+fn wrong<T>(what: impl Into<String>, help: impl Into<String>) -> Result<T, Wrong> {
+    Err(Wrong { what: what.into(), help: help.into() })
+}
+
+/// Parses `PARAMETER[:CENTRE]`. The default parameters are those of fio 3.42.
+fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
+    let help = match word {
+        "zipf" => "To fix: write `random_distribution=zipf:1.2`, or `zipf:1.2:0.25` with a centre",
+        "pareto" => {
+            "To fix: write `random_distribution=pareto:0.2`, or `pareto:0.2:0.25` with a centre"
+        }
+        _ => "To fix: write `random_distribution=normal:10`, or `normal:10:0.25` with a centre",
+    };
+    let mut numbers = Vec::new();
+    for part in rest.iter().flat_map(|r| r.split(':')) {
+        match number::float(part) {
+            Ok(x) if x.is_finite() => numbers.push(x),
+            _ => return wrong(format!("`{part}` after `{word}:` is not a number"), help),
+        }
+    }
+    if numbers.len() > 2 {
+        return wrong(format!("`{word}` takes a number and a centre, no more"), help);
+    }
+    let first = |default: f64| numbers.first().copied().unwrap_or(default);
+    let law = match word {
+        "zipf" => Law::Zipf { theta: zipf_theta(first(1.1), help)? },
+        "pareto" => match first(0.2) {
+            h if h > 0.0 && h < 1.0 => Law::Pareto { h },
+            h => {
+                return wrong(format!("pareto input out of range (0 < input < 1.0): {h}"), help);
+            }
+        },
+        _ => match first(0.0) {
+            deviation if (0.0..100.0).contains(&deviation) => Law::Normal { deviation },
+            d => {
+                let what = format!("normal deviation out of range (0 <= input < 100.0): {d}");
+                return wrong(what, "To fix: write a percentage of the range, such as `normal:10`");
+            }
+        },
+    };
+    let centre = match numbers.get(1).copied() {
+        // In fio, -1 means the default.
+        None | Some(-1.0) => matches!(law, Law::Normal { .. }).then_some(0.5),
+        Some(centre) if (0.0..=1.0).contains(&centre) => Some(centre),
+        Some(centre) => {
+            return wrong(
+                format!("distribution center out of range (0 <= center <= 1.0): {centre}"),
+                "To fix: write a centre from 0, the start of the range, to 1, its end",
+            );
+        }
+    };
+    Ok(Skew { law, centre })
+}
+
+fn zipf_theta(theta: f64, help: &str) -> Result<f64, Wrong> {
+    if theta == 1.0 {
+        return wrong(
+            "zipf theta must be different than 1.0",
+            "To fix: use 0.999 or 1.001, which give nearly the same shares",
+        );
+    }
+    if theta < 0.0 {
+        return wrong(format!("zipf theta is negative: {theta}"), help);
+    }
+    Ok(theta)
+}
+
+/// Parses `60/10:40/90`, or up to three such lists separated by commas. Missing lists repeat the
+/// last one, as in `bssplit`.
+fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3], Wrong> {
+    let lists: Vec<&str> = text.split(',').collect();
+    if lists.len() > 3 {
+        return wrong(
+            ValueError::list_too_long("lists of zones", 3).what,
+            "To fix: give one list, or three separated by commas: read, write, trim",
+        );
+    }
+    let mut all: [Vec<ZoneShare>; 3] = Default::default();
+    for (i, zones) in all.iter_mut().enumerate() {
+        let list = lists.get(i).or(lists.last()).map_or("", |l| l.trim());
+        if !list.is_empty() {
+            *zones = zone_list(job, list, absolute)?;
+        }
+    }
+    if all.iter().all(Vec::is_empty) {
+        return wrong(
+            "the zones are missing",
+            "To fix: write shares of the I/O and of the range in per cent: `zoned:60/10:40/90`",
+        );
+    }
+    Ok(all)
+}
+
+fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>, Wrong> {
+    let entries: Vec<&str> = text.split(':').collect();
+    if entries.len() > MOST_ZONES {
+        let what = format!("there are {} zones, and at most {MOST_ZONES} fit", entries.len());
+        return wrong(what, "To fix: join neighbouring zones");
+    }
+    let mut zones = Vec::with_capacity(entries.len());
+    for entry in entries {
+        zones.push(zone(job, entry, absolute)?);
+    }
+    let shares: u32 = zones.iter().map(|z| u32::from(z.0)).sum();
+    if shares != 100 {
+        return wrong(
+            format!(
+                "access percentage don't add up to 100 for zoned random distribution (got={shares})"
+            ),
+            format!("To fix: make the numbers before `/` in `{text}` add up to 100"),
+        );
+    }
+    sizes_of(&zones, text)
+}
+
+/// Fills in missing sizes: zones without a size share the rest of 100 per cent evenly.
+fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShare>, Wrong> {
+    let percent = |size: &Option<ZoneSize>| match size {
+        Some(ZoneSize::Percent(p)) => *p,
+        _ => 0.0,
+    };
+    let given: f64 = zones.iter().map(|z| percent(&z.1)).sum();
+    if given > 100.0 + 1e-9 {
+        return wrong(
+            format!("zone_split percentages add to more than 100% ({given})"),
+            format!("To fix: make the numbers after `/` in `{text}` add up to at most 100"),
+        );
+    }
+    let open = zones.iter().filter(|z| z.1.is_none()).count();
+    let rest = (100.0 - given).max(0.0) / open.max(1) as f64;
+    let size = |size: Option<ZoneSize>| size.unwrap_or(ZoneSize::Percent(rest));
+    Ok(zones.iter().map(|z| ZoneShare { share: z.0, size: size(z.1) }).collect())
+}
+
+fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize>), Wrong> {
+    let (share, size) = text.split_once('/').unwrap_or((text, ""));
+    let help = match absolute {
+        true => "To fix: write per cent of the I/O and a size: `zoned_abs:60/20g:40/100g`",
+        false => "To fix: write per cent of the I/O and of the range: `zoned:60/10:40/90`",
+    };
+    let Some(share) = share.trim().parse::<u8>().ok().filter(|s| *s <= 100) else {
+        return wrong(format!("`{share}` in `{text}` is not a share from 0 to 100"), help);
+    };
+    let size = size.trim();
+    let no_size = || wrong(format!("`{size}` in `{text}` is not the size of a zone"), help);
+    let size = match (absolute, size) {
+        (true, "") => return wrong(format!("the zone `{text}` has no size"), help),
+        (false, "") => None,
+        (true, size) => match number::bytes(size, &job.spec.bases) {
+            Ok(bytes) => Some(ZoneSize::Bytes(bytes)),
+            Err(_) => return no_size(),
+        },
+        (false, size) => match number::float(size.trim_end_matches('%')) {
+            Ok(p) if (0.0..=100.0).contains(&p) => Some(ZoneSize::Percent(p)),
+            _ => return no_size(),
+        },
+    };
+    Ok((share, size))
+}
+
+fn steps(text: &str) -> Result<Vec<u64>, Wrong> {
+    let help =
+        "To fix: write block numbers separated by commas: `random_distribution=sequence:2,0,1`";
+    if text.trim().is_empty() {
+        return wrong("the block numbers of the sequence are missing", help);
+    }
+    let mut blocks = Vec::new();
+    for part in text.split(',') {
+        match part.trim().parse() {
+            Ok(block) => blocks.push(block),
+            Err(_) => {
+                return wrong(format!("`{part}` in the sequence is not a block number"), help);
+            }
+        }
+    }
+    if blocks.len() > MOST_STEPS {
+        let what = format!(
+            "sequence distribution supports up to {MOST_STEPS} elements (got {})",
+            blocks.len()
+        );
+        return wrong(what, "To fix: use a shorter one, or replay an I/O log (`read_iolog`)");
+    }
+    Ok(blocks)
+}
+
+/// Reads the sizes of `zonemode=strided`. `None`: another mode, or a message says what is wrong.
+pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> {
+    let transfer = job.count("zonesize").unwrap_or(0);
+    match job.plain_word("zonemode") {
+        "strided" => {}
+        "zbd" => return None,
+        "none" if transfer > 0 => {
+            messages.push(
+                job.error(
+                    "zonesize",
+                    "fio: --zonemode=none and --zonesize are not compatible: zones have a size only \
+                     with a zone mode",
+                )
+                .help("To fix: add `zonemode=strided` or `zonemode=zbd`, or leave out `zonesize`"),
+            );
+            return None;
+        }
+        _ => {
+            for name in ["zonerange", "zoneskip"].into_iter().filter(|n| job.is_set(n)) {
+                messages.push(
+                    job.no_effect(name, format!("`{name}` has no effect without a `zonemode`"))
+                        .help("To fix: add `zonemode=strided` and `zonesize`, or leave it out"),
+                );
+            }
+            return None;
+        }
+    }
+    if transfer == 0 {
+        messages.push(
+            job.error(
+                "zonemode",
+                "fio: --zonesize must be specified when using --zonemode=strided",
+            )
+            .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
+        );
+        return None;
+    }
+    let range = job.count("zonerange").filter(|r| *r > 0).unwrap_or(transfer);
+    let skip = match job.amount("zoneskip") {
+        Some(Amount::Bytes(bytes)) => ZoneSkip::Bytes(bytes),
+        Some(Amount::Percent(percent)) => ZoneSkip::Percent(percent),
+        Some(Amount::Zones(zones)) => ZoneSkip::Bytes(zones.saturating_mul(transfer)),
+        None => ZoneSkip::Bytes(0),
+    };
+    Some(Strided { transfer, range, skip })
+}
+
+/// Refuses distributions and strides that do not fit the files.
+pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut Messages) {
+    let dirs = || Dir::ALL.into_iter().filter(|d| load.mix.has(*d));
+    if !load.random {
+        return;
+    }
+    let largest = dirs().map(|d| load.align[d as usize].max(1)).max().unwrap_or(1);
+    let block = dirs().map(|d| u64::from(load.blocks[d as usize].min())).max().unwrap_or(1);
+    if let Some(zones) = load.strided
+        && zones.range < block
+    {
+        messages.push(
+            job.error(
+                "zonerange",
+                format!("a zone of {} bytes holds no block of {block} for random I/O", zones.range),
+            )
+            .help(format!("To fix: make `zonerange` (`zonesize` without it) at least {block}")),
+        );
+    }
+    let Some(shortest) = files.iter().min_by_key(|f| f.len) else { return };
+    match &load.distribution {
+        Distribution::Sequence { blocks, .. } => {
+            let range = load.strided.map_or(u64::MAX, |zones| zones.range);
+            let held = shortest.len.min(range) / largest;
+            let Some(beyond) = blocks.iter().find(|b| **b >= held) else { return };
+            messages.push(
+                job.error(
+                    "random_distribution",
+                    format!(
+                        "sequence access block {beyond} is out of bounds (max {held}) for file {}",
+                        shortest.path.display()
+                    ),
+                )
+                .help(format!("To fix: use block numbers from 0 to {}", held.saturating_sub(1))),
+            );
+        }
+        Distribution::Zoned(lists) => {
+            let size = |zone: &ZoneShare| match zone.size {
+                ZoneSize::Bytes(bytes) => bytes,
+                ZoneSize::Percent(_) => 0,
+            };
+            let sum = |list: &Vec<ZoneShare>| list.iter().map(size).fold(0, u64::saturating_add);
+            let most = dirs().map(|d| sum(&lists[d as usize])).max().unwrap_or(0);
+            if most > shortest.len {
+                messages.push(
+                    job.error(
+                        "random_distribution",
+                        format!(
+                            "zoned_abs sizes exceed file size: {most} bytes, and {} has {}",
+                            shortest.path.display(),
+                            shortest.len
+                        ),
+                    )
+                    .help("To fix: make the zones smaller or the file larger, or use `zoned`"),
+                );
+            }
+        }
+        Distribution::Even | Distribution::Skewed(_) => {}
+    }
+}

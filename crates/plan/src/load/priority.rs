@@ -1,0 +1,229 @@
+//! Priorities of single I/Os: `cmdprio_percentage`, `cmdprio_bssplit` and related options.
+
+use fiord_job::number;
+use fiord_job::option::def::Unit;
+
+use crate::model::{BlockSize, Dir, EnginePlan, IoPrio, Load, Priorities, PriorityShare};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// Real time (`IOPRIO_CLASS_RT`): the default class.
+const REAL_TIME: u8 = 1;
+/// Options that only set the priority, not the share of I/Os that has it.
+const DETAILS: [&str; 3] = ["cmdprio_class", "cmdprio", "cmdprio_hint"];
+/// The directions whose I/Os can have a priority.
+const DIRS: [Dir; 2] = [Dir::Read, Dir::Write];
+
+/// Reads the priorities of single I/Os. `None`: all I/Os have the priority of the job.
+pub(crate) fn priorities(
+    job: Reading,
+    load: &Load,
+    engine: &EnginePlan,
+    messages: &mut Messages,
+) -> Option<Priorities> {
+    let percent = job.set("cmdprio_percentage").map(|_| job.ints("cmdprio_percentage"));
+    let split = job.set_text("cmdprio_bssplit");
+    let named = match (&percent, &split) {
+        (Some(_), Some(_)) => {
+            messages.push(
+                job.error(
+                    "cmdprio_bssplit",
+                    "cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
+                )
+                .help("To fix: leave one of them out"),
+            );
+            return None;
+        }
+        (Some(_), None) => "cmdprio_percentage",
+        (None, Some(_)) => "cmdprio_bssplit",
+        (None, None) => {
+            details_alone(job, messages);
+            return None;
+        }
+    };
+    if !matches!(engine, EnginePlan::IoUring(_) | EnginePlan::Libaio { .. }) {
+        messages.push(
+            job.error(named, "this engine cannot give single I/Os a priority")
+                .help("To fix: use `ioengine=io_uring` or `ioengine=libaio`, or `prioclass` and `prio` for the whole job"),
+        );
+        return None;
+    }
+    let usual = usual(job);
+    let mut table = Table::default();
+    match split {
+        Some(text) => table.split(job, &text, usual, messages),
+        None => {
+            for (d, share) in percent.unwrap_or_default().iter().take(2).enumerate() {
+                let percent = share.unwrap_or(0).clamp(0, 100) as u8;
+                table.add(d, None, percent, usual[d]);
+            }
+        }
+    }
+    let mut made = Priorities { values: table.values, shares: table.shares };
+    for (d, dir) in DIRS.into_iter().enumerate() {
+        if load.mix.has(dir) {
+            sizes_exist(job, &made.shares[d], &load.blocks[d], messages);
+        } else {
+            made.shares[d].clear();
+        }
+    }
+    made.shares.iter().any(|s| !s.is_empty()).then_some(made)
+}
+
+/// Warns of options that set a priority when no share of I/Os has it.
+fn details_alone(job: Reading, messages: &mut Messages) {
+    for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
+        messages.push(
+            job.no_effect(
+                name,
+                format!("`{name}` has no effect without `cmdprio_percentage` or `cmdprio_bssplit`"),
+            )
+            .help("To fix: add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`"),
+        );
+    }
+}
+
+/// The priority of reads and of writes if an entry names none.
+fn usual(job: Reading) -> [IoPrio; 2] {
+    let of = |name: &str| match job.is_set(name) {
+        true => job.ints(name),
+        false => [None; 3],
+    };
+    let [class, level, hint] = DETAILS.map(of);
+    std::array::from_fn(|d| IoPrio {
+        class: class[d].map_or(REAL_TIME, |c| c.clamp(1, 3) as u8),
+        level: level[d].unwrap_or(0).clamp(0, 7) as u8,
+        hint: hint[d].unwrap_or(0).clamp(0, 1023) as u16,
+    })
+}
+
+/// The priorities found so far.
+#[derive(Default)]
+struct Table {
+    values: Vec<IoPrio>,
+    shares: [Vec<PriorityShare>; 2],
+}
+
+impl Table {
+    fn add(&mut self, dir: usize, block: Option<u32>, percent: u8, value: IoPrio) -> bool {
+        if percent == 0 {
+            return true;
+        }
+        let index = self.values.iter().position(|v| *v == value).unwrap_or_else(|| {
+            self.values.push(value);
+            self.values.len() - 1
+        });
+        let Ok(priority) = u8::try_from(index + 1) else { return false };
+        self.shares[dir].push(PriorityShare { block, percent, priority });
+        true
+    }
+
+    /// Parses `cmdprio_bssplit`, such as `4k/10:64k/5/2/4,8k/20`: reads, then writes. Ignores a
+    /// list for trims.
+    fn split(&mut self, job: Reading, text: &str, usual: [IoPrio; 2], messages: &mut Messages) {
+        let lists: Vec<&str> = text.split(',').collect();
+        for (d, usual) in usual.into_iter().enumerate() {
+            let list = lists.get(d).or(lists.last()).copied().unwrap_or("");
+            for entry in list.split(':').filter(|e| !e.trim().is_empty()) {
+                match entry_of(entry, usual, job) {
+                    Err(wrong) => messages.push(
+                        job.error("cmdprio_bssplit", format!("`{entry}`: {wrong}")).help(
+                            "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
+                             `SIZE/PERCENT/CLASS/LEVEL/HINT`",
+                        ),
+                    ),
+                    Ok((_, 0, _)) => messages.push(job.no_effect(
+                        "cmdprio_bssplit",
+                        format!("`{entry}` has a share of 0, so it gives no I/O a priority"),
+                    )),
+                    Ok((size, percent, value)) => {
+                        if !self.add(d, Some(size), percent, value) {
+                            messages.push(
+                                job.error("cmdprio_bssplit", "there are more than 255 priorities"),
+                            );
+                            return;
+                        }
+                    }
+                }
+            }
+            self.sums(job, d, messages);
+        }
+    }
+
+    /// Checks that the shares of one size add up to at most 100 per cent.
+    fn sums(&self, job: Reading, dir: usize, messages: &mut Messages) {
+        let all = &self.shares[dir];
+        for share in all {
+            let same = all.iter().filter(|s| s.block == share.block);
+            let sum: u32 = same.map(|s| u32::from(s.percent)).sum();
+            if sum > 100 {
+                let size = share.block.unwrap_or(0);
+                messages.push(
+                    job.error(
+                        "cmdprio_bssplit",
+                        format!("the shares of blocks of {size} bytes add up to {sum} per cent"),
+                    )
+                    .help("To fix: write shares that add up to 100 or less"),
+                );
+            }
+        }
+    }
+}
+
+/// Parses one entry: size in bytes, share in per cent, and priority.
+fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio), String> {
+    let parts: Vec<&str> = entry.split('/').map(str::trim).collect();
+    let bounded = |text: &str, what: &str, low: i128, high: i128| {
+        number::integer(text, Unit::Count, &job.spec.bases).map_err(|e| e.what).and_then(|n| {
+            match (low..=high).contains(&n) {
+                true => Ok(n),
+                false => Err(format!("the {what} is not from {low} to {high}")),
+            }
+        })
+    };
+    let size = number::integer(parts[0], Unit::Bytes, &job.spec.bases).map_err(|e| e.what)?;
+    let size = u32::try_from(size).ok().filter(|s| *s > 0);
+    let size = size.ok_or_else(|| String::from("this is not a block size"))?;
+    let percent = match parts.get(1) {
+        None | Some(&"") => 0,
+        Some(text) => bounded(text, "share in per cent", 0, 100)? as u8,
+    };
+    let value = match parts.len() {
+        1 | 2 => usual,
+        4 | 5 => IoPrio {
+            class: bounded(parts[2], "class", 1, 3)? as u8,
+            level: bounded(parts[3], "level", 0, 7)? as u8,
+            hint: parts.get(4).map_or(Ok(0), |t| bounded(t, "hint", 0, 1023))? as u16,
+        },
+        3 => return Err("a class needs a level".into()),
+        _ => return Err("there are too many slashes".into()),
+    };
+    Ok((size, percent, value))
+}
+
+/// Warns of sizes that no I/O of the job has.
+fn sizes_exist(
+    job: Reading,
+    shares: &[PriorityShare],
+    blocks: &BlockSize,
+    messages: &mut Messages,
+) {
+    for size in shares.iter().filter_map(|s| s.block) {
+        let exists = match blocks {
+            BlockSize::Fixed(block) => *block == size,
+            BlockSize::Range { min, max } => (*min..=*max).contains(&size),
+            BlockSize::Split(all) => all.iter().any(|(block, _)| *block == size),
+        };
+        if !exists {
+            messages.push(
+                job.no_effect(
+                    "cmdprio_bssplit",
+                    format!(
+                        "no I/O of the job has {size} bytes, so this entry gives no I/O a priority"
+                    ),
+                )
+                .help("To fix: name sizes that `bs` or `bssplit` have"),
+            );
+        }
+    }
+}

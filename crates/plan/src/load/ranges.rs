@@ -1,0 +1,51 @@
+//! `num_range`: trims of several ranges in one command.
+
+use crate::model::{Dir, EnginePlan, FileService, Load, Mix};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// Refuses jobs whose trims cannot have several ranges.
+pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+    let ranges = load.trim_ranges;
+    if ranges < 2 {
+        return;
+    }
+    let mut wrong = |what: &str, help: &str| {
+        messages.push(job.error("num_range", what).help(help));
+    };
+    if load.mix != Mix::Trim {
+        wrong("only trims have ranges", "To fix: use it with `rw=trim` or `rw=randtrim`");
+    } else if !matches!(engine, EnginePlan::IoUringCmd(_)) {
+        wrong(
+            "this engine trims one range at a time",
+            "To fix: use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",
+        );
+    } else if load.serialize_overlap {
+        wrong(
+            "`serialize_overlap` sees only the first of several ranges",
+            "To fix: leave out `serialize_overlap` or `num_range`",
+        );
+    } else if job.plain_word("zonemode") == "zbd" {
+        wrong("a zone is reset, not trimmed in ranges", "To fix: leave out `num_range`");
+    }
+    let block = load.blocks[Dir::Trim as usize].max();
+    if block.checked_mul(ranges).is_none() {
+        messages.push(
+            job.error(
+                "num_range",
+                format!("{ranges} ranges of {block} bytes are more than one I/O can have"),
+            )
+            .help("To fix: write a smaller `bs` or fewer ranges: together less than 4 GiB"),
+        );
+    }
+}
+
+/// Multiplies the turns of files by the number of ranges: the job draws the offset of each range as
+/// if it were an I/O.
+pub(crate) fn turns(service: FileService, ranges: u32) -> FileService {
+    match service {
+        FileService::RoundRobin(each) => FileService::RoundRobin(each.saturating_mul(ranges)),
+        FileService::Random(each) => FileService::Random(each.saturating_mul(ranges)),
+        other => other,
+    }
+}

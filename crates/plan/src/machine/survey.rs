@@ -1,0 +1,128 @@
+//! What the planner knows about paths: the file that exists now, and the size that an earlier job
+//! of the same run gives it.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fiord_sys::in_use::Users;
+use fiord_sys::nvme;
+
+use crate::machine::facts::{Facts, Found};
+
+const ENOENT: i32 = 2;
+
+/// Looks up each path once and remembers the result.
+pub(crate) struct Survey<'a> {
+    pub(crate) facts: &'a dyn Facts,
+    /// One entry per path: a job may have a hundred thousand files.
+    paths: HashMap<PathBuf, Known>,
+    namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, String>>,
+    users: Users,
+    /// The system directory that contains each directory.
+    system: HashMap<PathBuf, Option<String>>,
+}
+
+/// What the planner knows about a path.
+#[derive(Debug, Default)]
+struct Known {
+    seen: Option<Lookup>,
+    /// Size in bytes of the regular file after the layout of the jobs so far.
+    planned: Option<u64>,
+}
+
+/// The result of looking up a path.
+#[derive(Debug)]
+enum Lookup {
+    Found(Found),
+    Missing,
+    Failed(Box<LookupError>),
+}
+
+/// Why the lookup of a path failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LookupError {
+    /// The kind of error. `NotFound` is common: the file does not exist yet.
+    pub(crate) kind: io::ErrorKind,
+    /// The system's description of the error.
+    pub(crate) text: String,
+}
+
+impl<'a> Survey<'a> {
+    pub(crate) fn new(facts: &'a dyn Facts) -> Self {
+        Survey {
+            facts,
+            paths: HashMap::new(),
+            namespaces: HashMap::new(),
+            users: Users::default(),
+            system: HashMap::new(),
+        }
+    }
+    /// Who uses the device at a path. See [`Facts::user`].
+    pub(crate) fn user(&self, path: &Path) -> Result<Option<String>, String> {
+        self.facts.user(path, &self.users)
+    }
+    /// The system directory in which a file lies or would be created.
+    pub(crate) fn system_directory(&mut self, path: &Path, is_link: bool) -> Option<String> {
+        if is_link {
+            return self.facts.system_directory(path);
+        }
+        // Without a link, the directory of the file decides, and one lookup per directory is
+        // enough.
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let known = self.system.entry(directory.to_path_buf());
+        known.or_insert_with(|| self.facts.system_directory(directory)).clone()
+    }
+    /// The entry of a path, created if it does not exist.
+    fn known(&mut self, path: &Path) -> &mut Known {
+        if !self.paths.contains_key(path) {
+            self.paths.insert(path.to_path_buf(), Known::default());
+        }
+        self.paths.get_mut(path).expect("it is there now")
+    }
+    /// The file that exists at a path now.
+    pub(crate) fn look(&mut self, path: &Path) -> Result<Found, LookupError> {
+        let facts = self.facts;
+        match self.known(path).seen.get_or_insert_with(|| Lookup::at(path, facts)) {
+            Lookup::Found(found) => Ok(*found),
+            Lookup::Missing => Err(LookupError::from(&io::Error::from_raw_os_error(ENOENT))),
+            Lookup::Failed(error) => Err(LookupError::clone(error)),
+        }
+    }
+    /// The properties of the NVMe namespace behind a path and of its controller; the error says why
+    /// they are unknown.
+    pub(crate) fn namespace(&mut self, path: &Path) -> Result<Arc<nvme::Device>, String> {
+        let known = self.namespaces.entry(path.to_path_buf());
+        known.or_insert_with(|| self.facts.namespace(path).map(Arc::new)).clone()
+    }
+    /// Size in bytes that a regular file has after the layout of the jobs so far. `None`: no job
+    /// lays it out.
+    pub(crate) fn planned(&self, path: &Path) -> Option<u64> {
+        self.paths.get(path)?.planned
+    }
+    /// Records that a job lays out a file to at least `size` bytes.
+    pub(crate) fn plan(&mut self, path: &Path, size: u64) {
+        let known = self.known(path);
+        known.planned = known.planned.max(Some(size));
+    }
+}
+
+impl Lookup {
+    fn at(path: &Path, facts: &dyn Facts) -> Self {
+        match facts.look(path) {
+            Ok(found) => Lookup::Found(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Lookup::Missing,
+            Err(error) => Lookup::Failed(Box::new(LookupError::from(&error))),
+        }
+    }
+}
+
+impl From<&io::Error> for LookupError {
+    fn from(error: &io::Error) -> Self {
+        LookupError { kind: error.kind(), text: error.to_string() }
+    }
+}

@@ -1,0 +1,15 @@
+//! What a job measures, and how its results are reported.
+//!
+//! | question | module |
+//! |---|---|
+//! | which latencies and windows does a job record? | `record` |
+//! | when does a job record latencies in slices of time? | `slices` |
+//! | how do reports show a job? | `reporting` |
+//! | which jobs are reported together? | `groups` |
+//! | with which claims is a result compared (`spec=`)? | `specification` |
+
+pub(crate) mod groups;
+pub(crate) mod record;
+pub(crate) mod reporting;
+pub(crate) mod slices;
+pub(crate) mod specification;

@@ -1,0 +1,202 @@
+//! A job with every option at its default, for tests of other crates and benchmarks that have no
+//! job file.
+
+use std::path::PathBuf;
+
+use super::*;
+
+impl JobPlan {
+    /// A job with sequential 4 KiB reads of one virtual file of `len` bytes at depth 1, with the
+    /// default measurements.
+    pub fn plain(engine: EnginePlan, len: u64) -> JobPlan {
+        JobPlan {
+            identity: identity(),
+            start: Start {
+                stonewall: false,
+                wait_for: Vec::new(),
+                delay: (0, 0),
+                prerun: None,
+                postrun: None,
+            },
+            end: end(len),
+            target: target(len),
+            load: load(),
+            crc: false,
+            content: Content::Scramble,
+            engine,
+            depth: Depth {
+                depth: 1,
+                batch: None,
+                complete_min: None,
+                complete_max: None,
+                low: None,
+            },
+            pace: Pace::default(),
+            process: process(),
+            record: record(),
+            reporting: reporting(),
+        }
+    }
+}
+
+fn identity() -> Identity {
+    Identity {
+        name: "plain".into(),
+        description: None,
+        section: 0,
+        instance: 0,
+        instances: 1,
+        index: 0,
+        group: 0,
+        stonewall_group: 0,
+        options: Vec::new(),
+    }
+}
+
+fn end(len: u64) -> End {
+    End {
+        runtime: None,
+        time_based: false,
+        ramp_time: 0,
+        ramp_size: 0,
+        loops: 1,
+        bytes: len,
+        ios: None,
+        exitall: false,
+        exit_what: ExitWhat::Group,
+        exitall_on_error: false,
+        fill_device: false,
+        space_reserve: 0,
+        steady: None,
+    }
+}
+
+fn target(len: u64) -> Target {
+    Target {
+        files: vec![FilePlan {
+            path: PathBuf::from("plain.0.0"),
+            kind: FileKind::Virtual,
+            offset: 0,
+            len,
+            beyond: 0,
+            size_now: None,
+            size_needed: None,
+            extends: 0,
+            zones: None,
+        }],
+        open_files: 1,
+        service: FileService::RoundRobin(1),
+        open: OpenPlan {
+            direct: false,
+            sync: SyncMode::None,
+            atomic: false,
+            invalidate: true,
+            create: true,
+            allow_mounted_write: false,
+            advice: Advice::Auto,
+            write_hint: None,
+            append: false,
+            read_only: false,
+            generated: false,
+        },
+        layout: Layout {
+            serialize: true,
+            fsync: true,
+            on_open: false,
+            only: false,
+            overwrite: false,
+            pre_read: false,
+            fallocate: Fallocate::Native,
+        },
+        lock: LockFile::None,
+        unlink: false,
+        unlink_each_loop: false,
+        scheduler: None,
+    }
+}
+
+fn load() -> Load {
+    Load {
+        mix: Mix::Read,
+        random: false,
+        random_percent: [100; 3],
+        step: Step::None,
+        sequencer: Sequencer::Sequential,
+        blocks: [BlockSize::Fixed(4096), BlockSize::Fixed(4096), BlockSize::Fixed(4096)],
+        align: [4096; 3],
+        unaligned: false,
+        distribution: Distribution::Even,
+        sprandom: None,
+        strided: None,
+        zoned: None,
+        no_map: false,
+        generator: Generator::Tausworthe,
+        seed: 0x89,
+        repeat: true,
+        fsync: 0,
+        fdatasync: 0,
+        write_barrier: 0,
+        sync_file_range: None,
+        end_fsync: false,
+        fsync_on_close: false,
+        end_syncfs: false,
+        serialize_overlap: false,
+        trim_ranges: 1,
+        priorities: None,
+        placement: None,
+        forms: Vec::new(),
+    }
+}
+
+fn process() -> Process {
+    Process {
+        cpus: None,
+        mem_policy: None,
+        nice: 0,
+        ioprio: None,
+        uid: None,
+        gid: None,
+        cgroup: None,
+        comm: None,
+        memory: Memory::Malloc,
+        memory_align: 4096,
+        lock_memory: 0,
+    }
+}
+
+fn record() -> Record {
+    Record {
+        clat: true,
+        slat: true,
+        lat: true,
+        bandwidth: true,
+        bandwidth_window: 500_000_000,
+        iops_window: 500_000_000,
+        clat_percentiles: true,
+        lat_percentiles: false,
+        slat_percentiles: false,
+        shares: true,
+        percentiles: vec![50.0, 99.0],
+        percentile_decimals: 2,
+        slices: None,
+        clock: ClockSource::Auto,
+        clock_cpu: None,
+        start_clock_id: None,
+    }
+}
+
+fn reporting() -> Reporting {
+    Reporting {
+        group: false,
+        unified: Unified::None,
+        significant_figures: 4,
+        stats: true,
+        disk_util: true,
+        per_core: false,
+        kb_base: 1024,
+        unit_base: 0,
+        continue_on_error: [false; 3],
+        spec: Vec::new(),
+        ignore_findings: Vec::new(),
+    }
+}

@@ -1,0 +1,13 @@
+//! When a job starts, how fast it goes, and when it ends.
+//!
+//! | question | module |
+//! |---|---|
+//! | what does a job wait for before it starts? | `start` |
+//! | how fast may a job go? | `pace` |
+//! | when does a job end? | `end` |
+//! | when is a measurement steady? | `steady` |
+
+pub(crate) mod end;
+pub(crate) mod pace;
+pub(crate) mod start;
+pub(crate) mod steady;

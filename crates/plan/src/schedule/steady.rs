@@ -1,0 +1,148 @@
+//! `steadystate`: ends a job when its results are steady.
+
+use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// The shortest interval in nanoseconds: twice the time between two housekeeping calls of a worker.
+const SHORTEST: u64 = 10_000_000;
+/// Number of samples in the window of `pts`.
+const ROUNDS: u64 = 5;
+/// The largest number of samples in a window: every new sample causes a check of the whole window.
+const MOST: u64 = 1_000_000;
+
+/// Reads the `steadystate` criterion of a job. `None`: it has none.
+pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
+    let (word, suffix) = job.word("steadystate")?;
+    let duration = job.time("steadystate_duration");
+    let pts = word == "pts";
+    if duration == 0 && !pts {
+        // An invalid criterion is an error even though it has no effect.
+        if job.is_set("steadystate") {
+            criterion(job, word, suffix.as_deref(), messages)?;
+        }
+        for name in ["steadystate", "steadystate_ramp_time", "steadystate_check_interval"] {
+            if job.is_set(name) {
+                let what = format!("{name} has no effect: steadystate_duration is not set");
+                let help = "To fix: add the length of the window, `ss_dur=300`";
+                messages.push(job.no_effect(name, what).help(help));
+                return None;
+            }
+        }
+        return None;
+    }
+    let (measure, rule, spec) = criterion(job, word, suffix.as_deref(), messages)?;
+    let interval = interval(job, pts, duration, messages)?;
+    if measure == SteadyMeasure::Latency && (job.flag("disable_clat") || job.flag("gtod_reduce")) {
+        messages.push(
+            job.error(
+                "steadystate",
+                "steadystate judges completion latency, but the job does not measure it",
+            )
+            .help("To fix: leave out `disable_clat` and `gtod_reduce`, or judge `iops` or `bw`"),
+        );
+    }
+    let samples = if pts { ROUNDS } else { duration / interval };
+    Some(SteadyPlan {
+        measure,
+        rule,
+        spec,
+        interval,
+        samples: u32::try_from(samples).unwrap_or(u32::MAX),
+        ramp: job.time("steadystate_ramp_time"),
+    })
+}
+
+fn criterion(
+    job: Reading,
+    word: &str,
+    suffix: Option<&str>,
+    messages: &mut Messages,
+) -> Option<(SteadyMeasure, SteadyRule, String)> {
+    let suffix = suffix.map(str::trim);
+    if word == "pts" {
+        let measure = match suffix {
+            None | Some("iops") => SteadyMeasure::Iops,
+            Some("bw") => SteadyMeasure::Bandwidth,
+            Some("lat") => SteadyMeasure::Latency,
+            Some(other) => {
+                let what = format!("steadystate=pts cannot judge `{other}`");
+                let help = "To fix: write `pts:iops`, `pts:bw` or `pts:lat`";
+                messages.push(job.error("steadystate", what).help(help));
+                return None;
+            }
+        };
+        let spec = suffix.map_or("pts".to_owned(), |s| format!("pts:{s}"));
+        return Some((measure, SteadyRule::Pts, spec));
+    }
+    let measure = match word.split('_').next() {
+        Some("bw") => SteadyMeasure::Bandwidth,
+        Some("lat") => SteadyMeasure::Latency,
+        _ => SteadyMeasure::Iops,
+    };
+    let Some(text) = suffix.filter(|s| !s.is_empty()) else {
+        let what = format!("steadystate={word} needs a limit");
+        let help = format!("To fix: write it after a colon: `{word}:2%`");
+        messages.push(job.error("steadystate", what).help(help));
+        return None;
+    };
+    let percent = text.ends_with('%');
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let limit = number.parse::<f64>().ok().filter(|l| l.is_finite() && *l >= 0.0);
+    let Some(limit) = limit else {
+        let what = format!("`{text}` is not a valid limit of steadystate={word}");
+        let help = format!("To fix: write a number or a percentage of 0 or more: `{word}:2%`");
+        messages.push(job.error("steadystate", what).help(help));
+        return None;
+    };
+    let spec = format!("{word}:{limit:.6}{}", if percent { "%" } else { "" });
+    let rule = match word.ends_with("_slope") {
+        true => SteadyRule::Slope { limit, percent },
+        false => SteadyRule::Deviation { limit, percent },
+    };
+    Some((measure, rule, spec))
+}
+
+/// The time between two samples in nanoseconds. It divides the window into at least two parts.
+fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> Option<u64> {
+    let name = "steadystate_check_interval";
+    let mut interval = job.time(name);
+    if pts && duration > 0 {
+        if !job.is_set(name) {
+            interval = duration / ROUNDS;
+        }
+        if duration != interval.saturating_mul(ROUNDS) {
+            let what = "the window of steadystate=pts is five rounds, \
+                        and steadystate_duration is not five times steadystate_check_interval";
+            let help = "To fix: set one of them: the length of a round, `ss_interval=60`";
+            messages.push(job.error("steadystate_duration", what).help(help));
+            return None;
+        }
+    }
+    if interval < SHORTEST {
+        messages.push(
+            job.error(name, "the check interval must be at least 10 ms")
+                .help("To fix: write `ss_interval=1`, which is one second"),
+        );
+        return None;
+    }
+    let samples = if pts { ROUNDS } else { duration / interval };
+    if !pts && (samples < 2 || !duration.is_multiple_of(interval)) {
+        let what = format!(
+            "steadystate_duration ({} ms) is not a multiple of steadystate_check_interval ({} ms), \
+             or not at least twice as long",
+            duration / 1_000_000,
+            interval / 1_000_000
+        );
+        let help = "To fix: write, for example, `ss_dur=60` with `ss_interval=2`";
+        messages.push(job.error("steadystate_duration", what).help(help));
+        return None;
+    }
+    if samples > MOST {
+        let what = format!("a window of {samples} samples is too long: the limit is {MOST}");
+        let help = "To fix: use a longer `ss_interval`";
+        messages.push(job.error("steadystate_duration", what).help(help));
+        return None;
+    }
+    Some(interval)
+}

@@ -1,0 +1,326 @@
+//! The zones of a file (`zonemode=zbd`): those that the device reports or that fiord emulates, and
+//! the rounding of regions to whole zones.
+
+use std::path::Path;
+
+use fiord_job::option::value::Amount;
+use fiord_sys::nvme::CommandSet;
+
+use crate::machine::facts::{Passthrough, ZoneFacts};
+use crate::machine::survey::Survey;
+use crate::model::{BlockSize, Dir, FileKind, Load, Zoned, Zones};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::sizes::Region;
+
+/// The smallest size of a zone in bytes.
+const SECTOR: u64 = 512;
+
+/// The zones of a file. `None`: it has no zones, or none that the job can use, and a message says
+/// why., or (with a message) none that can be used.
+pub(crate) fn of_file(
+    job: Reading,
+    path: &Path,
+    kind: FileKind,
+    load: (&Load, bool),
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<Zones> {
+    let (load, direct) = load;
+    let real = match real(path, kind, survey) {
+        Real::Zoned(facts) => Some(facts),
+        Real::Plain => None,
+        Real::Unknown(_) if load.zoned.is_none() => None,
+        Real::Unknown(why) => {
+            messages.push(
+                job.error(
+                    "filename",
+                    format!("cannot determine the zones of `{}`: {why}", path.display()),
+                )
+                .help("To fix: name its block device, or leave out `zonemode=zbd`"),
+            );
+            return None;
+        }
+    };
+    let writes = load.mix.has(Dir::Write);
+    let Some(zoned) = load.zoned else {
+        if real.is_some() && (writes || load.mix.has(Dir::Trim)) {
+            messages.push(
+                job.warning(
+                    "zonemode",
+                    format!(
+                        "`{}` is a zoned device: writes that are not at the write pointer of \
+                         a zone fail",
+                        path.display()
+                    ),
+                )
+                .help("To fix: add `zonemode=zbd`"),
+            );
+        }
+        return None;
+    };
+    let zones = match real {
+        Some(facts) => device(job, path, facts, &zoned, messages)?,
+        None => emulated(job, path, messages)?,
+    };
+    skips(job, zones, messages);
+    if real.is_some() && writes && !direct && kind == FileKind::Block {
+        messages.push(
+            job.error(
+                "direct",
+                format!(
+                    "Using direct I/O is mandatory for writing to ZBD drives: writes through the \
+                     page cache reach `{}` in a different order than its zones require",
+                    path.display()
+                ),
+            )
+            .help("To fix: add `direct=1`"),
+        );
+    }
+    blocks(job, load, zones, messages);
+    Some(zones)
+}
+
+/// Refuses `zoneskip`, which does not work with zones that are written sequentially.
+fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
+    let (asked, whole) = match job.amount("zoneskip") {
+        None | Some(Amount::Bytes(0)) => return,
+        Some(Amount::Bytes(bytes)) => (bytes.to_string(), bytes.is_multiple_of(zones.size)),
+        Some(Amount::Zones(count)) => (format!("{count}z"), true),
+        Some(Amount::Percent(percent)) => (format!("{percent}%"), true),
+    };
+    let what = match whole {
+        true => {
+            format!("`zoneskip` must be 0 with `zonemode=zbd`, not {asked}: the job skips no zone")
+        }
+        false => {
+            format!("zoneskip {asked} is not a multiple of the device zone size {}", zones.size)
+        }
+    };
+    messages
+        .push(job.error("zoneskip", what).help("To fix: leave it out, or use `zonemode=strided`"));
+}
+
+/// The zones of a target itself, without emulation.
+enum Real {
+    Zoned(ZoneFacts),
+    /// The target has no zones.
+    Plain,
+    /// The target accepts commands that bypass the block layer, and it is unknown whether it has
+    /// zones. Emulated zones would overwrite the real ones.
+    Unknown(String),
+}
+
+fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
+    if !matches!(kind, FileKind::Block | FileKind::Char) {
+        return Real::Plain;
+    }
+    if let Some(facts) = survey.facts.zones(path) {
+        return Real::Zoned(facts);
+    }
+    match survey.facts.passthrough(path).filter(|_| kind == FileKind::Char) {
+        None => Real::Plain,
+        Some(Passthrough::Nvme) => of_namespace(path, survey),
+        Some(Passthrough::Scsi) => match survey.facts.block_sibling(path) {
+            Some(block) if survey.facts.zones(&block).is_none() => Real::Plain,
+            Some(_) => {
+                Real::Unknown("fiord cannot read zone reports from a SCSI generic device".into())
+            }
+            None => Real::Unknown("it has no block device that reports them".into()),
+        },
+    }
+}
+
+/// The zones of an NVMe namespace, according to its Identify data. Used if the namespace has no
+/// block device or no entry in sysfs.
+fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
+    let device = match survey.namespace(path) {
+        Ok(device) => device,
+        Err(why) => return Real::Unknown(why),
+    };
+    let block = u64::from(device.namespace.format.data);
+    match (device.command_set, device.zoned) {
+        (_, Some(zoned)) => match zoned.zone_blocks.checked_mul(block).filter(|size| *size > 0) {
+            Some(zone_size) => Real::Zoned(ZoneFacts {
+                zone_size,
+                max_open: zoned.max_open,
+                max_active: zoned.max_active,
+            }),
+            None => Real::Unknown("it reports zones without a size".into()),
+        },
+        (CommandSet::Zoned, None) => Real::Unknown("it does not report their size".into()),
+        _ => Real::Plain,
+    }
+}
+
+fn device(
+    job: Reading,
+    path: &Path,
+    facts: ZoneFacts,
+    zoned: &Zoned,
+    messages: &mut Messages,
+) -> Option<Zones> {
+    let asked = job.count("zonesize").unwrap_or(0);
+    if asked > 0 && asked != facts.zone_size {
+        messages.push(
+            job.error(
+                "zonesize",
+                format!(
+                    "job parameter zonesize {asked} does not match disk zone size {}, which `{}` \
+                     reports",
+                    facts.zone_size,
+                    path.display()
+                ),
+            )
+            .help("To fix: leave it out: fiord reads it from the device"),
+        );
+        return None;
+    }
+    if let (Some(most), Some(limit)) = (zoned.max_open, facts.limit())
+        && most > limit
+        && !zoned.ignore_limits
+    {
+        // Name the limit of the device that the job exceeds.
+        let which = match facts.max_active {
+            Some(active) if active < most => "Exceeded max_active_zones limit: ",
+            _ => "",
+        };
+        messages.push(
+            job.error(
+                "max_open_zones",
+                format!(
+                    "{which}`max_open_zones={most}` is more than the {limit} zones that `{}` can \
+                     have open",
+                    path.display()
+                ),
+            )
+            .help(format!("To fix: write {limit} or less, or add `ignore_zone_limits=1`")),
+        );
+    }
+    Some(Zones { size: facts.zone_size, emulated: None })
+}
+
+fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones> {
+    let size = job.count("zonesize").unwrap_or(0);
+    if size == 0 {
+        messages.push(
+            job.error(
+                "zonesize",
+                format!(
+                    "Specifying the zone size is mandatory for regular file/block device with \
+                     --zonemode=zbd: `{}` is not a zoned device",
+                    path.display()
+                ),
+            )
+            .help("To fix: write the size of the zones to emulate: `zonesize=256m`"),
+        );
+        return None;
+    }
+    if size < SECTOR {
+        messages.push(
+            job.error(
+                "zonesize",
+                format!(
+                    "zone size must be at least 512 bytes for --zonemode=zbd: `zonesize={size}` is \
+                     less than a sector"
+                ),
+            )
+            .help("To fix: write a multiple of 512: `zonesize=256m`"),
+        );
+        return None;
+    }
+    let capacity = job.count("zonecapacity").filter(|c| *c > 0).unwrap_or(size);
+    if capacity > size {
+        messages.push(
+            job.error(
+                "zonecapacity",
+                format!("job parameter zonecapacity {capacity} is larger than zone size {size}"),
+            )
+            .help("To fix: write no more than `zonesize`"),
+        );
+        return None;
+    }
+    Some(Zones { size, emulated: Some(capacity) })
+}
+
+/// Refuses block sizes that do not fit a zone.
+fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
+    let capacity = zones.emulated.unwrap_or(zones.size);
+    let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
+    let most = dirs.map(|dir| load.blocks[dir as usize].max()).max().unwrap_or(0);
+    if u64::from(most) > capacity {
+        messages.push(
+            job.error(
+                "bs",
+                format!(
+                    "I/O buflen exceeds zone size: blocks of {most} bytes, and zones of {capacity}"
+                ),
+            )
+            .help(format!("To fix: write `bs={capacity}` or less")),
+        );
+    }
+    let trim = &load.blocks[Dir::Trim as usize];
+    if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.try_into().unwrap_or(0)) {
+        messages.push(
+            job.error(
+                "bs",
+                format!("trim block size {} is not the zone size {}", trim.max(), zones.size),
+            )
+            .help(format!("To fix: write `bs=,,{}`: a trim resets a whole zone", zones.size)),
+        );
+    }
+}
+
+/// Shrinks a region to whole zones. `None`: it contains no zone, or extends past the end of the
+/// target, and a message says so.
+pub(crate) fn whole(
+    job: Reading,
+    path: &Path,
+    region: Region,
+    zones: Option<Zones>,
+    messages: &mut Messages,
+) -> Option<Region> {
+    let Some(zones) = zones else { return Some(region) };
+    let shown = path.display();
+    if let Some(asked) = region.asked {
+        messages.push(
+            job.error(
+                "size",
+                format!(
+                    "the range of {asked} bytes at offset {} extends past the end of \
+                     `{shown}`, which has {} bytes there",
+                    region.offset, region.len
+                ),
+            )
+            .help(format!(
+                "To fix: use a smaller `size`: `{shown}` has {} zones from there",
+                region.len / zones.size
+            )),
+        );
+        return None;
+    }
+    let end = region.offset.saturating_add(region.len);
+    let offset = region.offset.checked_next_multiple_of(zones.size).unwrap_or(end);
+    let last = end / zones.size * zones.size;
+    if offset >= last {
+        messages.push(
+            job.error("size", format!("{shown}: io_size must be at least one zone")).help(format!(
+                "To fix: use a larger `size`: zones of `{shown}` have {} bytes",
+                zones.size
+            )),
+        );
+        return None;
+    }
+    let mut note = |name: &str, what: String| {
+        messages
+            .push(job.adjusted(name, format!("{shown}: {what}: zones have {} bytes", zones.size)));
+    };
+    if offset != region.offset {
+        note("offset", format!("rounded up offset from {} to {offset}", region.offset));
+    }
+    let (len, rest) = (last - offset, end - offset);
+    if len != rest {
+        note("size", format!("rounded down io_size from {rest} to {len}"));
+    }
+    Some(Region { offset, len, ..region })
+}

@@ -1,0 +1,172 @@
+//! The names of a job's files: given by the user, found in a directory, or generated.
+
+use std::path::{Path, PathBuf};
+
+use fiord_job::option::value::Value;
+
+use crate::machine::survey::Survey;
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::paths;
+
+/// The largest number of files in one job: each needs memory and an entry in the plan.
+const MOST_FILES: u64 = 16 << 20;
+
+/// The naming options of a job, read once for all its instances.
+#[derive(Debug, Clone)]
+pub(crate) struct Naming {
+    directories: Vec<PathBuf>,
+    names: Vec<String>,
+    found: Vec<PathBuf>,
+    format: String,
+    count: u64,
+    job: String,
+}
+
+impl Naming {
+    /// Reads the options and, for `opendir`, the directory.
+    pub(crate) fn read(job: Reading, survey: &mut Survey, messages: &mut Messages) -> Self {
+        let directories: Vec<PathBuf> =
+            job.paths("directory").into_iter().map(PathBuf::from).collect();
+        for directory in &directories {
+            paths::directory(job, directory, survey, messages);
+        }
+        let names = named(job, messages);
+        let count = job.count("nrfiles").unwrap_or(1);
+        if count == 0 || count > MOST_FILES {
+            messages.push(
+                job.error("nrfiles", format!("`nrfiles={count}` is not a valid number of files"))
+                    .help(format!("To fix: write a number from 1 to {MOST_FILES}")),
+            );
+        }
+        Naming {
+            found: opened(job, survey, messages),
+            directories,
+            names,
+            format: job.text("filename_format").filter(|f| !f.is_empty()).unwrap_or_else(default),
+            count: count.clamp(1, MOST_FILES),
+            job: job.spec.section.clone(),
+        }
+    }
+
+    /// Whether the names are generated.
+    pub(crate) fn is_generated(&self) -> bool {
+        self.names.is_empty() && self.found.is_empty()
+    }
+
+    /// The paths of the files of one instance.
+    pub(crate) fn paths(&self, instance: u32) -> Vec<PathBuf> {
+        if !self.is_generated() {
+            let directory = self.directories.first().map(PathBuf::as_path);
+            let named = self.names.iter().map(|n| below(directory, n));
+            return named.chain(self.found.iter().cloned()).collect();
+        }
+        let turn = instance as usize % self.directories.len().max(1);
+        let directory = self.directories.get(turn).map(PathBuf::as_path);
+        (0..self.count)
+            .map(|file| {
+                let parts = Parts { job: &self.job, instance, file };
+                below(directory, &generate(&self.format, parts))
+            })
+            .collect()
+    }
+}
+
+/// The names of `filename`. As in fio, each setting adds to the earlier ones, even to those of
+/// `[global]`, and a later `nrfiles` limits their number.
+fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
+    let (mut names, mut count, mut times) = (Vec::new(), 0u64, 0);
+    for setting in &job.spec.settings {
+        match (setting.def.name, &setting.value) {
+            ("filename", Value::Paths(more)) => {
+                if names.is_empty() {
+                    count = 0;
+                }
+                times += 1;
+                count = count.saturating_add(more.len() as u64);
+                names.extend(more.iter().cloned());
+            }
+            ("nrfiles", Value::Int(n)) => count = u64::try_from(*n).unwrap_or(0),
+            _ => {}
+        }
+    }
+    if times > 1 {
+        let what = format!(
+            "`filename` is given {times} times, and each one adds files: the job uses {}",
+            names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        );
+        messages.push(job.adjusted("filename", what).help("To fix: name all files in one place"));
+    }
+    if !names.is_empty() && count < names.len() as u64 {
+        messages.push(job.adjusted(
+            "nrfiles",
+            format!("only the first {count} of {} names in `filename` are used", names.len()),
+        ));
+        names.truncate(count.max(1) as usize);
+    }
+    names
+}
+
+fn default() -> String {
+    "$jobname.$jobnum.$filenum".into()
+}
+
+fn opened(job: Reading, survey: &Survey, messages: &mut Messages) -> Vec<PathBuf> {
+    let Some(directory) = job.set_text("opendir") else { return Vec::new() };
+    match survey.facts.list(Path::new(&directory)) {
+        Ok(found) if found.is_empty() => {
+            messages
+                .push(job.error("opendir", format!("there are no files below `{directory}`")).help(
+                "To fix: name a directory with files in it, or use `directory=` to make new ones",
+            ));
+            found
+        }
+        Ok(found) => found,
+        Err(e) => {
+            messages.push(job.error("opendir", format!("cannot list `{directory}`: {e}")));
+            Vec::new()
+        }
+    }
+}
+
+/// The variable parts of a generated name.
+#[derive(Debug, Clone, Copy)]
+struct Parts<'a> {
+    /// `$jobname`.
+    job: &'a str,
+    /// `$jobnum`: index of the instance in its section, from 0.
+    instance: u32,
+    /// `$filenum`: index of the file in the instance, from 0.
+    file: u64,
+}
+
+/// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` (by nothing: there is no client) in
+/// a `filename_format`. Other text stays as it is, even after a `$`.
+fn generate(format: &str, parts: Parts) -> String {
+    let mut out = String::with_capacity(format.len() + 16);
+    let mut rest = format;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (text, len) = if rest.starts_with("$jobname") {
+            (parts.job.to_string(), "$jobname".len())
+        } else if rest.starts_with("$jobnum") {
+            (parts.instance.to_string(), "$jobnum".len())
+        } else if rest.starts_with("$filenum") {
+            (parts.file.to_string(), "$filenum".len())
+        } else if rest.starts_with("$clientuid") {
+            (String::new(), "$clientuid".len())
+        } else {
+            ("$".to_string(), 1)
+        };
+        out.push_str(&text);
+        rest = &rest[len..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Joins a directory and a name. An absolute name stays as it is.
+fn below(directory: Option<&Path>, name: &str) -> PathBuf {
+    directory.map_or_else(|| PathBuf::from(name), |d| d.join(name))
+}

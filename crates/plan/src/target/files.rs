@@ -1,0 +1,220 @@
+//! The files of a job, and the region of each that the job uses.
+
+use std::path::{Path, PathBuf};
+
+use fiord_job::diagnostic::Diagnostic;
+
+use crate::machine::survey::Survey;
+use crate::model::{Dir, FileKind, FilePlan, Load, Mix, Zones};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
+use crate::target::usage::Usage;
+use crate::target::{file_zones, harm, paths};
+
+/// Plans the files of one instance with their regions. Empty files are skipped with a warning if
+/// the job has others.
+pub(crate) fn plan(
+    job: Reading,
+    paths: Vec<PathBuf>,
+    instance: u32,
+    (wanted, load): (&Wanted, &Load),
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Vec<FilePlan> {
+    let count = paths.len() as u64;
+    let mut files = Vec::with_capacity(paths.len());
+    for path in paths {
+        let Some((kind, extent)) = paths::kind_of(job, &path, usage, survey, messages) else {
+            continue;
+        };
+        if usage.access.appends_only_regular(kind) {
+            messages.push(append_ignored(job, &path));
+        }
+        if job.count("space_reserve") > Some(0) && kind != FileKind::Regular {
+            messages.push(no_space_to_watch(job, &path));
+        }
+        let direct = usage.access.direct;
+        let its_zones = file_zones::of_file(job, &path, kind, (load, direct), survey, messages);
+        if load.zoned.is_some() && its_zones.is_none() {
+            return files;
+        }
+        let name = path.as_os_str().as_encoded_bytes();
+        let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
+        match wanted.region(extent, count, instance, name) {
+            Ok(region) => {
+                let grows = region.needed.is_some_and(|n| n > extent.size_now().unwrap_or(0));
+                if usage.readonly && kind == FileKind::Regular && grows {
+                    messages.push(would_grow(job, &path, extent, region));
+                    return files;
+                }
+                if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
+                    return files;
+                }
+                let Some(region) = file_zones::whole(job, &path, region, its_zones, messages)
+                else {
+                    return files;
+                };
+                let extends = harm::extends(&path, (kind, region.needed), usage, survey);
+                note(job, &path, region, survey, messages);
+                let mut file = file_plan(path, kind, extent, region, (its_zones, extends));
+                if load.strided.is_some() {
+                    file.beyond = sizes::beyond(extent, region);
+                }
+                files.push(file);
+            }
+            Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
+                messages.push(job.warning(
+                    "opendir",
+                    format!("`{}` is empty: the job does not use it", path.display()),
+                ));
+            }
+            Err(why) => {
+                messages.push(no_region(job, &path, kind, extent, why));
+                return files;
+            }
+        }
+    }
+    if files.is_empty() && messages.errors.is_empty() {
+        messages.push(no_size(job, "all files are empty, and the job sets no size"));
+    }
+    files
+}
+
+/// The error for a file that `--readonly` forbids to extend.
+fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
+    let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(0));
+    let what = format!(
+        "`{}` has {now} of the {needed} bytes that the job needs, and --readonly does not extend it",
+        path.display()
+    );
+    job.error("size", what).help(
+        "To fix: use a smaller size, or lay the file out first: the same job with `create_only=1`, \
+         without --readonly",
+    )
+}
+
+/// Sets the size of a file that a job with `fill_device` only reads: as large as the file system
+/// permits.
+fn filled(path: &Path, extent: Extent, wanted: &Wanted, mix: Mix, survey: &Survey) -> Wanted {
+    let mut wanted = *wanted;
+    if wanted.fill
+        && wanted.size.is_none()
+        && wanted.filesize.is_none()
+        && !mix.has(Dir::Write)
+        && let Extent::Growable(now) = extent
+        && let Some(free) = survey.facts.free_space(path)
+    {
+        let whole = now.unwrap_or(0).saturating_add(free).max(1);
+        wanted.filesize = Some((whole, whole));
+    }
+    wanted
+}
+
+fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages: &mut Messages) {
+    if let Some(size) = region.needed {
+        survey.plan(path, size);
+    }
+    if let Some(asked) = region.asked {
+        messages.push(job.adjusted(
+            "size",
+            format!(
+                "`{}` has only {} bytes after offset {}, not the {asked} that `size` asks for; \
+                 the job uses only those",
+                path.display(),
+                region.len,
+                region.offset
+            ),
+        ));
+    }
+}
+
+fn file_plan(
+    path: PathBuf,
+    kind: FileKind,
+    extent: Extent,
+    region: Region,
+    (zones, extends): (Option<Zones>, u64),
+) -> FilePlan {
+    FilePlan {
+        path,
+        kind,
+        offset: region.offset,
+        len: region.len,
+        beyond: 0,
+        size_now: extent.size_now(),
+        size_needed: region.needed,
+        extends,
+        zones,
+    }
+}
+
+fn no_region(
+    job: Reading,
+    path: &Path,
+    kind: FileKind,
+    extent: Extent,
+    why: NoRegion,
+) -> Diagnostic {
+    let shown = path.display();
+    match why {
+        NoRegion::SizeUnknown if job.flag("file_append") && extent != Extent::Growable(None) => {
+            no_size(
+                job,
+                format!(
+                    "`file_append` writes after the end of `{shown}`, and the job sets no size"
+                ),
+            )
+        }
+        NoRegion::SizeUnknown => {
+            let why = match (kind, extent) {
+                (FileKind::Virtual, _) => "the engine has no files to take a size from".to_string(),
+                (FileKind::Char | FileKind::Pipe, _) => format!("`{shown}` has no size of its own"),
+                (_, Extent::Growable(None)) => {
+                    format!("`{shown}` does not exist, and the job sets no size")
+                }
+                _ => format!("`{shown}` is empty, and the job sets no size"),
+            };
+            no_size(job, why)
+        }
+        NoRegion::OffsetBehindEnd { end: 0, .. } => job
+            .error("filename", format!("`{shown}` has no capacity (0 bytes)"))
+            .help("To fix: check that the medium is inserted and the device is set up"),
+        NoRegion::OffsetBehindEnd { offset, end } => {
+            let option = if job.is_set("offset") { "offset" } else { "offset_increment" };
+            job.error(option, format!("offset {offset} is at or past the end of `{shown}` ({end} bytes)"))
+                .help("To fix: you need to specify valid offset=: one below the end, or a `size` that grows the file")
+        }
+        NoRegion::TooLarge => job
+            .error(
+                "size",
+                format!("offset and size of `{shown}` add up to more than a file can hold"),
+            )
+            .help(format!(
+                "To fix: use a smaller offset or size; the largest file ends at {} bytes",
+                LARGEST_FILE
+            )),
+    }
+}
+
+fn no_size(job: Reading, why: impl std::fmt::Display) -> Diagnostic {
+    job.error("size", format!("you need to specify size=: {why}"))
+        .help("To fix: set a size, for instance `size=1g`; a percentage needs a file that exists")
+}
+
+/// The warning for `file_append` on a device.
+fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
+    job.no_effect(
+        "file_append",
+        format!("`{}` is not a regular file: `file_append` has no effect on it", path.display()),
+    )
+}
+
+/// The warning for `space_reserve` on a file that is not on a file system.
+fn no_space_to_watch(job: Reading, path: &Path) -> Diagnostic {
+    job.no_effect(
+        "space_reserve",
+        format!("`{}` is not a regular file: `space_reserve` has no effect on it", path.display()),
+    )
+}

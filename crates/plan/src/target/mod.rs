@@ -1,0 +1,89 @@
+//! The files of a job. This module reads the options that apply to all of them: their order, the
+//! number of open files, locks.
+//!
+//! | question | module |
+//! |---|---|
+//! | which files does a job use? | `files` |
+//! | what is the name of a file? | `filename` |
+//! | may a job use the file at a path? | `paths`, `harm` |
+//! | where does the size of a file come from? | `sizes` |
+//! | how does a job use its files? | `usage` |
+//! | how are files opened and created? | `open` |
+//! | which zones of a file does a job use? | `file_zones` |
+
+pub(crate) mod file_zones;
+pub(crate) mod filename;
+pub(crate) mod files;
+pub(crate) mod harm;
+pub(crate) mod open;
+pub(crate) mod paths;
+pub(crate) mod sizes;
+pub(crate) mod usage;
+
+use crate::load::distribution;
+use crate::model::{FileService, Layout, LockFile, OpenPlan, Target};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// Reads the options of the target, without its files, which depend on the instance.
+pub(crate) fn target(
+    job: Reading,
+    open: OpenPlan,
+    layout: Layout,
+    messages: &mut Messages,
+) -> Target {
+    Target {
+        files: Vec::new(),
+        open_files: 1,
+        service: service(job, messages),
+        open,
+        layout,
+        lock: lock(job),
+        unlink: job.flag("unlink"),
+        unlink_each_loop: job.flag("unlink_each_loop"),
+        scheduler: job.set_text("ioscheduler"),
+    }
+}
+
+/// Reads `file_service_type`.
+fn service(job: Reading, messages: &mut Messages) -> FileService {
+    let (word, suffix) = job.word("file_service_type").unwrap_or(("roundrobin", None));
+    if matches!(word, "zipf" | "pareto" | "normal") {
+        return distribution::of_files(job, word, suffix.as_deref(), messages)
+            .map_or(FileService::RoundRobin(1), FileService::Skewed);
+    }
+    let each = match suffix.as_deref().map(|s| s.trim().parse::<u32>()) {
+        None => 1,
+        Some(Ok(n)) if n > 0 => n,
+        Some(_) => {
+            messages.push(
+                job.error("file_service_type", "the number of I/Os to each file must be 1 or more")
+                    .help(format!("To fix: write `file_service_type={word}:8`")),
+            );
+            1
+        }
+    };
+    match word {
+        "random" => FileService::Random(each),
+        "sequential" => FileService::Sequential,
+        _ => FileService::RoundRobin(each),
+    }
+}
+
+/// Reads `openfiles`: at least 1, at most `files`. 0 and unset mean all files.
+pub(crate) fn open_files(job: Reading, files: usize) -> u32 {
+    let all = u32::try_from(files).unwrap_or(u32::MAX).max(1);
+    match job.set_count32("openfiles") {
+        None | Some(0) => all,
+        Some(n) => n.min(all),
+    }
+}
+
+/// Reads `lockfile`.
+fn lock(job: Reading) -> LockFile {
+    match job.plain_word("lockfile") {
+        "exclusive" => LockFile::Exclusive,
+        "readwrite" => LockFile::ReadWrite,
+        _ => LockFile::None,
+    }
+}

@@ -1,0 +1,288 @@
+//! The kind of file at a path, and whether a job may use it: permissions, mounts, block sizes.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use fiord_job::diagnostic::Diagnostic;
+
+use crate::engine::{nvme, scsi};
+use crate::load::zones;
+use crate::machine::facts::{Found, FoundKind};
+use crate::machine::survey::{LookupError, Survey};
+use crate::model::{Dir, FileKind, Layout, Mix};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::sizes::Extent;
+use crate::target::usage::Usage;
+
+/// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
+/// why.
+pub(crate) fn kind_of(
+    job: Reading,
+    path: &Path,
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, Extent)> {
+    if usage.is_virtual {
+        return Some((FileKind::Virtual, Extent::Endless));
+    }
+    if path == Path::new("-") {
+        pipe(job, path, messages);
+        return None;
+    }
+    let found = match survey.look(path) {
+        Ok(found) => found,
+        Err(e)
+            if e.kind == ErrorKind::NotFound
+                && usage.stated.is_none_or(is_regular)
+                && !usage.commands =>
+        {
+            let planned = survey.planned(path);
+            if planned.is_none() {
+                may_create(job, path, usage, messages)?;
+                readable_when_made(job, path, usage.mix, &usage.layout, messages);
+            }
+            return Some((FileKind::Regular, Extent::Growable(planned)));
+        }
+        Err(e) => {
+            messages.push(cannot_look(job, path, &e));
+            return None;
+        }
+    };
+    may_use(job, path, found, usage, survey, messages)?;
+    if usage.scsi {
+        let Usage { mix, access, largest, .. } = usage;
+        let transfers = scsi::Transfers { mix, smallest: access.block, largest };
+        let (kind, bytes) = scsi::device(job, path, found, transfers, survey, messages)?;
+        return Some((kind, Extent::Fixed(bytes)));
+    }
+    nvme::suits(job, path, found, usage.commands, survey, messages)?;
+    if usage.commands {
+        let device = nvme::device(job, path, survey, messages)?;
+        return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
+    }
+    match found.kind {
+        FoundKind::Regular => {
+            let now = found.size.max(survey.planned(path).unwrap_or(0));
+            Some((FileKind::Regular, Extent::Growable(Some(now))))
+        }
+        FoundKind::Block => Some((FileKind::Block, Extent::Fixed(found.size))),
+        FoundKind::Char if found.size > 0 => Some((FileKind::Char, Extent::Fixed(found.size))),
+        FoundKind::Char => Some((FileKind::Char, Extent::Endless)),
+        FoundKind::Pipe => {
+            pipe(job, path, messages);
+            None
+        }
+        FoundKind::Directory => None,
+    }
+}
+
+fn is_regular(kind: FoundKind) -> bool {
+    kind == FoundKind::Regular
+}
+
+/// Checks that `directory` is an existing directory.
+pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages: &mut Messages) {
+    let why = match survey.look(path) {
+        Ok(found) if found.kind == FoundKind::Directory => return,
+        Ok(_) => "it is a file".to_string(),
+        Err(e) => e.text,
+    };
+    messages.push(
+        job.error("directory", format!("{} is not a directory: {why}", path.display()))
+            .help(format!("To fix: create it: mkdir -p {}", path.display())),
+    );
+}
+
+/// Checks that the job may create a missing file: not with `--readonly`, trims or
+/// `allow_file_create=0`. `None`: a message says why not.
+fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) -> Option<()> {
+    if usage.readonly {
+        let option = if job.is_set("filename") { "filename" } else { "directory" };
+        let what =
+            format!("`{}` does not exist, and --readonly does not create it", path.display());
+        messages.push(job.error(option, what).help(
+            "To fix: create the file first: the same job with `create_only=1`, without --readonly",
+        ));
+        return None;
+    }
+    if usage.mix.has(Dir::Trim) && !zones::wanted(job) {
+        messages.push(no_trims(job, path));
+        return None;
+    }
+    if !job.flag("allow_file_create") {
+        messages.push(
+            job.error(
+                "allow_file_create",
+                format!(
+                    "`{}` does not exist: file creation disallowed by allow_file_create=0",
+                    path.display()
+                ),
+            )
+            .help("To fix: create the file first, or leave out `allow_file_create=0`"),
+        );
+        return None;
+    }
+    Some(())
+}
+
+/// Refuses a job that only reads a file which it creates empty when it opens it.
+fn readable_when_made(
+    job: Reading,
+    path: &Path,
+    mix: Mix,
+    layout: &Layout,
+    messages: &mut Messages,
+) {
+    if layout.on_open && matches!(mix, Mix::Read) {
+        messages.push(
+            job.error(
+                "create_on_open",
+                format!(
+                    "`{}` does not exist, and with `create_on_open` it is still empty when the job reads it",
+                    path.display()
+                ),
+            )
+            .help("To fix: leave out `create_on_open`, or create the file first"),
+        );
+    }
+}
+
+/// The error for a path whose lookup failed.
+fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
+    let option = if job.is_set("filename") { "filename" } else { "directory" };
+    job.error(option, format!("cannot use `{}`: {}", path.display(), error.text))
+        .help("To fix: check the path, each directory on the way to it and their permissions")
+}
+
+/// Refuses pipes and sockets, which have no offsets.
+fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
+    messages.push(
+        job.error(
+            "filename",
+            format!("`{}` is a pipe or socket: it has no size and no offsets", path.display()),
+        )
+        .help("To fix: name a regular file or a device"),
+    );
+}
+
+/// Checks that the job may use an existing file: its kind, permissions, mounts and block size.
+/// `None`: a message says why not.
+fn may_use(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    usage: Usage,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    if found.kind == FoundKind::Directory {
+        messages.push(job.error("filename", format!("`{shown}` is a directory")).help(format!(
+            "To fix: use `directory={shown}` to put files in it, `opendir={shown}` to use those in it"
+        )));
+        return None;
+    }
+    if let Some(stated) = usage.stated.filter(|s| *s != found.kind) {
+        messages.push(job.error(
+            "filetype",
+            format!("`{shown}` is {}, not {}", found.kind.in_words(), stated.in_words()),
+        ));
+        return None;
+    }
+    permissions(job, path, found, usage, messages)?;
+    match found.kind {
+        FoundKind::Block => {
+            not_in_use(job, path, usage, survey, messages)?;
+            block_device(job, path, usage, survey, messages)
+        }
+        // NVMe and SCSI generic devices, raw flash.
+        FoundKind::Char => not_in_use(job, path, usage, survey, messages),
+        FoundKind::Regular if usage.mix.has(Dir::Trim) && !zones::wanted(job) => {
+            messages.push(no_trims(job, path));
+            None
+        }
+        _ => Some(()),
+    }
+}
+
+/// The error for trims of a regular file.
+fn no_trims(job: Reading, path: &Path) -> Diagnostic {
+    let shown = path.display();
+    let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
+    job.error("rw", what).help("To fix: name a block device, or use `rw=write`")
+}
+
+fn permissions(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    usage: Usage,
+    messages: &mut Messages,
+) -> Option<()> {
+    let denied = match (usage.mix.has(Dir::Read), usage.mix.changes_data()) {
+        _ if usage.access.other_user => return Some(()),
+        (true, _) if !found.readable => "read",
+        (_, true) if !found.writable => "write",
+        _ => return Some(()),
+    };
+    messages.push(
+        job.error("filename", format!("no permission to {denied} `{}`", path.display()))
+            .help("To fix: change the file's permissions, or run as another user (sudo)"),
+    );
+    None
+}
+
+/// Refuses to write to a device that is mounted, held or otherwise in use, or whose use is unknown.
+fn not_in_use(
+    job: Reading,
+    path: &Path,
+    usage: Usage,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    if !usage.mix.changes_data() || usage.access.mounted_write {
+        return Some(());
+    }
+    let (what, help) = match survey.user(path) {
+        Ok(None) => return Some(()),
+        Ok(Some(user)) => (
+            format!(
+                "`{shown}` appears mounted, and 'allow_mounted_write' isn't set: {user}, and writing would destroy its data"
+            ),
+            "To fix: unmount it, or name another device",
+        ),
+        Err(why) => (
+            format!("cannot determine whether `{shown}` is in use: {why}"),
+            "To fix: resolve that, or set `allow_mounted_write=1` if its data may be lost",
+        ),
+    };
+    messages.push(job.error("filename", what).help(help));
+    None
+}
+
+fn block_device(
+    job: Reading,
+    path: &Path,
+    usage: Usage,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<()> {
+    let shown = path.display();
+    if usage.access.direct
+        && let Some(logical) = survey.facts.logical_block(path).filter(|l| *l > 0)
+        && !usage.access.block.is_multiple_of(logical)
+    {
+        messages.push(
+            job.error(
+                "bs",
+                format!("`direct=1` on `{shown}` needs multiples of its block size of {logical} bytes; the job uses {}", usage.access.block),
+            )
+            .help(format!("To fix: write `bs={}` or leave out `direct=1`", usage.access.block.next_multiple_of(logical))),
+        );
+        return None;
+    }
+    Some(())
+}

@@ -1,0 +1,71 @@
+//! How a job uses its files.
+
+use crate::machine::facts::FoundKind;
+use crate::model::{FileKind, Layout, Mix, OpenPlan};
+use crate::options::reading::Reading;
+
+/// The properties of a job that matter for naming, checking and sizing its files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage {
+    pub(crate) mix: Mix,
+    /// The engine accesses no file.
+    pub(crate) is_virtual: bool,
+    /// The engine sends commands to devices.
+    pub(crate) commands: bool,
+    /// The commands are SCSI commands.
+    pub(crate) scsi: bool,
+    /// The largest block size in bytes.
+    pub(crate) largest: u32,
+    /// `filetype`: the kind of all files. `None`: not set.
+    pub(crate) stated: Option<FoundKind>,
+    pub(crate) access: Access,
+    pub(crate) layout: Layout,
+    /// `--readonly`: the job must not create or extend files.
+    pub(crate) readonly: bool,
+    /// The names of the files are generated.
+    pub(crate) generated: bool,
+    /// `unlink` or `unlink_each_loop`: the job removes its files.
+    pub(crate) unlinks: bool,
+}
+
+/// How a job accesses its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// `allow_mounted_write`.
+    pub(crate) mounted_write: bool,
+    /// `direct`.
+    pub(crate) direct: bool,
+    /// `file_append`.
+    pub(crate) append: bool,
+    /// The job changes its user before it opens files, so the permissions are unknown here.
+    pub(crate) other_user: bool,
+    /// The smallest block size in bytes.
+    pub(crate) block: u32,
+}
+
+impl Access {
+    /// Reads the options.
+    pub(crate) fn of(job: Reading, open: &OpenPlan, block: u32) -> Self {
+        Access {
+            mounted_write: open.allow_mounted_write,
+            direct: open.direct,
+            append: open.append,
+            other_user: job.is_set("uid") || job.is_set("gid"),
+            block,
+        }
+    }
+    /// Whether the job sets `file_append`, but a file of this kind cannot grow.
+    pub(crate) fn appends_only_regular(&self, kind: FileKind) -> bool {
+        self.append && !matches!(kind, FileKind::Regular | FileKind::Virtual)
+    }
+}
+
+/// Reads `filetype`. `None`: not set.
+pub(crate) fn stated(job: Reading) -> Option<FoundKind> {
+    match job.plain_word("filetype") {
+        "file" => Some(FoundKind::Regular),
+        "block" => Some(FoundKind::Block),
+        "char" => Some(FoundKind::Char),
+        _ => None,
+    }
+}
