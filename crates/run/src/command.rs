@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use fiord_sys::file::Guard;
 use fiord_sys::process::{self, Kill};
 
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// The file for the output of a job's command: `jobname.prerun.txt` in `aux_path`.
 pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
@@ -34,7 +34,7 @@ const STUBBORN: Duration = Duration::from_secs(5);
 /// command exits with a failure, unless it was stopped.
 pub(crate) fn run(
     line: &str,
-    op: &'static str,
+    stage: Stage,
     output: &Path,
     stop: &dyn Fn() -> Stop,
 ) -> Result<(), JobError> {
@@ -49,7 +49,7 @@ pub(crate) fn run(
     let failed = |e: fiord_sys::Error| {
         let path = e.path.clone().unwrap_or_else(|| output.to_path_buf());
         let detail = e.said.clone().unwrap_or_else(|| format!("{} failed", e.op));
-        JobError::new(op, e.errno, detail).at(path)
+        JobError::new(stage, e.errno, detail).at(path)
     };
     let file = Guard::generated().replace(output).map_err(failed)?;
     let ending = process::run_shell(line, file, &mut kill).map_err(failed)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(
     }
     let output = output.display();
     let detail = format!("the command `{line}` ended with {ending}; its output is in {output}");
-    Err(JobError::new(op, 0, detail))
+    Err(JobError::new(stage, 0, detail))
 }
 
 #[cfg(test)]
@@ -73,9 +73,9 @@ mod tests {
         assert!(path.ends_with("a_b.prerun.txt"));
         assert_eq!(output_path(Path::new("."), "a", "prerun"), Path::new("a.prerun.txt"));
         let go_on = || Stop::No;
-        run("echo hello", "exec_prerun", &path, &go_on).unwrap();
+        run("echo hello", Stage::ExecPrerun, &path, &go_on).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");
-        let error = run("exit 3", "exec_prerun", &path, &go_on).unwrap_err().to_string();
+        let error = run("exit 3", Stage::ExecPrerun, &path, &go_on).unwrap_err().to_string();
         assert!(error.contains("exit 3"), "{error}");
         std::fs::remove_dir_all(&dir).unwrap();
     }

@@ -7,7 +7,7 @@ use fiord_load::AnyContent;
 use fiord_load::content::pattern::with_files;
 use fiord_plan::{Content, Dir, JobPlan, Shape};
 
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// Creates the generator of `content` for the writes of a job; see [`AnyContent::instead`] for `salt`.
 pub(crate) fn content_of(
@@ -31,14 +31,14 @@ pub(crate) fn content_of(
         }
         _ => AnyContent::instead(job, content, salt),
     };
-    made.map_err(|e| JobError::new("filling buffers", 0, e.to_string()))
+    made.map_err(|e| JobError::new(Stage::FillBuffers, 0, e.to_string()))
 }
 
 /// Reads the first `most` bytes of a file that a pattern names. The file may be long, or endless.
 fn first_bytes(path: &str, most: u32) -> Result<Vec<u8>, JobError> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(u64::from(most)).read_to_end(&mut bytes)).map_err(
-        |e| JobError::new("reading buffer_pattern", e.raw_os_error().unwrap_or(0), "").at(path),
+        |e| JobError::new(Stage::ReadPattern, e.raw_os_error().unwrap_or(0), "").at(path),
     )?;
     Ok(bytes)
 }

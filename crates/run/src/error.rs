@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 
-use fiord_engine::DeviceStatus;
+use fiord_engine::{DeviceStatus, EngineError};
+use fiord_load::LoadError;
 use fiord_plan::FilePlan;
 use fiord_sys::errno;
 use fiord_sys::nvme::Status;
+
+pub use crate::stage::Stage;
 
 /// The error that stopped one job. Other jobs continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobError {
     /// The errno, positive; 0 if the cause has no errno.
     pub errno: i32,
-    /// The operation that failed, in the user's words: "read", "open", "fsync", "set-up of io_uring".
-    pub op: &'static str,
+    /// What the job did when it failed.
+    pub stage: Stage,
     /// The file concerned, if any.
     pub file: Option<PathBuf>,
     /// The byte offset concerned, if any.
@@ -26,8 +29,8 @@ pub struct JobError {
 
 impl JobError {
     /// An error without a file.
-    pub fn new(op: &'static str, errno: i32, detail: impl Into<String>) -> Self {
-        JobError { errno, op, file: None, offset: None, status: None, detail: detail.into() }
+    pub fn new(stage: Stage, errno: i32, detail: impl Into<String>) -> Self {
+        JobError { errno, stage, file: None, offset: None, status: None, detail: detail.into() }
     }
 
     /// Adds the file.
@@ -35,21 +38,23 @@ impl JobError {
         self.file = Some(file.into());
         self
     }
-}
 
-impl JobError {
+    /// Sets the stage: an error that was converted has the stage in which its type is most common.
+    pub fn during(mut self, stage: Stage) -> Self {
+        self.stage = stage;
+        self
+    }
+
     /// The errno in reports: `EIO` if the cause has no errno, so that a failed job never shows 0.
     pub fn reported_errno(&self) -> i32 {
         const EIO: i32 = 5;
         if self.errno == 0 { EIO } else { self.errno }
     }
-}
 
-impl JobError {
     /// The file and the operation, as reports show them; `-` stands for no file.
     pub fn site(&self) -> (String, String) {
         let file = self.file.as_ref().map_or("-".into(), |path| path.display().to_string());
-        (file, self.op.to_owned())
+        (file, self.stage.word().to_owned())
     }
 
     /// Short text of the cause: the device's status, or the text of the errno.
@@ -73,7 +78,7 @@ pub(crate) fn words(errno: i32) -> String {
 
 impl std::fmt::Display for JobError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} failed", self.op)?;
+        write!(f, "{} failed", self.stage)?;
         if let Some(file) = &self.file {
             write!(f, " on {}", file.display())?;
         }
@@ -94,10 +99,25 @@ impl std::fmt::Display for JobError {
 
 impl std::error::Error for JobError {}
 
+/// The stage is the set-up of the engine; see [`JobError::during`] for later calls.
+impl From<EngineError> for JobError {
+    fn from(error: EngineError) -> JobError {
+        JobError::new(Stage::EngineSetUp, error.errno, error.to_string())
+    }
+}
+
+/// The stage is the set-up of the load.
+impl From<LoadError> for JobError {
+    fn from(error: LoadError) -> JobError {
+        const EINVAL: i32 = 22;
+        JobError::new(Stage::LoadSetUp, EINVAL, error.to_string())
+    }
+}
+
 /// Creates the error of a failed system call on a file.
-pub(crate) fn failed(op: &'static str, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
+pub(crate) fn failed(stage: Stage, plan: &FilePlan, error: &fiord_sys::Error) -> JobError {
     let detail = error.said.as_deref().or(error.advice()).unwrap_or_default();
-    JobError::new(op, error.errno, detail).at(&plan.path)
+    JobError::new(stage, error.errno, detail).at(&plan.path)
 }
 
 #[cfg(test)]
@@ -107,8 +127,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_engine_error_keeps_its_errno_and_gets_a_stage() {
+        let refused = EngineError { what: "no ring".into(), help: None, errno: 12 };
+        let error = JobError::from(refused);
+        assert_eq!((error.stage, error.errno), (Stage::EngineSetUp, 12));
+        assert!(error.to_string().ends_with("(ENOMEM): no ring"), "{error}");
+        assert_eq!(error.during(Stage::Submit).site(), ("-".into(), "submission".into()));
+    }
+
+    #[test]
     fn the_message_names_the_nvme_status() {
-        let mut error = JobError::new("write", 0x41bc, "use zonemode=zbd").at("/dev/ng0n1");
+        let mut error = JobError::new(Stage::Write, 0x41bc, "use zonemode=zbd").at("/dev/ng0n1");
         error.status = Outcome::nvme(0x41bc).device_status();
         error.offset = Some(4096);
         let name = "Zone Invalid Write (NVMe command specific status BCh, do not retry)";

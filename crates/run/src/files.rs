@@ -8,7 +8,7 @@ use fiord_engine::Target as Attachment;
 use fiord_plan::{Advice, EnginePlan, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
 use fiord_sys::file::{self, CacheUse, Guard, Lifetime, Open};
 
-use crate::error::{JobError, failed};
+use crate::error::{JobError, Stage, failed};
 use crate::layout;
 use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
@@ -70,7 +70,11 @@ impl<'p> FileSet<'p> {
 
     fn plan(&self, index: u32) -> Result<&'p FilePlan, JobError> {
         self.job.target.files.get(index as usize).ok_or_else(|| {
-            JobError::new("open", 0, format!("job {} has no file {index}", self.job.identity.name))
+            JobError::new(
+                Stage::Open,
+                0,
+                format!("job {} has no file {index}", self.job.identity.name),
+            )
         })
     }
 
@@ -78,7 +82,7 @@ impl<'p> FileSet<'p> {
     fn open_path(&self, plan: &FilePlan) -> Result<OwnedFd, JobError> {
         let how = &self.job.target.open;
         if plan.kind == FileKind::Pipe && plan.path == Path::new("-") {
-            return standard_stream(how.read_only).map_err(|e| failed("dup", plan, &e));
+            return standard_stream(how.read_only).map_err(|e| failed(Stage::Dup, plan, &e));
         }
         let regular = plan.kind == FileKind::Regular;
         // The SCSI generic driver takes all commands by write(2), read commands too.
@@ -103,15 +107,15 @@ impl<'p> FileSet<'p> {
             }
             other => other.map_err(|e| open_failed(plan, &e, how.direct)),
         }?;
-        let facts = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?;
+        let facts = file::facts_of(&fd).map_err(|e| failed(Stage::Stat, plan, &e))?;
         if facts.kind == file::Kind::Directory {
             let detail = "it is a directory. To fix: name a file in it, or use directory=";
-            return Err(JobError::new("open", EISDIR, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, EISDIR, detail).at(&plan.path));
         }
         if !read_only && !is_as_planned(plan.kind, facts.kind) {
             let detail = "it was replaced by a different kind of file after the job was checked, so the \
                           job does not write to it. To fix: find out which program replaces it, then run again";
-            return Err(JobError::new("open", ESTALE, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, ESTALE, detail).at(&plan.path));
         }
         Ok(fd)
     }
@@ -129,11 +133,11 @@ impl<'p> FileSet<'p> {
             return Ok(());
         }
         let end = plan.offset.saturating_add(plan.len);
-        let size = file::facts_of(fd).map_err(|e| failed("stat", plan, &e))?.size;
+        let size = file::facts_of(fd).map_err(|e| failed(Stage::Stat, plan, &e))?.size;
         if size >= end {
             return Ok(());
         }
-        file::truncate(fd, end).map_err(|e| failed("ftruncate", plan, &e))
+        file::truncate(fd, end).map_err(|e| failed(Stage::Truncate, plan, &e))
     }
 
     /// Gives the kernel advice and hints about an open file (`fadvise_hint`, `write_hint`).
@@ -150,11 +154,11 @@ impl<'p> FileSet<'p> {
         };
         if let Some(advice) = advice {
             file::advise(fd.as_fd(), plan.offset, plan.reach(), advice)
-                .map_err(|e| failed("posix_fadvise", plan, &e))?;
+                .map_err(|e| failed(Stage::Advise, plan, &e))?;
         }
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
             file::set_lifetime(fd.as_fd(), lifetime(hint)).map_err(|e| {
-                let mut error = failed("write_hint", plan, &e);
+                let mut error = failed(Stage::WriteHint, plan, &e);
                 error.detail = "this file system or kernel does not support write hints. To fix: \
                                 remove write_hint"
                     .into();
@@ -222,7 +226,7 @@ impl<'p> FileSet<'p> {
         }
         file::drop_cache(fd.as_fd(), plan.offset, plan.reach())
             .map(drop)
-            .map_err(|e| failed("dropping the page cache (invalidate)", plan, &e))
+            .map_err(|e| failed(Stage::Invalidate, plan, &e))
     }
 }
 
@@ -304,7 +308,7 @@ impl Files for FileSet<'_> {
         for (index, plan) in self.job.target.files.iter().enumerate() {
             self.open[index] = None;
             if plan.kind == FileKind::Regular {
-                guard(self.job).remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
+                guard(self.job).remove(&plan.path).map_err(|e| failed(Stage::Unlink, plan, &e))?;
                 self.made[index] = false;
             }
         }
@@ -318,10 +322,12 @@ impl Files for FileSet<'_> {
                 continue;
             }
             // Open by path: the file may be closed by now (`openfiles`).
-            let fd = Open::read_only().open(&plan.path).map_err(|e| failed("syncfs", plan, &e))?;
-            let device = file::facts_of(&fd).map_err(|e| failed("stat", plan, &e))?.device;
+            let fd = Open::read_only()
+                .open(&plan.path)
+                .map_err(|e| failed(Stage::SyncFileSystem, plan, &e))?;
+            let device = file::facts_of(&fd).map_err(|e| failed(Stage::Stat, plan, &e))?.device;
             if !synced.contains(&device) {
-                file::sync_file_system(&fd).map_err(|e| failed("syncfs", plan, &e))?;
+                file::sync_file_system(&fd).map_err(|e| failed(Stage::SyncFileSystem, plan, &e))?;
                 synced.push(device);
             }
         }
@@ -400,9 +406,9 @@ fn open_failed(plan: &FilePlan, error: &fiord_sys::Error, direct: bool) -> JobEr
     if direct && error.errno == EINVAL {
         let detail = "the file system does not support direct I/O (O_DIRECT). To fix: remove \
                       direct=1, or use a file system that supports it, such as ext4 or XFS";
-        return JobError::new("open", EINVAL, detail).at(&plan.path);
+        return JobError::new(Stage::Open, EINVAL, detail).at(&plan.path);
     }
-    failed("open", plan, error)
+    failed(Stage::Open, plan, error)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use fiord_sys::shortage;
 
 use crate::command::Stop;
 use crate::control::Phase;
-use crate::error::{JobError, failed};
+use crate::error::{JobError, Stage, failed};
 use crate::files::{Cached, FileSet, guard};
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, send};
@@ -44,12 +44,12 @@ pub(crate) fn spawn(
     };
     if shortage::exceeds_address_space(STACK as u64 + SPARE) {
         let detail = shortage::of_memory(STACK as u64 + SPARE);
-        return Err(JobError::new("start of the job's thread", ENOMEM, detail));
+        return Err(JobError::new(Stage::JobThread, ENOMEM, detail));
     }
     let builder = std::thread::Builder::new().stack_size(STACK);
     builder.spawn(body).map(drop).map_err(|e| {
         let detail = shortage::of_threads(STACK as u64);
-        JobError::new("start of the job's thread", e.raw_os_error().unwrap_or(0), detail)
+        JobError::new(Stage::JobThread, e.raw_os_error().unwrap_or(0), detail)
     })
 }
 
@@ -65,7 +65,7 @@ impl Drop for EndedOnDrop {
         let mut result = self.result.take().unwrap_or_default();
         if std::thread::panicking() && result.error.is_none() {
             let detail = "the thread of this job panicked: this is a bug, please report it";
-            result.error = Some(JobError::new("job", 0, detail));
+            result.error = Some(JobError::new(Stage::Job, 0, detail));
         }
         send(&self.sender, Message::Ended { index: self.index, result });
     }
@@ -137,7 +137,7 @@ fn before(
     if let Some(line) = &job.start.prerun {
         let output = announce(run, index, sender, "prerun");
         let result = with_command(run, || {
-            command::run(line, "exec_prerun", &output, &|| stop(run, control.stopped()))
+            command::run(line, Stage::ExecPrerun, &output, &|| stop(run, control.stopped()))
         });
         result?;
         if control.stopped() {
@@ -162,7 +162,8 @@ fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobErr
         // After an interrupted run the command may still clean up; a signal during the command stops it.
         let late = run.is_cancelled();
         let stopped = || stop(run, !late && run.is_cancelled());
-        let result = with_command(run, || command::run(line, "exec_postrun", &output, &stopped));
+        let result =
+            with_command(run, || command::run(line, Stage::ExecPostrun, &output, &stopped));
         if let Err(error) = result {
             // The job's results are valid, so this is only a warning.
             send(sender, Message::Warning { index, what: error.to_string() });
@@ -197,7 +198,7 @@ fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static st
 /// Removes a job's regular files. Another job may already have removed a shared one.
 fn unlink(job: &JobPlan) -> Result<(), JobError> {
     for plan in job.target.files.iter().filter(|plan| plan.kind == FileKind::Regular) {
-        guard(job).remove(&plan.path).map_err(|e| failed("unlink", plan, &e))?;
+        guard(job).remove(&plan.path).map_err(|e| failed(Stage::Unlink, plan, &e))?;
     }
     Ok(())
 }

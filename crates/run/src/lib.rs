@@ -45,6 +45,7 @@ mod shared;
 mod slices;
 mod space;
 mod specification;
+mod stage;
 mod steady;
 mod stuck;
 mod thread;

@@ -7,7 +7,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::units;
 use fiord_sys::file;
 
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// Longest time between two checks of free space, ns.
 const LONGEST: u64 = 200 * MS;
@@ -111,7 +111,7 @@ fn low(place: &Path, free: u64, reserve: u64) -> JobError {
         size(reserve)
     );
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-    JobError::new("keeping space free", ENOSPC, detail).at(place)
+    JobError::new(Stage::KeepSpace, ENOSPC, detail).at(place)
 }
 
 fn size(bytes: u64) -> String {

@@ -7,7 +7,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::task::{self, Waiting};
 
 use crate::control::Phase;
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 use crate::shared::Shared;
 
 const ETIMEDOUT: i32 = 110;
@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
     let waiting = task::waits_in(shared.tid.load(Ordering::Relaxed));
     let mut error =
-        JobError::new(op(shared.control.phase()), ETIMEDOUT, detail(job, waiting.as_ref()));
+        JobError::new(stage(shared.control.phase()), ETIMEDOUT, detail(job, waiting.as_ref()));
     if let Some(Waiting { file, offset, .. }) = waiting {
         error.file = file;
         error.offset = offset;
@@ -28,12 +28,12 @@ pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
 }
 
 /// The stage that the job was in.
-fn op(phase: Phase) -> &'static str {
+fn stage(phase: Phase) -> Stage {
     match phase {
-        Phase::NotStarted => "layout",
-        Phase::SetUp | Phase::Waiting => "set-up",
-        Phase::Ramp | Phase::Running => "I/O",
-        Phase::Finishing | Phase::Ended => "the end of the job",
+        Phase::NotStarted => Stage::Layout,
+        Phase::SetUp | Phase::Waiting => Stage::SetUp,
+        Phase::Ramp | Phase::Running => Stage::Io,
+        Phase::Finishing | Phase::Ended => Stage::End,
     }
 }
 

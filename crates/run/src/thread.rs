@@ -12,8 +12,8 @@ use fiord_sys::memory::{self, Region};
 use fiord_sys::thread::{IoClass, IoPriority};
 use fiord_sys::{block, cpu, file, numa, signal, thread};
 
-use crate::error::JobError;
 use crate::error::failed;
+use crate::error::{JobError, Stage};
 
 const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;
@@ -35,16 +35,16 @@ pub(crate) fn prepare(
 ) -> Result<Settings, JobError> {
     let wish = &job.process;
     // Only the conductor's thread handles signals, so that they interrupt no I/O.
-    signal::block_in_this_thread().map_err(|e| refused("blocking signals", &e))?;
+    signal::block_in_this_thread().map_err(|e| refused(Stage::BlockSignals, &e))?;
     if let Some(name) = &wish.comm {
-        thread::set_name(name).map_err(|e| refused("comm", &e))?;
+        thread::set_name(name).map_err(|e| refused(Stage::Comm, &e))?;
     }
     if let Some(cpus) = &wish.cpus {
         let set: CpuSet = cpus.iter().map(|cpu| *cpu as usize).collect();
-        cpu::set_affinity(&set).map_err(|e| refused("cpus_allowed", &e))?;
+        cpu::set_affinity(&set).map_err(|e| refused(Stage::CpusAllowed, &e))?;
     }
     if let Some(policy) = &wish.mem_policy {
-        numa::set_policy(&memory_policy(policy)).map_err(|e| refused("numa_mem_policy", &e))?;
+        numa::set_policy(&memory_policy(policy)).map_err(|e| refused(Stage::MemoryPolicy, &e))?;
     }
     schedulers(job)?;
     priorities(wish)?;
@@ -55,35 +55,36 @@ pub(crate) fn prepare(
     // Last, because it drops the privileges that the other settings need. The group comes before the user for
     // the same reason.
     if let Some(gid) = wish.gid {
-        thread::set_group(gid).map_err(|e| refused("gid", &e))?;
+        thread::set_group(gid).map_err(|e| refused(Stage::Gid, &e))?;
     }
     if let Some(uid) = wish.uid {
-        thread::set_user(uid).map_err(|e| refused("uid", &e))?;
+        thread::set_user(uid).map_err(|e| refused(Stage::Uid, &e))?;
     }
     Ok(Settings { _pinned: pinned })
 }
 
 /// The error of a setting that the system refused.
-fn refused(option: &'static str, error: &fiord_sys::Error) -> JobError {
+fn refused(stage: Stage, error: &fiord_sys::Error) -> JobError {
     let advice = error.advice().map_or(String::new(), |advice| format!(" ({advice})"));
-    JobError::new(option, error.errno, format!("{} refused the setting{advice}", error.op))
+    JobError::new(stage, error.errno, format!("{} refused the setting{advice}", error.op))
 }
 
 fn priorities(wish: &Process) -> Result<(), JobError> {
     if wish.nice != 0 {
-        let present = thread::nice().map_err(|e| refused("nice", &e))?;
-        thread::set_nice(present.saturating_add(wish.nice)).map_err(|e| refused("nice", &e))?;
+        let present = thread::nice().map_err(|e| refused(Stage::Nice, &e))?;
+        thread::set_nice(present.saturating_add(wish.nice))
+            .map_err(|e| refused(Stage::Nice, &e))?;
     }
     if let Some(IoPrio { class, level, hint }) = wish.ioprio {
         let Some(class) = IoClass::from_number(u32::from(class)) else {
             return Err(JobError::new(
-                "prioclass",
+                Stage::PrioClass,
                 EINVAL,
                 format!("no such I/O priority class: {class}"),
             ));
         };
         let priority = IoPriority { class, level, hint };
-        thread::set_io_priority(priority).map_err(|e| refused("prio", &e))?;
+        thread::set_io_priority(priority).map_err(|e| refused(Stage::Prio, &e))?;
     }
     Ok(())
 }
@@ -104,7 +105,7 @@ fn pin(bytes: u64) -> Result<Option<Region>, JobError> {
         return Ok(None);
     }
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    memory::pin(bytes).map(Some).map_err(|e| refused("lockmem", &e))
+    memory::pin(bytes).map(Some).map_err(|e| refused(Stage::LockMem, &e))
 }
 
 /// Sets the I/O scheduler of every device under the job's files (`ioscheduler`).
@@ -115,15 +116,15 @@ fn schedulers(job: &JobPlan) -> Result<(), JobError> {
             FileKind::Block | FileKind::Regular => file::facts(&plan.path),
             _ => continue,
         };
-        let facts = facts.map_err(|e| failed("ioscheduler", plan, &e))?;
+        let facts = facts.map_err(|e| failed(Stage::IoScheduler, plan, &e))?;
         let device = if plan.kind == FileKind::Block { facts.node } else { Some(facts.device) };
         // Major 0 is not a block device: tmpfs and the like have no scheduler.
         let Some(device) = device.filter(|device| device.major != 0) else {
             let detail = "the file system has no block device. To fix: remove ioscheduler";
-            return Err(JobError::new("ioscheduler", EINVAL, detail).at(&plan.path));
+            return Err(JobError::new(Stage::IoScheduler, EINVAL, detail).at(&plan.path));
         };
         block::set_scheduler(device, name).map_err(|e| {
-            let mut error = failed("ioscheduler", plan, &e);
+            let mut error = failed(Stage::IoScheduler, plan, &e);
             if matches!(e.errno, EACCES | EPERM) {
                 error.detail = "setting a scheduler needs root. To fix: run as root, or set the \
                                 scheduler beforehand and remove ioscheduler"
@@ -147,18 +148,18 @@ pub(crate) struct ControlGroups {
 impl ControlGroups {
     /// Moves the calling thread into a job's control group.
     fn enter(&self, plan: &Plan, wish: &Wish) -> Result<(), JobError> {
-        let group = Cgroup::open(&wish.name).map_err(|e| refused("cgroup", &e))?;
+        let group = Cgroup::open(&wish.name).map_err(|e| refused(Stage::Cgroup, &e))?;
         let differs =
             |job: &JobPlan| job.process.cgroup.as_ref().is_none_or(|other| other.name != wish.name);
         if group.scope() == Scope::Process && plan.jobs.iter().any(differs) {
             let detail = "the io controller of cgroup version 2 controls whole processes only. To fix: \
                           give all jobs of the run the same cgroup, or run them separately";
-            return Err(JobError::new("cgroup", EINVAL, detail));
+            return Err(JobError::new(Stage::Cgroup, EINVAL, detail));
         }
         if let Some(weight) = wish.weight {
-            group.set_weight(weight).map_err(|e| refused("cgroup_weight", &e))?;
+            group.set_weight(weight).map_err(|e| refused(Stage::CgroupWeight, &e))?;
         }
-        group.enter().map_err(|e| refused("cgroup", &e))?;
+        group.enter().map_err(|e| refused(Stage::Cgroup, &e))?;
         self.open.lock().unwrap_or_else(PoisonError::into_inner).push((group, wish.keep));
         Ok(())
     }

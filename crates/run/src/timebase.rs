@@ -4,7 +4,7 @@ use fiord_engine::MachineClock;
 use fiord_plan::{ClockSource, JobPlan, Plan};
 use fiord_sys::clock::{Clock, Publisher, Source};
 
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// The clocks of a run. Owns the clock thread of `gtod_cpu`.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Timebase {
         let start = |on: u32| {
             Publisher::start(Some(on as usize)).map_err(|e| {
                 let detail = format!("cannot start the clock thread on CPU {on}: {} failed", e.op);
-                JobError::new("gtod_cpu", e.errno, detail)
+                JobError::new(Stage::GtodCpu, e.errno, detail)
             })
         };
         Timebase { publisher: on.map(start) }
@@ -42,7 +42,7 @@ impl Timebase {
         };
         Clock::with_source(source).map(MachineClock).map_err(|e| {
             let why = fiord_sys::clock::why_not_cpu().unwrap_or("not available");
-            JobError::new("clocksource", e.errno, format!("{}: {why}", source.word()))
+            JobError::new(Stage::ClockSource, e.errno, format!("{}: {why}", source.word()))
         })
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use fiord_sys::{clock, signal};
 
 use super::{Conductor, MAX_SLEEP, STUCK_AFTER};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 use crate::jobthread::ByMessage;
 use crate::layout::{self, Done};
 use crate::shared::{Finished, Message, Run, send};
@@ -42,7 +42,7 @@ impl LayoutThread {
         let thread = spawned.map_err(|e| {
             let detail = "cannot create the layout thread. To fix: raise the limit (ulimit -u, \
                           pids.max)";
-            JobError::new("thread", e.raw_os_error().unwrap_or(0), detail)
+            JobError::new(Stage::LayoutThread, e.raw_os_error().unwrap_or(0), detail)
         })?;
         Ok(LayoutThread { jobs, thread })
     }
@@ -85,7 +85,7 @@ impl Conductor<'_> {
     ) -> Result<Done, JobError> {
         let failed = || {
             JobError::new(
-                "layout",
+                Stage::Layout,
                 0,
                 "the layout thread panicked: this is a bug, please report it",
             )

@@ -40,7 +40,7 @@ fn a_missing_file_and_a_directory_are_named() {
     let dir = Scratch::new();
     let missing = job(dir.path().join("none"), 4096);
     let error = FileSet::new(&missing).open(0).unwrap_err();
-    assert_eq!((error.errno, error.op), (2, "open"));
+    assert_eq!((error.errno, error.stage), (2, Stage::Open));
     assert!(error.to_string().contains("none"), "{error}");
     let directory = job(dir.path().to_path_buf(), 4096);
     let error = FileSet::new(&directory).open(0).unwrap_err();

@@ -11,7 +11,7 @@ use fiord_sys::file::{self, Guard, Open};
 
 use super::{Done, ENOSPC, Overseer};
 use crate::content::content_of;
-use crate::error::{JobError, failed};
+use crate::error::{JobError, Stage, failed};
 use crate::files::guard;
 
 /// Size of one write or read, bytes: large enough to make the cost of the call negligible, small enough for
@@ -104,7 +104,7 @@ impl Writer<'_> {
             let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(at));
             return file::truncate(self.file.as_fd(), written)
                 .map(|()| Done::Complete)
-                .map_err(|e| failed("ftruncate", self.plan, &e));
+                .map_err(|e| failed(Stage::Truncate, self.plan, &e));
         }
         let detail = if errno == ENOSPC {
             format!(
@@ -114,7 +114,7 @@ impl Writer<'_> {
         } else {
             "while laying out the file".into()
         };
-        let mut job_error = JobError::new("write", errno, detail).at(&self.plan.path);
+        let mut job_error = JobError::new(Stage::Write, errno, detail).at(&self.plan.path);
         job_error.offset = Some(at);
         Err(job_error)
     }
@@ -127,7 +127,7 @@ pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, Job
         if !matches!(plan.kind, FileKind::Regular | FileKind::Block) {
             continue;
         }
-        let fd = Open::read_only().open(&plan.path).map_err(|e| failed("open", plan, &e))?;
+        let fd = Open::read_only().open(&plan.path).map_err(|e| failed(Stage::Open, plan, &e))?;
         let file = File::from(fd);
         let end = plan.end();
         let mut at = plan.offset;
@@ -143,7 +143,7 @@ pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, Job
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     let errno = e.raw_os_error().unwrap_or(0);
-                    let mut error = JobError::new("pre_read", errno, "").at(&plan.path);
+                    let mut error = JobError::new(Stage::PreRead, errno, "").at(&plan.path);
                     error.offset = Some(at);
                     return Err(error);
                 }

@@ -13,7 +13,7 @@ use fiord_sys::file::{self, Creator, Open, Opened, Preallocate, RangeSync};
 
 use super::fill::Filler;
 use super::{Done, ENOENT, ENOSPC, ESTALE, Overseer, holds_data, takes_its_size};
-use crate::error::{JobError, failed};
+use crate::error::{JobError, Stage, failed};
 use crate::files::guard;
 
 /// Most files that are written but not flushed yet. They stay open until the flush.
@@ -142,7 +142,7 @@ impl<'a> Maker<'a> {
             }
         }
         for Unflushed { plan, file, written } in self.unflushed.drain(..) {
-            file::fsync(&file).map_err(|e| failed("fsync", plan, &e))?;
+            file::fsync(&file).map_err(|e| failed(Stage::Fsync, plan, &e))?;
             forget(plan, &file, &written)?;
         }
         Ok(())
@@ -158,9 +158,9 @@ impl<'a> Maker<'a> {
         if known || !self.job.target.open.create {
             return Ok(());
         }
-        if !file::exists(parent).map_err(|e| failed("stat", plan, &e))? {
+        if !file::exists(parent).map_err(|e| failed(Stage::Stat, plan, &e))? {
             guard(self.job).make_directories(parent).map_err(|e| {
-                let mut error = failed("mkdir", plan, &e);
+                let mut error = failed(Stage::MakeDirectory, plan, &e);
                 error.file = Some(parent.to_path_buf());
                 error
             })?;
@@ -181,15 +181,15 @@ impl<'a> Maker<'a> {
             if e.errno == ENOENT && !create {
                 let detail = "the file does not exist and allow_file_create=0 forbids creating it. To \
                               fix: create the file, or set allow_file_create=1";
-                return JobError::new("open", ENOENT, detail).at(&plan.path);
+                return JobError::new(Stage::Open, ENOENT, detail).at(&plan.path);
             }
-            failed("open", plan, &e)
+            failed(Stage::Open, plan, &e)
         })?;
         let regular = || file::facts_of(&fd).map(|found| found.kind == file::Kind::Regular);
-        if !created && !regular().map_err(|e| failed("stat", plan, &e))? {
+        if !created && !regular().map_err(|e| failed(Stage::Stat, plan, &e))? {
             let detail = "it was a regular file when the job was checked and is no longer one. To fix: \
                           find out which program replaces it, then run again";
-            return Err(JobError::new("open", ESTALE, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, ESTALE, detail).at(&plan.path));
         }
         Ok((File::from(fd), created))
     }
@@ -198,7 +198,7 @@ impl<'a> Maker<'a> {
 /// Drops the pages of the range that was laid out from the page cache.
 fn forget(plan: &FilePlan, file: &File, range: &Range<u64>) -> Result<(), JobError> {
     file::advise(file, range.start, range.end - range.start, file::Advice::DontNeed)
-        .map_err(|e| failed("posix_fadvise", plan, &e))
+        .map_err(|e| failed(Stage::Advise, plan, &e))
 }
 
 /// Refuses a file that is larger than its whole file system. Finding this out by writing would fill the
@@ -218,7 +218,7 @@ pub(super) fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
          smaller size, or a directory on another file system",
         space.total
     );
-    Err(JobError::new("layout", ENOSPC, detail).at(&plan.path))
+    Err(JobError::new(Stage::Layout, ENOSPC, detail).at(&plan.path))
 }
 
 fn how(word: Fallocate) -> Preallocate {

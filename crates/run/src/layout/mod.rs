@@ -20,7 +20,7 @@ mod mounted;
 use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
 
-use crate::error::{JobError, failed};
+use crate::error::{JobError, Stage, failed};
 
 pub use fill::pre_read;
 pub(crate) use make::BATCH;
@@ -89,7 +89,7 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
     let present = match file::facts(&plan.path) {
         Ok(facts) => facts.size,
         Err(e) if e.errno == ENOENT => return Ok(Some(0)),
-        Err(e) => return Err(failed("stat", plan, &e)),
+        Err(e) => return Err(failed(Stage::Stat, plan, &e)),
     };
     Ok((present < needed).then_some(present))
 }

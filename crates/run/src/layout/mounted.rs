@@ -4,7 +4,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::Error;
 use fiord_sys::in_use::Users;
 
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 const EBUSY: i32 = 16;
 
@@ -26,14 +26,14 @@ pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
         }
         let shown = plan.path.display().to_string();
         let user = users.user(&plan.path);
-        let user =
-            user.map_err(|e| JobError::new("open", e.errno, unknown(&shown, &e)).at(&plan.path))?;
+        let user = user
+            .map_err(|e| JobError::new(Stage::Open, e.errno, unknown(&shown, &e)).at(&plan.path))?;
         if let Some(user) = user {
             let detail = format!(
                 "{user}, and this job writes to it. To fix: unmount it (`lsblk` and `fuser -v` list \
                  its users), or set allow_mounted_write=1 if its data may be lost"
             );
-            return Err(JobError::new("open", EBUSY, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, EBUSY, detail).at(&plan.path));
         }
     }
     Ok(())

@@ -251,7 +251,7 @@ fn with_engine<E: Engine, const LOOPS: u8>(
     let engine = match made {
         Ok(engine) => engine,
         Err(e) => {
-            return failed(JobError::new("set-up of the I/O engine", e.errno, e.to_string()));
+            return failed(e.into());
         }
     };
     let job = around.job;
@@ -273,7 +273,7 @@ fn with_engine<E: Engine, const LOOPS: u8>(
         Ok(result) => result,
         // The plan has already warned about this.
         Err(LoadError::NothingFits) => not_started(None),
-        Err(e) => failed(JobError::new("set-up of the load", 22, e.to_string())),
+        Err(e) => failed(e.into()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fiord_sys::zone::{Action, State, Zone};
 
 use super::table::{Use, ZoneState, ZoneStates, ZoneTable};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// If no write completes for this time, jobs stop waiting for an open-zone slot and fail.
 const STALLED: Duration = Duration::from_secs(120);
@@ -189,7 +189,7 @@ impl ZoneTable {
             self.retire(&mut states, zone);
             drop(states);
             let what = format!("the device has made the zone {}", state.word());
-            return Err(self.error("write", zone, errno, what));
+            return Err(self.error(Stage::Write, zone, errno, what));
         }
         if others_append {
             return found.map(|_| (offset, offset));

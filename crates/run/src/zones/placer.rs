@@ -10,7 +10,7 @@ use fiord_sys::zone::Action;
 
 use super::open_zones::{Claim, ZoneUser};
 use super::table::{Filling, Use, ZoneTable, advice};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 mod reads;
 
@@ -205,7 +205,7 @@ impl Placer {
                 Claim::Nothing => return Place::Passed { lap: file.table.lap(&file.user) },
                 Claim::Fail(why) => {
                     let path = file.table.path.clone();
-                    return Place::Failed(Box::new(JobError::new("write", 0, why).at(path)));
+                    return Place::Failed(Box::new(JobError::new(Stage::Write, 0, why).at(path)));
                 }
             }
         }
@@ -314,7 +314,7 @@ impl Placer {
                             "the write pointer is at {now} after the write at {then} failed. To fix: set \
                              recover_zbd_write_error=1 and continue_on_error to continue from there"
                         );
-                        Err(table.error("write", zone, errno, what))
+                        Err(table.error(Stage::Write, zone, errno, what))
                     }
                     Err(mut error) if self.recover => {
                         error.detail = format!("Failed to recover write pointer: {}", error.detail);
@@ -357,7 +357,7 @@ impl Drop for Placer {
 impl File {
     fn new(job: &JobPlan, plan: &FilePlan, table: Arc<ZoneTable>) -> Result<File, JobError> {
         let failed =
-            |errno, what: String| Err(JobError::new("set-up of zones", errno, what).at(&plan.path));
+            |errno, what: String| Err(JobError::new(Stage::ZoneSetUp, errno, what).at(&plan.path));
         let (Some(zoned), Some(zones)) = (job.load.zoned, plan.zones) else {
             return failed(
                 0,

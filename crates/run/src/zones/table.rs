@@ -11,7 +11,7 @@ use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
 
 use super::block_layer_sync::BlockLayerSync;
 use super::tables::error_words;
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// Flag in [`ZoneView::pins`]: a reset is pending or in progress, so no read may start.
 pub(super) const CLOSED: u32 = 1 << 31;
@@ -139,8 +139,9 @@ impl ZoneTable {
         device: Box<dyn ZonedDevice>,
         block_layer: impl FnOnce(&[Zone]) -> Option<BlockLayerSync>,
     ) -> Result<ZoneTable, JobError> {
-        let failed =
-            |e: fiord_sys::Error| JobError::new("zone report", e.errno, error_words(&e)).at(path);
+        let failed = |e: fiord_sys::Error| {
+            JobError::new(Stage::ZoneReport, e.errno, error_words(&e)).at(path)
+        };
         let facts = device.facts().map_err(failed)?;
         let zones = device.zones().map_err(failed)?;
         let limit = facts.max_open.into_iter().chain(facts.max_active).min();
@@ -384,7 +385,7 @@ impl ZoneTable {
         }
         self.notify(&mut states);
         drop(states);
-        done.map_err(|e| self.error(action.name(), zone, e.errno, e.said.unwrap_or_default()))
+        done.map_err(|e| self.error(action.into(), zone, e.errno, e.said.unwrap_or_default()))
     }
 
     /// Reads the state of a zone from the device after a write failed. `None` for emulated zones.
@@ -393,13 +394,13 @@ impl ZoneTable {
         let found = device.zone(self.view(zone).start);
         found
             .map(Some)
-            .map_err(|e| self.error("zone report", zone, e.errno, e.said.unwrap_or_default()))
+            .map_err(|e| self.error(Stage::ZoneReport, zone, e.errno, e.said.unwrap_or_default()))
     }
 
     /// Creates an error that names the zone.
     pub(super) fn error(
         &self,
-        op: &'static str,
+        stage: Stage,
         zone: u32,
         errno: i32,
         detail: impl AsRef<str>,
@@ -407,7 +408,7 @@ impl ZoneTable {
         let detail = detail.as_ref();
         let between = if detail.is_empty() { "" } else { "; " };
         let mut error = JobError::new(
-            op,
+            stage,
             errno,
             format!("{detail}{between}{}{}", self.describe(zone), advice(errno)),
         );

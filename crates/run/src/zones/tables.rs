@@ -9,7 +9,7 @@ use fiord_sys::{block, file, zone};
 
 use super::ZoneTable;
 use super::block_layer_sync::BlockLayerSync;
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// All zone tables of a run.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl ZoneTables {
         let entry = self.list.iter().find(|entry| entry.identity == identity);
         let entry = entry.ok_or_else(|| {
             JobError::new(
-                "set-up of zones",
+                Stage::ZoneSetUp,
                 0,
                 "the plan lacks zones for this file: this is a bug, please report it",
             )
@@ -76,7 +76,7 @@ impl ZoneTables {
         if Some(entry.zones) != file.zones {
             let what = "the jobs of this run have different zone sizes or capacities for this file. \
                         To fix: give them the same zonesize and zonecapacity";
-            return Err(JobError::new("set-up of zones", 0, what).at(&file.path));
+            return Err(JobError::new(Stage::ZoneSetUp, 0, what).at(&file.path));
         }
         entry.table.get_or_init(|| entry.make().map(Arc::new)).clone()
     }
@@ -91,13 +91,13 @@ impl Entry {
                 return Ok(ZoneTable::emulated(&self.path, size, capacity, count));
             }
             let written = contents(&self.path, size, capacity, count).map_err(|e| {
-                JobError::new("set-up of zones", e.errno, error_words(&e)).at(&self.path)
+                JobError::new(Stage::ZoneSetUp, e.errno, error_words(&e)).at(&self.path)
             })?;
             return Ok(ZoneTable::emulated_with(&self.path, size, capacity, &written));
         }
         let device = zone::Device::open(&self.path, self.write).map_err(|e| {
             JobError::new(
-                "zone report",
+                Stage::ZoneReport,
                 e.errno,
                 format!("{}{}", error_words(&e), advice(self.kind)),
             )

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, WriteForm};
+use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
 use fiord_plan::{Dir, EnginePlan, FileKind};
 
 use super::super::loops::ops::{direction, recorded};
 use super::JobState;
 use super::housekeeping::{BUFFERS_LOST, EFAULT};
 use crate::control::StopReason;
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 impl JobState<'_> {
     /// Counts an I/O that failed. `explanation`: the engine's message if the engine itself detected the error.
@@ -74,20 +74,6 @@ impl JobState<'_> {
     /// Creates the error for a failed I/O.
     fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
-        let name = match op.kind {
-            OpKind::Read => "read",
-            OpKind::Write => match op.tag.form {
-                WriteForm::Data => "write",
-                WriteForm::Zeroes => "write zeroes",
-                WriteForm::Uncorrectable => "write uncorrectable",
-                WriteForm::Verify => "verify",
-                WriteForm::Append => "zone append",
-            },
-            OpKind::Trim => "trim",
-            OpKind::Fsync => "fsync",
-            OpKind::Fdatasync => "fdatasync",
-            OpKind::SyncFileRange(_) => "sync_file_range",
-        };
         let detail = match &self.job.engine {
             EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
             _ if errno == EFAULT && self.job.process.memory.path().is_some() => BUFFERS_LOST.into(),
@@ -100,7 +86,7 @@ impl JobState<'_> {
             Some(hint) => format!("{detail}; {hint}"),
             None => detail,
         };
-        let mut error = JobError::new(name, errno, detail);
+        let mut error = JobError::new(Stage::from(op), errno, detail);
         error.status = status;
         error.file = Some(self.files.path(op.file).to_path_buf());
         error.offset =

@@ -12,7 +12,7 @@ use super::super::WorkerResult;
 use super::super::hooks::pacing::PacingVerdict;
 use super::JobState;
 use crate::control::{Phase, Snapshot, StopReason};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 use crate::steady::Sampler;
 use crate::zones::Counts;
 
@@ -62,7 +62,7 @@ impl JobState<'_> {
     pub fn check_buffers(&mut self) -> bool {
         let lost = self.buffers.iter().any(Watch::has_fault);
         if lost && self.error.is_none() {
-            let error = JobError::new("use of the I/O buffers", EFAULT, BUFFERS_LOST);
+            let error = JobError::new(Stage::UseBuffers, EFAULT, BUFFERS_LOST);
             self.error = Some(error.at(self.job.process.memory.path().unwrap_or(Path::new("-"))));
         }
         !lost

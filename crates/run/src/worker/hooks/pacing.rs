@@ -16,7 +16,7 @@ use fiord_plan::{JobPlan, Rate};
 use fiord_stat::delays::ThreadDelays;
 
 use super::super::loops::ops::direction;
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// How long a job that is ahead of its flow sleeps before the next check if it has no `flow_sleep`, ns.
 const FLOW_NAP: u64 = 50_000;
@@ -276,7 +276,7 @@ impl Pacing {
             };
             let got = missed.got;
             let what = format!("{name}={least}{unit} not met, got {got}{unit}");
-            return PacingVerdict::Missed(JobError::new("check of the minimum rate", EIO, what));
+            return PacingVerdict::Missed(JobError::new(Stage::MinRate, EIO, what));
         }
         match self.goal.as_mut().map_or(Verdict::GoOn, |goal| goal.check(now)) {
             Verdict::GoOn | Verdict::Adjusted => PacingVerdict::GoOn,

@@ -5,7 +5,7 @@ use fiord_load::{Next, Source};
 
 use super::super::core::JobState;
 use super::super::loops::ops::{direction, recorded};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// The longest sleep, ns. A job notices within this time that it must stop.
 const LONGEST_SLEEP: u64 = 50_000_000;
@@ -84,7 +84,7 @@ impl JobState<'_> {
     #[cold]
     fn fail_max_latency(&mut self, op: &Op, lat: u64, limit: u64) {
         let what = format!("latency of {lat} nsec exceeds specified max ({limit} nsec)");
-        let mut error = JobError::new("max_latency", ETIMEDOUT, what);
+        let mut error = JobError::new(Stage::MaxLatency, ETIMEDOUT, what);
         error.file = Some(self.files.path(op.file).to_path_buf());
         error.offset = Some(op.offset - u64::from(op.at));
         self.error.get_or_insert(error);

@@ -11,7 +11,7 @@ use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush, recorded};
 use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// How filling ended.
 #[derive(PartialEq, Eq)]
@@ -291,6 +291,6 @@ fn engine_full(state: &mut JobState<'_>, in_flight: u32) -> FillOutcome {
         return FillOutcome::Wait;
     }
     let full = "the engine accepts no I/O although none is in flight";
-    state.error.get_or_insert(JobError::new("queueing", 0, full));
+    state.error.get_or_insert(JobError::new(Stage::Queue, 0, full));
     FillOutcome::Stop
 }

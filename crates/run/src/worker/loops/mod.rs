@@ -30,7 +30,7 @@ use fiord_sys::bus::Watch;
 use self::mode::Mode;
 use super::core::{JobState, opens_all};
 use super::{Files, WorkerResult};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// The bytes of writes.
 pub trait Payload {
@@ -172,13 +172,11 @@ fn attach(engine: &mut impl Engine, files: &mut dyn Files, file: u32) -> Result<
     let target = files.open(file)?;
     engine
         .attach(file, &target)
-        .map_err(|e| JobError::new("open", e.errno, e.to_string()).at(files.path(file)))
+        .map_err(|e| JobError::from(e).during(Stage::Open).at(files.path(file)))
 }
 
 fn detach(engine: &mut impl Engine, files: &dyn Files, file: u32) -> Result<(), JobError> {
-    engine
-        .detach(file)
-        .map_err(|e| JobError::new("close", e.errno, e.to_string()).at(files.path(file)))
+    engine.detach(file).map_err(|e| JobError::from(e).during(Stage::Close).at(files.path(file)))
 }
 
 /// Opens or closes a file, or ends a loop. Nothing that the operation needs idle is in flight.

@@ -16,7 +16,7 @@ use super::mode::Mode;
 use super::ops::{direction, recorded};
 use super::slots::{Batching, CompletionBatch, CompletionBatches, EMPTY_BATCHES, Slots};
 use super::{Parts, Payload, Worker, burst};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// The state of the loop.
 pub struct LoopState {
@@ -124,7 +124,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         match self.engine.flush() {
             Ok(count) => self.state.recorder.submit.record(count),
             Err(e) => {
-                let error = JobError::new("submission", e.errno, e.to_string());
+                let error = JobError::from(e).during(Stage::Submit);
                 self.state.error.get_or_insert(error);
             }
         }
@@ -145,14 +145,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if M::SAMPLED {
             // Use a separate call, to distinguish its time from the wait.
             if let Err(e) = self.engine.flush() {
-                let error = JobError::new("submission", e.errno, e.to_string());
+                let error = JobError::from(e).during(Stage::Submit);
                 self.state.error.get_or_insert(error);
                 return false;
             }
             self.end_stage::<M>(Part::Submission);
         }
         if let Err(e) = self.engine.reap(want, &mut slots.done) {
-            self.state.error.get_or_insert(JobError::new("reaping", e.errno, e.to_string()));
+            self.state.error.get_or_insert(JobError::from(e).during(Stage::Reap));
             return false;
         }
         *now = self.time::<M>(*now);
@@ -315,7 +315,7 @@ fn queue_rest<E: Engine>(
         Queued::Full => {
             // The engine has as many places as there are slots, and this one is ours.
             let full = "the engine accepts no I/O although its slot is free";
-            state.error.get_or_insert(JobError::new("queueing", 0, full));
+            state.error.get_or_insert(JobError::new(Stage::Queue, 0, full));
             slots.free.push(slot);
         }
     }
