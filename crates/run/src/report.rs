@@ -28,6 +28,8 @@ const MS: u64 = 1_000_000;
 pub(crate) struct ReportContext<'a> {
     pub plan: &'a Plan,
     pub version: &'a str,
+    /// When the run began, ns of the machine's clock.
+    pub began: u64,
     /// Nanoseconds since the run began.
     pub elapsed: u64,
     /// Offset of local time from UTC, seconds.
@@ -146,6 +148,7 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         eta_s: facts.eta_s,
         elapsed_s: context.elapsed / 1_000_000_000 + 1,
         windows: facts.watch.windows(),
+        timeline: facts.watch.timeline(context.began),
         latency_depth: job.depth.depth,
         steady_state: facts.steady.map(SteadyMember::report),
         ..JobData::default()
@@ -200,6 +203,7 @@ pub(crate) fn report(
 ) -> Report {
     let devices = devices.report(&jobs);
     let slices = slices::tables(context.plan, &jobs);
+    let courses = jobs.iter().map(|job| job.timeline.clone()).collect();
     let generator = generator(context.plan, &jobs);
     let (jobs, groups) = assemble(jobs, &error::words);
     let per_core = per_core(context.plan, &groups);
@@ -220,6 +224,7 @@ pub(crate) fn report(
             slices,
             spec,
             devices,
+            courses,
             ..Extras::default()
         },
     }

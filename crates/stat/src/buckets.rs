@@ -1,5 +1,7 @@
 //! Coarse distributions: latency buckets, I/O depths, batch sizes.
 
+use serde::{Deserialize, Serialize};
+
 /// Upper bounds (exclusive, ns) of all latency buckets except the last, which has no bound. The first ten
 /// buckets are `latency_ns` in the report, the next ten `latency_us`, the rest `latency_ms`.
 pub const LATENCY_BOUNDS: [u64; 31] = [
@@ -75,7 +77,7 @@ const fn octaves() -> [Octave; 64] {
 }
 
 /// Completions by latency, 32 buckets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBuckets(pub [u64; 32]);
 
 impl LatencyBuckets {
@@ -98,7 +100,7 @@ impl LatencyBuckets {
 }
 
 /// I/Os by the number in flight at their issue: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DepthLevels(pub [u64; 7]);
 
 impl DepthLevels {
@@ -119,7 +121,7 @@ impl DepthLevels {
 }
 
 /// System calls by the number of I/Os in each: 0, 1-4, 5-8, 9-16, 17-32, 33-64, more.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchSizes(pub [u64; 7]);
 
 impl BatchSizes {
@@ -143,7 +145,7 @@ impl BatchSizes {
 
 fn add<const N: usize>(mine: &mut [u64; N], theirs: &[u64; N]) {
     for (m, t) in mine.iter_mut().zip(theirs) {
-        *m += t;
+        *m = m.saturating_add(*t);
     }
 }
 

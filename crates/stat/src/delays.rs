@@ -20,7 +20,7 @@ impl ThreadDelays {
 
     /// Adds the delays of another job.
     pub fn merge(&mut self, other: &ThreadDelays) {
-        self.ready_ns = self.ready_ns.zip(other.ready_ns).map(|(a, b)| a + b);
+        self.ready_ns = self.ready_ns.zip(other.ready_ns).map(|(a, b)| a.saturating_add(b));
         self.longest_wake_ns = self.longest_wake_ns.max(other.longest_wake_ns);
     }
 }

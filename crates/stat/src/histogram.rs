@@ -1,5 +1,8 @@
 //! The latency histogram, in nanoseconds: 64 buckets for each power of two, exact below 128 ns.
 
+use fiord_formats::block::{self, BlockError};
+use serde::{Deserialize, Serialize};
+
 use crate::buckets::{LATENCY_BOUNDS, LatencyBuckets};
 
 /// Bits of a value that choose the bucket within its power of two.
@@ -67,7 +70,7 @@ fn is_split(bucket: usize) -> bool {
 
 /// For each histogram bucket that contains a bound of the coarse latency buckets: how many of its values are
 /// at or above that bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splits([u64; 31]);
 
 impl Splits {
@@ -83,7 +86,7 @@ impl Splits {
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Splits) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
     /// Computes the coarse latency buckets from a histogram whose values were recorded together with these
@@ -93,10 +96,10 @@ impl Splits {
         for (i, n) in histogram.buckets.iter().enumerate().filter(|(_, n)| **n > 0) {
             let start = start_of(i);
             let index = LATENCY_BOUNDS.partition_point(|bound| *bound <= start);
-            let above = if is_split(i) { self.0[index] } else { 0 };
-            coarse.0[index] += n - above;
+            let above = if is_split(i) { self.0[index].min(*n) } else { 0 };
+            coarse.0[index] = coarse.0[index].saturating_add(n - above);
             if above > 0 {
-                coarse.0[index + 1] += above;
+                coarse.0[index + 1] = coarse.0[index + 1].saturating_add(above);
             }
         }
         coarse
@@ -104,8 +107,9 @@ impl Splits {
 }
 
 /// A histogram of latencies. It allocates its memory (14.5 KiB) at the first value, so an unused histogram needs
-/// only three words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// only three words. It is serialized as the text of a block of counts ([`fiord_formats::block`]).
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Histogram {
     buckets: Vec<u64>,
 }
@@ -163,7 +167,7 @@ impl Histogram {
         }
         self.reserve();
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
     }
     /// Clears all counts; keeps the memory.
@@ -172,7 +176,11 @@ impl Histogram {
     }
     /// Number of values.
     pub fn count(&self) -> u64 {
-        self.buckets.iter().sum()
+        self.buckets.iter().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+    /// Whether no value was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.iter().all(|n| *n == 0)
     }
     /// The counts by bucket index; empty if nothing was ever recorded.
     pub fn counts(&self) -> &[u64] {
@@ -195,7 +203,7 @@ impl Histogram {
         let mut seen = 0u64;
         let mut last = 0;
         for (i, n) in self.buckets.iter().enumerate().filter(|(_, n)| **n > 0) {
-            seen += n;
+            seen = seen.saturating_add(*n);
             last = i;
             while let Some(p) = wanted.next_if(|p| seen as f64 >= p / 100.0 * total as f64) {
                 found.push((p, value_of(i)));
@@ -204,6 +212,36 @@ impl Histogram {
         // Only a rounding error or a percentage above 100 leaves percentages here.
         found.extend(wanted.map(|p| (p, value_of(last))));
         found
+    }
+}
+
+/// Histograms are equal if their counts are, whether or not the memory of an empty one is allocated.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Histogram) -> bool {
+        self.buckets == other.buckets || self.is_empty() && other.is_empty()
+    }
+}
+
+impl Eq for Histogram {}
+
+impl From<Histogram> for String {
+    fn from(histogram: Histogram) -> String {
+        match histogram.is_empty() {
+            true => String::new(),
+            false => block::counts_to_text(&histogram.buckets),
+        }
+    }
+}
+
+impl TryFrom<String> for Histogram {
+    type Error = BlockError;
+    fn try_from(text: String) -> Result<Histogram, BlockError> {
+        if text.is_empty() {
+            return Ok(Histogram::new());
+        }
+        let mut buckets = block::counts_from_text(&text, BUCKETS)?;
+        buckets.resize(BUCKETS, 0);
+        Ok(Histogram { buckets })
     }
 }
 

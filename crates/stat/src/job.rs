@@ -1,14 +1,18 @@
 //! Turns the raw data of jobs into the report: merging, percentages, groups.
 
+use serde::{Deserialize, Serialize};
+
 use crate::delays::ThreadDelays;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
 use crate::shares::TimeShares;
+use crate::timeline::IopsTimeline;
 use crate::windows::Windows;
 
 /// The settings of a job that the report needs in addition to its recorded data.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobSettings {
     /// The name.
     pub name: String,
@@ -82,8 +86,24 @@ impl Default for JobSettings {
     }
 }
 
-/// The raw data of one job at the end of the run or at a status report. Merging is exact.
-#[derive(Debug, Clone, Default)]
+/// The raw data of one job at the end of the run or at a status report: what its worker counted, and what the
+/// report needs to know about it. Merging is exact: the sums, extremes, histograms and series of merged data equal
+/// those of one recorder that received all samples. [`JobData::to_json`] writes it for another process or host.
+///
+/// ```
+/// use fiord_stat::job::JobData;
+/// use fiord_stat::recorder::{Dir, Recorder, Times, axes};
+///
+/// let mut job = JobData { recorder: Recorder::new(axes::ASYNC, &[Dir::Read]), ..JobData::default() };
+/// job.recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, Times { slat: 900, clat: 8000, lat: 8900 });
+/// let copy = JobData::from_json(&job.to_json())?;
+/// assert_eq!(copy, job);
+/// job.merge(&copy);
+/// assert_eq!(job.recorder.dirs[0].clat_hist.count(), 2);
+/// # Ok::<(), fiord_stat::wire::WireError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobData {
     /// Settings of the job for the report.
     pub settings: JobSettings,
@@ -108,6 +128,8 @@ pub struct JobData {
     pub recorder: Recorder,
     /// Rates over windows of time.
     pub windows: Windows,
+    /// I/Os over the time of the run.
+    pub timeline: IopsTimeline,
     /// Time in which the job did I/O in each direction, ms; 0 for an unused direction.
     pub dir_runtime_ms: [u64; 3],
     /// Time the job ran, ms.
@@ -152,7 +174,7 @@ impl JobData {
             continue_on_error: self.settings.continue_on_error || other.settings.continue_on_error,
             ..other.settings.clone()
         };
-        self.members += other.members;
+        self.members = self.members.saturating_add(other.members);
         if self.error == 0 {
             self.error = other.error;
             self.error_site.clone_from(&other.error_site);
@@ -162,24 +184,34 @@ impl JobData {
         self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
         self.recorder.merge(&other.recorder);
         self.windows.merge(&other.windows);
+        self.shares = match (self.shares, other.shares) {
+            (Some(a), Some(b)) => {
+                TimeShares::weighed(&[(a, self.runtime_ms), (b, other.runtime_ms)])
+            }
+            (a, b) => a.or(b),
+        };
+        self.timeline.merge(&other.timeline);
         for (mine, theirs) in self.dir_runtime_ms.iter_mut().zip(other.dir_runtime_ms) {
             *mine = (*mine).max(theirs);
         }
-        self.runtime_ms += other.runtime_ms;
-        self.user_ns += other.user_ns;
-        self.system_ns += other.system_ns;
-        self.ctx += other.ctx;
-        self.majf += other.majf;
-        self.minf += other.minf;
+        let counts = [
+            (&mut self.runtime_ms, other.runtime_ms),
+            (&mut self.user_ns, other.user_ns),
+            (&mut self.system_ns, other.system_ns),
+            (&mut self.ctx, other.ctx),
+            (&mut self.majf, other.majf),
+            (&mut self.minf, other.minf),
+            (&mut self.zone_commands, other.zone_commands),
+            (&mut self.nothing_to_read, other.nothing_to_read),
+        ];
+        counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
         self.delays.merge(&other.delays);
         self.latency_depth = other.latency_depth;
         if self.steady_state.is_none() {
             self.steady_state.clone_from(&other.steady_state);
         }
-        self.zone_commands += other.zone_commands;
-        self.nothing_to_read += other.nothing_to_read;
         self.zone_resets = match (self.zone_resets, other.zone_resets) {
-            (Some(a), Some(b)) => Some(a + b),
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
         };
     }

@@ -26,3 +26,4 @@ pub mod summary;
 pub mod timeline;
 pub mod units;
 pub mod windows;
+pub mod wire;

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use serde::{Deserialize, Serialize};
+
 use crate::recorder::Dir;
 
 /// Bytes and I/Os completed, by direction, since the job's measured part began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Bytes, with [`Dir`] as the index.
     pub bytes: [u64; 3],

@@ -1,11 +1,14 @@
 //! Latencies by I/O priority, for jobs that have more than one.
 
+use serde::{Deserialize, Serialize};
+
 use crate::histogram::Histogram;
 use crate::summary::Summary;
 
 /// The latencies of one priority in one direction: total latencies if those have percentiles, else completion
 /// latencies.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PriorityRecorder {
     /// The priority in the kernel's encoding (`linux/ioprio.h`): class in bits 13 to 15, hint in bits 3 to 12,
     /// level in bits 0 to 2.

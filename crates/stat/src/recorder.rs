@@ -1,11 +1,14 @@
 //! The recorder: counts the I/Os and latencies of one job. It has one writer and uses integers, with no locks
 //! and no allocation per I/O.
 
+use serde::{Deserialize, Serialize};
+
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
 use crate::priority::{self, PriorityRecorder};
 use crate::slices::Slices;
 use crate::summary::Summary;
+use crate::wire::{few_priorities, is_unused};
 
 /// Direction of an I/O.
 #[derive(
@@ -69,49 +72,68 @@ pub struct Times {
 }
 
 /// Counters and latencies of one direction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DirRecorder {
     /// I/Os handed to the engine.
+    #[serde(skip_serializing_if = "is_unused")]
     pub issued: u64,
     /// I/Os completed and counted.
+    #[serde(skip_serializing_if = "is_unused")]
     pub ios: u64,
     /// Bytes that the completed I/Os moved.
+    #[serde(skip_serializing_if = "is_unused")]
     pub bytes: u64,
     /// I/Os that moved fewer bytes than requested.
+    #[serde(skip_serializing_if = "is_unused")]
     pub short: u64,
     /// I/Os given up before they were issued.
+    #[serde(skip_serializing_if = "is_unused")]
     pub dropped: u64,
     /// Bytes of I/Os that were issued and failed. How many of them a device moved is not known.
+    #[serde(skip_serializing_if = "is_unused")]
     pub failed_bytes: u64,
     /// Submission latency, ns.
+    #[serde(skip_serializing_if = "is_unused")]
     pub slat: Summary,
     /// Completion latency, ns.
+    #[serde(skip_serializing_if = "is_unused")]
     pub clat: Summary,
     /// Total latency, ns.
+    #[serde(skip_serializing_if = "is_unused")]
     pub lat: Summary,
     /// Histogram of submission latencies.
+    #[serde(skip_serializing_if = "is_unused")]
     pub slat_hist: Histogram,
     /// Histogram of completion latencies.
+    #[serde(skip_serializing_if = "is_unused")]
     pub clat_hist: Histogram,
     /// Histogram of total latencies.
+    #[serde(skip_serializing_if = "is_unused")]
     pub lat_hist: Histogram,
     /// Latency from the time at which the I/O was due, ns, if the direction has a rate.
+    #[serde(skip_serializing_if = "is_unused")]
     pub intended: Summary,
     /// Histogram of the latencies in `intended`.
+    #[serde(skip_serializing_if = "is_unused")]
     pub intended_hist: Histogram,
     /// Latencies by priority if the job has several priorities; the job's own comes first.
+    #[serde(deserialize_with = "few_priorities", skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityRecorder>,
 }
 
 impl DirRecorder {
     /// Adds the counts of another recorder.
     pub fn merge(&mut self, other: &DirRecorder) {
-        self.issued += other.issued;
-        self.ios += other.ios;
-        self.bytes += other.bytes;
-        self.short += other.short;
-        self.dropped += other.dropped;
-        self.failed_bytes += other.failed_bytes;
+        let counts = [
+            (&mut self.issued, other.issued),
+            (&mut self.ios, other.ios),
+            (&mut self.bytes, other.bytes),
+            (&mut self.short, other.short),
+            (&mut self.dropped, other.dropped),
+            (&mut self.failed_bytes, other.failed_bytes),
+        ];
+        counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);
         self.lat.merge(&other.lat);
@@ -126,7 +148,8 @@ impl DirRecorder {
 
 /// Counters and latencies of one job. The job's thread writes it, and others read it when that thread has
 /// ended. See [`crate::live::Live`] for the totals that others may read earlier.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Recorder {
     /// The requested measurements, a set of [`axes`]. [`Recorder::complete`] obeys it when called with
     /// [`axes::DYNAMIC`].
@@ -137,7 +160,9 @@ pub struct Recorder {
     pub lat_is_clat: bool,
     /// Counters by direction, with [`Dir`] as the index.
     pub dirs: [DirRecorder; 3],
+    #[serde(skip_serializing_if = "is_unused")]
     latency: LatencyBuckets,
+    #[serde(skip_serializing_if = "is_unused")]
     splits: Splits,
     coarse_done: bool,
     /// I/Os in flight at each issue.
@@ -147,8 +172,10 @@ pub struct Recorder {
     /// Number of I/Os in each completion call.
     pub complete: BatchSizes,
     /// Latency of fsync, fdatasync, sync_file_range and syncfs, ns.
+    #[serde(skip_serializing_if = "is_unused")]
     pub sync: Summary,
     /// Histogram of the latencies in `sync`.
+    #[serde(skip_serializing_if = "is_unused")]
     pub sync_hist: Histogram,
     /// Syncs issued.
     pub sync_issued: u64,
@@ -156,7 +183,8 @@ pub struct Recorder {
     pub errors: u64,
     /// errno of the first such error; 0 if there is none.
     pub first_error: i32,
-    /// Latencies by slice of the run, if requested (`latency_limits`). [`Recorder::merge`] ignores them.
+    /// Latencies by slice of the run, if requested (`latency_limits`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slices: Option<Box<Slices>>,
 }
 
@@ -367,11 +395,16 @@ impl Recorder {
         self.complete.merge(&other.complete);
         self.sync.merge(&other.sync);
         self.sync_hist.merge(&other.sync_hist);
-        self.sync_issued += other.sync_issued;
+        self.sync_issued = self.sync_issued.saturating_add(other.sync_issued);
         if self.errors == 0 {
             self.first_error = other.first_error;
         }
-        self.errors += other.errors;
+        self.errors = self.errors.saturating_add(other.errors);
+        match (&mut self.slices, &other.slices) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (_, None) => {}
+        }
     }
     /// The coarse latency buckets: completion latencies of all directions.
     pub fn latency_buckets(&self) -> LatencyBuckets {

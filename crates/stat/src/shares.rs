@@ -56,12 +56,12 @@ pub struct TimeShares {
 impl TimeShares {
     /// Shares from sampled times, ns; `None` if they are all zero.
     pub fn of(ns: [u64; PARTS], rounds: u64, ios: u64) -> Option<Self> {
-        (ns.iter().sum::<u64>() > 0).then_some(TimeShares { ns, rounds, ios, submitting: 0 })
+        ns.iter().any(|ns| *ns > 0).then_some(TimeShares { ns, rounds, ios, submitting: 0 })
     }
 
     /// The share of a part, 0 to 1.
     pub fn share(&self, part: Part) -> f64 {
-        let all: u64 = self.ns.iter().sum();
+        let all = self.ns.iter().fold(0u64, |all, ns| all.saturating_add(*ns));
         self.ns[part as usize] as f64 / all.max(1) as f64
     }
 
@@ -72,11 +72,12 @@ impl TimeShares {
         for (shares, runtime_ms) in all {
             let runtime = runtime_ms.saturating_mul(1_000_000).max(1);
             for part in Part::ALL {
-                ns[part as usize] += (shares.share(part) * runtime as f64) as u64;
+                let ns = &mut ns[part as usize];
+                *ns = ns.saturating_add((shares.share(part) * runtime as f64) as u64);
             }
-            rounds += shares.rounds;
-            ios += shares.ios;
-            submitting += shares.submitting;
+            rounds = shares.rounds.saturating_add(rounds);
+            ios = shares.ios.saturating_add(ios);
+            submitting = shares.submitting.saturating_add(submitting);
         }
         Some(TimeShares { submitting, ..TimeShares::of(ns, rounds, ios)? })
     }

@@ -4,6 +4,7 @@
 //! longer than 1, 8 and 64 ms. Each I/O counts with two latencies: from its start, and from the time at which
 //! it was due.
 
+use fiord_formats::block::{self, BlockError};
 use serde::{Deserialize, Serialize};
 
 /// Most limits that one job may have.
@@ -28,17 +29,19 @@ pub struct Slice {
 
 impl Slice {
     fn merge(&mut self, other: &Slice) {
-        self.ios += other.ios;
+        self.ios = self.ios.saturating_add(other.ios);
         for i in 0..MOST_LIMITS {
-            self.due[i] += other.due[i];
-            self.own[i] += other.own[i];
+            self.due[i] = self.due[i].saturating_add(other.due[i]);
+            self.own[i] = self.own[i].saturating_add(other.own[i]);
         }
         self.lag = self.lag.max(other.lag);
     }
 }
 
-/// Counts the I/Os of one job by slice. It has one writer and allocates at most once for each slice.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Counts the I/Os of one job by slice. It has one writer and allocates at most once for each slice. When it is
+/// serialized, each counter is a series over the slices ([`fiord_formats::block`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct Slices {
     /// Length of a slice, ns.
     length: u64,
@@ -98,6 +101,61 @@ impl Slices {
     /// The counts so far, by slice.
     pub fn counted(&self) -> &[Slice] {
         &self.list
+    }
+
+    /// Adds the counts of another job, slice by slice. Counts of slices with another length or other limits
+    /// cannot be added and are ignored.
+    pub fn merge(&mut self, other: &Slices) {
+        if (self.length, self.bounds) == (other.length, other.bounds) {
+            merge(&mut self.list, &other.list);
+        }
+    }
+}
+
+/// The serialized form of [`Slices`]. The time at which the first slice began is left out: it has a meaning only
+/// for the clock of the worker.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    length_ns: u64,
+    /// The limits in use, ns, ascending.
+    limits_ns: Vec<u64>,
+    ios: String,
+    lag_ns: String,
+    /// One series for each limit.
+    due: Vec<String>,
+    own: Vec<String>,
+}
+
+impl From<Slices> for Stored {
+    fn from(slices: Slices) -> Stored {
+        let series = |of: &dyn Fn(&Slice) -> u64| block::series_to_text(slices.list.iter().map(of));
+        let limits = slices.bounds.iter().filter(|bound| **bound < u64::MAX).count();
+        Stored {
+            length_ns: slices.length,
+            limits_ns: slices.bounds[..limits].to_vec(),
+            ios: series(&|slice| slice.ios),
+            lag_ns: series(&|slice| slice.lag),
+            due: (0..limits).map(|limit| series(&|slice| slice.due[limit])).collect(),
+            own: (0..limits).map(|limit| series(&|slice| slice.own[limit])).collect(),
+        }
+    }
+}
+
+impl TryFrom<Stored> for Slices {
+    type Error = BlockError;
+    fn try_from(stored: Stored) -> Result<Slices, BlockError> {
+        let series = |text: &String| block::series_from_text(text, usize::MAX);
+        let ios = series(&stored.ios)?;
+        let mut slices = Slices::new(stored.length_ns, &stored.limits_ns, ios.len());
+        slices.list.extend(ios.into_iter().map(|ios| Slice { ios, ..Slice::default() }));
+        let list = &mut slices.list;
+        list.iter_mut().zip(series(&stored.lag_ns)?).for_each(|(slice, lag)| slice.lag = lag);
+        for (limit, (due, own)) in stored.due.iter().zip(&stored.own).take(MOST_LIMITS).enumerate()
+        {
+            list.iter_mut().zip(series(due)?).for_each(|(slice, n)| slice.due[limit] = n);
+            list.iter_mut().zip(series(own)?).for_each(|(slice, n)| slice.own[limit] = n);
+        }
+        Ok(slices)
     }
 }
 

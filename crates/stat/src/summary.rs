@@ -1,8 +1,11 @@
 //! Minimum, maximum, mean and deviation from integers only.
 
+use serde::{Deserialize, Serialize};
+
 /// Minimum, maximum, mean and standard deviation of a series of integers. Recording uses integers only; the
 /// mean and deviation are computed on request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct Summary {
     n: u64,
     min: u64,
@@ -65,7 +68,7 @@ impl Summary {
         if other.n > 0 {
             self.widen(other.min, other.min + other.span);
         }
-        self.n += other.n;
+        self.n = self.n.saturating_add(other.n);
         self.sum = self.sum.wrapping_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
     }
@@ -102,6 +105,37 @@ impl Summary {
             None => self.sum_of_squares as f64 * n as f64 - square_of_sum as f64,
         };
         (scaled.max(0.0) / n as f64 / (self.n - 1) as f64).sqrt()
+    }
+}
+
+/// The serialized form of a [`Summary`]. Not every JSON reader has integers of 128 bits, so these are text.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    n: u64,
+    min: u64,
+    max: u64,
+    sum: u64,
+    sum_of_squares: String,
+}
+
+impl From<Summary> for Stored {
+    fn from(s: Summary) -> Stored {
+        let sum_of_squares = s.sum_of_squares.to_string();
+        Stored { n: s.n, min: s.min(), max: s.max(), sum: s.sum, sum_of_squares }
+    }
+}
+
+impl TryFrom<Stored> for Summary {
+    type Error = &'static str;
+    fn try_from(stored: Stored) -> Result<Summary, &'static str> {
+        let Stored { n, min, max, sum, sum_of_squares } = stored;
+        if n == 0 {
+            return Ok(Summary::new());
+        }
+        let span = max.checked_sub(min).ok_or("the smallest value is larger than the largest")?;
+        let sum_of_squares =
+            sum_of_squares.parse().map_err(|_| "the sum of squares is not an integer")?;
+        Ok(Summary { n, min, span, sum, sum_of_squares })
     }
 }
 

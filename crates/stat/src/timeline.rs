@@ -1,5 +1,6 @@
 //! The IOPS timeline of a job: its I/Os in equal windows of time, with a bounded number of windows.
 
+use fiord_formats::block::{self, BlockError};
 use serde::{Deserialize, Serialize};
 
 /// At this number of windows, each two are merged into one.
@@ -7,11 +8,96 @@ const MOST: usize = 64;
 
 /// I/Os over equal windows of time, from the beginning of the measured part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct IopsTimeline {
+    /// When the first window began, ns since the run began: the time line that all jobs of a run share.
+    pub begin_ns: u64,
     /// Length of a window, ns.
     pub window_ns: u64,
     /// I/Os completed in each window.
     pub ios: Vec<u64>,
+}
+
+impl IopsTimeline {
+    /// Adds the I/Os of another job of the run. The result begins with the earlier of the two and has windows at
+    /// least as long as the longer ones. If each window of both lies within one window of the result, the result
+    /// is exact: it equals the timeline of a recorder that saw the I/Os of both. Otherwise, the I/Os of a window
+    /// that crosses a boundary are divided in proportion to the time; the total is always exact.
+    pub fn merge(&mut self, other: &IopsTimeline) {
+        if other.ios.is_empty() {
+            return;
+        }
+        let begin_ns = if self.ios.is_empty() { u64::MAX } else { self.begin_ns };
+        let mut sum = IopsTimeline {
+            begin_ns: begin_ns.min(other.begin_ns),
+            window_ns: self.window_ns.max(other.window_ns).max(1),
+            ios: Vec::new(),
+        };
+        let end = self.end_ns().max(other.end_ns());
+        while (end - u128::from(sum.begin_ns)).div_ceil(sum.window_ns.into()) >= MOST as u128 {
+            sum.window_ns = sum.window_ns.saturating_mul(2);
+        }
+        for part in [&*self, other] {
+            part.spread_over(&mut sum);
+        }
+        *self = sum;
+    }
+
+    /// When the last window ended, ns since the run began.
+    fn end_ns(&self) -> u128 {
+        u128::from(self.begin_ns) + self.ios.len() as u128 * u128::from(self.window_ns)
+    }
+
+    /// Adds the I/Os to `sum`, which begins no later and whose windows are at least as long.
+    fn spread_over(&self, sum: &mut IopsTimeline) {
+        let long = u128::from(sum.window_ns);
+        let short = u128::from(self.window_ns.max(1));
+        let offset = u128::from(self.begin_ns - sum.begin_ns);
+        for (n, &ios) in self.ios.iter().enumerate() {
+            let from = offset + n as u128 * short;
+            // A window that is not longer crosses at most one boundary.
+            let boundary = (from / long + 1) * long;
+            let before = u128::from(ios) * (boundary - from).min(short) / short;
+            // `merge` bounds the number of windows.
+            let at = (from / long) as usize;
+            sum.add(at, before as u64);
+            sum.add(at + 1, ios - before as u64);
+        }
+    }
+
+    fn add(&mut self, at: usize, ios: u64) {
+        if ios == 0 && at >= self.ios.len() {
+            return;
+        }
+        if self.ios.len() <= at {
+            self.ios.resize(at + 1, 0);
+        }
+        self.ios[at] = self.ios[at].saturating_add(ios);
+    }
+}
+
+/// The serialized form of an [`IopsTimeline`].
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(default)]
+    begin_ns: u64,
+    window_ns: u64,
+    ios: String,
+}
+
+impl From<IopsTimeline> for Stored {
+    fn from(timeline: IopsTimeline) -> Stored {
+        let ios = block::series_to_text(timeline.ios.into_iter());
+        Stored { begin_ns: timeline.begin_ns, window_ns: timeline.window_ns, ios }
+    }
+}
+
+impl TryFrom<Stored> for IopsTimeline {
+    type Error = BlockError;
+    fn try_from(stored: Stored) -> Result<IopsTimeline, BlockError> {
+        let Stored { begin_ns, window_ns, ios } = stored;
+        Ok(IopsTimeline { begin_ns, window_ns, ios: block::series_from_text(&ios, MOST)? })
+    }
 }
 
 /// Builds an [`IopsTimeline`] from totals that are sampled at irregular times.
@@ -25,7 +111,7 @@ pub struct TimelineRecorder {
 impl TimelineRecorder {
     /// Starts with windows of `window_ns` at `began_ns`.
     pub fn new(window_ns: u64, began_ns: u64) -> Self {
-        let timeline = IopsTimeline { window_ns: window_ns.max(1), ios: Vec::new() };
+        let timeline = IopsTimeline { window_ns: window_ns.max(1), ..IopsTimeline::default() };
         TimelineRecorder { timeline, began_ns, counted: 0 }
     }
 

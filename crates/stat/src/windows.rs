@@ -1,9 +1,11 @@
 //! Rates over equal windows of time (`bwavgtime`, `iopsavgtime`), for the bw and iops statistics.
 
+use serde::{Deserialize, Serialize};
+
 use crate::live::Totals;
 
 /// Statistics of the samples of one rate. Samples are integers (KiB/s or IOPS), as in fio.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RateStat {
     /// Number of samples.
     pub samples: u64,
@@ -30,9 +32,9 @@ impl RateStat {
     }
     /// Adds another job's rates. The rate of several jobs together is the sum of their rates.
     pub fn merge(&mut self, other: &RateStat) {
-        self.samples += other.samples;
-        self.min += other.min;
-        self.max += other.max;
+        self.samples = self.samples.saturating_add(other.samples);
+        self.min = self.min.saturating_add(other.min);
+        self.max = self.max.saturating_add(other.max);
         self.mean += other.mean;
         self.squares += other.squares;
     }
@@ -42,11 +44,14 @@ impl RateStat {
     }
 }
 
-/// One job's windows, fed by the monitor thread.
-#[derive(Debug, Clone, Default)]
+/// One job's windows, fed by the monitor thread. Only the samples are serialized.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Windows {
+    #[serde(skip)]
     window_ns: u64,
+    #[serde(skip)]
     began_ns: u64,
+    #[serde(skip)]
     last: Totals,
     /// Bandwidth, KiB/s, by direction.
     pub bw: [RateStat; 3],

@@ -126,7 +126,8 @@ mod tests {
         let machine = Machine::default();
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
         let mut report = Report { jobs, ..Report::default() };
-        report.extras.courses = vec![IopsTimeline { window_ns: 100_000_000, ios }];
+        report.extras.courses =
+            vec![IopsTimeline { window_ns: 100_000_000, ios, ..IopsTimeline::default() }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         found_after(&CHECK, &known).len()
     }

@@ -107,6 +107,7 @@ impl Conductor<'_> {
         ReportContext {
             plan: &self.run.plan,
             version: &self.options.version,
+            began: self.began,
             elapsed: clock::monotonic().saturating_sub(self.began),
             utc_offset_s: self.options.utc_offset_s,
             timebase: &self.run.timebase,
@@ -151,7 +152,6 @@ impl Conductor<'_> {
             jobs.push(data);
         }
         let mut report = report::report(&context, jobs, &self.disks, &self.devices);
-        report.extras.courses = self.entries.iter().map(|entry| entry.watch.timeline()).collect();
         report.extras.cached = self.cached();
         report.extras.warnings = std::mem::take(&mut self.warnings);
         if self.signal.is_some() {

@@ -89,9 +89,13 @@ impl Watch {
         [end, window].into_iter().flatten().min()
     }
 
-    /// The IOPS timeline so far.
-    pub fn timeline(&self) -> IopsTimeline {
-        self.timeline.as_ref().map(|maker| maker.timeline().clone()).unwrap_or_default()
+    /// The IOPS timeline so far. `began`: when the run began, ns.
+    pub fn timeline(&self, began: u64) -> IopsTimeline {
+        let Some((recorder, measured)) = self.timeline.as_ref().zip(self.measured) else {
+            return IopsTimeline::default();
+        };
+        let begin_ns = measured.saturating_sub(began);
+        IopsTimeline { begin_ns, ..recorder.timeline().clone() }
     }
 
     /// The samples of bandwidth and IOPS, each over its own windows.

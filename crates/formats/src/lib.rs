@@ -1,0 +1,22 @@
+//! Data on disk and on the wire, without I/O: functions between values and bytes.
+//!
+//! | question | module |
+//! |---|---|
+//! | how are histograms and series stored in little space | [`block`] |
+//! | how is an integer stored in as few bytes as it needs | [`varint`] |
+//!
+//! No input can cause a panic, and every reader bounds its memory by the length of its input.
+//!
+//! ```
+//! use fiord_formats::block;
+//!
+//! let histogram = [0, 0, 0, 0, 0, 0, 0, 0, 0, 130, 0, 7];
+//! let text = block::counts_to_text(&histogram);
+//! assert_eq!(text, "DAmCAQEH");
+//! assert_eq!(block::counts_from_text(&text, 12), Ok(histogram.to_vec()));
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod block;
+pub mod varint;
