@@ -4,7 +4,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail};
-use fiord_job::option::reference;
+use fiord_job::option::{engines_page, reference};
 use fiord_job::{completion, man};
 
 use crate::place::root;
@@ -27,6 +27,7 @@ fn pages() -> Vec<(String, String)> {
     let fixed = [
         ("docs/reference.md", reference::reference()),
         ("docs/compatibility.md", reference::compatibility()),
+        ("docs/engines.md", engines_page::page()),
         ("docs/fiord.1", man::man()),
         ("docs/completions/fiord.bash", completion::bash()),
         ("docs/completions/_fiord", completion::zsh()),

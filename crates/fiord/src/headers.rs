@@ -40,7 +40,7 @@ fn introduction(job: &JobPlan) -> JobHeader {
             rw: rw(job).to_owned(),
             bs,
             seq_rand: false,
-            engine: job.engine.name().to_owned(),
+            engine: job.engine.def().name.to_owned(),
             iodepth: job.depth.depth,
         },
         members: job.identity.instances,

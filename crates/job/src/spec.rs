@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::number;
-use crate::option::def::{EngineDef, OptionDef, Unit};
+use crate::option::def::{OptionDef, Unit};
+use crate::option::engine::EngineDef;
 use crate::option::value::{Amount, Bases, PatternPart, Value};
 use crate::option::{parse, table};
 

@@ -317,7 +317,9 @@ fn unsupported_options_are_errors() {
     let wrong = crate::unsupported(&run.jobs[0]);
     let all: Vec<&str> = wrong.iter().map(|d| &d.what[..]).collect();
     assert!(all.contains(&"option log_offset is not supported yet (job j, line 6)"), "{all:?}");
-    assert!(all.contains(&"ioengine rbd is not supported yet (job j, line 8)"), "{all:?}");
+    let rbd = "ioengine rbd is not supported yet (job j, line 8)";
+    let rbd = wrong.iter().find(|diagnostic| diagnostic.what == rbd).expect("rbd is refused");
+    assert!(rbd.help[0].starts_with("it needs librbd (package `librbd1`)"), "{rbd:?}");
     assert!(!all.iter().any(|w| w.contains("verify_fatal")), "its own default asks for nothing");
     let run = command(&["--log_offset=1", "--name=x"]);
     let wrong = crate::unsupported(&run.jobs[0]);

@@ -22,7 +22,12 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
         }
         if let Some(what) = later(setting) {
             let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
-            out.push(Diagnostic::error(what, Some(setting.place.clone())).help(
+            let error = Diagnostic::error(what, Some(setting.place.clone()));
+            let error = match needs(setting) {
+                "" => error,
+                needs => error.help(format!("it needs {needs}, which fiord does not use yet")),
+            };
+            out.push(error.help(
                 "To fix: leave it out, or run the job with fio; `fiord options --unsupported` \
                  lists everything that is not supported",
             ));
@@ -49,6 +54,16 @@ fn whereabouts(job: &JobSpec, setting: &Setting) -> String {
     match source.as_str() {
         "command line" => format!("job {}, {source}", job.name),
         _ => format!("job {}, line {}", job.name, setting.place.line_column().0),
+    }
+}
+
+/// What the engine that a setting selects needs besides Linux. Empty for all other settings.
+fn needs(setting: &Setting) -> &'static str {
+    match &setting.value {
+        Value::Word(word, _) if setting.def.name == "ioengine" => {
+            table::find_engine(word).map_or("", |engine| engine.needs)
+        }
+        _ => "",
     }
 }
 

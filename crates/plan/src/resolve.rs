@@ -233,9 +233,7 @@ impl Resolver<'_> {
         let open = OpenPlan { generated: naming.is_generated(), ..open };
         let usage = Usage {
             mix: load.mix,
-            is_virtual: engine::is_virtual(&engine),
-            commands: engine::sends_commands(&engine),
-            scsi: scsi::is_sg(&engine),
+            engine: job.spec.engine(),
             largest: Dir::ALL.iter().map(|d| blocks[*d as usize].max()).max().unwrap_or(0),
             stated: usage::stated(job),
             access: Access::of(job, &open, block),

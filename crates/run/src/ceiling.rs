@@ -11,7 +11,6 @@ use fiord_stat::report::{Ceiling, DirKind, GeneratorReport, JobReport, Report};
 
 use crate::conductor::{NoInterrupts, RunOptions, run};
 use crate::events::NullObserver;
-use crate::worker::keeps_many;
 
 /// Run time of each job, ns.
 const MOMENT: u64 = 200_000_000;
@@ -25,7 +24,7 @@ pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
     let outcome = run(shapes, &quiet, &mut NullObserver, &mut NoInterrupts);
     let simulated = |group: u32| {
         let of_group = |job: &&JobPlan| job.identity.group == group;
-        plan.jobs.iter().filter(of_group).any(|job| matches!(job.engine, EnginePlan::Sim(_)))
+        plan.jobs.iter().filter(of_group).any(|job| job.engine.def().virtual_time)
     };
     let mut groups: Vec<u32> = plan.jobs.iter().map(|job| job.identity.group).collect();
     groups.dedup();
@@ -62,7 +61,7 @@ fn shape(job: &JobPlan) -> JobPlan {
     shape.content = job.content.clone();
     shape.crc = job.crc;
     shape.depth = job.depth;
-    if !keeps_many(&job.engine) && !job.pace.offload {
+    if !job.engine.def().in_flight.uses_depth() && !job.pace.offload {
         shape.depth.depth = 1;
     }
     shape.process.cpus = job.process.cpus.clone();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
-use fiord_plan::{Advice, EnginePlan, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
+use fiord_plan::{Access, Advice, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
 use fiord_sys::file::{self, CacheUse, Guard, Lifetime, Open};
 
 use crate::error::{JobError, Stage, failed};
@@ -86,7 +86,8 @@ impl<'p> FileSet<'p> {
         }
         let regular = plan.kind == FileKind::Regular;
         // The SCSI generic driver takes all commands by write(2), read commands too.
-        let commands = matches!(self.job.engine, EnginePlan::Sg(_)) && plan.kind == FileKind::Char;
+        let commands =
+            self.job.engine.def().access == Access::ScsiCommands && plan.kind == FileKind::Char;
         let read_only = how.read_only && !commands;
         let access = if read_only { Open::read_only() } else { Open::read_write() };
         let creates = regular && how.create && !how.read_only;
@@ -125,10 +126,10 @@ impl<'p> FileSet<'p> {
         guard(self.job).open(Open::write_only(), &plan.path).map(|opened| opened.fd)
     }
 
-    /// Extends a file that `ioengine=mmap` writes to the end of the range that the job uses: unlike a write, a
-    /// mapping cannot extend a file.
+    /// Extends a file to the end of the range that the job uses, if the job writes through a mapping: unlike a write,
+    /// a mapping cannot extend a file.
     fn lengthen(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
-        let mapped = matches!(self.job.engine, EnginePlan::Mmap { .. });
+        let mapped = self.job.engine.def().access == Access::Mapping;
         if !mapped || self.job.target.open.read_only || plan.kind != FileKind::Regular {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Turns the results of the workers into the report.
 
-use fiord_plan::{EnginePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
     self, ClockReport, CoreBandwidth, Extras, GeneratorReport, GroupReport, JobShares, NumberStyle,
@@ -232,8 +232,9 @@ pub(crate) fn report(
 
 /// How the threads spent their time: all together, and by group and job name. `None` without samples.
 fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
-    if plan.jobs.iter().all(|job| matches!(job.engine, EnginePlan::Sim(_))) {
-        let why_none = Some("ioengine=sim runs on virtual time, not on CPU time".into());
+    if plan.jobs.iter().all(|job| job.engine.def().virtual_time) {
+        let engine = plan.jobs.first().map_or("", |job| job.engine.def().name);
+        let why_none = Some(format!("ioengine={engine} runs on virtual time, not on CPU time"));
         return Some(GeneratorReport { why_none, ..GeneratorReport::default() });
     }
     let mut parts: Vec<Namesakes> = Vec::new();

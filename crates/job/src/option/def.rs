@@ -413,19 +413,3 @@ impl Category {
         }
     }
 }
-
-/// An I/O engine.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineDef {
-    /// The word after `ioengine=`.
-    pub name: &'static str,
-    /// Other names.
-    pub aliases: &'static [&'static str],
-    /// A description of one sentence.
-    pub doc: &'static str,
-    /// Whether fiord supports it.
-    pub support: Support,
-    /// Whether it completes each I/O before it accepts the next one, so that `iodepth` above 1 has
-    /// no effect.
-    pub synchronous: bool,
-}

@@ -1,5 +1,7 @@
 //! The option table: every job option is declared once.
 pub mod def;
+pub mod engine;
+pub mod engines_page;
 pub mod parse;
 pub mod read;
 pub mod reference;

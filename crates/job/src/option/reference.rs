@@ -154,14 +154,17 @@ fn word_list(out: &mut String, words: &[Word], of: Support) {
 }
 
 fn engines(out: &mut String) {
-    out.push_str("\n### The engines\n\n| name | | |\n|---|---|---|\n");
+    out.push_str(
+        "\n### The engines\n\n[What each engine can do](engines.md) is on a page of its own.\n\n\
+         | name | | |\n|---|---|---|\n",
+    );
     for engine in table::engines() {
         let also = match engine.aliases {
             [] => String::new(),
             aliases => format!(" Also {}.", codes(aliases)),
         };
         let status = if engine.support == Support::Later { "not supported yet" } else { "" };
-        let depth = if engine.synchronous { " One I/O at a time." } else { "" };
+        let depth = if engine.is_synchronous() { " One I/O at a time." } else { "" };
         let _ = writeln!(out, "| `{}` | {}{also}{depth} | {status} |", engine.name, engine.doc);
     }
     out.push_str("\n## Options of single engines\n");

@@ -20,7 +20,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         depth = DEEPEST;
     }
     let offload = job.plain_word("io_submit_mode") == "offload";
-    if depth > 1 && engine.is_synchronous() && !offload {
+    if depth > 1 && engine.def().is_synchronous() && !offload {
         messages.push(
             job.adjusted(
                 "iodepth",
@@ -30,7 +30,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
         );
     }
     const THREADS: u32 = 4096;
-    if depth > THREADS && engine.is_synchronous() && offload {
+    if depth > THREADS && engine.def().is_synchronous() && offload {
         messages.push(
             job.error("iodepth", format!("`io_submit_mode=offload` makes {depth} threads"))
                 .help(format!("To fix: use at most {THREADS}, or `ioengine=io_uring`")),
@@ -40,7 +40,7 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     match batches(job, depth) {
         None => Depth { depth, batch: None, complete_min: None, complete_max: None, low },
         Some(POLL) => {
-            if depth > 1 && !engine.is_synchronous() {
+            if depth > 1 && !engine.def().is_synchronous() {
                 messages.push(one_at_a_time(job, depth));
             }
             let (submit, min, max) = POLL;

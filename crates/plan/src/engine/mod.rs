@@ -76,13 +76,3 @@ fn sim(job: Reading) -> SimPlan {
     }
     SimPlan { options }
 }
-
-/// Whether an engine sends commands to character devices.
-pub(crate) fn sends_commands(engine: &EnginePlan) -> bool {
-    engine.sends_commands()
-}
-
-/// Whether an engine touches no file.
-pub(crate) fn is_virtual(engine: &EnginePlan) -> bool {
-    matches!(engine, EnginePlan::Null | EnginePlan::Sim(_))
-}

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
-use crate::model::{Dir, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteForm};
+use crate::model::{
+    Access, Dir, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteForm,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -77,11 +79,6 @@ fn batch(job: Reading) -> u32 {
     }
 }
 
-/// Whether the engine is `sg`.
-pub(crate) fn is_sg(engine: &EnginePlan) -> bool {
-    matches!(engine, EnginePlan::Sg(_))
-}
-
 /// The write commands of `sg_write_mode` that send no data, so that the job fills no buffer for
 /// them.
 pub(crate) fn forms(engine: &EnginePlan) -> Option<Vec<(WriteForm, u8)>> {
@@ -104,7 +101,7 @@ pub(crate) fn without_effect(
     load: &Load,
     messages: &mut Messages,
 ) {
-    if !is_sg(engine) {
+    if engine.def().access != Access::ScsiCommands {
         return;
     }
     if load.sync_file_range.is_some() {

@@ -9,7 +9,7 @@ use fiord_job::option::value::ValueError;
 use crate::machine::survey::Survey;
 use crate::model::{
     Dir, EnginePlan, FileKind, FilePlan, Load, Placement, PlacementKind, PlacementSelect,
-    SchemeRange,
+    SchemeRange, WritePlacement,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -97,7 +97,7 @@ impl PlacementOptions {
             );
             return None;
         }
-        let by_kernel = matches!(engine, EnginePlan::IoUring(_));
+        let by_kernel = engine.def().placement == WritePlacement::KernelStreams;
         if by_kernel && !job.flag("direct") {
             messages.push(
                 job.error(named, "write streams need direct I/O").help("To fix: add `direct=1`"),
@@ -245,10 +245,10 @@ fn engine_has_it(
     engine: &EnginePlan,
     messages: &mut Messages,
 ) -> Option<()> {
-    let has = match engine {
-        EnginePlan::IoUringCmd(_) => true,
-        EnginePlan::IoUring(_) => by == PlacementKind::Streams,
-        _ => false,
+    let has = match engine.def().placement {
+        WritePlacement::Commands => true,
+        WritePlacement::KernelStreams => by == PlacementKind::Streams,
+        WritePlacement::None => false,
     };
     if !has {
         let words = match by {

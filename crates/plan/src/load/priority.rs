@@ -41,7 +41,7 @@ pub(crate) fn priorities(
             return None;
         }
     };
-    if !matches!(engine, EnginePlan::IoUring(_) | EnginePlan::Libaio { .. }) {
+    if !engine.def().priorities {
         messages.push(
             job.error(named, "this engine cannot give single I/Os a priority")
                 .help("To fix: use `ioengine=io_uring` or `ioengine=libaio`, or `prioclass` and `prio` for the whole job"),

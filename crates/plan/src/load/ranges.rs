@@ -15,7 +15,7 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     };
     if load.mix != Mix::Trim {
         wrong("only trims have ranges", "To fix: use it with `rw=trim` or `rw=randtrim`");
-    } else if !matches!(engine, EnginePlan::IoUringCmd(_)) {
+    } else if !engine.def().trim_ranges {
         wrong(
             "this engine trims one range at a time",
             "To fix: use `ioengine=io_uring_cmd` on an NVMe generic device such as /dev/ng0n1",

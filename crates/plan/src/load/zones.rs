@@ -6,7 +6,9 @@ use std::path::Path;
 use fiord_job::option::value::Amount;
 
 use crate::load::forms;
-use crate::model::{Dir, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned};
+use crate::model::{
+    Access, Dir, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -173,7 +175,7 @@ pub(crate) fn combinations(
         let what = "a zone has no gaps: `zonemode=zbd` does not support the number after the colon";
         refuse("rw", what, "To fix: leave out the number");
     }
-    if matches!(engine, EnginePlan::Mmap { .. }) && load.mix.has(Dir::Write) {
+    if engine.def().access == Access::Mapping && load.mix.has(Dir::Write) {
         let what =
             "a mapping writes its pages back in any order, but zones must be written in order";
         refuse("ioengine", what, "To fix: use `ioengine=psync`");

@@ -1,6 +1,7 @@
 //! The I/O engine, its options, and the queue depth.
 
-use fiord_job::option::table;
+pub use fiord_job::option::engine::{Access, EngineDef, InFlight, WritePlacement};
+use fiord_job::option::table::engine;
 
 use super::PassthroughPlan;
 
@@ -51,34 +52,31 @@ pub enum EnginePlan {
 }
 
 impl EnginePlan {
-    /// Whether the engine sends commands to a driver and bypasses the page cache, the I/O
-    /// scheduler, the throttling and the counters of the block layer.
-    pub const fn sends_commands(&self) -> bool {
-        matches!(self, EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_))
-    }
-
-    /// The value of `ioengine` that selects the engine.
-    pub const fn name(&self) -> &'static str {
+    /// The engine's entry in the engine table: its name and what it can do.
+    pub const fn def(&self) -> &'static EngineDef {
         match self {
-            EnginePlan::Psync => "psync",
-            EnginePlan::Sync => "sync",
-            EnginePlan::Vsync => "vsync",
-            EnginePlan::Pvsync => "pvsync",
-            EnginePlan::Pvsync2 { .. } => "pvsync2",
-            EnginePlan::Mmap { .. } => "mmap",
-            EnginePlan::Libaio { .. } => "libaio",
-            EnginePlan::IoUring(_) => "io_uring",
-            EnginePlan::Sg(_) => "sg",
-            EnginePlan::IoUringCmd(_) => "io_uring_cmd",
-            EnginePlan::Null => "null",
-            EnginePlan::Sim(_) => "sim",
+            EnginePlan::Psync => const { engine("psync") },
+            EnginePlan::Sync => const { engine("sync") },
+            EnginePlan::Vsync => const { engine("vsync") },
+            EnginePlan::Pvsync => const { engine("pvsync") },
+            EnginePlan::Pvsync2 { .. } => const { engine("pvsync2") },
+            EnginePlan::Mmap { .. } => const { engine("mmap") },
+            EnginePlan::Libaio { .. } => const { engine("libaio") },
+            EnginePlan::IoUring(_) => const { engine("io_uring") },
+            EnginePlan::IoUringCmd(_) => const { engine("io_uring_cmd") },
+            EnginePlan::Sg(_) => const { engine("sg") },
+            EnginePlan::Null => const { engine("null") },
+            EnginePlan::Sim(_) => const { engine("sim") },
         }
     }
 
-    /// Whether the engine completes each I/O before it accepts the next, according to the registry
-    /// of engines.
-    pub fn is_synchronous(&self) -> bool {
-        table::find_engine(self.name()).is_some_and(|engine| engine.synchronous)
+    /// Whether a job with these options writes past the page cache without direct I/O (`uncached`).
+    pub const fn is_uncached(&self) -> bool {
+        match self {
+            EnginePlan::Pvsync2 { uncached, .. } => *uncached,
+            EnginePlan::IoUring(ring) => ring.uncached,
+            _ => false,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The plan of a run and of its job instances: identity, start and end.
 
 use super::{
-    Content, Depth, EnginePlan, FileKind, Load, Pace, Process, Record, Reporting, Step, Target,
+    Access, Content, Depth, EnginePlan, FileKind, Load, Pace, Process, Record, Reporting, Step,
+    Target,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -55,7 +56,7 @@ impl JobPlan {
     /// Direct I/O leaves nothing in the page cache. Random I/O without a map, strided zones and
     /// `rw=read:N` have no passes over a file, as in fio.
     pub fn drops_cache_each_pass(&self) -> bool {
-        let cached = !self.target.open.direct || matches!(self.engine, EnginePlan::Mmap { .. });
+        let cached = !self.target.open.direct || self.engine.def().access == Access::Mapping;
         let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         let load = &self.load;
         self.target.open.invalidate

@@ -2,7 +2,7 @@
 
 use fiord_job::option::value::Amount;
 
-use crate::model::{EnginePlan, Mix, OpenPlan};
+use crate::model::{Access, EnginePlan, Mix, OpenPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -30,21 +30,21 @@ pub(crate) fn without_effect(
     open: &OpenPlan,
     messages: &mut Messages,
 ) {
-    let passes_flags = matches!(
-        engine,
-        EnginePlan::Pvsync2 { .. } | EnginePlan::Libaio { .. } | EnginePlan::IoUring(_)
-    );
-    if open.atomic && !passes_flags {
+    let def = engine.def();
+    if open.atomic && !def.atomic {
         messages.push(
             job.error("atomic", "the engine does not support atomic writes")
                 .help("To fix: use `ioengine=io_uring`, `libaio` or `pvsync2`"),
         );
     }
-    if open.direct && matches!(engine, EnginePlan::Mmap { .. }) {
+    if open.direct && def.access == Access::Mapping {
+        let name = def.name;
         messages.push(
             job.no_effect(
                 "direct",
-                "`ioengine=mmap` always goes through the page cache: `direct` has no effect",
+                format!(
+                    "`ioengine={name}` always goes through the page cache: `direct` has no effect"
+                ),
             )
             .help("To fix: use another engine, such as `ioengine=psync`"),
         );

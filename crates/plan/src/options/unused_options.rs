@@ -4,11 +4,10 @@
 
 mod rules;
 
-use fiord_job::diagnostic::Diagnostic;
-
-use crate::model::{Dir, EnginePlan, FileKind, FilePlan, JobPlan, Load};
+use crate::model::{Access, Dir, EnginePlan, FileKind, FilePlan, JobPlan, Load};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use fiord_job::diagnostic::Diagnostic;
 
 /// The unused options found so far, in the order of the sections.
 #[derive(Debug, Default)]
@@ -112,15 +111,15 @@ fn no_files(
 ) {
     let word = job.plain_word("ioengine");
     let hinted = !matches!(job.plain_word("write_hint"), "" | "none");
-    match engine {
-        EnginePlan::Sg(_) if hinted => {
+    match engine.def().access {
+        Access::ScsiCommands if hinted => {
             add(
                 "write_hint",
                 "with an engine that sends commands".into(),
                 "To fix: leave it out: it is for writes to files",
             );
         }
-        EnginePlan::Null | EnginePlan::Sim(_) if hinted => {
+        Access::Nothing if hinted => {
             add(
                 "write_hint",
                 format!("with `ioengine={word}`"),

@@ -3,17 +3,16 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use fiord_job::diagnostic::Diagnostic;
-
 use crate::engine::{nvme, scsi};
 use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::{LookupError, Survey};
-use crate::model::{Dir, FileKind, Layout, Mix};
+use crate::model::{Access, Dir, FileKind, Layout, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::Extent;
 use crate::target::usage::Usage;
+use fiord_job::diagnostic::Diagnostic;
 
 /// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
 /// why.
@@ -24,7 +23,8 @@ pub(crate) fn kind_of(
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
-    if usage.is_virtual {
+    let engine = usage.engine.access;
+    if engine == Access::Nothing {
         return Some((FileKind::Virtual, Extent::Endless));
     }
     if path == Path::new("-") {
@@ -36,7 +36,7 @@ pub(crate) fn kind_of(
         Err(e)
             if e.kind == ErrorKind::NotFound
                 && usage.stated.is_none_or(is_regular)
-                && !usage.commands =>
+                && !engine.sends_commands() =>
         {
             let planned = survey.planned(path);
             if planned.is_none() {
@@ -51,14 +51,15 @@ pub(crate) fn kind_of(
         }
     };
     may_use(job, path, found, usage, survey, messages)?;
-    if usage.scsi {
+    if engine == Access::ScsiCommands {
         let Usage { mix, access, largest, .. } = usage;
         let transfers = scsi::Transfers { mix, smallest: access.block, largest };
         let (kind, bytes) = scsi::device(job, path, found, transfers, survey, messages)?;
         return Some((kind, Extent::Fixed(bytes)));
     }
-    nvme::suits(job, path, found, usage.commands, survey, messages)?;
-    if usage.commands {
+    let commands = engine == Access::NvmeCommands;
+    nvme::suits(job, path, found, commands, survey, messages)?;
+    if commands {
         let device = nvme::device(job, path, survey, messages)?;
         return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
     }

@@ -1,19 +1,15 @@
 //! How a job uses its files.
 
 use crate::machine::facts::FoundKind;
-use crate::model::{FileKind, Layout, Mix, OpenPlan};
+use crate::model::{EngineDef, FileKind, Layout, Mix, OpenPlan};
 use crate::options::reading::Reading;
 
 /// The properties of a job that matter for naming, checking and sizing its files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
     pub(crate) mix: Mix,
-    /// The engine accesses no file.
-    pub(crate) is_virtual: bool,
-    /// The engine sends commands to devices.
-    pub(crate) commands: bool,
-    /// The commands are SCSI commands.
-    pub(crate) scsi: bool,
+    /// What the engine can do.
+    pub(crate) engine: &'static EngineDef,
     /// The largest block size in bytes.
     pub(crate) largest: u32,
     /// `filetype`: the kind of all files. `None`: not set.

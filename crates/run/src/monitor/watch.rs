@@ -37,7 +37,7 @@ impl Watch {
         Watch {
             bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
             iops: Windows::new(job.record.iops_window.max(1_000_000), 0),
-            other_clock: matches!(job.engine, EnginePlan::Sim(_)),
+            other_clock: job.engine.def().virtual_time,
             real_time: real_time(&job.engine),
             wanted: job.record.bandwidth,
             ..Watch::default()

@@ -35,7 +35,6 @@ use crate::error::JobError;
 use crate::lock::FileLock;
 use crate::zones::{Counts, ZoneTable};
 
-pub(crate) use setup::keeps_many;
 pub use setup::run;
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer

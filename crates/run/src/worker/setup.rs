@@ -8,7 +8,7 @@ use fiord_engine::{
     Offload, Psync, Pvsync, Pvsync2, Sg, Sim, SyncRw, Vsync,
 };
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{Dir, EnginePlan, IoPrio, JobPlan, LockFile, Record};
+use fiord_plan::{Dir, EnginePlan, InFlight, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_stat::slices::Slices;
@@ -53,11 +53,11 @@ pub fn run(
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
     // A simulated device has no CPU: a cycle takes a nanosecond there.
-    let simulated = matches!(job.engine, EnginePlan::Sim(_));
-    let hertz = clock.0.hertz().filter(|_| !simulated).unwrap_or(1_000_000_000);
+    let def = job.engine.def();
+    let hertz = clock.0.hertz().filter(|_| !def.virtual_time).unwrap_or(1_000_000_000);
     let around = Surroundings { job, files, control, live, ready, hertz };
     let mut config = EngineConfig::for_job(job, clock);
-    if !keeps_many(&job.engine) {
+    if !def.in_flight.uses_depth() {
         // Such an engine can use only one buffer.
         config.slots = 1;
     }
@@ -66,8 +66,7 @@ pub fn run(
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
     }
     let tracer = Tracer::of(job, debug);
-    let calls = !keeps_many(&job.engine) || matches!(job.engine, EnginePlan::Vsync);
-    if job.pace.offload && calls {
+    if job.pace.offload && def.is_synchronous() {
         return with_boxed::<MANAGED>(offloaded(&config, job), around, tracer);
     }
     if job.target.lock != LockFile::None {
@@ -177,24 +176,6 @@ fn any_engine(
         EnginePlan::Pvsync2 { .. } => boxed!(Pvsync2),
         EnginePlan::Sim(_) => return None,
     })
-}
-
-/// Whether an engine can have more than one op in flight.
-pub(crate) fn keeps_many(engine: &EnginePlan) -> bool {
-    match engine {
-        EnginePlan::Psync
-        | EnginePlan::Sync
-        | EnginePlan::Pvsync
-        | EnginePlan::Pvsync2 { .. }
-        | EnginePlan::Mmap { .. } => false,
-        EnginePlan::Vsync
-        | EnginePlan::Libaio { .. }
-        | EnginePlan::IoUring(_)
-        | EnginePlan::IoUringCmd(_)
-        | EnginePlan::Sg(_)
-        | EnginePlan::Null
-        | EnginePlan::Sim(_) => true,
-    }
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
@@ -473,7 +454,7 @@ impl Payload for AnyContent {
 /// The recorder for what a job measures. `managed`: its loop has hooks.
 fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
-    let at_once_or_gathered = at_once || matches!(job.engine, EnginePlan::Vsync);
+    let at_once_or_gathered = at_once || job.engine.def().in_flight == InFlight::Combined;
     let wanted = wanted_axes(&job.record, at_once_or_gathered);
     let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
         .into_iter()

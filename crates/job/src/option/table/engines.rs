@@ -1,100 +1,189 @@
-//! The I/O engines.
+//! The I/O engines and what each can do.
+//!
+//! To add an engine, add an entry. The parser, `--enghelp`, the reference, the planner, the run and
+//! the findings use it.
 
-use crate::option::def::{EngineDef, Support, Word};
+use crate::option::def::{Support, Word};
+use crate::option::engine::{Access, EngineDef, InFlight, WritePlacement};
 
-/// Declares a synchronous engine, which completes each I/O before it accepts the next one.
-const fn one_by_one(name: &'static str, doc: &'static str) -> EngineDef {
-    EngineDef { name, aliases: &[], doc, support: Support::Built, synchronous: true }
+use Access::{Endpoint, Mapping, Nothing, NvmeCommands, ScsiCommands};
+use InFlight::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One};
+
+/// Declares a supported engine that moves data with system calls on files, without any of the
+/// optional features. The methods state what differs.
+const fn engine(name: &'static str, in_flight: InFlight, doc: &'static str) -> EngineDef {
+    EngineDef {
+        name,
+        aliases: &[],
+        doc,
+        support: Support::Built,
+        needs: "",
+        access: Access::Calls,
+        in_flight,
+        moves_data: true,
+        virtual_time: false,
+        atomic: false,
+        priorities: false,
+        trim_ranges: false,
+        placement: WritePlacement::None,
+    }
 }
 
-/// Declares an asynchronous engine, which can have many I/Os in flight.
-const fn queueing(name: &'static str, doc: &'static str) -> EngineDef {
-    EngineDef { name, aliases: &[], doc, support: Support::Built, synchronous: false }
+/// Declares an engine that is not supported yet, like [`engine`].
+const fn later(name: &'static str, in_flight: InFlight, doc: &'static str) -> EngineDef {
+    EngineDef { support: Support::Later, ..engine(name, in_flight, doc) }
 }
 
-const fn later(engine: EngineDef) -> EngineDef {
-    EngineDef { support: Support::Later, ..engine }
+impl EngineDef {
+    const fn on(self, access: Access) -> Self {
+        EngineDef { access, ..self }
+    }
+    const fn without_data(self) -> Self {
+        EngineDef { moves_data: false, ..self }
+    }
+    const fn needs(self, needs: &'static str) -> Self {
+        EngineDef { needs, ..self }
+    }
 }
 
 pub(super) const ENGINES: &[EngineDef] = &[
-    one_by_one("psync", "`pread(2)` and `pwrite(2)`. This is the default."),
-    one_by_one("sync", "`lseek(2)`, then `read(2)` or `write(2)`."),
-    one_by_one("vsync", "`readv(2)` and `writev(2)`, with adjacent I/Os combined into one call."),
-    one_by_one("pvsync", "`preadv(2)` and `pwritev(2)`."),
-    one_by_one("pvsync2", "`preadv2(2)` and `pwritev2(2)`, which accept flags for each call."),
+    engine("psync", One, "`pread(2)` and `pwrite(2)`. This is the default."),
+    engine("sync", One, "`lseek(2)`, then `read(2)` or `write(2)`."),
+    engine(
+        "vsync",
+        Combined,
+        "`readv(2)` and `writev(2)`, with adjacent I/Os combined into one call.",
+    ),
+    engine("pvsync", One, "`preadv(2)` and `pwritev(2)`."),
+    EngineDef {
+        atomic: true,
+        ..engine(
+            "pvsync2",
+            One,
+            "`preadv2(2)` and `pwritev2(2)`, which accept flags for each call.",
+        )
+    },
     EngineDef {
         aliases: &["aio", "linuxaio"],
-        ..queueing("libaio", "Linux native AIO through its system calls.")
+        atomic: true,
+        priorities: true,
+        ..engine("libaio", ManyIfDirect, "Linux native AIO through its system calls.")
     },
-    queueing(
-        "io_uring",
-        "`io_uring`, Linux's current asynchronous interface, with rings shared \
-                          with the kernel.",
-    ),
-    queueing("io_uring_cmd", "NVMe or SCSI commands, passed through `io_uring`."),
-    later(queueing("posixaio", "POSIX asynchronous I/O: `aio_read(3)` and `aio_write(3)`.")),
-    one_by_one("mmap", "Maps the file into memory and copies data from and to the mapping."),
-    later(one_by_one("splice", "`splice(2)` and `vmsplice(2)` through a pipe.")),
-    queueing("sg", "SCSI commands through version 3 of the SCSI generic driver."),
-    queueing(
+    EngineDef {
+        atomic: true,
+        priorities: true,
+        placement: WritePlacement::KernelStreams,
+        ..engine(
+            "io_uring",
+            Many,
+            "`io_uring`, Linux's current asynchronous interface, with rings shared with the \
+             kernel.",
+        )
+    },
+    EngineDef {
+        trim_ranges: true,
+        placement: WritePlacement::Commands,
+        ..engine("io_uring_cmd", Many, "NVMe or SCSI commands, passed through `io_uring`.")
+            .on(NvmeCommands)
+    },
+    later("posixaio", Many, "POSIX asynchronous I/O: `aio_read(3)` and `aio_write(3)`."),
+    engine("mmap", One, "Maps the file into memory and copies data from and to the mapping.")
+        .on(Mapping),
+    later("splice", One, "`splice(2)` and `vmsplice(2)` through a pipe."),
+    engine("sg", ManyOnCharDevice, "SCSI commands through version 3 of the SCSI generic driver.")
+        .on(ScsiCommands),
+    engine(
         "null",
-        "Completes every I/O immediately without moving data. It measures fiord \
-                      itself.",
-    ),
-    queueing("sim", "A simulated device with a seeded model of latencies and faults."),
-    later(one_by_one("net", "Sends or receives data over a network socket.")),
-    later(one_by_one(
-        "netsplice",
-        "Sends or receives data over a network socket with `splice(2)`.",
-    )),
-    later(one_by_one("cpuio", "Burns CPU time and does no I/O.")),
-    later(queueing("rdma", "Remote memory access or messages over InfiniBand, RoCE or iWARP.")),
-    later(one_by_one(
+        Many,
+        "Completes every I/O immediately without moving data. It measures fiord itself.",
+    )
+    .on(Nothing)
+    .without_data(),
+    EngineDef {
+        virtual_time: true,
+        ..engine("sim", Many, "A simulated device with a seeded model of latencies and faults.")
+            .on(Nothing)
+            .without_data()
+    },
+    later("net", One, "Sends or receives data over a network socket.").on(Endpoint),
+    later("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
+        .on(Endpoint),
+    later("cpuio", One, "Burns CPU time and does no I/O.").on(Nothing).without_data(),
+    later("rdma", Many, "Remote memory access or messages over InfiniBand, RoCE or iWARP.")
+        .on(Endpoint)
+        .needs("librdmacm and libibverbs (packages `librdmacm1` and `libibverbs1`)"),
+    later(
         "falloc",
-        "Each I/O is an `fallocate(2)` that reserves space, extends the \
-                                file or punches a hole.",
-    )),
-    later(one_by_one(
-        "ftruncate",
-        "Each write truncates or extends the file to the write's offset.",
-    )),
-    later(one_by_one("e4defrag", "Each write exchanges extents with a donor file on ext4.")),
-    later(queueing("rados", "Objects in a Ceph cluster, through librados.")),
-    later(queueing("rbd", "Block images in a Ceph cluster, through librbd.")),
-    later(one_by_one("http", "Objects on a WebDAV, S3 or Swift server.")),
-    later(one_by_one("gfapi", "Files of a GlusterFS volume, with one synchronous call at a time.")),
-    later(queueing("gfapi_async", "Files of a GlusterFS volume, with asynchronous calls.")),
-    later(one_by_one("mtd", "Raw flash through its character device. Trims erase blocks.")),
-    later(one_by_one("dev-dax", "Persistent memory through its DAX character device.")),
-    later(one_by_one(
-        "libpmem",
-        "A mapped file in persistent memory, with flushes from user space.",
-    )),
-    later(queueing("libiscsi", "An iSCSI logical unit, without the kernel's initiator.")),
-    later(queueing("nbd", "A network block device, without the kernel's client.")),
-    later(queueing("nfs", "Files of an NFS server, without the kernel's client.")),
-    later(one_by_one("libzbc", "A zoned device, through libzbc.")),
-    later(one_by_one("libhdfs", "Files of a Hadoop file system, through libhdfs.")),
-    later(queueing("dfs", "Files of a DAOS file system, through libdfs.")),
-    later(queueing("xnvme", "NVMe devices, through the xNVMe library.")),
-    later(queueing("libblkio", "Block devices, through the libblkio library.")),
-    later(one_by_one("libcufile", "Files, with data directly in the memory of NVIDIA GPUs.")),
-    later(one_by_one("libhipfile", "Files, with data directly in the memory of AMD GPUs.")),
-    later(one_by_one("ime_psync", "DDN's Infinite Memory Engine, with one call per I/O.")),
-    later(one_by_one(
+        One,
+        "Each I/O is an `fallocate(2)` that reserves space, extends the file or punches a hole.",
+    )
+    .without_data(),
+    later("ftruncate", One, "Each write truncates or extends the file to the write's offset.")
+        .without_data(),
+    later("e4defrag", One, "Each write exchanges extents with a donor file on ext4.")
+        .without_data(),
+    later("rados", Many, "Objects in a Ceph cluster, through librados.")
+        .on(Endpoint)
+        .needs("librados (package `librados2`) and a Ceph cluster"),
+    later("rbd", Many, "Block images in a Ceph cluster, through librbd.")
+        .on(Endpoint)
+        .needs("librbd (package `librbd1`) and a Ceph cluster"),
+    later("http", One, "Objects on a WebDAV, S3 or Swift server.").on(Endpoint),
+    later("gfapi", One, "Files of a GlusterFS volume, with one synchronous call at a time.")
+        .on(Endpoint)
+        .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume"),
+    later("gfapi_async", Many, "Files of a GlusterFS volume, with asynchronous calls.")
+        .on(Endpoint)
+        .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume"),
+    later("mtd", One, "Raw flash through its character device. Trims erase blocks."),
+    later("dev-dax", One, "Persistent memory through its DAX character device.").on(Mapping),
+    later("libpmem", One, "A mapped file in persistent memory, with flushes from user space.")
+        .on(Mapping),
+    later("libiscsi", Many, "An iSCSI logical unit, without the kernel's initiator.")
+        .on(Endpoint)
+        .needs("libiscsi (package `libiscsi7`) and an iSCSI target"),
+    later("nbd", Many, "A network block device, without the kernel's client.").on(Endpoint),
+    later("nfs", Many, "Files of an NFS server, without the kernel's client.")
+        .on(Endpoint)
+        .needs("libnfs (package `libnfs13`) and an NFS server"),
+    later("libzbc", One, "A zoned device, through libzbc.").on(ScsiCommands),
+    later("libhdfs", One, "Files of a Hadoop file system, through libhdfs.")
+        .on(Endpoint)
+        .needs("libhdfs, a Java runtime and a Hadoop cluster"),
+    later("dfs", Many, "Files of a DAOS file system, through libdfs.")
+        .on(Endpoint)
+        .needs("libdfs and a DAOS cluster"),
+    later("xnvme", Many, "NVMe devices, through the xNVMe library."),
+    later("libblkio", Many, "Block devices, through the libblkio library."),
+    later("libcufile", One, "Files, with data directly in the memory of NVIDIA GPUs.")
+        .needs("libcufile and an NVIDIA GPU"),
+    later("libhipfile", One, "Files, with data directly in the memory of AMD GPUs.")
+        .needs("libhipfile and an AMD GPU"),
+    later("ime_psync", One, "DDN's Infinite Memory Engine, with one call per I/O.")
+        .on(Endpoint)
+        .needs("libim_client and a DDN Infinite Memory Engine"),
+    later(
         "ime_psyncv",
-        "DDN's Infinite Memory Engine, with adjacent I/Os combined into \
-                                    one call.",
-    )),
-    later(queueing("ime_aio", "DDN's Infinite Memory Engine, with asynchronous calls.")),
-    later(one_by_one("exec", "Runs another program for the duration of the job.")),
-    later(one_by_one("page_fault", "Each I/O touches anonymous memory and causes a page fault.")),
-    later(one_by_one("filecreate", "Each I/O creates a file.")),
-    later(one_by_one("filestat", "Each I/O reads the attributes of a file.")),
-    later(one_by_one("filedelete", "Each I/O removes a file.")),
-    later(one_by_one("dircreate", "Each I/O creates a directory.")),
-    later(one_by_one("dirstat", "Each I/O reads the attributes of a directory.")),
-    later(one_by_one("dirdelete", "Each I/O removes a directory.")),
+        Combined,
+        "DDN's Infinite Memory Engine, with adjacent I/Os combined into one call.",
+    )
+    .on(Endpoint)
+    .needs("libim_client and a DDN Infinite Memory Engine"),
+    later("ime_aio", Many, "DDN's Infinite Memory Engine, with asynchronous calls.")
+        .on(Endpoint)
+        .needs("libim_client and a DDN Infinite Memory Engine"),
+    later("exec", One, "Runs another program for the duration of the job.")
+        .on(Nothing)
+        .without_data(),
+    later("page_fault", One, "Each I/O touches anonymous memory and causes a page fault.")
+        .on(Nothing)
+        .without_data(),
+    later("filecreate", One, "Each I/O creates a file.").without_data(),
+    later("filestat", One, "Each I/O reads the attributes of a file.").without_data(),
+    later("filedelete", One, "Each I/O removes a file.").without_data(),
+    later("dircreate", One, "Each I/O creates a directory.").without_data(),
+    later("dirstat", One, "Each I/O reads the attributes of a directory.").without_data(),
+    later("dirdelete", One, "Each I/O removes a directory.").without_data(),
 ];
 
 /// The number of engine names and aliases, plus one for `external`.

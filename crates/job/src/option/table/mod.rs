@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use super::def::{EngineDef, OptionDef, Scope};
+use super::def::{OptionDef, Scope};
+use super::engine::EngineDef;
 
 mod block_size;
 mod buffers;
@@ -76,6 +77,44 @@ pub fn engines() -> &'static [EngineDef] {
 /// The engine with this name or alias.
 pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
     engines().iter().find(|e| e.name == name || e.aliases.contains(&name))
+}
+
+/// The engine with this documented name. Call it in a `const` block: the program then does not
+/// compile if the table has no such engine.
+///
+/// ```
+/// use fiord_job::option::table;
+/// assert!(const { table::engine("mmap") }.is_synchronous());
+/// ```
+///
+/// ```compile_fail
+/// # use fiord_job::option::table;
+/// assert!(const { table::engine("mnap") }.is_synchronous());
+/// ```
+///
+/// # Panics
+///
+/// If the table has no such engine.
+pub const fn engine(name: &str) -> &'static EngineDef {
+    let mut i = 0;
+    while i < engines::ENGINES.len() {
+        if equal(engines::ENGINES[i].name, name) {
+            return &engines::ENGINES[i];
+        }
+        i += 1;
+    }
+    panic!("the table has no engine of this name")
+}
+
+const fn equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut same = a.len() == b.len();
+    let mut i = 0;
+    while same && i < a.len() {
+        same = a[i] == b[i];
+        i += 1;
+    }
+    same
 }
 
 /// The job option with this exact name or alias. Does not search the options of engines.

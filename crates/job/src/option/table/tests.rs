@@ -235,6 +235,7 @@ fn every_option_is_explained_in_its_own_words() {
     }
     for engine in engines() {
         assert!(engine.doc.ends_with('.') && seen.insert(engine.doc), "{}", engine.name);
+        assert!(!engine.needs.ends_with('.'), "{}: the end of a sentence", engine.name);
     }
 }
 

@@ -17,7 +17,7 @@ use fiord_sys::nvme::{CommandSet, Device};
 
 use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::Survey;
-use crate::model::{Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget};
+use crate::model::{Access, Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -44,7 +44,8 @@ pub(crate) fn without_effect(
 ) {
     let EnginePlan::IoUringCmd(plan) = engine else {
         // SCSI commands have `readfua` and `writefua` as well.
-        let sg = |name: &str| matches!(engine, EnginePlan::Sg(_)) && name.ends_with("fua");
+        let scsi = engine.def().access == Access::ScsiCommands;
+        let sg = |name: &str| scsi && name.ends_with("fua");
         for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name) && !sg(name)) {
             if !is_default(job, name) {
                 messages.push(

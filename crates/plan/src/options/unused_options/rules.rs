@@ -4,7 +4,7 @@
 use fiord_job::option::value::Value;
 use fiord_job::spec::Setting;
 
-use crate::model::{EnginePlan, FileKind, JobPlan, Memory, Mix};
+use crate::model::{FileKind, JobPlan, Memory, Mix};
 use crate::options::reading::Reading;
 
 /// Options that have an effect only on jobs with one property.
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         options: &["uncached"],
-        applies: |job| !matches!(job.engine, EnginePlan::IoUringCmd(_)),
+        applies: |job| !job.engine.def().access.sends_commands(),
         why: "with an engine that sends commands, which bypass the page cache",
         help: "To fix: leave it out",
     },
@@ -101,8 +101,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Whether the job generates data: for its writes, or for files that it lays out.
 fn makes_data(job: &JobPlan) -> bool {
-    let null = matches!(job.engine, EnginePlan::Null | EnginePlan::Sim(_));
-    let files = !null && job.target.files.iter().any(|file| file.kind == FileKind::Regular);
+    let files = job.target.files.iter().any(|file| file.kind == FileKind::Regular);
     job.load.writes_data() || files
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
-use fiord_plan::{Dir, EnginePlan, FileKind};
+use fiord_plan::{Access, Dir, FileKind};
 
 use super::super::loops::ops::{direction, recorded};
 use super::JobState;
@@ -74,10 +74,10 @@ impl JobState<'_> {
     /// Creates the error for a failed I/O.
     fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
-        let detail = match &self.job.engine {
-            EnginePlan::Mmap { .. } if errno == EIO => MAPPED.into(),
+        let detail = match self.job.engine.def().access {
+            Access::Mapping if errno == EIO => MAPPED.into(),
             _ if errno == EFAULT && self.job.process.memory.path().is_some() => BUFFERS_LOST.into(),
-            EnginePlan::IoUringCmd(_) | EnginePlan::Sg(_) => command_detail(op, outcome),
+            access if access.sends_commands() => command_detail(op, outcome),
             _ => io_detail(op, errno),
         };
         let detail = explanation.unwrap_or(detail);

@@ -12,7 +12,7 @@ mod housekeeping;
 pub mod stages;
 
 use fiord_engine::Time;
-use fiord_plan::{EnginePlan, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::Watch;
@@ -104,7 +104,7 @@ impl<'a> JobState<'a> {
             pacing: Pacing::new(job, seat, cycle_hertz, now),
             placer,
             blocked: false,
-            stages: StageTimes::new(job.record.shares && !matches!(job.engine, EnginePlan::Sim(_))),
+            stages: StageTimes::new(job.record.shares && !job.engine.def().virtual_time),
             job,
             files,
             control,

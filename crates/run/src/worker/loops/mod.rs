@@ -23,7 +23,7 @@ mod slots;
 
 use fiord_engine::{Engine, Slot, Time};
 use fiord_load::{Io, Next, Source};
-use fiord_plan::EnginePlan;
+use fiord_plan::Access;
 use fiord_stat::shares::Part;
 use fiord_sys::bus::Watch;
 
@@ -208,7 +208,7 @@ fn begin_again<E: Engine>(
         return Ok(());
     }
     // The kernel keeps pages that are mapped.
-    let mapped = matches!(state.job.engine, EnginePlan::Mmap { .. });
+    let mapped = state.job.engine.def().access == Access::Mapping;
     if mapped {
         detach(engine, state.files, file)?;
     }

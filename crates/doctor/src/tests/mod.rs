@@ -1,4 +1,0 @@
-//! Helpers for the unit tests of the checks.
-
-pub(crate) mod drives;
-pub(crate) mod fixture;

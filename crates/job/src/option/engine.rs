@@ -1,0 +1,132 @@
+//! What an I/O engine can do: the types of the engine table (`table/engines.rs`).
+//!
+//! Other crates ask an engine's entry, never its name, so that a new engine needs no change there.
+
+use super::def::Support;
+
+/// An I/O engine and what it can do.
+///
+/// ```
+/// use fiord_job::option::engine::InFlight;
+/// use fiord_job::option::table;
+///
+/// let engine = table::find_engine("libaio").unwrap();
+/// assert!(engine.priorities && !engine.virtual_time);
+/// assert_eq!(engine.in_flight, InFlight::ManyIfDirect);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineDef {
+    /// The word after `ioengine=`.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// A description of one sentence.
+    pub doc: &'static str,
+    /// Whether fiord supports it.
+    pub support: Support,
+    /// What the engine needs besides Linux: a library and its package, a server, special hardware.
+    /// Empty if it needs nothing. The end of a sentence that begins with "it needs".
+    pub needs: &'static str,
+    /// What the engine does its I/O on, and how.
+    pub access: Access,
+    /// How many I/Os it can have in flight.
+    pub in_flight: InFlight,
+    /// Whether a read fills the job's buffer from storage, and a write sends the buffer there.
+    pub moves_data: bool,
+    /// Whether time is simulated: each job has a virtual clock, which says nothing about this
+    /// machine.
+    pub virtual_time: bool,
+    /// Whether it can request atomic writes (`atomic`), because its system calls accept flags.
+    pub atomic: bool,
+    /// Whether it can give each I/O a priority of its own (`cmdprio_percentage`).
+    pub priorities: bool,
+    /// Whether a trim can have several ranges (`num_range`).
+    pub trim_ranges: bool,
+    /// How it tells the device where writes belong (`dataplacement`).
+    pub placement: WritePlacement,
+}
+
+impl EngineDef {
+    /// Whether the engine completes each call before it accepts the next one, so that `iodepth` has
+    /// its meaning only with threads that make the calls (`io_submit_mode=offload`).
+    pub const fn is_synchronous(&self) -> bool {
+        matches!(self.in_flight, InFlight::One | InFlight::Combined)
+    }
+}
+
+/// What an engine does its I/O on, and how it gets there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// System calls on files and devices.
+    Calls,
+    /// Copies from and to a mapping of the file.
+    Mapping,
+    /// NVMe commands to a generic character device.
+    NvmeCommands,
+    /// SCSI commands to a disk or its generic character device.
+    ScsiCommands,
+    /// Messages to a server that the engine connects to. The target is an address, which no path on
+    /// this machine leads to.
+    Endpoint,
+    /// No file and no device.
+    Nothing,
+}
+
+impl Access {
+    /// Whether the engine sends commands to a driver and so bypasses the page cache, the I/O
+    /// scheduler, the throttling and the counters of the block layer.
+    pub const fn sends_commands(self) -> bool {
+        matches!(self, Access::NvmeCommands | Access::ScsiCommands)
+    }
+
+    /// Whether reads and writes pass the kernel's file layer, which counts and caches them.
+    pub const fn uses_file_layer(self) -> bool {
+        matches!(self, Access::Calls | Access::Mapping)
+    }
+
+    /// Whether reads and writes go through the page cache. `direct`: the job sets `direct=1`, which
+    /// mappings do not support.
+    pub const fn uses_page_cache(self, direct: bool) -> bool {
+        match self {
+            Access::Calls => !direct,
+            Access::Mapping => true,
+            Access::NvmeCommands | Access::ScsiCommands | Access::Endpoint | Access::Nothing => {
+                false
+            }
+        }
+    }
+}
+
+/// How many I/Os an engine can have in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InFlight {
+    /// One: each I/O completes before the engine accepts the next one.
+    One,
+    /// The engine combines adjacent I/Os, up to `iodepth`, into one call, which returns when all of
+    /// them are done.
+    Combined,
+    /// As many as `iodepth`, but only with `direct=1`: otherwise submission waits for each I/O.
+    ManyIfDirect,
+    /// As many as `iodepth` on a character device; one at a time on a block device.
+    ManyOnCharDevice,
+    /// As many as `iodepth`.
+    Many,
+}
+
+impl InFlight {
+    /// Whether the engine uses more than one buffer at a depth above 1.
+    pub const fn uses_depth(self) -> bool {
+        !matches!(self, InFlight::One)
+    }
+}
+
+/// How an engine tells the device where writes belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WritePlacement {
+    /// It cannot.
+    None,
+    /// The kernel passes the number of a write stream on.
+    KernelStreams,
+    /// The write command names a placement handle or a stream.
+    Commands,
+}

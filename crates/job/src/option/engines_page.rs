@@ -1,0 +1,98 @@
+//! Generates the page of engines, in Markdown, from the engine table.
+
+use std::fmt::Write;
+
+use super::def::Support;
+use super::engine::{Access, EngineDef, InFlight, WritePlacement};
+use super::table;
+
+/// The text of `docs/engines.md`: what each engine can do, and which engines do not work yet.
+pub fn page() -> String {
+    let mut out = String::from(
+        "# Engines\n\n`cargo xtask docs` generates this page from the declarations in \
+         `crates/job/src/option/table/engines.rs`. The [reference](reference.md#engines) has the \
+         options of each engine.\n\n## Engines that work\n\n",
+    );
+    let supported = |engine: &&EngineDef| engine.support != Support::Later;
+    for engine in table::engines().iter().filter(supported) {
+        let _ = writeln!(out, "- `{}`: {}", engine.name, engine.doc);
+    }
+    out.push_str(
+        "\n| engine | works on | I/Os in flight | `atomic` | priority of each I/O | trims of \
+         several ranges | data placement |\n|---|---|---|---|---|---|---|\n",
+    );
+    for engine in table::engines().iter().filter(supported) {
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {} | {} | {} | {} |",
+            engine.name,
+            works_on(engine),
+            in_flight(engine.in_flight),
+            yes(engine.atomic),
+            yes(engine.priorities),
+            yes(engine.trim_ranges),
+            placement(engine.placement),
+        );
+    }
+    out.push_str(
+        "\nWith `io_submit_mode=offload`, an engine that has one I/O in flight makes its \
+         calls on `iodepth` threads.\n\n## Engines that do not work yet\n\nA run that uses one ends \
+         before any I/O.\n\n| engine | | works on | needs |\n|---|---|---|---|\n",
+    );
+    for engine in table::engines().iter().filter(|engine| !supported(engine)) {
+        let (name, doc, needs) = (engine.name, engine.doc, engine.needs);
+        let _ = writeln!(out, "| `{name}` | {doc} | {} | {needs} |", works_on(engine));
+    }
+    out
+}
+
+fn yes(has: bool) -> &'static str {
+    if has { "yes" } else { "" }
+}
+
+fn works_on(engine: &EngineDef) -> &'static str {
+    match engine.access {
+        Access::Calls if engine.moves_data => "files and devices",
+        Access::Calls => "files, without data",
+        Access::Mapping => "mapped files and devices",
+        Access::NvmeCommands => "NVMe generic character devices",
+        Access::ScsiCommands => "SCSI disks and their generic character devices",
+        Access::Endpoint => "a server",
+        Access::Nothing if engine.virtual_time => "nothing, in virtual time",
+        Access::Nothing => "nothing",
+    }
+}
+
+fn in_flight(in_flight: InFlight) -> &'static str {
+    match in_flight {
+        InFlight::One => "1",
+        InFlight::Combined => "`iodepth` adjacent ones in one call",
+        InFlight::ManyIfDirect => "`iodepth` with `direct=1`, otherwise 1",
+        InFlight::ManyOnCharDevice => "`iodepth` on a character device, otherwise 1",
+        InFlight::Many => "`iodepth`",
+    }
+}
+
+fn placement(placement: WritePlacement) -> &'static str {
+    match placement {
+        WritePlacement::None => "",
+        WritePlacement::KernelStreams => "streams of the kernel",
+        WritePlacement::Commands => "handles and streams",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_engine_has_one_row() {
+        let page = page();
+        for engine in table::engines() {
+            let rows = page.matches(&format!("\n| `{}` |", engine.name)).count();
+            assert_eq!(rows, 1, "{}", engine.name);
+        }
+        assert!(page.contains("| `mmap` | mapped files and devices | 1 |"), "{page}");
+        assert!(page.contains("| `rbd` |") && page.contains("| librbd (package `librbd1`) and"));
+    }
+}
