@@ -1,5 +1,5 @@
 //! Findings: reasons why a result may measure something else than its reader thinks. Each finding has
-//! a module named after its id. This crate never changes a result.
+//! a module in `findings/` named after its id. This crate never changes a result.
 //!
 //! A [`Check`] declares a finding: its id, its texts, and the functions that detect it. `lint` runs
 //! every check that needs only the job, `before` those that need the machine, and `after` those
@@ -11,15 +11,11 @@
 //! | which findings exist | [`registry`] |
 //! | what does fiord know about the machine | [`machine`] |
 //! | what do the pages in `docs/findings/` say | [`pages`] |
-//! | which jobs use the same bytes at the same time | `places.rs` |
-//! | which jobs use the page cache | `page_cache.rs` |
-//! | which command writes a range | `fill.rs` |
-//! | how is a result compared with `spec=` | `spec.rs` |
-//! | how does a warning about a job become a finding | `noted.rs` |
-//! | how does a finding write a number | `amount.rs` |
-//! | which jobs ran at the same time | `timing.rs` |
-//! | how many I/Os did a device have in flight | `device_queue.rs` |
-//! | how is `unwritten-data` detected | `unwritten_data.rs`, and so on |
+//! | how is `unwritten-data` detected | `findings/unwritten_data.rs`, and so on |
+//! | what do several findings need to know | `evidence/`, with a table of its own |
+//!
+//! Each of these uses only what is below it: `registry`, `findings`, `evidence`, [`check`],
+//! [`machine`].
 
 #![forbid(unsafe_code)]
 
@@ -28,73 +24,18 @@ pub mod machine;
 pub mod pages;
 pub mod registry;
 
-mod amount;
-mod buffered_not_synced;
-mod cache_hits;
-mod cache_under_direct;
-mod cached_working_set;
-mod clock_source;
-mod compressible_data;
-mod contents_cost;
-mod depth_ignored;
-mod depth_not_reached;
-mod device_errors;
-mod device_queue;
-mod direct_not_direct;
-mod direction;
-mod doubtful_job;
-mod drive_letter;
+mod evidence;
+mod findings;
 #[cfg(test)]
-mod drives;
-mod empty_zones;
-mod file_extended;
-mod fill;
-#[cfg(test)]
-mod fixture;
-mod generator_bound;
-mod governor;
-mod hidden_stalls;
-mod link_degraded;
-mod misaligned;
-mod no_effect;
-mod noisy_neighbour;
-mod not_preconditioned;
-mod not_steady;
-mod noted;
-mod numa;
-mod overlapping_writers;
-mod oversubscribed_path;
-mod page_cache;
-mod places;
-mod rate_and_rwmix;
-mod rate_missed;
-mod reads_beyond_pointer;
-mod run_warning;
-mod same_start_offset;
-mod scheduler;
-mod size_per_job;
-mod spec;
-mod spec_exceeded;
-mod spec_missed;
-mod split_or_merged;
-mod submission_blocks;
-mod target_in_use;
-mod thermal_throttle;
-mod throttled_by_cgroup;
-mod timing;
-mod too_short;
-mod uneven_targets;
-mod unit_surprise;
-mod unwritten_data;
-mod value_adjusted;
-mod volatile_cache;
-mod zero_data;
-mod zone_limits;
+mod tests;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
 use fiord_stat::report::Report;
+
+use crate::evidence::noted;
+use crate::findings::{file_extended, target_in_use};
 
 pub use check::{After, Before, Check, FindingBuilder, Findings, Lint, Stage};
 pub use machine::{Evidence, Machine, Unavailable};
@@ -146,7 +87,7 @@ pub struct Typed<'a> {
 pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
     let known = Lint { plan, specs: typed.specs, notes: typed.notes };
     let mut findings = Findings::default();
-    noted::CHECKS.iter().for_each(|check| noted::report(check, &known, &mut findings));
+    registry::NOTED.iter().for_each(|check| noted::report(check, &known, &mut findings));
     file_extended::lint(&known, &mut findings);
     findings.placed(typed.specs).settled(plan)
 }

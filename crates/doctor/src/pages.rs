@@ -2,8 +2,8 @@
 
 use fiord_stat::finding::{Severity, to_fix};
 
+use crate::check::{Check, Stage};
 use crate::registry::{CHECKS, LATER};
-use crate::{Check, Stage};
 
 /// Returns every page: its file name in `docs/findings/`, and its text.
 pub fn pages() -> Vec<(String, String)> {

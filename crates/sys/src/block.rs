@@ -5,10 +5,10 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
 use crate::error::check;
-use crate::file::Device;
+use crate::node::{self, Device};
 use crate::root::{Root, names, number, text};
 use crate::scsi::generic;
-use crate::{Error, Result, nvme};
+use crate::{Error, Result};
 
 // Request numbers of <linux/fs.h>. An `_IO` request encodes no size and has one number on every
 // architecture; BLKGETSIZE64 is `_IOR(0x12, 114, size_t)`.
@@ -169,7 +169,7 @@ pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
 /// node (`/dev/ng0n1`), raw flash (`/dev/mtd0`) or device DAX (`/dev/dax0.0`). `None` for other
 /// devices.
 pub fn char_size(device: Device) -> Option<u64> {
-    if let Some((_, block)) = nvme::device::block_sibling(device) {
+    if let Some((_, block)) = node::nvme_block_sibling(device) {
         return sysfs_size(block);
     }
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
@@ -189,7 +189,7 @@ pub fn block_device_of_generic(device: Device) -> Option<(String, Device)> {
 }
 
 fn block_device_of_generic_in(root: &Root, device: Device) -> Option<(String, Device)> {
-    let nvme = nvme::device::block_sibling_in(root, device);
+    let nvme = node::nvme_block_sibling_in(root, device);
     nvme.or_else(|| generic::block_sibling_in(root, device))
 }
 

@@ -15,12 +15,13 @@
 //! - `gettimeofday`: wall time in microseconds. It steps when the wall clock is set: subtract
 //!   stamps with `saturating_sub`.
 
+pub(crate) mod monotonic;
 mod publisher;
 
+pub use monotonic::{monotonic, read_id, sleep, sleep_until, thread_cpu, wall};
 pub use publisher::Publisher;
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use crate::{Error, Result};
 
@@ -126,7 +127,7 @@ impl Clock {
     fn now_from_kernel(&self) -> u64 {
         match self.source {
             Source::GetTimeOfDay => {
-                let us = read(libc::CLOCK_REALTIME) / 1000;
+                let us = wall() / 1000;
                 us * 1000
             }
             Source::Published => publisher::published(),
@@ -301,64 +302,10 @@ fn ticks() -> u64 {
     0
 }
 
-/// Returns `CLOCK_MONOTONIC` in nanoseconds.
-pub fn monotonic() -> u64 {
-    read(libc::CLOCK_MONOTONIC)
-}
-
-/// Returns the wall time in nanoseconds since 1970.
-pub fn wall() -> u64 {
-    read(libc::CLOCK_REALTIME)
-}
-
-/// Returns the CPU time of the calling thread in nanoseconds.
-pub fn thread_cpu() -> u64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-fn read(id: libc::clockid_t) -> u64 {
-    // The clock ids used in this module always exist.
-    read_id(id).unwrap_or(0)
-}
-
-/// Reads any clock by its number (`job_start_clock_id`), in nanoseconds.
-///
-/// # Errors
-/// `EINVAL` if the kernel does not know the number.
-pub fn read_id(id: i32) -> Result<u64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to.
-    let rc = unsafe { libc::clock_gettime(id, &mut time) };
-    crate::error::check("clock_gettime", rc)?;
-    Ok((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
-}
-
-/// Sleeps until `CLOCK_MONOTONIC` (and so any [`Clock`] but `gettimeofday`) reaches `deadline_ns`.
-/// Returns `false` if a signal ended the sleep early.
-pub fn sleep_until(deadline_ns: u64) -> bool {
-    let time = libc::timespec {
-        tv_sec: (deadline_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (deadline_ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: `time` is a valid timespec; with TIMER_ABSTIME the kernel writes no remainder.
-    let rc = unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &time,
-            std::ptr::null_mut(),
-        )
-    };
-    rc == 0
-}
-
-/// Sleeps for a time span. Returns `false` if a signal ended the sleep early.
-pub fn sleep(span: Duration) -> bool {
-    sleep_until(monotonic().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX / 2)))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

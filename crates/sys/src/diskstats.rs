@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::file::{Device, Kind};
-use crate::{Error, Result, block, clock, file, mount, nvme};
+use crate::{Error, Result, block, clock, file, mount, node};
 
 /// Counters of one block device, as in `/sys/block/*/stat` (Linux: Documentation/block/stat.rst).
 /// Times (`*_ticks`, `in_queue`) are in milliseconds, sectors are 512 bytes.
@@ -278,7 +278,7 @@ fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
     match (facts.kind, facts.node) {
         (Kind::Block, Some(node)) => return Ok(vec![node]),
         (Kind::Char, Some(node)) => {
-            let beside = nvme::device::block_sibling(node);
+            let beside = node::nvme_block_sibling(node);
             return Ok(beside.map(|(_, block)| block).into_iter().collect());
         }
         _ if facts.device.major != 0 => return Ok(vec![facts.device]),

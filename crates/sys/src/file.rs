@@ -14,11 +14,12 @@ mod openers;
 mod sync;
 mod system;
 
+pub use crate::node::Device;
 pub use allocate::{Preallocate, allocate, truncate};
 pub use cache::{Advice, CacheUse, advise, cached_pages, drop_cache};
 pub use extent::{data_bytes, next_data, next_hole, written};
 pub use facts::{
-    Device, Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
+    Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
 };
 pub use guard::{Creator, Guard, Opened};
 pub use hint::{Lifetime, rwf, set_lifetime};

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | what time is it, and what does reading the clock cost | [`clock`] |
 //! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`mod@file`] |
+//! | device numbers, and which block device belongs to an NVMe generic device | [`node`] |
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
 //! | zones: reports, resets, limits | [`zone`] |
 //! | SCSI commands, sense data, the generic driver | [`scsi`] |
@@ -53,6 +54,7 @@ pub mod limits;
 pub mod mapping;
 pub mod memory;
 pub mod mount;
+pub mod node;
 pub mod numa;
 pub mod nvme;
 pub mod process;

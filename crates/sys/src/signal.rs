@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::clock::monotonic::monotonic;
 use crate::error::check;
 use crate::{Error, Result};
 
@@ -116,7 +117,7 @@ fn judge((already, patience): (u32, u32), now_ns: u64, last_ns: u64) -> Request 
 }
 
 extern "C" fn on_stop(signal: libc::c_int) {
-    let now = crate::clock::monotonic();
+    let now = monotonic();
     let counts = (STOPS.load(Ordering::Acquire), PATIENCE.load(Ordering::Acquire));
     match judge(counts, now, LAST_STOP_NS.load(Ordering::Acquire)) {
         Request::Stop => {

@@ -216,7 +216,7 @@ fn flatten(stack: &Stack, names: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{plan, scratch};
+    use crate::tests::fixture::{plan, scratch};
 
     #[test]
     fn links_to_devices_are_followed_in_the_survey() {

@@ -346,7 +346,7 @@ impl Mounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{plan, scratch};
+    use crate::tests::fixture::{plan, scratch};
 
     #[test]
     fn very_many_files_are_sampled_evenly() {

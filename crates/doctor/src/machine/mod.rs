@@ -110,7 +110,7 @@ mod tests {
     use fiord_sys::usage::Usage;
 
     use super::*;
-    use crate::fixture::{plan, scratch};
+    use crate::tests::fixture::{plan, scratch};
 
     /// Measures the CPU time of this thread, which does all the work: elapsed time would depend on the
     /// load of the machine.

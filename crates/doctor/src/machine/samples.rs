@@ -114,7 +114,7 @@ fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{plan, scratch};
+    use crate::tests::fixture::{plan, scratch};
 
     #[test]
     fn no_read_starts_after_the_time_limit() {

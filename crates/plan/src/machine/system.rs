@@ -94,7 +94,7 @@ impl Facts for Machine {
 
     fn passthrough(&self, device: &Path) -> Option<Passthrough> {
         let node = node(device)?;
-        let nvme = nvme::device::generic_name(node).map(|_| Passthrough::Nvme);
+        let nvme = fiord_sys::node::nvme_generic_name(node).map(|_| Passthrough::Nvme);
         nvme.or_else(|| scsi::generic::name(node).map(|_| Passthrough::Scsi))
     }
 

@@ -4,35 +4,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use crate::error::{c_path, check};
+use crate::node::Device;
 use crate::{Error, Result, block};
-
-/// A device number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Device {
-    /// Number of the driver.
-    pub major: u32,
-    /// Number of the device within the driver.
-    pub minor: u32,
-}
-
-impl Device {
-    /// Splits a `dev_t`.
-    pub fn from_raw(raw: libc::dev_t) -> Device {
-        Device { major: libc::major(raw), minor: libc::minor(raw) }
-    }
-
-    /// Parses `major:minor`, as sysfs and mountinfo write it.
-    pub fn parse(text: &str) -> Option<Device> {
-        let (major, minor) = text.trim().split_once(':')?;
-        Some(Device { major: major.parse().ok()?, minor: minor.parse().ok()? })
-    }
-}
-
-impl std::fmt::Display for Device {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
 
 /// Type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

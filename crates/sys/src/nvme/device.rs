@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::admin::{self, Refused, Subject};
 use super::identify::{CommandLimits, CommandSet, Controller, IoCommands, Namespace, Zoned};
 use crate::file::{self, Kind, Open};
-use crate::root::Root;
+use crate::node::{nvme_block_sibling, nvme_generic_name_of};
 use crate::{Error, block};
 
 /// A namespace with its controller, from Identify and from the kernel's driver.
@@ -40,55 +40,10 @@ pub struct DriverLimits {
     pub polls: bool,
 }
 
-/// Returns the kernel's name of a namespace's generic character device (`ng0n1`); `None` for any other
-/// character device.
-pub fn generic_name(device: file::Device) -> Option<String> {
-    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
-    let name = path.file_name()?.to_str()?;
-    is_generic(name).then(|| name.to_owned())
-}
-
-/// Returns the name of the block device of the same namespace as a generic device: `nvme0n1` for
-/// `ng0n1`.
-pub(crate) fn block_name(generic: &str) -> Option<String> {
-    is_generic(generic).then(|| format!("nvme{}", &generic["ng".len()..]))
-}
-
-/// Returns the name of the generic device of the same namespace as a block device: `ng0n1` for
-/// `nvme0n1`.
-pub(crate) fn generic_name_of(block: &str) -> Option<String> {
-    let generic = format!("ng{}", block.strip_prefix("nvme")?);
-    is_generic(&generic).then_some(generic)
-}
-
-/// Whether a name has the form `ng<controller or subsystem>n<namespace>`.
-fn is_generic(name: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let parts = name.strip_prefix("ng").and_then(|rest| rest.split_once('n'));
-    parts.is_some_and(|(controller, namespace)| number(controller) && number(namespace))
-}
-
-/// Returns the name and number of the block device of the same namespace as a generic device. `None`
-/// if there is none: the kernel creates no block device for some zoned namespaces.
-pub fn block_sibling(device: file::Device) -> Option<(String, file::Device)> {
-    block_sibling_in(&Root::machine(), device)
-}
-
-/// Works as [`block_sibling`] on the machine below `root`.
-pub(crate) fn block_sibling_in(
-    root: &Root,
-    device: file::Device,
-) -> Option<(String, file::Device)> {
-    let path = std::fs::canonicalize(root.path(format!("/sys/dev/char/{device}"))).ok()?;
-    let name = block_name(path.file_name()?.to_str()?)?;
-    let number = root.text(format!("/sys/class/block/{name}/dev"))?;
-    Some((name, file::Device::parse(&number)?))
-}
-
 /// Returns the generic character device of a namespace's block device (`/dev/ng0n1` for
 /// `/dev/nvme0n1`), if there is one (Linux 5.13).
 pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
-    let generic = generic_name_of(&block::name(device)?)?;
+    let generic = nvme_generic_name_of(&block::name(device)?)?;
     let found = Path::new("/sys/class/nvme-generic").join(&generic).exists();
     found.then(|| Path::new("/dev").join(generic))
 }
@@ -132,7 +87,8 @@ pub fn inspect(path: &Path) -> Result<Device, Refused> {
     let csi = if command_set == CommandSet::Zoned { 2 } else { 0 };
     let log = controller.effects_log.then(|| admin::effects(&fd, csi).ok()).flatten();
     let commands = log.map(|data| IoCommands::parse(&data));
-    let driver = node.node.and_then(block_sibling).and_then(|(_, number)| driver_limits(number));
+    let driver =
+        node.node.and_then(nvme_block_sibling).and_then(|(_, number)| driver_limits(number));
     Ok(Device { nsid, command_set, controller, namespace, commands, limits, zoned, driver })
 }
 
@@ -166,27 +122,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_generic_devices_are_recognised() {
-        assert!(is_generic("ng0n1") && is_generic("ng12n34"));
-        for other in ["ng0", "ngn1", "ng0n", "nvme0n1", "ng0n1p1", "ng0c1n1", "null"] {
-            assert!(!is_generic(other), "{other}");
-            assert_eq!(block_name(other), None, "{other}");
-        }
-        assert_eq!(block_name("ng12n34").as_deref(), Some("nvme12n34"));
-        assert_eq!(generic_name_of("nvme12n34").as_deref(), Some("ng12n34"));
-        assert_eq!(generic_name_of("nvme0n1p1"), None);
-        assert_eq!(generic_name_of("sda"), None);
-    }
-
-    #[test]
     fn other_files_are_not_namespaces() {
         let Refused::Kernel(error) = inspect(Path::new("/dev/null")).unwrap_err() else {
             panic!("a controller behind /dev/null");
         };
         assert_eq!(error.errno, libc::ENOTTY);
         inspect(Path::new("/proc/self/exe")).unwrap_err();
-        assert_eq!(generic_name(file::Device { major: 1, minor: 3 }), None);
-        assert_eq!(block_sibling(file::Device { major: 1, minor: 3 }), None);
         assert_eq!(generic_sibling(file::Device { major: 1, minor: 3 }), None);
     }
 }

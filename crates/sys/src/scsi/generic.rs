@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::cdb::Cdb;
 use super::sense::{self, Sense};
-use crate::file::Device;
+use crate::node::Device;
 use crate::root::{Root, names};
 use crate::{Error, errno};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::nvme;
+use crate::node::nvme_generic_name_of;
 use crate::root::{Root, names, number, text};
 
 /// The kind of a block device.
@@ -153,7 +153,7 @@ fn vital_serial(path: &Path) -> Option<String> {
 
 /// Returns the generic character device of an NVMe namespace's block device: `ng0n1` for `nvme0n1`.
 pub(super) fn generic(root: &Root, name: &str) -> Option<String> {
-    let generic = nvme::device::generic_name_of(name)?;
+    let generic = nvme_generic_name_of(name)?;
     root.path("/sys/class/nvme-generic").join(&generic).exists().then_some(generic)
 }
 

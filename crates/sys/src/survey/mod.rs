@@ -31,8 +31,9 @@ use crate::Error;
 use crate::block;
 use crate::file::{Device, Open};
 use crate::in_use::{Use, Users};
+use crate::node::nvme_block_name;
 use crate::nvme::admin::{self, Refused};
-use crate::nvme::{self, Allocation, CommandSet, Namespace};
+use crate::nvme::{Allocation, CommandSet, Namespace};
 use crate::root::{Root, names, number};
 
 pub use crate::block::Partition;
@@ -161,7 +162,7 @@ impl Survey {
         all.retain(|name| !is_nvme_path(name));
         let generic = names(&self.root.path("/sys/class/nvme-generic"));
         let lonely = |name: &String| {
-            let block = nvme::device::block_name(name);
+            let block = nvme_block_name(name);
             block.is_some_and(|block| !all.contains(&block))
         };
         let lonely: Vec<String> = generic.into_iter().filter(lonely).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Action, Facts, Kind, Model, Outline, State, Zone};
 use crate::error::retry;
 use crate::file::Device;
-use crate::{Error, Result, block, nvme};
+use crate::{Error, Result, block, node};
 
 /// Zone positions are in sectors of this size, whatever the device's block size is.
 const SECTOR: u64 = 512;
@@ -55,7 +55,7 @@ pub(super) fn model(node: Device) -> Model {
 
 /// Returns the sysfs directory of the block device of the same namespace as an NVMe generic device.
 pub(super) fn of_generic(node: Device) -> Option<PathBuf> {
-    let (_, block) = nvme::device::block_sibling(node)?;
+    let (_, block) = node::nvme_block_sibling(node)?;
     block::sysfs_path(block)
 }
 

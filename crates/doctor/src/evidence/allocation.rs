@@ -1,0 +1,39 @@
+//! Whether a file system must allocate space for the writes of a job.
+
+use fiord_plan::{Dir, FileKind, JobPlan};
+
+use crate::check::After;
+use crate::evidence::amount::percent;
+use crate::machine::FileState;
+
+/// Share of a file that does not matter.
+const FEW: f64 = 0.01;
+
+/// Returns the limit and the remedy if the file system must allocate space for the job's writes, because
+/// they go to space that was not written before.
+pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
+    let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
+    let states = files.filter_map(|file| known.before.file(&file.path));
+    let missing = |state: &FileState| match state.data {
+        Some(Ok(data)) => {
+            let range = data.to - data.from;
+            1.0 - data.bytes.min(range) as f64 / range.max(1) as f64
+        }
+        // Unknown: only a layout with `overwrite` is known to write the file.
+        _ => f64::from(u8::from(!job.target.layout.overwrite)),
+    };
+    let (share, kind) = states
+        .filter_map(|state| Some((missing(state), state.file_system.as_deref().ok()?)))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(share, _)| *share > FEW && job.load.mix.has(Dir::Write))?;
+    let limit = format!(
+        "{kind} serializes direct writes that allocate or extend a file, and {} of the range was \
+         not written before",
+        percent(share)
+    );
+    let several = if job.target.files.len() > 1 { "" } else { ", use several files (nrfiles)" };
+    Some((
+        limit,
+        format!("set overwrite=1{several}, or use the device itself if nothing on it is needed"),
+    ))
+}

@@ -1,0 +1,33 @@
+//! What several findings need to know about a run.
+//!
+//! | question | module |
+//! |---|---|
+//! | must the file system allocate space for the writes of a job? | `allocation` |
+//! | how does a finding write a number? | `amount` |
+//! | did other programs use the CPUs of the jobs? | `crowd` |
+//! | how many I/Os did a device have in flight? | `device_queue` |
+//! | how does a finding name a direction? | `direction` |
+//! | which command writes a range? | `fill` |
+//! | how does a warning about a job become a finding? | `noted` |
+//! | which jobs use the page cache, and which file systems are in memory? | `page_cache` |
+//! | which jobs use the same bytes at the same time? | `places` |
+//! | which rates were not reached? | `rate` |
+//! | how is a result compared with `spec=`? | `spec` |
+//! | how long do threads sleep in the call that submits I/Os? | `submission` |
+//! | which jobs have one I/O in flight at a time? | `synchronous` |
+//! | which jobs ran at the same time? | `timing` |
+
+pub(crate) mod allocation;
+pub(crate) mod amount;
+pub(crate) mod crowd;
+pub(crate) mod device_queue;
+pub(crate) mod direction;
+pub(crate) mod fill;
+pub(crate) mod noted;
+pub(crate) mod page_cache;
+pub(crate) mod places;
+pub(crate) mod rate;
+pub(crate) mod spec;
+pub(crate) mod submission;
+pub(crate) mod synchronous;
+pub(crate) mod timing;

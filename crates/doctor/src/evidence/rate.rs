@@ -1,0 +1,41 @@
+//! Which rates were not reached.
+
+use fiord_plan::{Rate, RateProcess};
+use fiord_stat::report::DirReport;
+
+use crate::check::Entry;
+use crate::evidence::direction::dir;
+
+/// A rate that a direction of a printed job did not reach. Both rates are in I/Os per second if `ios`
+/// is set, otherwise in bytes per second.
+pub(crate) struct MissedRate {
+    pub(crate) achieved: f64,
+    pub(crate) target: f64,
+    pub(crate) ios: bool,
+}
+
+/// Returns the rate of a direction if its jobs did not reach it. The I/Os that are missing must be
+/// more than those at the ends of the jobs, and more than chance explains.
+pub(crate) fn missed(entry: &Entry<'_>, row: &DirReport) -> Option<MissedRate> {
+    let dir = dir(row.kind)? as usize;
+    let rates: Option<Vec<Rate>> = entry.jobs.iter().map(|job| job.pace.rate[dir]).collect();
+    let rates = rates?;
+    let ios = matches!(rates[0], Rate::Ios(_));
+    let target = rates.iter().try_fold(0u64, |sum, rate| match (rate, ios) {
+        (Rate::Ios(n), true) | (Rate::Bytes(n), false) => Some(sum + n),
+        _ => None,
+    })?;
+    let achieved = if ios { row.iops } else { row.bw_bytes as f64 };
+    let block = row.io_bytes as f64 / row.total_ios.max(1) as f64;
+    let per_io = if ios { 1.0 } else { block.max(1.0) };
+    let seconds = row.runtime_ms as f64 / 1000.0;
+    let wanted = target as f64 * seconds / per_io;
+    let missing = wanted - row.total_ios as f64;
+    let poisson = entry.jobs.iter().any(|job| job.pace.process == RateProcess::Poisson);
+    let chance = if poisson { 3.0 * wanted.sqrt() } else { 0.0 };
+    let ends = 2.0 * entry.jobs.len() as f64;
+    if achieved >= target as f64 * 0.99 || missing <= ends + chance {
+        return None;
+    }
+    Some(MissedRate { achieved, target: target as f64, ios })
+}

@@ -1,0 +1,97 @@
+//! Which jobs ran at the same time, according to the plan and the report.
+
+use fiord_plan::JobPlan;
+
+use crate::check::After;
+use crate::check::Entry;
+
+/// A printed job that ran for this share of the run counts as running for all of it.
+const SHARE: f64 = 0.9;
+/// Jobs that end within this many seconds of each other count as ending together.
+const TOGETHER: f64 = 0.1;
+
+/// Returns the mean run time of the instances of a printed job, in seconds.
+pub(crate) fn seconds(entry: &Entry<'_>) -> f64 {
+    entry.report.runtime_ms as f64 / 1000.0 / f64::from(entry.report.members.max(1))
+}
+
+/// Returns whether a printed job ran for all of a run of `run` seconds, so that a mean over the run is
+/// a mean over the job. It is not if, for example, three jobs ran one after the other.
+pub(crate) fn fills(entry: &Entry<'_>, run: f64) -> bool {
+    seconds(entry) >= run * SHARE
+}
+
+/// Returns whether a printed job was the last to end: no other job started after it or ran longer. The
+/// state of the machine after the run is then the state that this job left.
+pub(crate) fn ends_the_run(known: &After<'_>, entry: &Entry<'_>) -> bool {
+    let entries = known.entries();
+    let ended = |other: &JobPlan| {
+        let of_other = entries.iter().find(|one| has(one, other));
+        of_other.is_some_and(|one| seconds(one) <= seconds(entry) + TOGETHER)
+    };
+    let others = known.plan.jobs.iter().filter(|job| !has(entry, job));
+    let before = |other: &JobPlan| entry.jobs.iter().all(|job| follows(job, other));
+    let along =
+        |other: &JobPlan| at_once(other) && entry.jobs.iter().all(|job| starts_with(job, other));
+    // All instances must start together: instances that wait for each other end at different times.
+    entry.jobs.iter().all(|job| at_once(job) && starts_with(job, entry.jobs[0]))
+        && entry.jobs.iter().all(|job| job.start.postrun.is_none())
+        && others.into_iter().all(|other| before(other) || along(other) && ended(other))
+}
+
+fn has(entry: &Entry<'_>, job: &JobPlan) -> bool {
+    entry.jobs.iter().any(|mine| mine.identity.index == job.identity.index)
+}
+
+/// Returns whether a job starts only after another job has ended.
+fn follows(job: &JobPlan, other: &JobPlan) -> bool {
+    job.identity.stonewall_group > other.identity.stonewall_group
+        || job.start.wait_for.contains(&other.identity.index)
+}
+
+/// Returns whether a job starts without a delay of its own.
+fn at_once(job: &JobPlan) -> bool {
+    job.start.delay == (0, 0)
+}
+
+/// Returns whether two jobs start at the same time.
+fn starts_with(a: &JobPlan, b: &JobPlan) -> bool {
+    a.identity.stonewall_group == b.identity.stonewall_group && a.start.wait_for == b.start.wait_for
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::report::{JobReport, Report};
+
+    use super::*;
+    use crate::machine::Machine;
+    use crate::tests::fixture::plan;
+
+    /// Returns for each printed job whether the run ended with it. `ran` are their run times in ms.
+    fn last(line: &str, ran: &[u64]) -> Vec<bool> {
+        let (plan, _) = plan(line);
+        let machine = Machine::default();
+        let job = |ms: &u64| JobReport { members: 1, runtime_ms: *ms, ..JobReport::default() };
+        let report = Report { jobs: ran.iter().map(job).collect(), ..Report::default() };
+        let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
+        known.entries().iter().map(|entry| ends_the_run(&known, entry)).collect()
+    }
+
+    #[test]
+    fn no_other_job_outlasts_the_last_job() {
+        let two = |more: &str| {
+            let one = "--ioengine=null --size=1m --rw=write";
+            format!("--name=a {one} --name=b {one} {more}")
+        };
+        assert_eq!(last(&two(""), &[1000, 1050]), [true, true]);
+        assert_eq!(last(&two(""), &[1000, 3000]), [false, true]);
+        assert_eq!(last(&two("--stonewall"), &[1000, 10]), [false, true]);
+        assert_eq!(last(&two("--wait_for=a"), &[1000, 10]), [false, true]);
+        assert_eq!(
+            last(&two("--startdelay=1"), &[1000, 10]),
+            [false, false],
+            "the start of b is not exact"
+        );
+        assert_eq!(last(&two("--stats=0"), &[1000]), [false], "the end of b is unknown");
+    }
+}

@@ -1,0 +1,120 @@
+//! `misaligned`: I/Os straddle the device's physical blocks.
+
+use fiord_plan::{Dir, JobPlan};
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::Disk;
+
+use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::machine::Devices;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "misaligned",
+    severity: Severity::Suspect,
+    title: "I/Os that are not aligned to the device's physical blocks",
+    about: "The device accepts I/O in logical blocks, often 512 bytes, and works internally in \
+            physical blocks, often 4096 bytes. A write that does not cover whole physical blocks \
+            makes the device read, change and write them back; a read touches one block more than \
+            necessary.",
+    detection: "For jobs with `direct=1`, fiord compares the smallest block size, the alignment \
+                of offsets, the first byte of the region and the start of the partition with \
+                `queue/physical_block_size`. Jobs that write are suspect, jobs that only read get \
+                a note. The check is silent if everything is a multiple of the physical block, \
+                and if logical and physical blocks have the same size.",
+    effect: "On disks with 512-byte emulation, a write takes one more rotation of the platter. \
+             Not measured.",
+    remedy: "set `bs`, `blockalign` and `offset` to multiples of the physical block; or create a \
+             new partition that starts at a multiple of 1 MiB (this destroys the data on the old \
+             one).",
+    lint: None,
+    before: Some(before),
+    after: None,
+};
+
+fn before(known: &Before<'_>, findings: &mut Findings) {
+    for job in known.sections().filter(|job| job.target.open.direct) {
+        for disk in known.machine.devices.of(job).iter().filter(|disk| disk.members.is_empty()) {
+            findings_of(job, disk, &known.machine.devices)
+                .into_iter()
+                .for_each(|finding| findings.report(finding));
+        }
+    }
+}
+
+fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuilder> {
+    let physical = disk.queue.physical;
+    if physical <= disk.queue.logical || physical == 0 {
+        return Vec::new();
+    }
+    let name = &job.identity.name;
+    let severity = if job.load.mix.has(Dir::Write) { Severity::Suspect } else { Severity::Note };
+    let mut found = Vec::new();
+    if let Some((what, value, option)) = odd(job, physical) {
+        let finding = CHECK
+            .for_job(
+                job,
+                format!("I/Os of job {name} are not whole physical blocks of {}", disk.name),
+            )
+            .evidence(format!("{what} is {value}, the physical block {physical} bytes"))
+            .remedy(format!("set {option} to a multiple of {physical}"))
+            .option(option);
+        found.push(finding.at_most(severity));
+    }
+    let names = job.target.files.iter().filter_map(|file| devices.node(&file.path).file_name());
+    for part in names.filter_map(|name| disk.partitions.iter().find(|part| *name == *part.name)) {
+        if !part.start.is_multiple_of(physical) {
+            let finding = CHECK
+                .for_job(job, format!("partition {} is not aligned to physical blocks", part.name))
+                .evidence(format!(
+                    "it starts at byte {}, {} bytes after the start of a physical block of {physical} bytes",
+                    part.start,
+                    part.start % physical
+                ))
+                .remedy("create a new partition that starts at a multiple of 1 MiB (this destroys the data on this one)");
+            found.push(finding.at_most(severity));
+        }
+    }
+    found
+}
+
+/// Returns the first property of the job that is not a multiple of the physical block: in words, its
+/// value in bytes, and its option.
+fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static str)> {
+    for dir in Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir) && *dir != Dir::Trim) {
+        let block = u64::from(job.load.blocks[dir as usize].min());
+        if !block.is_multiple_of(physical) || job.load.unaligned {
+            return Some(("the smallest block", block, "bs"));
+        }
+        let align = job.load.align[dir as usize];
+        if job.load.random && !align.is_multiple_of(physical) {
+            return Some(("the alignment of offsets", align, "blockalign"));
+        }
+    }
+    let offset =
+        job.target.files.iter().map(|file| file.offset).find(|o| !o.is_multiple_of(physical))?;
+    Some(("the first byte", offset, "offset"))
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::BlockSize;
+
+    use super::*;
+    use crate::tests::drives::{found_before, one_drive};
+
+    #[test]
+    fn reports_blocks_smaller_than_physical_blocks() {
+        let mut case = one_drive().writing();
+        case.job().load.blocks = [const { BlockSize::Fixed(512) }; 3];
+        assert!(found_before(&CHECK, &case).is_empty(), "the device has blocks of 512");
+        case.disks(|disk| disk.queue.physical = 4096);
+        let found = found_before(&CHECK, &case);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
+        assert_eq!(found[0].evidence, "the smallest block is 512, the physical block 4096 bytes");
+        case.job().load.blocks = [const { BlockSize::Fixed(8192) }; 3];
+        case.job().load.align = [8192; 3];
+        assert!(found_before(&CHECK, &case).is_empty());
+        case.job().target.files[0].offset = 1536;
+        assert!(found_before(&CHECK, &case)[0].evidence.starts_with("the first byte is 1536"));
+    }
+}

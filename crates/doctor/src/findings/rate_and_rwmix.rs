@@ -1,0 +1,86 @@
+//! `rate-and-rwmix`: one rate for both directions together with an uneven mix.
+
+use fiord_plan::{JobPlan, Mix, Rate};
+use fiord_stat::finding::Severity;
+
+use crate::check::{Check, FindingBuilder, Findings, Lint};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "rate-and-rwmix",
+    severity: Severity::Invalid,
+    title: "one rate for both reads and writes, and an uneven rwmixread",
+    about: "`rate_iops=100` is a rate for each direction: 100 reads and 100 writes per second. If \
+            both directions have a rate, the rates decide the mix, and `rwmixread=70` has no \
+            effect.",
+    detection: "`rwmixread` (or `rwmixwrite`) is not 50, and a single number in `rate` or \
+                `rate_iops` applies to both reads and writes. The check is silent if each \
+                direction has its own rate.",
+    effect: "On a simulated device (`ioengine=sim`, `sim_latency=constant:100us`), `rwmixread=70` \
+             with `rate_iops=100` gave 100 reads and 100 writes per second: a mix of 50 to 50, \
+             and 200 IOPS in total. With `rate_iops=70,30`, it gave 70 and 30.",
+    remedy: "set a rate for each direction: `rate_iops=READS,WRITES`.",
+    lint: Some(lint),
+    before: None,
+    after: None,
+};
+
+fn lint(known: &Lint<'_>, findings: &mut Findings) {
+    for job in known.sections() {
+        let option = typed_once(known, job, "rate_iops").or_else(|| typed_once(known, job, "rate"));
+        if let (Some(option), Some(finding)) = (option, finding(job)) {
+            findings.report(finding.option(option));
+        }
+    }
+}
+
+/// Returns the option if the job sets it to one number for all directions.
+fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static str) -> Option<&'static str> {
+    let text = known.spec(job)?.setting(option)?.text.as_deref()?;
+    (!text.contains(',')).then_some(option)
+}
+
+fn finding(job: &JobPlan) -> Option<FindingBuilder> {
+    let Mix::ReadWrite { read_percent } = job.load.mix else { return None };
+    let [Some(reads), Some(writes), _] = job.pace.rate else { return None };
+    if read_percent == 50 || reads != writes {
+        return None;
+    }
+    let name = &job.identity.name;
+    let (option, rate, unit) = match reads {
+        Rate::Ios(n) => ("rate_iops", n, "I/Os"),
+        Rate::Bytes(n) => ("rate", n, "bytes"),
+    };
+    let share = |percent: u8| (rate * 2 * u64::from(percent) / 100).max(1);
+    let (for_reads, for_writes) = (share(read_percent), share(100 - read_percent));
+    let finding = CHECK
+        .for_job(job, format!("job {name} asks for {read_percent} % reads and gets 50 %"))
+        .evidence(format!(
+            "{option} is a rate for each direction: {rate} {unit} a second of reads and {rate} of \
+             writes"
+        ))
+        .remedy(format!("set {option}={for_reads},{for_writes} for the same total with that mix"));
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture::found_once;
+
+    #[test]
+    fn reports_one_rate_and_an_uneven_mix_only() {
+        let job = "--name=a --ioengine=sim --rw=randrw --size=1m";
+        let found = found_once(
+            &CHECK,
+            &format!("{job} --rwmixread=70 --rate_iops=100"),
+            &[
+                &format!("{job} --rwmixread=70 --rate_iops=70,30"),
+                &format!("{job} --rwmixread=50 --rate_iops=100"),
+                &format!("{job} --rwmixread=70"),
+                "--name=a --ioengine=sim --rw=randread --size=1m --rate_iops=100",
+            ],
+        );
+        assert!(found.remedy.starts_with("set rate_iops=140,60"), "{found:?}");
+    }
+}

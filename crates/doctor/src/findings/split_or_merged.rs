@@ -1,0 +1,210 @@
+//! `split-or-merged`: I/Os reached the device in other sizes than they were issued in.
+
+use fiord_plan::JobPlan;
+use fiord_stat::device::{DeviceView, Issued};
+use fiord_stat::finding::Severity;
+use fiord_sys::survey::Disk;
+
+use crate::check::{After, Check, FindingBuilder, Findings};
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "split-or-merged",
+    severity: Severity::Suspect,
+    title: "I/Os that reach the device in other sizes",
+    about: "The kernel splits an I/O that is larger than the device's queue accepts, that crosses \
+            a stripe or a zone, or whose memory is in too many pieces; and it merges adjacent \
+            I/Os that wait. The result then belongs to another block size, and to another depth, \
+            than the job says.",
+    detection: "fiord compares the device's own counters over the measured time with what the \
+                jobs issued, if all jobs on the device use `direct=1`. If the device completed \
+                over 5 % more I/Os than the jobs issued, the finding is suspect; if over 5 % were \
+                merged, it is a note. The check is silent for buffered I/O, which always has the \
+                sizes of the page cache, and for jobs that use several devices. It is also silent \
+                if other programs may have caused the difference: no I/O may have failed, and the \
+                bytes that the device moved must match those that the jobs issued, except for a \
+                remainder too small to account for 5 % of the pieces even at one sector each. \
+                Flushes, which the kernel counts as writes without data, do not count.",
+    effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 I/Os \
+             of 64 KiB, and a depth of 4 became a depth of 19.",
+    remedy: "set `bs` to at most `max_sectors_kb`; or run `echo N > \
+             /sys/block/NAME/queue/max_sectors_kb` with N up to `max_hw_sectors_kb`. Against \
+             merges, use `rw=randwrite`, or run `echo 2 > /sys/block/NAME/queue/nomerges`.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+/// Minimum share of split or merged I/Os.
+const SHARE: f64 = 0.05;
+/// Minimum number of I/Os.
+const LEAST: u64 = 20;
+const NAMES: [&str; 2] = ["reads", "writes"];
+
+fn after(known: &After<'_>, findings: &mut Findings) {
+    for device in &known.report.extras.devices {
+        let Some(issued) = device.issued else { continue };
+        let on_it = |job: &&JobPlan| {
+            known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
+        };
+        if !known.plan.jobs.iter().filter(on_it).all(|job| job.target.open.direct) {
+            continue;
+        }
+        let disk = known.before.devices.named(&device.name);
+        let random = known.plan.jobs.iter().filter(on_it).all(|job| job.load.random);
+        for (dir, name) in NAMES.iter().enumerate() {
+            let finding = split(device, &issued, dir, name, disk);
+            let finding = finding.or_else(|| merged(device, &issued, (dir, name), random));
+            finding.into_iter().for_each(|finding| findings.report(finding));
+        }
+    }
+}
+
+fn split(
+    device: &DeviceView,
+    issued: &Issued,
+    dir: usize,
+    name: &str,
+    disk: Option<&Disk>,
+) -> Option<FindingBuilder> {
+    let seen = &device.dirs[dir];
+    let ios = issued.ios[dir];
+    let more = device.splits(dir)?;
+    if ios < LEAST || (more as f64) < SHARE * ios as f64 {
+        return None;
+    }
+    let limit = disk.and_then(|disk| disk.queue.max_io);
+    let below = limit.filter(|(set, _)| (*set as f64) < issued.size(dir));
+    let remedy = match below {
+        Some((set, hardware)) if hardware > set => format!(
+            "set bs to at most {} KiB, or run echo {} > /sys/block/{}/queue/max_sectors_kb",
+            set / 1024,
+            hardware.min(issued.size(dir) as u64) / 1024,
+            device.name
+        ),
+        Some((set, _)) => format!("set bs to at most {} KiB", set / 1024),
+        None => "use blocks that cross no stripe, zone or extent, and buffers in few pieces \
+                 (iomem=mmaphuge, with free pages in vm.nr_hugepages)"
+            .into(),
+    };
+    // The I/Os of the device include flushes without data; the pieces do not.
+    let pieces = (ios + more).saturating_sub(seen.merges).max(1);
+    let finding = CHECK
+        .for_run(format!("{name} reach {} in pieces", device.name))
+        .evidence(format!(
+            "{ios} of {:.1} KiB were issued, {pieces} of {:.1} KiB arrived{}",
+            issued.size(dir) / 1024.0,
+            seen.bytes as f64 / pieces as f64 / 1024.0,
+            match below {
+                Some((set, _)) => format!("; max_sectors_kb is {}", set / 1024),
+                None => String::new(),
+            }
+        ))
+        .remedy(remedy)
+        .option("bs");
+    Some(finding)
+}
+
+/// Reports merged I/Os. If all jobs are `random` already, the remedy does not suggest it.
+fn merged(
+    device: &DeviceView,
+    issued: &Issued,
+    (dir, name): (usize, &str),
+    random: bool,
+) -> Option<FindingBuilder> {
+    let seen = &device.dirs[dir];
+    let ios = issued.ios[dir];
+    let merges = device.merged(dir)?;
+    if ios < LEAST || (merges as f64) < SHARE * ios as f64 {
+        return None;
+    }
+    let queue = format!("run echo 2 > /sys/block/{}/queue/nomerges", device.name);
+    let finding = CHECK
+        .for_run(format!("{name} reach {} merged", device.name))
+        .evidence(format!(
+            "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived, {merges} were merged into \
+             others",
+            issued.size(dir) / 1024.0,
+            seen.ios,
+            seen.size() / 1024.0,
+        ))
+        .remedy(if random {
+            queue
+        } else {
+            format!("set rw=rand{}, or {queue}", name.trim_end_matches('s'))
+        })
+        .option("rw")
+        .at_most(Severity::Note);
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_stat::device::DeviceDir;
+
+    use super::*;
+    use crate::tests::drives::{Case, found_after, one_drive};
+
+    fn wrote(ios: u64, merges: u64) -> Case {
+        let mut case = one_drive().writing();
+        let dir = DeviceDir { ios, merges, bytes: 100 << 20, mean_ms: 1.0 };
+        let issued = Issued { ios: [0, 100, 0], bytes: [0, 100 << 20, 0], ..Issued::default() };
+        case.report.extras.devices = vec![DeviceView {
+            name: "nvme0n1".into(),
+            dirs: [DeviceDir::default(), dir, DeviceDir::default()],
+            issued: Some(issued),
+            ..DeviceView::default()
+        }];
+        case
+    }
+
+    #[test]
+    fn reports_ios_in_pieces() {
+        assert!(found_after(&CHECK, &wrote(100, 0)).is_empty());
+        let mut case = wrote(295, 0);
+        let found = found_after(&CHECK, &case);
+        let evidence = "100 of 1024.0 KiB were issued, 295 of 347.1 KiB arrived";
+        assert!(found[0].evidence.starts_with(evidence), "{found:?}");
+        assert!(found[0].evidence.ends_with("max_sectors_kb is 128"), "{found:?}");
+        case.disks(|disk| disk.queue.max_io = Some((128 << 10, 4 << 20)));
+        let remedy = "or run echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
+        assert!(found_after(&CHECK, &case)[0].remedy.ends_with(remedy));
+        case.job().target.open.direct = false;
+        assert!(found_after(&CHECK, &case).is_empty(), "the page cache has sizes of its own");
+    }
+
+    #[test]
+    fn flushes_are_not_counted_as_pieces() {
+        let mut case = wrote(200, 0);
+        case.report.extras.devices[0].flushes = 100;
+        assert!(found_after(&CHECK, &case).is_empty());
+        case.report.extras.devices[0].dirs[1].ios = 500;
+        let evidence = "100 of 1024.0 KiB were issued, 400 of 256.0 KiB arrived";
+        assert!(found_after(&CHECK, &case)[0].evidence.starts_with(evidence));
+    }
+
+    #[test]
+    fn silent_if_other_programs_used_the_device() {
+        let mut case = wrote(7725, 0);
+        case.report.extras.devices[0].dirs[1].bytes = 400 << 20;
+        assert!(found_after(&CHECK, &case).is_empty());
+        let mut case = wrote(100, 900);
+        case.report.extras.devices[0].dirs[1].bytes = 110 << 20;
+        assert!(found_after(&CHECK, &case).is_empty(), "their neighbours were merged");
+        let mut case = wrote(800, 0);
+        case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [0, 4096, 0];
+        assert!(found_after(&CHECK, &case).is_empty(), "what failed was perhaps tried again");
+    }
+
+    #[test]
+    fn merges_are_a_note() {
+        let mut case = wrote(25, 75);
+        let queue = "run echo 2 > /sys/block/nvme0n1/queue/nomerges";
+        assert_eq!(found_after(&CHECK, &case)[0].remedy, queue, "the job is random as it is");
+        case.job().load.random = false;
+        let found = found_after(&CHECK, &case);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
+        assert_eq!(found[0].remedy, format!("set rw=randwrite, or {queue}"));
+        assert!(found[0].evidence.ends_with("75 were merged into others"), "{found:?}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Helpers for the unit tests of the checks.
+
+pub(crate) mod drives;
+pub(crate) mod fixture;
