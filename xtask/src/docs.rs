@@ -10,7 +10,7 @@ use fiord_job::{completion, man};
 use crate::place::root;
 
 /// `cargo xtask docs [--check]`.
-pub fn task(args: &[String]) -> Result<()> {
+pub(crate) fn task(args: &[String]) -> Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         [] => write(),

@@ -29,7 +29,8 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory of the workspace") {
         let path = entry.expect("an entry of a directory").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && name != "target" {
+        // Cargo marks its build directories with this file.
+        if path.is_dir() && !path.join("CACHEDIR.TAG").exists() {
             sources(&path, found);
         } else if name.ends_with(".rs") && name != "language.rs" {
             found.push(path);

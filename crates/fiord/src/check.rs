@@ -37,7 +37,7 @@ struct Checked {
 }
 
 /// Runs the subcommand on its arguments.
-pub fn run(args: &[String]) -> Exit {
+pub(crate) fn run(args: &[String]) -> Exit {
     let mut json = false;
     let mut jobs = Vec::new();
     let mut args = args.iter();

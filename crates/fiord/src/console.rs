@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::sink::{self, Sink, complain};
 
 /// Returns the requested output formats.
-pub fn formats(general: &GeneralOptions) -> Formats {
+pub(crate) fn formats(general: &GeneralOptions) -> Formats {
     let has = |format| general.formats.contains(&format);
     Formats {
         normal: has(Format::Normal),
@@ -36,7 +36,7 @@ pub fn formats(general: &GeneralOptions) -> Formats {
 }
 
 /// Whether to show a live line. Never if all requested formats are for programs.
-pub fn wants_live_line(general: &GeneralOptions) -> bool {
+pub(crate) fn wants_live_line(general: &GeneralOptions) -> bool {
     let shown = match general.eta {
         Eta::Always => true,
         Eta::Never => false,
@@ -46,7 +46,7 @@ pub fn wants_live_line(general: &GeneralOptions) -> bool {
 }
 
 /// Prints the events of a run.
-pub struct Console {
+pub(crate) struct Console {
     sink: Sink,
     formats: Formats,
     debug: Option<Debug>,
@@ -60,7 +60,7 @@ pub struct Console {
 
 impl Console {
     /// Creates a console for an invocation.
-    pub fn new(sink: Sink, general: &GeneralOptions, debug: Option<Debug>) -> Self {
+    pub(crate) fn new(sink: Sink, general: &GeneralOptions, debug: Option<Debug>) -> Self {
         Console {
             sink,
             formats: formats(general),
@@ -73,19 +73,19 @@ impl Console {
     }
 
     /// Prints lines for people; omitted in formats for programs.
-    pub fn header(&mut self, text: &str) {
+    pub(crate) fn header(&mut self, text: &str) {
         if self.formats.wants_header() {
             self.sink.put(text.as_bytes());
         }
     }
 
     /// Shows a note on a terminal. The report also contains it.
-    pub fn notice(&self, text: &str) {
+    pub(crate) fn notice(&self, text: &str) {
         sink::notice(text, self.formats.wants_header() || self.sink.is_file());
     }
 
     /// Writes the results. Returns `exit`, or another status if the results could not be written.
-    pub fn finish(mut self, report: &Report, exit: Exit) -> Exit {
+    pub(crate) fn finish(mut self, report: &Report, exit: Exit) -> Exit {
         if self.live_line_used && self.sink.is_file() {
             to_terminal("\n");
         }

@@ -23,7 +23,7 @@ use crate::sink::Sink;
 
 /// The requested categories and their destination.
 #[derive(Debug, Clone)]
-pub struct Debug {
+pub(crate) struct Debug {
     output: DebugOutput,
     pid: u32,
 }
@@ -31,7 +31,7 @@ pub struct Debug {
 impl Debug {
     /// Starts `--debug` and prints the requested categories. Returns `None` if no category is
     /// requested.
-    pub fn begin(categories: &[String], sink: Sink) -> Option<Self> {
+    pub(crate) fn begin(categories: &[String], sink: Sink) -> Option<Self> {
         if categories.is_empty() {
             return None;
         }
@@ -57,12 +57,12 @@ impl Debug {
     }
 
     /// Returns the output for the threads of the jobs.
-    pub fn output(&self) -> DebugOutput {
+    pub(crate) fn output(&self) -> DebugOutput {
         self.output.clone()
     }
 
     /// Prints the parsed options and the plan.
-    pub fn read(&self, invocation: &Invocation, plan: &Plan) {
+    pub(crate) fn read(&self, invocation: &Invocation, plan: &Plan) {
         self.parsed(invocation);
         self.plan(plan);
     }
@@ -112,7 +112,7 @@ impl Debug {
     }
 
     /// Prints an event of the run.
-    pub fn event(&self, event: &Event<'_>) {
+    pub(crate) fn event(&self, event: &Event<'_>) {
         let state = |index: usize, pid: u32, from: &str, to: &str| {
             if self.output.wants("process", index) {
                 let what = format!("pid={pid}: runstate {from} -> {to}");

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Passes events on and surveys the machine right before the jobs begin, so that findings about
 /// data that the jobs will destroy are reported in time.
-pub struct Surveyor<'a> {
+pub(crate) struct Surveyor<'a> {
     plan: &'a Arc<Plan>,
     observer: &'a mut dyn Observer,
     stopped: &'a dyn Fn() -> bool,
@@ -33,7 +33,7 @@ pub struct Surveyor<'a> {
 impl<'a> Surveyor<'a> {
     /// Creates a surveyor. It surveys nothing unless findings are `wanted`, and stops if `stopped`
     /// returns true.
-    pub fn new(
+    pub(crate) fn new(
         plan: &'a Arc<Plan>,
         observer: &'a mut dyn Observer,
         stopped: &'a dyn Fn() -> bool,
@@ -43,7 +43,7 @@ impl<'a> Surveyor<'a> {
     }
 
     /// Returns the survey from before the run.
-    pub fn before(self) -> Option<Machine> {
+    pub(crate) fn before(self) -> Option<Machine> {
         self.before
     }
 }
@@ -69,7 +69,7 @@ impl Observer for Surveyor<'_> {
 
 /// Adds all findings to the report. If a signal interrupted the survey, adds only an entry that
 /// says so.
-pub fn put(
+pub(crate) fn put(
     plan: &Arc<Plan>,
     typed: Typed<'_>,
     before: Option<&Machine>,
@@ -88,7 +88,7 @@ pub fn put(
 }
 
 /// Formats findings for people, with the relevant text of the job underlined.
-pub fn rendered(findings: &Findings, color: bool) -> String {
+pub(crate) fn rendered(findings: &Findings, color: bool) -> String {
     findings.all().iter().map(|told| diagnostic(told).render(color)).collect()
 }
 

@@ -25,7 +25,7 @@ use crate::status_file::StatusFile;
 use crate::subcommand;
 
 /// Runs the program with the arguments, without the name of the program.
-pub fn run(args: &[String]) -> Exit {
+pub(crate) fn run(args: &[String]) -> Exit {
     let invocation = match fiord_job::invocation(args, &mut Machine) {
         Ok(invocation) => invocation,
         Err(errors) => {

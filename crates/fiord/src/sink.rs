@@ -12,7 +12,7 @@ use crate::exit::Exit;
 /// Destination of results. It saves the first error and reports it once at the end, so that a write
 /// error does not stop a run.
 #[derive(Debug)]
-pub struct Sink {
+pub(crate) struct Sink {
     to: To,
     failed: Option<Failed>,
 }
@@ -36,12 +36,12 @@ enum Failed {
 
 impl Sink {
     /// Writes to standard output.
-    pub fn standard() -> Self {
+    pub(crate) fn standard() -> Self {
         Sink { to: To::Standard(io::stdout()), failed: None }
     }
 
     /// Truncates and opens the file, or uses standard output for `None`.
-    pub fn open(path: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn open(path: Option<&str>) -> Result<Self, String> {
         let Some(path) = path else { return Ok(Sink::standard()) };
         // The user typed the path, so it may point anywhere.
         let opened = Guard::typed().allow_system(true).replace(path.as_ref());
@@ -59,7 +59,7 @@ impl Sink {
     }
 
     /// Returns another sink that appends to the same destination.
-    pub fn twin(&self) -> io::Result<Self> {
+    pub(crate) fn twin(&self) -> io::Result<Self> {
         let to = match &self.to {
             To::Standard(_) => To::Standard(io::stdout()),
             To::File(file, path) => To::File(file.try_clone()?, path.clone()),
@@ -68,12 +68,12 @@ impl Sink {
     }
 
     /// Whether results go to a file.
-    pub fn is_file(&self) -> bool {
+    pub(crate) fn is_file(&self) -> bool {
         matches!(self.to, To::File(..))
     }
 
     /// Writes and flushes bytes.
-    pub fn put(&mut self, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
         if self.failed.is_some() || bytes.is_empty() {
             return;
         }
@@ -93,7 +93,7 @@ impl Sink {
 
     /// Returns the exit status: `exit`, unless results were lost. Reports lost results on standard
     /// error. A pipe without a reader needs no message and changes only the status of success.
-    pub fn end(self, exit: Exit) -> Exit {
+    pub(crate) fn end(self, exit: Exit) -> Exit {
         let name = match &self.to {
             To::Standard(_) => "standard output".to_owned(),
             To::File(_, path) => path.display().to_string(),
@@ -125,7 +125,7 @@ impl Write for Sink {
 }
 
 /// Prints a text to standard output and returns the exit status.
-pub fn print(text: &str) -> Exit {
+pub(crate) fn print(text: &str) -> Exit {
     let mut sink = Sink::standard();
     sink.put(text.as_bytes());
     sink.end(Exit::Success)
@@ -135,7 +135,7 @@ pub fn print(text: &str) -> Exit {
 /// failure, so a note never goes to a pipe or a file.
 ///
 /// With `beside_results`, the note goes to standard output if only that is a terminal.
-pub fn notice(text: &str, beside_results: bool) {
+pub(crate) fn notice(text: &str, beside_results: bool) {
     if terminal::is_terminal(io::stderr()) {
         complain(text);
     } else if beside_results && terminal::is_terminal(io::stdout()) {
@@ -146,6 +146,6 @@ pub fn notice(text: &str, beside_results: bool) {
 }
 
 /// Reports an error on standard error.
-pub fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -52,13 +52,13 @@ enum Command {
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
-pub fn meant(first: &str) -> Option<&'static str> {
+pub(crate) fn meant(first: &str) -> Option<&'static str> {
     let other = first.starts_with('-') || Path::new(first).exists();
     suggest::nearest(first, NAMES.into_iter()).filter(|_| !other)
 }
 
 /// Runs a subcommand. Returns `None` if the arguments do not name one.
-pub fn run(args: &[String]) -> Option<Exit> {
+pub(crate) fn run(args: &[String]) -> Option<Exit> {
     let first = args.first()?;
     if !NAMES.contains(&first.as_str()) || Path::new(first).exists() {
         return None;

@@ -126,7 +126,7 @@ mod x86 {
     use super::{A, LANES, STEP};
 
     #[target_feature(enable = "avx512f")]
-    pub fn fill_avx512(lanes: &mut [u64; LANES], steps: &mut [[u8; STEP]]) {
+    pub(super) fn fill_avx512(lanes: &mut [u64; LANES], steps: &mut [[u8; STEP]]) {
         let a = _mm512_set1_epi64(A as i64);
         // SAFETY: 8 words from a multiple of 8 below 32 lie in the array.
         let mut state: [__m512i; 4] =
@@ -145,7 +145,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn fill_avx2(lanes: &mut [u64; LANES], steps: &mut [[u8; STEP]]) {
+    pub(super) fn fill_avx2(lanes: &mut [u64; LANES], steps: &mut [[u8; STEP]]) {
         let a = _mm256_set1_epi64x(A as i64);
         // SAFETY: 4 words from a multiple of 4 below 32 lie in the array.
         let mut state: [__m256i; 8] =

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A program that understands fio's command line.
 #[derive(Debug, Clone)]
-pub struct Contender {
+pub(super) struct Contender {
     /// What it is called in messages.
     pub name: &'static str,
     /// The program.
@@ -19,7 +19,7 @@ pub struct Contender {
 
 impl Contender {
     /// Asks the program for its version.
-    pub fn new(name: &'static str, program: &Path) -> Result<Self> {
+    pub(super) fn new(name: &'static str, program: &Path) -> Result<Self> {
         // Runs happen elsewhere: a relative path is made absolute, a bare name is left to PATH.
         let program = match program.components().count() {
             1 => program.to_path_buf(),
@@ -36,12 +36,12 @@ impl Contender {
 }
 
 /// Builds fiord as users do and gives its path.
-pub fn build_fiord() -> Result<PathBuf> {
+pub(super) fn build_fiord() -> Result<PathBuf> {
     build(&["--package", "fiord", "--bin", "fiord"], "fiord")
 }
 
 /// Builds the bare loop and gives its path.
-pub fn build_bare() -> Result<PathBuf> {
+pub(super) fn build_bare() -> Result<PathBuf> {
     build(&["--package", "fiord-engine", "--example", "bare_loop"], "bare_loop")
 }
 

@@ -14,7 +14,7 @@ use super::watch::Watch;
 
 /// How runs are made.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub(super) struct Terms {
     /// The CPU that everything is pinned to. Two jobs have the next one too.
     pub cpu: u32,
     /// How long a run is measured.
@@ -30,10 +30,10 @@ pub struct Terms {
 /// The reason why a figure cannot be measured on this machine. Not a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotHere(pub String);
+pub(super) struct NotHere(pub String);
 
 /// Runs a contender on a job and takes the figure.
-pub fn figure(
+pub(super) fn figure(
     who: &Contender,
     what: What,
     job: Job,
@@ -74,7 +74,7 @@ pub fn figure(
 }
 
 /// Runs the bare loop and gives its I/Os a second.
-pub fn bare(
+pub(super) fn bare(
     program: &Path,
     settings: &str,
     job: Job,
@@ -93,7 +93,12 @@ pub fn bare(
 }
 
 /// Runs `t/io_uring`, which runs for whole seconds, and gives the best second's I/Os.
-pub fn tool(program: Option<&Path>, settings: &str, place: &Place, terms: Terms) -> Result<f64> {
+pub(super) fn tool(
+    program: Option<&Path>,
+    settings: &str,
+    place: &Place,
+    terms: Terms,
+) -> Result<f64> {
     let Some(program) = program else {
         return Err(NotHere("not there: name it with --t-io-uring".into()).into());
     };
@@ -121,7 +126,7 @@ fn best_second(text: &str) -> Result<f64> {
 }
 
 /// `dd` writing as much as is laid out, and waiting for the device as a layout does.
-pub fn dd(place: &Place, terms: Terms) -> Result<f64> {
+pub(super) fn dd(place: &Place, terms: Terms) -> Result<f64> {
     let mut command = Command::new("dd");
     command.args(["if=/dev/zero", "bs=1M", "conv=fsync", "status=none"]);
     command.arg(format!("count={}", terms.layout >> 20));

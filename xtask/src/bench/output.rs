@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::row::{Bound, Row, What};
 
 /// The ratios of one row against one other, one a round.
-pub struct Ratios {
+pub(super) struct Ratios {
     /// Against whom.
     pub than: &'static str,
     /// What is required.
@@ -17,7 +17,7 @@ pub struct Ratios {
 }
 
 /// What came of a row.
-pub struct Outcome {
+pub(super) struct Outcome {
     /// The row.
     pub row: &'static Row,
     /// Figures of fiord itself, one a round.
@@ -38,7 +38,7 @@ impl Outcome {
 }
 
 /// The median; not a number when there is nothing.
-pub fn median(values: &[f64]) -> f64 {
+pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {
@@ -69,7 +69,7 @@ fn verdict(bound: Bound, ratio: f64, rounds: usize) -> &'static str {
 }
 
 /// The head of the table.
-pub fn head() -> String {
+pub(super) fn head() -> String {
     format!(
         "{:<48} {:>9}  {:<14} {:>8}  {:<16} {:<14} {}\n",
         "row", "ns an I/O", "against", "median", "spread", "required", "result"
@@ -77,7 +77,7 @@ pub fn head() -> String {
 }
 
 /// The lines of a row.
-pub fn lines(outcome: &Outcome) -> String {
+pub(super) fn lines(outcome: &Outcome) -> String {
     if let Some(why) = &outcome.missing {
         return format!("{:<48} {why}\n", outcome.row.name);
     }
@@ -108,7 +108,7 @@ fn line(begin: &str, ratios: &Ratios) -> String {
 }
 
 /// A row as JSON.
-pub fn value(outcome: &Outcome) -> Value {
+pub(super) fn value(outcome: &Outcome) -> Value {
     let against: Vec<Value> = outcome
         .ratios
         .iter()

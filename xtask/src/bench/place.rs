@@ -7,10 +7,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// Bytes of the file that the rows read and write.
-pub const FILE_BYTES: u64 = 256 << 20;
+pub(super) const FILE_BYTES: u64 = 256 << 20;
 
 /// The directory and what is in it. Goes when dropped.
-pub struct Place {
+pub(super) struct Place {
     /// The directory.
     pub dir: PathBuf,
     made: bool,
@@ -19,7 +19,7 @@ pub struct Place {
 
 impl Place {
     /// Makes the directory and the file, written through and in the page cache.
-    pub fn prepare(dir: Option<PathBuf>) -> Result<Self> {
+    pub(super) fn prepare(dir: Option<PathBuf>) -> Result<Self> {
         let made = dir.is_none();
         let dir = dir.unwrap_or_else(|| {
             std::env::temp_dir().join(format!("fiord-bench-{}", std::process::id()))
@@ -31,17 +31,17 @@ impl Place {
     }
 
     /// The file.
-    pub fn file(&self) -> PathBuf {
+    pub(super) fn file(&self) -> PathBuf {
         self.dir.join("bench.dat")
     }
 
     /// What is laid out.
-    pub fn layout(&self) -> PathBuf {
+    pub(super) fn layout(&self) -> PathBuf {
         self.dir.join("layout.dat")
     }
 
     /// The directory of very many files.
-    pub fn many_files(&self) -> PathBuf {
+    pub(super) fn many_files(&self) -> PathBuf {
         self.dir.join("many")
     }
 
@@ -50,7 +50,7 @@ impl Place {
     }
 
     /// A loop device over a file of its own, made when first asked for. Fails without root.
-    pub fn loop_device(&mut self) -> Result<PathBuf> {
+    pub(super) fn loop_device(&mut self) -> Result<PathBuf> {
         if let Some(device) = &self.device {
             return Ok(device.clone());
         }

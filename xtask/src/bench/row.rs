@@ -1,7 +1,7 @@
 //! What a row of the benchmark is: a job, what is measured of it, and what it is compared with.
 
 /// One row.
-pub struct Row {
+pub(super) struct Row {
     /// What it shows.
     pub name: &'static str,
     /// What is measured.
@@ -16,23 +16,23 @@ pub struct Row {
 /// stands for a file of 256 MiB in the page cache, `LOOP` for a loop device over one (needs root),
 /// `TWO_CPUS` for one CPU a job.
 #[derive(Debug, Clone, Copy)]
-pub struct Job(pub &'static [&'static str]);
+pub(super) struct Job(pub &'static [&'static str]);
 
 impl Job {
     /// The options one by one.
-    pub fn options(self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn options(self) -> impl Iterator<Item = &'static str> {
         self.0.iter().flat_map(|text| text.split(' '))
     }
 
     /// Whether an option is among them, as it is written.
-    pub fn has(self, option: &str) -> bool {
+    pub(super) fn has(self, option: &str) -> bool {
         self.options().any(|own| own == option)
     }
 }
 
 /// What is measured of a run. The ratio is fiord's figure divided by the other's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub(super) enum What {
     /// I/Os a second.
     Rate,
     /// Instructions an I/O in user space (callgrind).
@@ -54,7 +54,7 @@ pub enum What {
 
 impl What {
     /// In a few words, for the table.
-    pub fn unit(self) -> &'static str {
+    pub(super) fn unit(self) -> &'static str {
         match self {
             What::Rate => "I/Os a second",
             What::Instructions => "user instructions an I/O",
@@ -70,7 +70,7 @@ impl What {
 
 /// What fiord is compared with.
 #[derive(Debug, Clone, Copy)]
-pub enum Than {
+pub(super) enum Than {
     /// fio doing the same job.
     Fio,
     /// fio as distributions build it, not for the native CPU.
@@ -87,7 +87,7 @@ pub enum Than {
 
 impl Than {
     /// What it is called.
-    pub fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Than::Fio => "fio",
             Than::PlainFio => "plain fio",
@@ -102,7 +102,7 @@ impl Than {
 
 /// What a ratio must be.
 #[derive(Debug, Clone, Copy)]
-pub enum Bound {
+pub(super) enum Bound {
     /// At least this.
     AtLeast(f64),
     /// At most this.
@@ -113,7 +113,7 @@ pub enum Bound {
 
 impl Bound {
     /// Whether a ratio is as required. `None`: nothing is.
-    pub fn met(self, ratio: f64) -> Option<bool> {
+    pub(super) fn met(self, ratio: f64) -> Option<bool> {
         match self {
             Bound::AtLeast(least) => Some(ratio >= least),
             Bound::AtMost(most) => Some(ratio <= most),

@@ -11,7 +11,7 @@ const NULL_READ_32: &str =
     "--ioengine=null --iodepth=32 --rw=randread --bs=4k --norandommap --size=256m";
 
 /// All rows, in the order in which they run.
-pub const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     // The kernel does the work.
     Row {
         name: "psync random read 4 KiB, page cache",

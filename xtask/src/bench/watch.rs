@@ -10,11 +10,11 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 /// A watch on one file.
-pub struct Watch(OwnedFd);
+pub(super) struct Watch(OwnedFd);
 
 impl Watch {
     /// From now on.
-    pub fn on(file: &Path) -> Result<Self> {
+    pub(super) fn on(file: &Path) -> Result<Self> {
         let fd = inotify::init(CreateFlags::NONBLOCK).context("inotify")?;
         inotify::add_watch(&fd, file, WatchFlags::ACCESS)
             .with_context(|| file.display().to_string())?;
@@ -22,7 +22,7 @@ impl Watch {
     }
 
     /// Waits for the first read.
-    pub fn first_access(self, patience: Duration) -> Result<Instant> {
+    pub(super) fn first_access(self, patience: Duration) -> Result<Instant> {
         let end = Instant::now() + patience;
         let mut room = [MaybeUninit::uninit(); 1024];
         let mut reader = inotify::Reader::new(self.0, &mut room);

@@ -19,7 +19,7 @@ use super::qemu::Machine;
 const AROUND: Duration = Duration::from_secs(90);
 
 /// Runs one command; the exit code is its own.
-pub fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
+pub(super) fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
     let devices = devices(bench)?;
     let order = Order {
         devices: &devices,
@@ -58,7 +58,7 @@ pub fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
 }
 
 /// A prompt.
-pub fn shell(bench: &Bench) -> Result<ExitCode> {
+pub(super) fn shell(bench: &Bench) -> Result<ExitCode> {
     let devices = devices(bench)?;
     let order = Order {
         devices: &devices,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// An archive that is being made.
 #[derive(Default)]
-pub struct Archive {
+pub(super) struct Archive {
     bytes: Vec<u8>,
     entries: u32,
     folders: BTreeSet<String>,
@@ -18,13 +18,13 @@ const SYMLINK: u32 = 0o120_777;
 
 impl Archive {
     /// A file, with the directories above it.
-    pub fn file(&mut self, path: &str, mode: u32, data: &[u8]) {
+    pub(super) fn file(&mut self, path: &str, mode: u32, data: &[u8]) {
         self.folders_above(path);
         self.entry(path, REGULAR | mode, data);
     }
 
     /// A symbolic link.
-    pub fn link(&mut self, path: &str, target: &str) {
+    pub(super) fn link(&mut self, path: &str, target: &str) {
         self.folders_above(path);
         self.entry(path, SYMLINK, target.as_bytes());
     }
@@ -63,7 +63,7 @@ impl Archive {
     }
 
     /// The whole archive.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes
     }

@@ -15,7 +15,7 @@ const KEYS: &[&str] = &["gives", "modules", "drive", "qemu", "not-with"];
 
 /// One device.
 #[derive(Debug)]
-pub struct Device {
+pub(super) struct Device {
     /// Its name, the file's.
     pub name: String,
     /// What it is, in one line.
@@ -54,7 +54,7 @@ impl Device {
     }
 
     /// QEMU's arguments for the device; creates the drive as a sparse file in a directory.
-    pub fn arguments(&self, folder: &Path) -> Result<Vec<String>> {
+    pub(super) fn arguments(&self, folder: &Path) -> Result<Vec<String>> {
         let mut arguments = Vec::new();
         let drive = format!("{}-drive", self.name);
         if let Some(bytes) = self.drive {
@@ -74,11 +74,11 @@ impl Device {
 
 /// All devices there are, by name.
 #[derive(Debug)]
-pub struct Devices(Vec<Device>);
+pub(super) struct Devices(Vec<Device>);
 
 impl Devices {
     /// Reads every device of a directory.
-    pub fn read(folder: &Path) -> Result<Self> {
+    pub(super) fn read(folder: &Path) -> Result<Self> {
         let mut devices = Vec::new();
         for path in header::scripts(folder)? {
             devices.push(Device::read(&path)?);
@@ -87,7 +87,7 @@ impl Devices {
     }
 
     /// One device.
-    pub fn named(&self, name: &str) -> Result<&Device> {
+    pub(super) fn named(&self, name: &str) -> Result<&Device> {
         self.0.iter().find(|device| device.name == name).with_context(|| {
             let names: Vec<&str> = self.0.iter().map(|device| device.name.as_str()).collect();
             format!("unknown device '{name}'; available: {}", names.join(", "))
@@ -95,7 +95,7 @@ impl Devices {
     }
 
     /// Several, each once, in the order of their names.
-    pub fn named_all(
+    pub(super) fn named_all(
         &self,
         names: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<&Device>> {
@@ -107,7 +107,7 @@ impl Devices {
     }
 
     /// Every device that can be started along with those before it.
-    pub fn together(&self) -> Vec<&Device> {
+    pub(super) fn together(&self) -> Vec<&Device> {
         let mut chosen: Vec<&Device> = Vec::new();
         for device in &self.0 {
             if !chosen.iter().any(|other| device.not_with.contains(&other.name)) {
@@ -118,7 +118,7 @@ impl Devices {
     }
 
     /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = &Device> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Device> {
         self.0.iter()
     }
 }

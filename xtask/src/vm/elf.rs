@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// The program that a dynamic ELF file names to load it (its `PT_INTERP` segment); `None` for a static one
 /// or a script. Format: ELF-64 specification, program header.
-pub fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
+pub(super) fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
     const PT_INTERP: u32 = 3;
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     if bytes.get(..5) != Some(b"\x7fELF\x02") {
@@ -35,7 +35,7 @@ pub fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// The shared libraries of a program, as `ldd` finds them, its loader among them.
-pub fn libraries(path: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn libraries(path: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(path).output().context("ldd cannot be run")?;
     ensure!(output.status.success(), "ldd {} failed", path.display());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

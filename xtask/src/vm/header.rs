@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// A header that was read.
 #[derive(Debug, Default)]
-pub struct Header {
+pub(super) struct Header {
     /// The first line.
     pub title: String,
     values: Vec<(String, String)>,
@@ -21,7 +21,7 @@ pub struct Header {
 
 impl Header {
     /// Reads the header of a file; only the keys in `known` may be in it.
-    pub fn read(path: &Path, known: &[&str]) -> Result<Self> {
+    pub(super) fn read(path: &Path, known: &[&str]) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(&text, known).with_context(|| path.display().to_string())
@@ -49,12 +49,12 @@ impl Header {
     }
 
     /// All values of a key.
-    pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(super) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         self.values.iter().filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
     /// The value of a key that may come once.
-    pub fn one<'a>(&'a self, key: &'a str) -> Result<Option<&'a str>> {
+    pub(super) fn one<'a>(&'a self, key: &'a str) -> Result<Option<&'a str>> {
         let mut values = self.all(key);
         let first = values.next();
         ensure!(values.next().is_none(), "'{key}' is in the header twice");
@@ -62,14 +62,14 @@ impl Header {
     }
 
     /// All words in all values of a key.
-    pub fn words(&self, key: &str) -> Vec<String> {
+    pub(super) fn words(&self, key: &str) -> Vec<String> {
         let values = self.values.iter().filter(|(k, _)| k == key);
         values.flat_map(|(_, value)| value.split_whitespace()).map(str::to_owned).collect()
     }
 }
 
 /// The scripts of a directory, by name.
-pub fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();

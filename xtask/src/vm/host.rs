@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 /// A program that is needed, the Debian package that has it, and whether the machine gets a copy.
-pub struct Tool {
+pub(super) struct Tool {
     /// Its name.
     pub program: &'static str,
     package: &'static str,
@@ -16,7 +16,7 @@ pub struct Tool {
 }
 
 /// Everything that is needed.
-pub const TOOLS: &[Tool] = &[
+pub(super) const TOOLS: &[Tool] = &[
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", inside: false },
     Tool { program: "xz", package: "xz-utils", inside: false },
     Tool { program: "tar", package: "tar", inside: false },
@@ -33,7 +33,7 @@ pub const TOOLS: &[Tool] = &[
 const QEMU_AT_LEAST: u32 = 9;
 
 /// Where a program is: on `PATH` or where administrators' programs are.
-pub fn find(program: &str) -> Option<PathBuf> {
+pub(super) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
     std::env::split_paths(&path)
@@ -43,7 +43,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// Makes sure that everything is here.
-pub fn prepare() -> Result<()> {
+pub(super) fn prepare() -> Result<()> {
     ensure!(cfg!(target_arch = "x86_64"), "the machine is an x86-64 one: this is not such a host");
     let missing = missing();
     if missing.is_empty() {
@@ -84,21 +84,21 @@ fn is_static(path: &Path) -> bool {
 }
 
 /// A Debian system that may be changed.
-pub struct Debian {
+pub(super) struct Debian {
     /// `-t SUITE` for what the release itself has too old.
     suite: Option<String>,
 }
 
 impl Debian {
     /// Whether this is Debian and we are root.
-    pub fn here() -> bool {
+    pub(super) fn here() -> bool {
         os_release("ID").as_deref() == Some("debian")
             && rustix::process::geteuid().is_root()
             && find("apt-get").is_some()
     }
 
     /// Adds the backports suite where the release needs it, and reads the lists.
-    pub fn prepare() -> Result<Self> {
+    pub(super) fn prepare() -> Result<Self> {
         let codename =
             os_release("VERSION_CODENAME").context("/etc/os-release names no release")?;
         let suite = (codename == "bookworm").then(|| format!("{codename}-backports"));
@@ -118,7 +118,7 @@ impl Debian {
     }
 
     /// `apt-get`, with what it prints on standard error.
-    pub fn apt(&self, arguments: &[&str]) -> Result<()> {
+    pub(super) fn apt(&self, arguments: &[&str]) -> Result<()> {
         let mut command = Command::new("apt-get");
         if let Some(suite) = &self.suite {
             command.args(["-t", suite]);

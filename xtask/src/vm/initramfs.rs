@@ -15,7 +15,7 @@ use super::kernel::Module;
 use super::scenario::Clock;
 
 /// What the machine is to do, as `/vm/order` and the files beside it tell it.
-pub struct Order<'a> {
+pub(super) struct Order<'a> {
     /// Devices of this boot.
     pub devices: &'a [&'a Device],
     /// How its time goes by.
@@ -27,7 +27,7 @@ pub struct Order<'a> {
 }
 
 /// Writes the file system of one boot.
-pub fn write(path: &Path, bench: &Bench, order: &Order) -> Result<()> {
+pub(super) fn write(path: &Path, bench: &Bench, order: &Order) -> Result<()> {
     let mut archive = Archive::default();
     archive.file("/init", 0o755, include_bytes!("guest/init.sh"));
     archive.file("/vm/devices.sh", 0o644, include_bytes!("guest/devices.sh"));

@@ -18,7 +18,7 @@ const AT_LEAST: (u32, u32) = (6, 12);
 
 /// A kernel with its modules.
 #[derive(Debug)]
-pub struct Kernel {
+pub(super) struct Kernel {
     /// What `uname -r` says.
     pub release: String,
     /// The image to boot.
@@ -28,7 +28,7 @@ pub struct Kernel {
 }
 
 /// A module that goes into the machine.
-pub struct Module {
+pub(super) struct Module {
     /// Its name, with `_`.
     pub name: String,
     /// Its bytes, not compressed.
@@ -39,7 +39,7 @@ pub struct Module {
 
 impl Kernel {
     /// The kernel that was named, the one that was unpacked before, or Debian's, fetched now.
-    pub fn prepare(options: &Options) -> Result<Self> {
+    pub(super) fn prepare(options: &Options) -> Result<Self> {
         if let Some((image, modules)) = &options.kernel {
             return Self::of(image.clone(), modules);
         }
@@ -63,7 +63,7 @@ impl Kernel {
     }
 
     /// Modules with all that they need, what is needed first. What is built into the kernel is in no file.
-    pub fn closure(&self, names: &[String]) -> Result<Vec<Module>> {
+    pub(super) fn closure(&self, names: &[String]) -> Result<Vec<Module>> {
         let mut chosen: Vec<Module> = Vec::new();
         for name in names {
             self.add(name, &mut chosen)?;

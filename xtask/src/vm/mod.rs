@@ -54,7 +54,7 @@ struct Bench {
 }
 
 /// `cargo xtask vm`.
-pub fn main(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     let options = match options::parse(args)? {
         Some(options) => options,
         None => {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::scenario::Clock;
 
 /// What `--help` prints.
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 cargo xtask vm [OPTION…]
 
 Without --run, --shell, --list or --prepare: runs the scenarios of tests/vm.
@@ -32,7 +32,7 @@ Without --run, --shell, --list or --prepare: runs the scenarios of tests/vm.
 
 /// What is wanted.
 #[derive(Debug, PartialEq, Eq)]
-pub enum What {
+pub(super) enum What {
     /// The scenarios.
     Scenarios,
     /// Their names.
@@ -47,7 +47,7 @@ pub enum What {
 
 /// The command line, read.
 #[derive(Debug)]
-pub struct Options {
+pub(super) struct Options {
     /// What is wanted.
     pub what: What,
     /// Names of scenarios; none means all.
@@ -73,7 +73,7 @@ pub struct Options {
 }
 
 /// Reads the command line; `None` when it asks for help.
-pub fn parse(args: &[String]) -> Result<Option<Options>> {
+pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
     let mut options = Options {
         what: What::Scenarios,
         only: Vec::new(),

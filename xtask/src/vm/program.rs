@@ -14,7 +14,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A program and the files that it needs beside it.
 #[derive(Debug)]
-pub struct Program {
+pub(super) struct Program {
     /// Where it lies here.
     pub path: PathBuf,
     /// Where it lies in the machine.
@@ -35,7 +35,7 @@ impl Program {
 }
 
 /// Everything that goes in: fiord, the tools that scenarios use, what was named.
-pub fn all(options: &Options) -> Result<Vec<Program>> {
+pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
     let fiord = match &options.fiord {
         Some(path) => path.clone(),
         None => build()?,

@@ -21,7 +21,7 @@ use super::scenario::Clock;
 const PORTS: [&str; 5] = ["results", "stdout", "stderr", "files", "alive"];
 
 /// A running machine and the directory of its files, which goes with it.
-pub struct Machine {
+pub(super) struct Machine {
     child: Child,
     folder: PathBuf,
     ports: Vec<(&'static str, UnixStream)>,
@@ -29,7 +29,7 @@ pub struct Machine {
 
 impl Machine {
     /// Starts a machine. Its console goes to a file, or to this terminal.
-    pub fn start(bench: &Bench, order: &Order, console: Option<&Path>) -> Result<Self> {
+    pub(super) fn start(bench: &Bench, order: &Order, console: Option<&Path>) -> Result<Self> {
         let folder = scratch()?;
         let mut arguments = vec!["-kernel".to_owned(), bench.kernel.image.display().to_string()];
         let initrd = folder.join("initrd");
@@ -108,18 +108,18 @@ impl Machine {
     }
 
     /// What QEMU printed on its standard error.
-    pub fn errors(&self) -> String {
+    pub(super) fn errors(&self) -> String {
         fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
     }
 
     /// One port, for reading; each can be taken once.
-    pub fn port(&mut self, name: &str) -> Result<UnixStream> {
+    pub(super) fn port(&mut self, name: &str) -> Result<UnixStream> {
         let at = self.ports.iter().position(|(port, _)| *port == name);
         Ok(self.ports.swap_remove(at.context("a port can be taken once")?).1)
     }
 
     /// Waits for the machine to switch itself off.
-    pub fn wait(&mut self, limit: Duration) -> Result<bool> {
+    pub(super) fn wait(&mut self, limit: Duration) -> Result<bool> {
         let began = Instant::now();
         while self.child.try_wait()?.is_none() {
             if began.elapsed() > limit {
@@ -132,7 +132,7 @@ impl Machine {
     }
 
     /// Pulls the plug.
-    pub fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

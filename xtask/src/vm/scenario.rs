@@ -18,7 +18,7 @@ const ONLY_HERE: &str =
 
 /// One scenario.
 #[derive(Debug, Clone)]
-pub struct Scenario {
+pub(super) struct Scenario {
     /// Its name, the file's.
     pub name: String,
     /// What it shows, in one line.
@@ -37,7 +37,7 @@ pub struct Scenario {
 
 /// How the machine's time goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
+pub(super) enum Clock {
     /// As the host's does.
     Host,
     /// By the instructions that were executed, and as the host's while every CPU waits: what else the host does
@@ -79,7 +79,7 @@ impl Scenario {
 }
 
 /// How many of these scenarios, from the first on, share one boot.
-pub fn sharing(scenarios: &[&Scenario]) -> usize {
+pub(super) fn sharing(scenarios: &[&Scenario]) -> usize {
     let alike = |a: &Scenario, b: &Scenario| !a.own_boot && !b.own_boot && a.clock == b.clock;
     match scenarios {
         [] => 0,
@@ -88,7 +88,7 @@ pub fn sharing(scenarios: &[&Scenario]) -> usize {
 }
 
 /// Reads every scenario of a directory: first those that can share a boot.
-pub fn read(folder: &Path, devices: &Devices) -> Result<Vec<Scenario>> {
+pub(super) fn read(folder: &Path, devices: &Devices) -> Result<Vec<Scenario>> {
     let read =
         |path: &PathBuf| Scenario::read(path, devices).with_context(|| path.display().to_string());
     let mut scenarios = scripts(folder)?.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -97,7 +97,7 @@ pub fn read(folder: &Path, devices: &Devices) -> Result<Vec<Scenario>> {
 }
 
 /// The scenarios of these names; all when there are none.
-pub fn choose(scenarios: Vec<Scenario>, names: &[String]) -> Result<Vec<Scenario>> {
+pub(super) fn choose(scenarios: Vec<Scenario>, names: &[String]) -> Result<Vec<Scenario>> {
     for name in names {
         ensure!(
             scenarios.iter().any(|scenario| &scenario.name == name),
@@ -109,7 +109,7 @@ pub fn choose(scenarios: Vec<Scenario>, names: &[String]) -> Result<Vec<Scenario
 }
 
 /// What `--list` prints.
-pub fn list(scenarios: &[Scenario], devices: &Devices) -> String {
+pub(super) fn list(scenarios: &[Scenario], devices: &Devices) -> String {
     let mut text = String::from("scenarios\n");
     for scenario in scenarios {
         let _ = writeln!(text, "  {:<24} {}", scenario.name, scenario.title);

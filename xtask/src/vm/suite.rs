@@ -31,7 +31,7 @@ enum Outcome {
 }
 
 /// Runs them all.
-pub fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
+pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let began = Instant::now();
     let failed = super::place().join("failed");
     let _ = fs::remove_dir_all(&failed);

@@ -44,7 +44,7 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
-    pub fn words(&self, size: u64) -> String {
+    pub(super) fn words(&self, size: u64) -> String {
         match self {
             Ended::Written { bytes: written, seconds, random } => {
                 let rate = *written as f64 / seconds.max(1e-9);
@@ -83,7 +83,7 @@ pub(crate) struct Filler<'a> {
 
 impl Filler<'_> {
     /// Writes from `place` to the end.
-    pub fn run(&self, mut place: Place) -> Result<Ended, String> {
+    pub(super) fn run(&self, mut place: Place) -> Result<Ended, String> {
         let begun = Instant::now();
         let mut written = 0;
         while place.passes < self.args.passes {

@@ -23,18 +23,18 @@ pub(crate) struct Case {
 
 impl Case {
     /// Returns the job, to change it.
-    pub fn job(&mut self) -> &mut JobPlan {
+    pub(crate) fn job(&mut self) -> &mut JobPlan {
         &mut self.plan.jobs[0]
     }
 
     /// Changes a disk, before and after the run.
-    pub fn disks(&mut self, change: impl Fn(&mut Disk)) {
+    pub(crate) fn disks(&mut self, change: impl Fn(&mut Disk)) {
         self.machine.devices.disks.iter_mut().for_each(&change);
         self.after.devices.disks.iter_mut().for_each(&change);
     }
 
     /// Makes the job write.
-    pub fn writing(mut self) -> Case {
+    pub(crate) fn writing(mut self) -> Case {
         self.job().load.mix = Mix::Write;
         self.job().target.open.read_only = false;
         self

@@ -10,7 +10,7 @@ const BLOCK: u64 = 4096;
 
 /// Offsets of the I/Os of one block that `strace` saw, in order. `None` where it is missing or may
 /// not look.
-pub fn traced(
+pub(crate) fn traced(
     place: &Place,
     calls: &str,
     line: &str,
@@ -31,7 +31,7 @@ pub fn traced(
 
 /// Of `pread64(3, "…"..., 4096, 8192) = 4096` and the same to write; also where the call is
 /// interrupted in the trace by another thread's.
-pub fn positioned(line: &str) -> Vec<u64> {
+pub(crate) fn positioned(line: &str) -> Vec<u64> {
     let call =
         line.contains("pread64(") || line.contains("pwrite64(") || line.contains("64 resumed>");
     let Some((args, rest)) = line.rsplit_once(')') else { return Vec::new() };

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::fiord::{Place, Ran, work};
 
 /// What the variables in the examples stand for; files that a test makes stand for the devices.
-pub const VARIABLES: [(&str, &str); 8] = [
+pub(crate) const VARIABLES: [(&str, &str); 8] = [
     ("ZONED", "a.dat"),
     ("DEVICE_A", "a.dat"),
     ("DEVICE_B", "b.dat"),

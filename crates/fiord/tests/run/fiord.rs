@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// A directory that goes away with the test.
-pub struct Place(PathBuf, Option<Sandbox>);
+pub(crate) struct Place(PathBuf, Option<Sandbox>);
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -25,22 +25,22 @@ impl Place {
     /// A place in which programs can write nothing else: for jobs that are wrong, random or hostile.
     /// Each of `scratch` is an empty directory of its own for them, such as `/etc`. `None`, with the
     /// reason printed, where there can be no sandbox: the test is to be skipped.
-    pub fn confined(scratch: &[&str]) -> Option<Self> {
+    pub(crate) fn confined(scratch: &[&str]) -> Option<Self> {
         let mut place = Place::new();
         place.1 = Some(Sandbox::new(&place.0, scratch)?);
         Some(place)
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
     /// The names in it, sorted.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<String> =
             entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -48,7 +48,7 @@ impl Place {
         names
     }
 
-    pub fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         self.program(env!("CARGO_BIN_EXE_fiord"), line)
     }
 
@@ -59,7 +59,7 @@ impl Place {
     }
 
     /// A program in a directory, confined if this place is.
-    pub fn program_in(&self, directory: &Path, program: &str) -> Command {
+    pub(crate) fn program_in(&self, directory: &Path, program: &str) -> Command {
         match &self.1 {
             Some(sandbox) => sandbox.command(directory, program),
             None => {
@@ -71,29 +71,29 @@ impl Place {
     }
 
     /// A shell's command line, confined if this place is.
-    pub fn shell(&self, script: &str) -> Command {
+    pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = self.program_in(&self.0, "bash");
         command.args(["-c", script]).stdin(Stdio::null());
         command
     }
 
     /// Runs a shell's command line, confined if this place is.
-    pub fn script(&self, script: &str) -> Ran {
+    pub(crate) fn script(&self, script: &str) -> Ran {
         Ran::from(self.shell(script).output().unwrap())
     }
 
     /// Runs to the end.
-    pub fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> Ran {
         Ran::from(self.command(line).output().unwrap())
     }
 
     /// Runs fio with these arguments, if fio is installed.
-    pub fn fio(&self, line: &str) -> Option<Ran> {
+    pub(crate) fn fio(&self, line: &str) -> Option<Ran> {
         self.program("fio", line).output().ok().map(Ran::from)
     }
 
     /// Starts it, with its output kept.
-    pub fn start(&self, line: &str) -> Child {
+    pub(crate) fn start(&self, line: &str) -> Child {
         self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }
@@ -106,7 +106,7 @@ impl Drop for Place {
 
 /// What a run printed.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     pub status: Option<i32>,
     pub out: String,
     pub err: String,
@@ -125,21 +125,21 @@ impl From<Output> for Ran {
 impl Ran {
     /// It succeeded, and therefore printed nothing on standard error.
     #[track_caller]
-    pub fn ok(self) -> Self {
+    pub(crate) fn ok(self) -> Self {
         assert_eq!((self.status, self.err.as_str()), (Some(0), ""), "{self:?}");
         self
     }
 
     /// It succeeded, and may have shown progress on standard error.
     #[track_caller]
-    pub fn ok_with_progress(self) -> Self {
+    pub(crate) fn ok_with_progress(self) -> Self {
         assert_eq!(self.status, Some(0), "{self:?}");
         self
     }
 
     /// The whole of standard output as one document.
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         // fio itself writes text before the document now and then.
         let from = if self.out.starts_with('{') { 0 } else { self.out.find("\n{").unwrap_or(0) };
         match serde_json::from_str(&self.out[from..]) {
@@ -152,23 +152,23 @@ impl Ran {
 impl Ran {
     /// Standard output as documents that follow one another.
     #[track_caller]
-    pub fn documents(&self) -> Vec<Value> {
+    pub(crate) fn documents(&self) -> Vec<Value> {
         documents(&self.out)
     }
 }
 
 /// Documents that follow one another.
 #[track_caller]
-pub fn documents(text: &str) -> Vec<Value> {
+pub(crate) fn documents(text: &str) -> Vec<Value> {
     let all = serde_json::Deserializer::from_str(text).into_iter();
     all.map(|document| document.unwrap_or_else(|e| panic!("{e}: {text}"))).collect()
 }
 
 /// Name of a job, error, and bytes and I/Os read, written and trimmed.
-pub type Work = (String, i64, [(u64, u64); 3]);
+pub(crate) type Work = (String, i64, [(u64, u64); 3]);
 
 /// What each job did.
-pub fn work(document: &Value) -> Vec<Work> {
+pub(crate) fn work(document: &Value) -> Vec<Work> {
     let jobs = document["jobs"].as_array().unwrap();
     let one = |job: &Value| {
         let dirs = ["read", "write", "trim"].map(|dir| {
@@ -182,14 +182,14 @@ pub fn work(document: &Value) -> Vec<Work> {
 }
 
 /// Sends a signal.
-pub fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
     assert!(status.unwrap().success());
 }
 
 /// Waits until a run hears signals and has done some work.
 #[track_caller]
-pub fn under_way(child: &Child) {
+pub(crate) fn under_way(child: &Child) {
     const SIGUSR1: u64 = 1 << (10 - 1);
     let caught = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
@@ -205,13 +205,13 @@ pub fn under_way(child: &Child) {
 }
 
 /// Time in which a run does something.
-pub fn some_work() {
+pub(crate) fn some_work() {
     std::thread::sleep(Duration::from_millis(400));
 }
 
 /// Waits for the end, but not for ever.
 #[track_caller]
-pub fn end(mut child: Child, at_most: Duration) -> Ran {
+pub(crate) fn end(mut child: Child, at_most: Duration) -> Ran {
     let from = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if from.elapsed() > at_most {

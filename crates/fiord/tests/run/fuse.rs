@@ -32,11 +32,11 @@ const BATCH_FORGET: u32 = 42;
 const LSEEK: u32 = 46;
 
 /// The time of a read that is never answered, as on a device that hangs.
-pub const FOREVER: Duration = Duration::MAX;
+pub(crate) const FOREVER: Duration = Duration::MAX;
 
 /// Whether the file system answers `lseek(2)` with `SEEK_DATA` and `SEEK_HOLE`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Seeks {
+pub(crate) enum Seeks {
     Answered,
     Hang,
     /// They are answered until the file is read.
@@ -44,19 +44,19 @@ pub enum Seeks {
 }
 
 /// The file system, mounted for as long as this value lives.
-pub struct Served {
+pub(crate) struct Served {
     point: PathBuf,
     server: Option<JoinHandle<()>>,
 }
 
 impl Served {
     /// Mounts it below a place. Each read takes as long as `delay`; with [`FOREVER`] it hangs. `None`, with a line that says so, where that is not permitted.
-    pub fn new(place: &Place, delay: Duration) -> Option<Served> {
+    pub(crate) fn new(place: &Place, delay: Duration) -> Option<Served> {
         Served::with_seeks(place, delay, Seeks::Answered)
     }
 
     /// Mounts a file system whose seeks may hang, see [`Served::new`].
-    pub fn with_seeks(place: &Place, delay: Duration, seeks: Seeks) -> Option<Served> {
+    pub(crate) fn with_seeks(place: &Place, delay: Duration, seeks: Seeks) -> Option<Served> {
         let point = place.path("served");
         std::fs::create_dir_all(&point).unwrap();
         let Ok(device) = File::options().read(true).write(true).open("/dev/fuse") else {
@@ -83,7 +83,7 @@ impl Served {
     }
 
     /// Its file.
-    pub fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         Path::new(&self.point).join("f")
     }
 }

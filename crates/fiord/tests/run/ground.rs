@@ -13,17 +13,17 @@ use serde_json::Value;
 use crate::fiord::Place;
 
 /// A loop device on a file of the place.
-pub struct Loop(PathBuf);
+pub(crate) struct Loop(PathBuf);
 
 impl Loop {
-    pub fn new(place: &Place, bytes: u64) -> Option<Loop> {
+    pub(crate) fn new(place: &Place, bytes: u64) -> Option<Loop> {
         let image = place.path("image");
         std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
         Loop::over(&image)
     }
 
     /// A loop device on a file that is there.
-    pub fn over(image: &Path) -> Option<Loop> {
+    pub(crate) fn over(image: &Path) -> Option<Loop> {
         let made = Command::new("losetup").args(["-f", "--show"]).arg(image).output();
         match made {
             Ok(made) if made.status.success() => {
@@ -37,21 +37,21 @@ impl Loop {
     }
 
     /// Makes it go around the page cache of its file; without it that answers.
-    pub fn direct(self) -> Option<Loop> {
+    pub(crate) fn direct(self) -> Option<Loop> {
         let done = Command::new("losetup").arg("--direct-io=on").arg(&self.0).status();
         done.is_ok_and(|status| status.success()).then_some(self)
     }
 
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.0.to_str().unwrap()
     }
 
-    pub fn queue(&self, name: &str, value: &str) -> bool {
+    pub(crate) fn queue(&self, name: &str, value: &str) -> bool {
         std::fs::write(self.sysfs("queue").join(name), value).is_ok()
     }
 
     /// A file of its directory in sysfs.
-    pub fn sysfs(&self, name: &str) -> PathBuf {
+    pub(crate) fn sysfs(&self, name: &str) -> PathBuf {
         Path::new("/sys/block").join(self.0.file_name().unwrap()).join(name)
     }
 }
@@ -63,14 +63,14 @@ impl Drop for Loop {
 }
 
 /// A file system on a loop device, mounted below the place.
-pub struct Mounted {
+pub(crate) struct Mounted {
     pub point: PathBuf,
     /// Goes after the mount.
     _device: Option<Loop>,
 }
 
 impl Mounted {
-    pub fn new(place: &Place, kind: &str) -> Option<Mounted> {
+    pub(crate) fn new(place: &Place, kind: &str) -> Option<Mounted> {
         let device = Loop::new(place, 512 << 20)?.direct()?;
         let force = if kind == "ext4" { "-F" } else { "-f" };
         let mut make = Command::new(format!("mkfs.{kind}"));
@@ -96,18 +96,18 @@ impl Drop for Mounted {
 }
 
 /// Programs that compute until this goes.
-pub struct Crowd(Vec<Child>);
+pub(crate) struct Crowd(Vec<Child>);
 
 impl Crowd {
     /// On one CPU.
-    pub fn on_cpu_0(programs: usize) -> Crowd {
+    pub(crate) fn on_cpu_0(programs: usize) -> Crowd {
         let mut pinned = Command::new("taskset");
         pinned.args(["-c", "0", "sh", "-c", "while :; do :; done"]);
         Crowd::new(programs, &mut pinned)
     }
 
     /// Where they may.
-    pub fn anywhere(programs: usize) -> Crowd {
+    pub(crate) fn anywhere(programs: usize) -> Crowd {
         Crowd::new(programs, Command::new("sh").args(["-c", "while :; do :; done"]))
     }
 
@@ -127,10 +127,10 @@ impl Drop for Crowd {
 }
 
 /// A program that reads a file or device from its disk again and again until this goes.
-pub struct Reader(Arc<AtomicBool>, Option<JoinHandle<()>>);
+pub(crate) struct Reader(Arc<AtomicBool>, Option<JoinHandle<()>>);
 
 impl Reader {
-    pub fn of(path: &Path) -> Reader {
+    pub(crate) fn of(path: &Path) -> Reader {
         let (stop, path) = (Arc::new(AtomicBool::new(false)), path.to_owned());
         let stopped = stop.clone();
         let read = move || {
@@ -158,7 +158,7 @@ impl Drop for Reader {
 /// are about. Where that stays as it is (clock, governor, nodes, schedulers), the machine is asked here
 /// once more. What others do while the tests run cannot be asked afterwards: those findings are excused
 /// by what they say, and their own tests show that they are silent where nothing else runs.
-pub fn of_this_machine(finding: &Value) -> bool {
+pub(crate) fn of_this_machine(finding: &Value) -> bool {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let any = |directory: &str, file: &str, holds: &dyn Fn(&str) -> bool| {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

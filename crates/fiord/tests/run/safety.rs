@@ -270,7 +270,7 @@ fn every_write_goes_through_the_guard() {
             let name = path.strip_prefix(crates).unwrap().display().to_string();
             let test =
                 ["tests", "fixture", "scratch", "examples"].iter().any(|part| name.contains(part));
-            if path.is_dir() && !test && !name.ends_with("target") {
+            if path.is_dir() && !test && !path.join("CACHEDIR.TAG").exists() {
                 directories.push(path);
             } else if name.ends_with(".rs") && !test && !OTHERS.contains(&name.as_str()) {
                 let text = std::fs::read_to_string(&path).unwrap();

@@ -10,12 +10,12 @@ use std::process::{Child, Command, Stdio};
 use crate::fiord::Place;
 
 /// The namespace, held by a process that waits for the test to end.
-pub struct Sandbox(Child);
+pub(crate) struct Sandbox(Child);
 
 impl Sandbox {
     /// Only `place` and `scratch`, which become empty, can be written. `None`, with the reason printed,
     /// without the right to make one.
-    pub fn new(place: &Path, scratch: &[&str]) -> Option<Self> {
+    pub(crate) fn new(place: &Path, scratch: &[&str]) -> Option<Self> {
         let mut holder = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "/bin/sh", "-c"])
             .args([include_str!("sandbox.sh"), "sandbox"])
@@ -44,7 +44,7 @@ impl Sandbox {
     }
 
     /// A program that runs in `directory` of the namespace.
-    pub fn command(&self, directory: &Path, program: &str) -> Command {
+    pub(crate) fn command(&self, directory: &Path, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--mount=/proc/{}/ns/mnt", self.0.id()));
         // The present directory is one of the namespace that is left.

@@ -1,7 +1,7 @@
 //! Invalid inputs. The tests of the binary (`crates/fiord/tests/`) use the same table.
 
 /// Invalid options in a job section, with the text that the message underlines.
-pub const OPTIONS: &[(&str, &str)] = &[
+pub(super) const OPTIONS: &[(&str, &str)] = &[
     // Unknown names.
     ("nosuch=1", "nosuch"),
     ("iodepht=4", "iodepht"),
@@ -277,7 +277,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Invalid job files, with the text that the first message underlines.
-pub const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     ("bs=4k\n[a]\nsize=1m\n", "bs=4k"),
     ("bs\n", "bs"),
     ("[a\nsize=1m\n", "[a"),
@@ -308,7 +308,7 @@ pub const FILES: &[(&str, &str)] = &[
 ];
 
 /// Invalid command lines, with the text that the first message underlines.
-pub const COMMANDS: &[(&[&str], &str)] = &[
+pub(super) const COMMANDS: &[(&[&str], &str)] = &[
     (&["--nosuch"], "nosuch"),
     (&["--nosuch=1", "--name=a"], "nosuch"),
     (&["-nosuch"], "nosuch"),
@@ -364,7 +364,7 @@ pub const COMMANDS: &[(&[&str], &str)] = &[
 ];
 
 /// Invocations with a message that has no place in a text.
-pub const PLACELESS: &[&[&str]] = &[
+pub(super) const PLACELESS: &[&[&str]] = &[
     &["--enghelp=nosuch"],
     &["--enghelp=psync"],
     &["--enghelp=libaio,nosuch"],

@@ -5,7 +5,7 @@
 
 /// A set of the numbers below a bound. All are free at first.
 #[derive(Debug, Clone)]
-pub struct Bitmap {
+pub(super) struct Bitmap {
     /// The levels, the first one at index 0. A set bit of the first level means that the unit is
     /// taken; of a higher level, that all 64 bits below are set.
     levels: Vec<Box<[u64]>>,
@@ -14,7 +14,7 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// A map of `n` free units.
-    pub fn new(n: u64) -> Self {
+    pub(super) fn new(n: u64) -> Self {
         let mut levels = Vec::new();
         let mut words = n.max(1);
         loop {
@@ -46,14 +46,14 @@ impl Bitmap {
     }
 
     /// Frees all units.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.levels.iter_mut().for_each(|level| level.fill(0));
         self.seal();
     }
 
     /// The first free unit from `from` on, and after the last unit from 0 on. `None` if all are
     /// taken.
-    pub fn next_free(&self, from: u64) -> Option<u64> {
+    pub(super) fn next_free(&self, from: u64) -> Option<u64> {
         self.free_from(from).or_else(|| self.free_from(0))
     }
 
@@ -80,7 +80,7 @@ impl Bitmap {
     }
 
     /// Number of consecutive free units from `from` on, at most `most`.
-    pub fn run(&self, from: u64, most: u64) -> u64 {
+    pub(super) fn run(&self, from: u64, most: u64) -> u64 {
         let end = self.n.min(from.saturating_add(most));
         let mut at = from;
         while at < end {
@@ -95,7 +95,7 @@ impl Bitmap {
     }
 
     /// Takes `count` units from `from` on, or fewer at the end.
-    pub fn take(&mut self, from: u64, count: u64) {
+    pub(super) fn take(&mut self, from: u64, count: u64) {
         let end = self.n.min(from.saturating_add(count));
         let mut at = from;
         while at < end {
@@ -106,7 +106,7 @@ impl Bitmap {
     }
 
     /// Frees `count` units from `from` on, or fewer at the end.
-    pub fn free(&mut self, from: u64, count: u64) {
+    pub(super) fn free(&mut self, from: u64, count: u64) {
         let end = self.n.min(from.saturating_add(count));
         let mut at = from;
         while at < end {

@@ -10,7 +10,7 @@ use crate::rng::Rng;
 
 /// The files of a job that are not done.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub(super) struct Files {
     /// Files that came into service in this pass, in order. With `random`, files that are done are
     /// removed; otherwise they stay, and `next` leads past them.
     active: Vec<u32>,
@@ -39,7 +39,7 @@ pub struct Files {
 
 impl Files {
     /// The files of a job. At least one of them must hold a block.
-    pub fn new(job: &JobPlan, rng: &mut Rng) -> Self {
+    pub(super) fn new(job: &JobPlan, rng: &mut Rng) -> Self {
         let target = &job.target;
         let count = target.files.len();
         let limit = (target.open_files.max(1) as usize).min(count);
@@ -71,7 +71,7 @@ impl Files {
     }
 
     /// Begins a pass: all files come into service again. Called when all are done.
-    pub fn begin_pass(&mut self, rng: &mut Rng) {
+    pub(super) fn begin_pass(&mut self, rng: &mut Rng) {
         self.active.clear();
         if self.random && self.limit < self.order.len() {
             for i in (1..self.order.len()).rev() {
@@ -127,13 +127,13 @@ impl Files {
 
     /// The present file; `None` if all are done.
     #[inline]
-    pub fn current(&self) -> Option<u32> {
+    pub(super) fn current(&self) -> Option<u32> {
         self.active.get(self.at).copied()
     }
 
     /// Whether this file must be opened before the next I/O. Marks it as open.
     #[inline]
-    pub fn must_open(&mut self, file: u32) -> bool {
+    pub(super) fn must_open(&mut self, file: u32) -> bool {
         match &mut self.open {
             None => false,
             Some(open) => !std::mem::replace(&mut open[file as usize], true),
@@ -142,7 +142,7 @@ impl Files {
 
     /// The present file got an I/O.
     #[inline]
-    pub fn count(&mut self, rng: &mut Rng) {
+    pub(super) fn count(&mut self, rng: &mut Rng) {
         if self.turns == 0 {
             return;
         }
@@ -155,7 +155,7 @@ impl Files {
 
     /// The present file is done, and the next one comes into service. Returns whether the file must
     /// be closed.
-    pub fn finish(&mut self, rng: &mut Rng) -> bool {
+    pub(super) fn finish(&mut self, rng: &mut Rng) -> bool {
         // In a random order it does not matter which file takes the position of the one that is
         // done.
         let file = match self.random {
@@ -180,7 +180,7 @@ impl Files {
     }
 
     /// The caller closed all files.
-    pub fn all_closed(&mut self) {
+    pub(super) fn all_closed(&mut self) {
         if let Some(open) = &mut self.open {
             open.fill(false);
         }

@@ -11,7 +11,7 @@ const HEAD: usize = 1024;
 /// Cumulative distribution over `n` ranks: the share of the first ranks together. For
 /// [`Law::Normal`] the ranks are blocks, in order.
 #[derive(Debug, Clone)]
-pub struct Sums {
+pub(crate) struct Sums {
     n: u64,
     form: Form,
 }
@@ -31,7 +31,7 @@ enum Form {
 impl Sums {
     /// Distribution over `n` ranks, at least 1. `middle`: mean of a normal distribution, as a share
     /// of the range.
-    pub fn new(law: Law, n: u64, middle: f64) -> Self {
+    pub(crate) fn new(law: Law, n: u64, middle: f64) -> Self {
         let n = n.max(1);
         let form = match law {
             Law::Zipf { theta } => zipf(theta, n),
@@ -49,7 +49,7 @@ impl Sums {
     }
 
     /// Share of the first `count` ranks.
-    pub fn first(&self, count: u64) -> f64 {
+    pub(crate) fn first(&self, count: u64) -> f64 {
         if count == 0 {
             return 0.0;
         }
@@ -69,7 +69,7 @@ impl Sums {
 
     /// Ranks at which the weights change fast, in ascending order. A table must have a boundary at
     /// each of them.
-    pub fn knots(&self) -> Vec<u64> {
+    pub(crate) fn knots(&self) -> Vec<u64> {
         let mut knots = vec![0, self.n];
         let mut width = 1;
         while width < self.n {

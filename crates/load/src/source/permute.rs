@@ -9,7 +9,7 @@ use crate::rng::Rng;
 
 /// A keyed order of `0 .. n`. After `n` numbers the same order begins again.
 #[derive(Debug, Clone)]
-pub struct Permutation {
+pub(super) struct Permutation {
     state: u64,
     step: u64,
     scramble: u64,
@@ -28,7 +28,7 @@ const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
 
 impl Permutation {
     /// An order of `0 .. n`, drawn from `rng`. An `n` of 0 gives only zeros.
-    pub fn new(n: u64, rng: &mut Rng) -> Self {
+    pub(super) fn new(n: u64, rng: &mut Rng) -> Self {
         let bits = 64 - n.saturating_sub(1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         let first = rng.draw() & mask;
@@ -48,7 +48,7 @@ impl Permutation {
 
     /// The next number of the order.
     #[inline]
-    pub fn draw(&mut self) -> u64 {
+    pub(super) fn draw(&mut self) -> u64 {
         let next = self.make();
         std::mem::replace(&mut self.next, next)
     }
@@ -70,7 +70,7 @@ impl Permutation {
     }
 
     /// Returns to the start of the order.
-    pub fn rewind(&mut self) {
+    pub(super) fn rewind(&mut self) {
         self.state = self.first;
         self.next = self.make();
     }
@@ -79,7 +79,7 @@ impl Permutation {
 /// A keyed bijection of `0 .. n` that spreads ranks over a range, with the first rank at a given
 /// place.
 #[derive(Debug, Clone)]
-pub struct Scatter {
+pub(super) struct Scatter {
     n: u64,
     mask: u64,
     shift: u32,
@@ -90,7 +90,7 @@ pub struct Scatter {
 
 impl Scatter {
     /// A bijection of `0 .. n` (`n` at least 1) that maps 0 to `first`.
-    pub fn new(n: u64, first: u64, rng: &mut Rng) -> Self {
+    pub(super) fn new(n: u64, first: u64, rng: &mut Rng) -> Self {
         let n = n.max(1);
         let bits = 64 - (n - 1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
@@ -104,7 +104,7 @@ impl Scatter {
     /// The place of a rank below `n`. Values of `n` or more are mixed again, in fewer than two
     /// rounds on average.
     #[inline]
-    pub fn place(&self, rank: u64) -> u64 {
+    pub(super) fn place(&self, rank: u64) -> u64 {
         let mut x = rank;
         loop {
             x ^= self.keys[0];

@@ -12,11 +12,11 @@ use super::laws::Sums;
 use crate::rng::Rng;
 
 /// Largest difference between drawn and exact cumulative shares.
-pub const WITHIN: f64 = 1e-9;
+pub(crate) const WITHIN: f64 = 1e-9;
 
 /// A table to draw ranks from.
 #[derive(Debug, Clone)]
-pub struct Ranks {
+pub(crate) struct Ranks {
     slots: Box<[Slot]>,
 }
 
@@ -40,13 +40,13 @@ struct Cell {
 
 impl Ranks {
     /// Builds the table of a distribution.
-    pub fn new(sums: &Sums) -> Self {
+    pub(crate) fn new(sums: &Sums) -> Self {
         Ranks { slots: alias(&cells(sums)) }
     }
 
     /// Draws a rank.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> u64 {
+    pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         let product = u128::from(rng.draw()) * self.slots.len() as u128;
         let slot = &self.slots[(product >> 64) as usize];
         let cell = if (product as u64) < slot.threshold { &slot.own } else { &slot.other };
@@ -64,7 +64,7 @@ impl Ranks {
 }
 
 /// The share of each cell of the table, and its number of ranks.
-pub fn shares(sums: &Sums) -> Vec<(f64, u64)> {
+pub(crate) fn shares(sums: &Sums) -> Vec<(f64, u64)> {
     cells(sums).into_iter().map(|(share, cell)| (share, cell.width)).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::rng::Rng;
 
 /// Block sizes of one direction.
 #[derive(Debug, Clone)]
-pub struct Sizes {
+pub(super) struct Sizes {
     kind: Kind,
     min: u32,
     max: u32,
@@ -29,7 +29,7 @@ enum Kind {
 
 impl Sizes {
     /// `unaligned`: sizes need not be multiples of the smallest one (`bs_unaligned`).
-    pub fn new(sizes: &BlockSize, unaligned: bool) -> Self {
+    pub(super) fn new(sizes: &BlockSize, unaligned: bool) -> Self {
         let min = sizes.min();
         let step = if unaligned { 1 } else { min.max(1) };
         let kind = match sizes {
@@ -54,23 +54,23 @@ impl Sizes {
     }
 
     /// Smallest size in bytes.
-    pub fn min(&self) -> u32 {
+    pub(super) fn min(&self) -> u32 {
         self.min
     }
 
     /// Largest size in bytes.
-    pub fn max(&self) -> u32 {
+    pub(super) fn max(&self) -> u32 {
         self.max
     }
 
     /// Whether there is only one size.
-    pub fn fixed(&self) -> bool {
+    pub(super) fn fixed(&self) -> bool {
         matches!(self.kind, Kind::Fixed)
     }
 
     /// Sizes with cumulative shares, and the total of the shares. `None` if sizes are drawn from a
     /// range.
-    pub fn shares(&self) -> Option<(Vec<(u64, u32)>, u64)> {
+    pub(super) fn shares(&self) -> Option<(Vec<(u64, u32)>, u64)> {
         match &self.kind {
             Kind::Fixed => Some((vec![(1, self.min)], 1)),
             Kind::Range { .. } => None,
@@ -80,7 +80,7 @@ impl Sizes {
 
     /// Draws a size in bytes.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Rng) -> u32 {
         match &self.kind {
             Kind::Fixed => self.min,
             Kind::Range { step, steps } => self.min + rng.below(*steps) as u32 * step,

@@ -55,7 +55,7 @@ use crate::rng::Rng;
 
 /// Number of blocks of each region that become stale.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StaleCurve {
+pub(super) struct StaleCurve {
     /// Share of valid blocks of the first region in the end.
     valid: f64,
     /// Number of all writes, and of those that become stale.
@@ -69,7 +69,7 @@ pub struct StaleCurve {
 
 impl StaleCurve {
     /// The curve for a file with `blocks` blocks and `writes` writes.
-    pub fn new(plan: SpRandom, blocks: u64, writes: u64) -> Self {
+    pub(super) fn new(plan: SpRandom, blocks: u64, writes: u64) -> Self {
         let regions = u64::from(plan.regions).clamp(1, writes.max(1));
         let last = if plan.late { 2 } else { 1 };
         StaleCurve {
@@ -88,7 +88,7 @@ impl StaleCurve {
     }
 
     /// Number of writes in a region.
-    pub fn writes(&self, region: u64) -> u64 {
+    pub(super) fn writes(&self, region: u64) -> u64 {
         self.before(region + 1) - self.before(region)
     }
 
@@ -109,7 +109,7 @@ impl StaleCurve {
     }
 
     /// Number of blocks written in a region that are written again later.
-    pub fn stale(&self, region: u64) -> u64 {
+    pub(super) fn stale(&self, region: u64) -> u64 {
         let stale = self.stale_before(region + 1).saturating_sub(self.stale_before(region));
         stale.min(self.writes(region))
     }
@@ -117,7 +117,7 @@ impl StaleCurve {
 
 /// Share of valid blocks in the flash that is reclaimed next, for a drive with `room` times as much
 /// flash as capacity: the root below 1 of ln v + α (1 - v).
-pub fn valid(room: f64) -> f64 {
+pub(super) fn valid(room: f64) -> f64 {
     // Below 1/α the function rises from -∞ to above 0. Without spare capacity no block is stale.
     let (mut low, mut high) = (0.0, 1.0 / room);
     for _ in 0..200 {
@@ -135,7 +135,7 @@ pub fn valid(room: f64) -> f64 {
 
 /// The blocks of a file in the order in which they are written.
 #[derive(Debug, Clone)]
-pub struct Walk {
+pub(super) struct Walk {
     curve: StaleCurve,
     blocks: u64,
     /// `spr_cs`: a whole region lies between a write and the write that makes it stale.
@@ -163,7 +163,7 @@ impl Walk {
     /// # Errors
     ///
     /// There is not enough memory for the stale blocks of a region.
-    pub fn new(plan: SpRandom, len: u64, block: u32, rng: Rng) -> Result<Self, LoadError> {
+    pub(super) fn new(plan: SpRandom, len: u64, block: u32, rng: Rng) -> Result<Self, LoadError> {
         let blocks = len / u64::from(block.max(1));
         let curve = StaleCurve::new(plan, blocks, plan.writes(len, block).max(blocks));
         // A region chooses blocks before it writes others again. The share of stale blocks falls
@@ -189,7 +189,7 @@ impl Walk {
     }
 
     /// Begins a pass, in an order drawn from `rng`.
-    pub fn begin(&mut self, mut rng: Rng) {
+    pub(super) fn begin(&mut self, mut rng: Rng) {
         self.order = Permutation::new(self.blocks, &mut rng);
         self.rng = rng;
         self.again.clear();
@@ -198,7 +198,7 @@ impl Walk {
 
     /// The next block. `None` if the drive is full.
     #[inline]
-    pub fn draw(&mut self) -> Option<u64> {
+    pub(super) fn draw(&mut self) -> Option<u64> {
         while self.left == 0 {
             self.next_region()?;
         }
@@ -221,7 +221,7 @@ impl Walk {
 
     /// Number of blocks that fit into the allocated memory.
     #[cfg(test)]
-    pub fn remembers(&self) -> usize {
+    pub(super) fn remembers(&self) -> usize {
         match &self.again {
             Queue::Short(queue) => queue.capacity(),
             Queue::Long(queue) => queue.capacity(),

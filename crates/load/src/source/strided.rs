@@ -10,7 +10,7 @@ use fiord_plan::{Strided, ZoneSkip};
 
 /// The zones of one file.
 #[derive(Debug, Clone)]
-pub struct Zones {
+pub(super) struct Zones {
     transfer: u64,
     range: u64,
     /// Distance in bytes from the start of one zone to the start of the next.
@@ -23,7 +23,7 @@ pub struct Zones {
 
 impl Zones {
     /// Zones of a region of `len` bytes. A `zoneskip` in per cent is a share of `len`.
-    pub fn new(plan: Strided, len: u64) -> Self {
+    pub(super) fn new(plan: Strided, len: u64) -> Self {
         let skip = match plan.skip {
             ZoneSkip::Bytes(bytes) => bytes,
             ZoneSkip::Percent(percent) => (percent / 100.0 * len as f64) as u64,
@@ -33,26 +33,26 @@ impl Zones {
     }
 
     /// Start of the present zone, in bytes from the start of the region.
-    pub fn start(&self) -> u64 {
+    pub(super) fn start(&self) -> u64 {
         self.start
     }
 
     /// End of the present zone, which may lie beyond the end of the file.
     #[inline]
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.start.saturating_add(self.range)
     }
 
     /// Bytes of the present zone that lie in the file, which has `len` bytes from the start of the
     /// region on.
-    pub fn room(&self, len: u64) -> u64 {
+    pub(super) fn room(&self, len: u64) -> u64 {
         self.range.min(len.saturating_sub(self.start))
     }
 
     /// Moves to the next zone before an I/O if enough bytes were moved in this one, and returns
     /// whether it did. The file has `len` bytes from the start of the region on.
     #[inline]
-    pub fn turn(&mut self, len: u64) -> bool {
+    pub(super) fn turn(&mut self, len: u64) -> bool {
         if self.moved < self.transfer {
             return false;
         }
@@ -66,12 +66,12 @@ impl Zones {
 
     /// An I/O was made.
     #[inline]
-    pub fn count(&mut self, bytes: u32) {
+    pub(super) fn count(&mut self, bytes: u32) {
         self.moved += u64::from(bytes);
     }
 
     /// Returns to the first zone.
-    pub fn rewind(&mut self) {
+    pub(super) fn rewind(&mut self) {
         (self.start, self.moved) = (0, 0);
     }
 }

@@ -7,7 +7,7 @@ use crate::rng::{Purpose, Rng};
 /// Deals write commands like cards from a deck: of every hundred writes (fewer if the shares have a
 /// common divisor) each command gets exactly its share. Each round is shuffled anew.
 #[derive(Debug, Clone)]
-pub struct WriteCommandMix {
+pub(super) struct WriteCommandMix {
     deck: Vec<WriteForm>,
     /// Number of cards that were dealt in this round.
     dealt: usize,
@@ -16,7 +16,7 @@ pub struct WriteCommandMix {
 
 impl WriteCommandMix {
     /// The write commands of a load. `None` if all writes use the plain command.
-    pub fn new(load: &Load) -> Option<Self> {
+    pub(super) fn new(load: &Load) -> Option<Self> {
         let unit = load.forms.iter().fold(0, |unit, (_, share)| divisor(unit, *share));
         let deck: Vec<WriteForm> = load
             .forms
@@ -33,7 +33,7 @@ impl WriteCommandMix {
 
     /// The next write command.
     #[inline]
-    pub fn draw(&mut self) -> WriteForm {
+    pub(super) fn draw(&mut self) -> WriteForm {
         if self.dealt == self.deck.len() {
             self.dealt = 0;
         }

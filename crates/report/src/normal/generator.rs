@@ -6,7 +6,7 @@ use fiord_stat::report::{Ceiling, Extras};
 use fiord_stat::shares::{Part, TimeShares};
 
 /// Writes an empty line and the lines, or nothing if nothing was measured.
-pub fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
     let Some(generator) = &extras.generator else { return Ok(()) };
     let mut parts = Vec::new();
     if let Some(clock) = &extras.clock {

@@ -255,7 +255,7 @@ fn disk(v: &Json) -> DiskReport {
 }
 
 /// The whole report.
-pub fn report(document: &str) -> Report {
+pub(crate) fn report(document: &str) -> Report {
     let v = Json::parse(document).expect("the reference prints JSON");
     let globals = options(&v, "global options");
     let Some(Json::Array(jobs)) = v.get("jobs") else { panic!("no jobs") };

@@ -29,7 +29,7 @@ pub(super) struct Namespace {
 
 impl Namespace {
     /// Reads the Identify data structures.
-    pub fn identify(fd: BorrowedFd) -> Result<Namespace> {
+    pub(super) fn identify(fd: BorrowedFd) -> Result<Namespace> {
         const NAME: &str = "NVMe Identify of a zoned namespace";
         let id = admin::namespace_id(fd)?;
         let ask = |subject| {
@@ -51,11 +51,11 @@ impl Namespace {
         Ok(Namespace { id, facts })
     }
 
-    pub fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> Facts {
         self.facts
     }
 
-    pub fn report(&self, fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone>> {
+    pub(super) fn report(&self, fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone>> {
         let mut zones: Vec<Zone> = Vec::new();
         let mut at = from;
         let mut batch = BATCH;
@@ -90,7 +90,13 @@ impl Namespace {
         Ok(zones)
     }
 
-    pub fn manage(&self, fd: BorrowedFd, action: Action, start: u64, len: u64) -> Result<()> {
+    pub(super) fn manage(
+        &self,
+        fd: BorrowedFd,
+        action: Action,
+        start: u64,
+        len: u64,
+    ) -> Result<()> {
         let (name, code) = match action {
             Action::Close => ("NVMe Zone Management Send (close)", 1),
             Action::Finish => ("NVMe Zone Management Send (finish)", 2),

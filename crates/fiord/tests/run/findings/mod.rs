@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::fiord::{Place, Ran};
 
 /// Returns the ids and severities of the findings of a run, in the order of the report.
-pub fn found(ran: &Ran) -> Vec<(String, String)> {
+pub(crate) fn found(ran: &Ran) -> Vec<(String, String)> {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
     let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
     list.iter().map(|finding| (text(finding, "id"), text(finding, "severity"))).collect()
@@ -24,7 +24,7 @@ pub fn found(ran: &Ran) -> Vec<(String, String)> {
 
 /// Returns the finding with this id. Panics with all findings if there is none.
 #[track_caller]
-pub fn finding(ran: &Ran, id: &str) -> Value {
+pub(crate) fn finding(ran: &Ran, id: &str) -> Value {
     let document = ran.json();
     let list = document["fiord"]["findings"].as_array().cloned().unwrap_or_default();
     let hit = list.iter().find(|finding| finding["id"] == id);
@@ -33,12 +33,12 @@ pub fn finding(ran: &Ran, id: &str) -> Value {
 
 /// Panics if the run reports a finding with this id.
 #[track_caller]
-pub fn silent(ran: &Ran, id: &str) {
+pub(crate) fn silent(ran: &Ran, id: &str) {
     assert!(found(ran).iter().all(|(found, _)| found != id), "{}", ran.json()["fiord"]);
 }
 
 /// Runs fiord with JSON output.
 #[track_caller]
-pub fn json(place: &Place, line: &str) -> Ran {
+pub(crate) fn json(place: &Place, line: &str) -> Ran {
     place.run(&format!("--output-format=json {line}")).ok()
 }
