@@ -8,37 +8,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use fiord_load::pace::FlowTicket;
-use fiord_stat::recorder::Recorder;
 
-use crate::error::JobError;
 use crate::steady::SteadyMember;
-use crate::zones::Counts;
+use crate::worker::WorkerResult;
 
-/// Flag in the stop byte while a [`Snapshot`] is requested, so that the worker sees both with one load.
+/// Flag in the stop byte while a snapshot is requested, so that the worker sees both with one load.
 const SNAPSHOT_WANTED: u8 = 0x80;
-
-/// The results of a running job so far, for `--status-interval` and SIGUSR1.
-#[derive(Debug, Clone, Default)]
-pub struct Snapshot {
-    /// Copy of the recorder.
-    pub recorder: Recorder,
-    /// Measured time so far, ns.
-    pub runtime_ns: u64,
-    /// CPU time in user mode, ns, of this thread since the job began.
-    pub user_ns: u64,
-    /// CPU time in the kernel, ns.
-    pub system_ns: u64,
-    /// Context switches, voluntary and not.
-    pub ctx: u64,
-    /// Page faults with I/O.
-    pub majf: u64,
-    /// Page faults without.
-    pub minf: u64,
-    /// What the job did to zones (`zonemode=zbd`).
-    pub zones: Option<Counts>,
-    /// The first error that the job survived (`continue_on_error`).
-    pub survived: Option<JobError>,
-}
 
 /// Why a job must stop before its work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +67,7 @@ pub struct JobControl {
     measured: AtomicU64,
     gate: Mutex<Gate>,
     moved: Condvar,
-    snapshot: Mutex<Option<Box<Snapshot>>>,
+    snapshot: Mutex<Option<Box<WorkerResult>>>,
     taken: Condvar,
     steady: Option<SteadyMember>,
     seat: Mutex<Option<FlowTicket>>,
@@ -159,7 +134,7 @@ impl JobControl {
         self.stop.load(Ordering::Relaxed) & !SNAPSHOT_WANTED != 0
     }
 
-    /// Whether the worker must stop or deliver a [`Snapshot`]. One relaxed load. If true, check
+    /// Whether the worker must stop or deliver a snapshot. One relaxed load. If true, check
     /// [`stopped`](Self::stopped) and [`snapshot_wanted`](Self::snapshot_wanted).
     #[inline]
     pub fn attention(&self) -> bool {
@@ -171,7 +146,7 @@ impl JobControl {
         self.stop.load(Ordering::Relaxed) & SNAPSHOT_WANTED != 0
     }
 
-    /// Requests a snapshot; [`take_snapshot`](Self::take_snapshot) fetches it. Discards a snapshot that came too
+    /// Requests a snapshot, the results of the job so far; [`take_snapshot`](Self::take_snapshot) fetches it. Discards a snapshot that came too
     /// late for an earlier request.
     pub fn request_snapshot(&self) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -179,7 +154,7 @@ impl JobControl {
     }
 
     /// Delivers a requested snapshot. The worker calls it.
-    pub fn deliver_snapshot(&self, snapshot: Box<Snapshot>) {
+    pub fn deliver_snapshot(&self, snapshot: Box<WorkerResult>) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
         self.stop.fetch_and(!SNAPSHOT_WANTED, Ordering::Release);
         self.taken.notify_all();
@@ -187,7 +162,7 @@ impl JobControl {
 
     /// Waits up to `patience` for the requested snapshot. `None` if the worker did not deliver one in time,
     /// because it is in a system call or has ended.
-    pub fn take_snapshot(&self, patience: Duration) -> Option<Box<Snapshot>> {
+    pub fn take_snapshot(&self, patience: Duration) -> Option<Box<WorkerResult>> {
         let slot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.taken.wait_timeout_while(slot, patience, |slot| slot.is_none());
         let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -271,7 +246,8 @@ mod tests {
         control.stop(StopReason::Signal);
         control.stop(StopReason::Runtime);
         assert_eq!(control.stop_reason(), Some(StopReason::Signal));
-        control.deliver_snapshot(Box::new(Snapshot { runtime_ns: 7, ..Snapshot::default() }));
+        control
+            .deliver_snapshot(Box::new(WorkerResult { runtime_ns: 7, ..WorkerResult::default() }));
         assert!(!control.snapshot_wanted() && control.stopped());
         let taken = control.take_snapshot(Duration::from_secs(1));
         assert_eq!(taken.map(|s| s.runtime_ns), Some(7));

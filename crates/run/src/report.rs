@@ -10,7 +10,6 @@ use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::Source;
 use fiord_sys::{clock, host};
 
-use crate::control::Snapshot;
 use crate::error::{self, JobError};
 use crate::monitor::{Devices, Disks, Watch};
 use crate::shared::Shared;
@@ -50,8 +49,8 @@ pub(crate) struct JobFacts<'a> {
     pub steady: Option<&'a SteadyMember>,
 }
 
-/// The data of a job that has ended.
-pub(crate) fn ended(
+/// The data of a job. `worker`: its results at its end or so far; `None` if it has none.
+pub(crate) fn data(
     context: &ReportContext<'_>,
     index: usize,
     facts: &JobFacts<'_>,
@@ -73,29 +72,6 @@ pub(crate) fn ended(
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime_ns);
-    }
-    data
-}
-
-/// The data of a job that still runs.
-pub(crate) fn running(
-    context: &ReportContext<'_>,
-    index: usize,
-    facts: &JobFacts<'_>,
-    snapshot: Option<Box<Snapshot>>,
-) -> JobData {
-    let mut data = blank(context, index, facts);
-    if let Some(snapshot) = snapshot {
-        data.recorder = snapshot.recorder;
-        data.user_ns = snapshot.user_ns;
-        data.system_ns = snapshot.system_ns;
-        data.ctx = snapshot.ctx;
-        data.majf = snapshot.majf;
-        data.minf = snapshot.minf;
-        data.zone_resets = resets(context, index, snapshot.zones);
-        data.zone_commands = snapshot.zones.map_or(0, |counts| counts.commands);
-        set_survived(&mut data, snapshot.survived.as_ref());
-        set_runtime(&mut data, snapshot.runtime_ns);
     }
     data
 }

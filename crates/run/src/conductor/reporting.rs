@@ -59,18 +59,17 @@ impl Conductor<'_> {
         let mut jobs = Vec::with_capacity(self.entries.len());
         for (index, entry) in self.entries.iter().enumerate() {
             let facts = JobFacts { eta_s, ..self.facts(index) };
-            let at = snapshots.iter_mut().find(|(i, _)| *i == index);
-            jobs.push(match (&entry.finished, at) {
-                (Some(finished), _) => {
-                    report::ended(&context, index, &facts, finished.worker.as_ref())
-                }
-                (None, Some((_, None))) => {
-                    let mut data = report::running(&context, index, &facts, None);
-                    report::set_so_far(&mut data, &run.jobs[index]);
-                    data
-                }
-                (None, at) => report::running(&context, index, &facts, at.and_then(|s| s.1.take())),
-            });
+            let snapshot = snapshots.iter().find(|(i, _)| *i == index).map(|(_, s)| s.as_deref());
+            let (worker, hangs) = match (&entry.finished, snapshot) {
+                (Some(finished), _) => (finished.worker.as_ref(), false),
+                (None, Some(snapshot)) => (snapshot, snapshot.is_none()),
+                (None, None) => (None, false),
+            };
+            let mut data = report::data(&context, index, &facts, worker);
+            if hangs {
+                report::set_so_far(&mut data, &run.jobs[index]);
+            }
+            jobs.push(data);
         }
         let mut report = report::report(&context, jobs, &self.disks, &self.devices);
         // Slices get their verdict at the end of the run.
@@ -144,7 +143,7 @@ impl Conductor<'_> {
             }
             let worker = finished.and_then(|f| f.worker.as_ref());
             let facts = JobFacts { eta_s, ..self.facts(index) };
-            let mut data = report::ended(&context, index, &facts, worker);
+            let mut data = report::data(&context, index, &facts, worker);
             if let Some(error) = &entry.stuck {
                 stuck.push((index, error.clone()));
                 report::set_so_far(&mut data, &self.run.jobs[index]);

@@ -73,8 +73,8 @@ pub trait Files {
     }
 }
 
-/// The results of a job instance.
-#[derive(Debug)]
+/// What a worker has measured: its results at its end, or so far (`--status-interval`, SIGUSR1).
+#[derive(Debug, Clone, Default)]
 pub struct WorkerResult {
     /// The recorder with all measurements.
     pub recorder: Recorder,
@@ -83,15 +83,15 @@ pub struct WorkerResult {
     /// The first error that it survived (`continue_on_error`).
     pub survived: Option<JobError>,
     /// Length of the measured part, ns of the engine's clock: from the end of the ramp to the last completion or
-    /// flush.
+    /// flush, or to now.
     pub runtime_ns: u64,
     /// Resource usage of the thread in the measured part.
     pub usage: Usage,
     /// Delays that the machine caused in the measured part.
     pub delays: ThreadDelays,
-    /// How the thread spent its time; `None` without samples.
+    /// How the thread spent its time; `None` without samples, and before its end.
     pub shares: Option<TimeShares>,
-    /// The depth that `latency_target` found; `None` without it.
+    /// The depth that `latency_target` has found; `None` without it.
     pub depth_found: Option<u32>,
     /// What the job did to zones; `None` without `zonemode=zbd`.
     pub zones: Option<Counts>,

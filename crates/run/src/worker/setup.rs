@@ -12,7 +12,6 @@ use fiord_plan::{Dir, EnginePlan, InFlight, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_stat::slices::Slices;
-use fiord_sys::usage::Usage;
 
 use super::core::{JobState, opens_all};
 use super::hooks;
@@ -181,17 +180,7 @@ fn any_engine(
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
 /// work.
 fn not_started(error: Option<JobError>) -> WorkerResult {
-    WorkerResult {
-        recorder: Recorder::default(),
-        error,
-        survived: None,
-        runtime_ns: 0,
-        usage: Usage::default(),
-        delays: Default::default(),
-        shares: None,
-        depth_found: None,
-        zones: None,
-    }
+    WorkerResult { error, ..WorkerResult::default() }
 }
 
 /// The result of a job that failed before its first I/O.

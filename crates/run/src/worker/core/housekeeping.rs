@@ -11,7 +11,7 @@ use fiord_sys::usage::{self, Usage};
 use super::super::WorkerResult;
 use super::super::hooks::pacing::PacingVerdict;
 use super::JobState;
-use crate::control::{Phase, Snapshot, StopReason};
+use crate::control::{Phase, StopReason};
 use crate::error::{JobError, Stage};
 use crate::steady::Sampler;
 use crate::zones::Counts;
@@ -140,20 +140,23 @@ impl JobState<'_> {
         }
     }
 
-    fn snapshot(&self, now: u64) -> Snapshot {
-        let usage = thread_usage().since(&self.usage);
+    /// The results so far.
+    fn snapshot(&self, now: u64) -> WorkerResult {
         let mut recorder = self.recorder.clone();
         self.add_derived_counts(&mut recorder);
-        Snapshot {
+        WorkerResult { survived: self.survived.clone(), ..self.result_with(recorder, now) }
+    }
+
+    /// The results at `now`, without errors and shares.
+    fn result_with(&self, recorder: Recorder, now: u64) -> WorkerResult {
+        WorkerResult {
             recorder,
             runtime_ns: now.saturating_sub(self.begin),
-            user_ns: usage.user_ns,
-            system_ns: usage.system_ns,
-            ctx: usage.switches(),
-            majf: usage.major_faults,
-            minf: usage.minor_faults,
+            usage: thread_usage().since(&self.usage),
+            delays: self.delays(),
+            depth_found: self.pacing.depth(),
             zones: self.zone_counts(),
-            survived: self.survived.clone(),
+            ..WorkerResult::default()
         }
     }
 
@@ -197,16 +200,12 @@ impl JobState<'_> {
         self.recorder = recorder;
         self.publish();
         self.control.set_phase(Phase::Ended);
+        let recorder = std::mem::take(&mut self.recorder);
         WorkerResult {
             shares: self.stages.result(now.saturating_sub(self.begin)),
-            depth_found: self.pacing.depth(),
-            zones: self.zone_counts(),
-            usage: thread_usage().since(&self.usage),
-            delays: self.delays(),
-            recorder: self.recorder,
-            error: self.error,
-            survived: self.survived,
-            runtime_ns: now.saturating_sub(self.begin),
+            error: self.error.take(),
+            survived: self.survived.take(),
+            ..self.result_with(recorder, now)
         }
     }
 }
