@@ -37,6 +37,7 @@
 //! | question | module |
 //! |---|---|
 //! | how engine X issues an I/O | the module of that engine: `null`, `sync::psync`, … |
+//! | which engines exist | [`for_each_engine`] |
 //! | what an engine is built from | `config` |
 //! | how synchronous calls run on threads of their own | `offload` |
 //! | where the data buffers are | `buffers` |
@@ -52,6 +53,7 @@ mod flags;
 mod io_uring;
 mod io_uring_cmd;
 mod libaio;
+mod list;
 mod null;
 mod offload;
 mod sg;

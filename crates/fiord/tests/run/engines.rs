@@ -1,9 +1,18 @@
 //! One body over all engines that do real I/O, and the eleven words of `rw`.
 
+use fiord_job::option::def::Support;
+use fiord_job::option::engine::EngineDef;
+use fiord_job::option::table;
+
 use crate::fiord::{Place, work};
 
-const FILE_ENGINES: [&str; 8] =
-    ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring"];
+/// The supported engines that read and write files.
+pub fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
+    let works = |engine: &&EngineDef| {
+        engine.support == Support::Built && engine.access.uses_file_layer() && engine.moves_data
+    };
+    table::engines().iter().filter(works)
+}
 
 /// Words, and I/Os read and written of 64 blocks; mixes are checked by their sum.
 const WORDS: [&str; 8] =
@@ -12,7 +21,7 @@ const WORDS: [&str; 8] =
 #[test]
 fn every_engine_moves_every_block_once() {
     let place = Place::new();
-    for engine in FILE_ENGINES {
+    for engine in file_engines().map(|engine| engine.name) {
         for word in WORDS {
             let line = format!(
                 "--name=j --rw={word} --bs=4k --size=256k --io_size=256k --ioengine={engine} \
@@ -46,7 +55,7 @@ fn trims_on_the_engine_without_a_device() {
 #[test]
 fn written_data_is_what_the_pattern_says() {
     let place = Place::new();
-    for engine in FILE_ENGINES {
+    for engine in file_engines().map(|engine| engine.name) {
         let line = format!(
             "--name=j --rw=randwrite --bs=4k --size=128k --ioengine={engine} --iodepth=8 \
              --buffer_pattern=0xdeadbeef"

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use fiord_job::option::engine::{Access, EngineDef};
+
+use crate::engines::file_engines;
 use crate::fiord::{Place, Ran, end, under_way, work};
 
 /// Runs with limits, as `ulimit` sets them.
@@ -13,7 +16,7 @@ fn limited(place: &Place, ulimit: &str, line: &str) -> Ran {
 #[test]
 fn a_file_that_may_not_be_so_large_is_an_error_of_that_write() {
     let place = Place::new();
-    for engine in ["psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "mmap"] {
+    for EngineDef { name: engine, access, .. } in file_engines() {
         let line = format!(
             "--name=a --filename=f --size=1m --rw=write --bs=64k --ioengine={engine} \
              --fallocate=none --output-format=json"
@@ -25,7 +28,7 @@ fn a_file_that_may_not_be_so_large_is_an_error_of_that_write() {
         let job = &ran.json()["jobs"][0];
         assert_eq!(job["error"], 27);
         // A mapping needs the whole file.
-        let written = if engine == "mmap" { 0 } else { 512 << 10 };
+        let written = if *access == Access::Mapping { 0 } else { 512 << 10 };
         assert_eq!(job["write"]["io_bytes"], written, "{engine}");
         let _ = std::fs::remove_file(place.path("f"));
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::engines::file_engines;
 use crate::fiord::{Place, work};
 
 const TIMED: &str = "--ioengine=null --rw=read --bs=4k --size=1g --time_based";
@@ -90,10 +91,10 @@ fn ramp_time_is_not_measured() {
 #[test]
 fn jobs_that_lock_files_take_turns() {
     let place = Place::new();
-    for engine in ["psync", "io_uring --iodepth=8", "libaio --iodepth=4", "null"] {
+    for engine in file_engines().map(|engine| engine.name).chain(["null"]) {
         for lock in ["exclusive", "readwrite"] {
             let line = format!(
-                "--ioengine={engine} --filename=f:g --rw=randrw --bs=4k --size=2m --lockfile={lock} \
+                "--ioengine={engine} --iodepth=8 --filename=f:g --rw=randrw --bs=4k --size=2m --lockfile={lock} \
                  --fsync=64 --name=a --numjobs=3 --output-format=json"
             );
             let jobs = work(&place.run(&line).ok().json());

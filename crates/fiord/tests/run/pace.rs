@@ -1,6 +1,7 @@
 //! When I/Os are made: rates, pauses, flows, limits on latency, through the binary. What depends on
 //! time runs on the simulated device and is exact.
 
+use crate::engines::file_engines;
 use crate::fiord::{Place, Ran, work};
 
 /// A job on a device that takes a microsecond, for five seconds of its own time.
@@ -206,7 +207,8 @@ fn jobs_of_one_flow_share() {
 #[test]
 fn offloaded_calls_keep_their_depth_and_latencies() {
     let place = Place::new();
-    for engine in ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"] {
+    for engine in file_engines().filter(|engine| engine.is_synchronous()) {
+        let engine = engine.name;
         for options in ["--rw=randrw", "--rw=write --fsync=4 --nrfiles=4 --openfiles=2"] {
             let line = format!(
                 "--name={engine} {options} --bs=4k --size=256k --ioengine={engine} --iodepth=8 \

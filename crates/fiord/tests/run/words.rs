@@ -3,21 +3,16 @@
 
 use serde_json::Value;
 
+use crate::engines::file_engines;
 use crate::fiord::{Place, Work, work};
 
 /// Engines that work on files, with the depths to try.
-const FILE_ENGINES: [(&str, u32); 10] = [
-    ("psync", 1),
-    ("sync", 1),
-    ("vsync", 1),
-    ("pvsync", 1),
-    ("pvsync2", 1),
-    ("mmap", 1),
-    ("libaio", 1),
-    ("libaio", 8),
-    ("io_uring", 1),
-    ("io_uring", 8),
-];
+fn engines_and_depths() -> impl Iterator<Item = (&'static str, u32)> {
+    file_engines().flat_map(|engine| {
+        let depths: &[u32] = if engine.is_synchronous() { &[1] } else { &[1, 8] };
+        depths.iter().map(|depth| (engine.name, *depth))
+    })
+}
 
 /// Words, and how many of the 75 blocks are read, written and trimmed. Of a mix: the sum, as
 /// chance decides the shares.
@@ -109,7 +104,7 @@ fn compare(place: &Place, line: &str) {
 fn every_word_on_every_engine_on_files() {
     // Side by side, as fio spends most of its time asleep.
     std::thread::scope(|scope| {
-        for (engine, depth) in FILE_ENGINES {
+        for (engine, depth) in engines_and_depths() {
             scope.spawn(move || {
                 compare(&Place::new(), &line(engine, depth, "", |word| !trims(word)));
             });

@@ -2,7 +2,8 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which loop, engine, source and payload does a job get | [`setup`](self) (`setup.rs`) |
+//! | which loop, source and payload does a job get | [`setup`](self) (`setup.rs`) |
+//! | how the engine of a job is created | `engines.rs` |
 //! | what happens now and then: run time, ramp, stop, counters, errors | `core/` |
 //! | the inner loops | `loops/` |
 //! | features that follow individual I/Os: pacing, zones | `hooks/` |
@@ -14,6 +15,7 @@
 //! compiled once for each engine.
 
 mod core;
+mod engines;
 mod hooks;
 mod locked;
 mod loops;

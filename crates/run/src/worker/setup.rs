@@ -3,23 +3,19 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_engine::{
-    Engine, EngineConfig, EngineError, IoUring, IoUringCmd, Libaio, MachineClock, Mmap, Null,
-    Offload, Psync, Pvsync, Pvsync2, Sg, Sim, SyncRw, Vsync,
-};
+use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{Dir, EnginePlan, InFlight, IoPrio, JobPlan, LockFile, Record};
+use fiord_plan::{Dir, InFlight, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{self, Recorder, axes};
 use fiord_stat::slices::Slices;
 
 use super::core::{JobState, opens_all};
-use super::hooks;
-use super::locked::{AnyEngine, Locked};
+use super::locked::Locked;
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Boxed, Traced, Tracer};
-use super::{Files, WorkerResult};
+use super::{Files, WorkerResult, engines, hooks};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::debug::DebugOutput;
@@ -29,8 +25,8 @@ use crate::thread;
 use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.
-struct Surroundings<'a> {
-    job: &'a JobPlan,
+pub(super) struct Surroundings<'a> {
+    pub(super) job: &'a JobPlan,
     files: &'a mut dyn Files,
     control: &'a JobControl,
     live: &'a Live,
@@ -65,42 +61,24 @@ pub fn run(
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
     }
     let tracer = Tracer::of(job, debug);
-    if job.pace.offload && def.is_synchronous() {
-        return with_boxed::<MANAGED>(offloaded(&config, job), around, tracer);
+    if job.pace.offload
+        && let Some(engine) = engines::offloaded(&config, job)
+    {
+        return with_boxed::<MANAGED>(engine, around, tracer);
     }
     if job.target.lock != LockFile::None {
         let locks = around.files.locks();
         return with_boxed::<ONE>(locked(&config, job, locks), around, tracer);
     }
-    if let Some(tracer) = tracer {
-        return match any_engine(&config, job) {
-            Some(engine) => with_boxed::<ONE>(engine.map(Boxed), around, Some(tracer)),
-            None => {
-                let slots = job.depth.depth.max(1);
-                let traced = Sim::new(&config).map(|engine| Traced::new(engine, tracer, slots));
-                with_engine::<_, ONE>(traced, around)
-            }
-        };
-    }
-    match &job.engine {
-        EnginePlan::Psync => with_engine::<_, HOT>(Psync::new(&config), around),
-        EnginePlan::Mmap { .. } => with_engine::<_, HOT>(Mmap::new(&config), around),
-        EnginePlan::Null => with_engine::<_, HOT>(Null::new(&config), around),
-        EnginePlan::Libaio { .. } => with_engine::<_, HOT>(Libaio::new(&config), around),
-        EnginePlan::IoUring(_) => with_engine::<_, HOT>(IoUring::new(&config), around),
-        EnginePlan::IoUringCmd(_) => with_engine::<_, HOT>(IoUringCmd::new(&config), around),
-        EnginePlan::Sg(_) => with_engine::<_, ONE>(Sg::new(&config), around),
-        EnginePlan::Sync => with_engine::<_, ONE>(SyncRw::new(&config), around),
-        EnginePlan::Vsync => with_engine::<_, ONE>(Vsync::new(&config), around),
-        EnginePlan::Pvsync => with_engine::<_, ONE>(Pvsync::new(&config), around),
-        EnginePlan::Pvsync2 { .. } => with_engine::<_, ONE>(Pvsync2::new(&config), around),
-        EnginePlan::Sim(_) => with_engine::<_, SIM>(Sim::new(&config), around),
+    match tracer {
+        Some(tracer) => engines::run_traced(&config, around, tracer),
+        None => engines::run_job(&config, around),
     }
 }
 
 /// Runs a job whose engine is behind a pointer, so that all such engines share one set of loops.
 /// `tracer`: its I/Os are traced (`--debug=io`).
-fn with_boxed<const LOOPS: u8>(
+pub(super) fn with_boxed<const LOOPS: u8>(
     engine: Result<Boxed, EngineError>,
     around: Surroundings,
     tracer: Option<Tracer>,
@@ -113,68 +91,23 @@ fn with_boxed<const LOOPS: u8>(
     with_engine::<_, LOOPS>(engine, around)
 }
 
-/// Creates the engine of a job that makes its system calls on separate threads
-/// (`io_submit_mode=offload`).
-fn offloaded(config: &EngineConfig, job: &JobPlan) -> Result<Boxed, EngineError> {
-    let depth = job.depth.depth.max(1);
-    macro_rules! offload {
-        ($engine:ident) => {
-            Boxed(Box::new(Offload::new(config, depth, $engine::new)?))
-        };
-    }
-    Ok(match &job.engine {
-        EnginePlan::Mmap { .. } => offload!(Mmap),
-        EnginePlan::Sync => offload!(SyncRw),
-        EnginePlan::Vsync => offload!(Vsync),
-        EnginePlan::Pvsync => offload!(Pvsync),
-        EnginePlan::Pvsync2 { .. } => offload!(Pvsync2),
-        _ => offload!(Psync),
-    })
-}
-
 /// The engine of a job that locks its files around each I/O (`lockfile`).
 fn locked(
     config: &EngineConfig,
     job: &JobPlan,
     locks: Vec<Arc<FileLock>>,
 ) -> Result<Boxed, EngineError> {
-    let Some(engine) = any_engine(config, job) else {
+    let Some(engine) = engines::any_engine(config, job) else {
         return Err(EngineError {
-            what: "lockfile: each job of ioengine=sim has its own virtual time, so jobs cannot wait for a \
-                   lock"
-                .into(),
+            what: format!(
+                "lockfile: each job of ioengine={} has its own virtual time, so jobs cannot wait for a lock",
+                job.engine.def().name
+            ),
             help: None,
             errno: 22,
         });
     };
-    Ok(Boxed(Box::new(Locked::new(engine?, job.target.lock, locks, config.slots))))
-}
-
-/// A job's engine behind a pointer, where a separately compiled loop is not worthwhile. `None` for the simulated
-/// device, which has a different clock type.
-fn any_engine(
-    config: &EngineConfig,
-    job: &JobPlan,
-) -> Option<Result<Box<dyn AnyEngine>, EngineError>> {
-    macro_rules! boxed {
-        ($engine:ident) => {
-            $engine::new(config).map(|engine| Box::new(engine) as Box<dyn AnyEngine>)
-        };
-    }
-    Some(match &job.engine {
-        EnginePlan::Psync => boxed!(Psync),
-        EnginePlan::Mmap { .. } => boxed!(Mmap),
-        EnginePlan::Null => boxed!(Null),
-        EnginePlan::Libaio { .. } => boxed!(Libaio),
-        EnginePlan::IoUring(_) => boxed!(IoUring),
-        EnginePlan::IoUringCmd(_) => boxed!(IoUringCmd),
-        EnginePlan::Sg(_) => boxed!(Sg),
-        EnginePlan::Sync => boxed!(SyncRw),
-        EnginePlan::Vsync => boxed!(Vsync),
-        EnginePlan::Pvsync => boxed!(Pvsync),
-        EnginePlan::Pvsync2 { .. } => boxed!(Pvsync2),
-        EnginePlan::Sim(_) => return None,
-    })
+    Ok(Boxed(Box::new(Locked::new(engine?.0, job.target.lock, locks, config.slots))))
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
@@ -190,13 +123,13 @@ fn failed(error: JobError) -> WorkerResult {
 
 /// Which loops are compiled for an engine: one for each common source and set of measurements, for
 /// engines that run at the limit of the machine.
-const HOT: u8 = 0;
+pub(super) const HOT: u8 = 0;
 /// One loop that decides at run time, for engines whose system calls cost more than that: it keeps the
 /// program small and builds short.
-const ONE: u8 = 1;
+pub(super) const ONE: u8 = 1;
 /// Loops of the simulated device. Tests compile those that real engines have, to compare their latencies
 /// with the truth.
-const SIM: u8 = if cfg!(test) { HOT } else { ONE };
+pub(super) const SIM: u8 = if cfg!(test) { HOT } else { ONE };
 /// Only a loop with hooks, for engines that need one.
 const MANAGED: u8 = 2;
 
@@ -214,7 +147,7 @@ enum LoopKind {
 }
 
 /// Runs a job on its engine. `LOOPS`: which loops are compiled.
-fn with_engine<E: Engine, const LOOPS: u8>(
+pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
     made: Result<E, EngineError>,
     around: Surroundings,
 ) -> WorkerResult {

@@ -1,0 +1,97 @@
+//! Creates the engine of a job, and runs the job on it.
+//!
+//! The macro [`setup`] expands to one arm for each line of [`fiord_engine::for_each_engine`].
+
+use fiord_engine::{EngineConfig, EngineError, Offload};
+use fiord_plan::{EnginePlan, JobPlan};
+
+use super::WorkerResult;
+use super::locked::AnyEngine;
+use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
+use super::traced::{Boxed, Traced, Tracer};
+
+macro_rules! setup {
+    ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
+        /// Runs a job on the loops that are compiled for its engine alone.
+        pub(super) fn run_job(config: &EngineConfig, around: Surroundings) -> WorkerResult {
+            match &around.job.engine {
+                $(EnginePlan::$plan { .. } => {
+                    with_engine::<_, $loops>(fiord_engine::$engine::new(config), around)
+                })*
+            }
+        }
+
+        /// Runs a job whose I/Os are traced (`--debug=io`).
+        pub(super) fn run_traced(
+            config: &EngineConfig,
+            around: Surroundings,
+            tracer: Tracer,
+        ) -> WorkerResult {
+            match &around.job.engine {
+                $(EnginePlan::$plan { .. } => traced!($kind $engine, config, around, tracer),)*
+            }
+        }
+
+        /// The engine of a job behind a pointer, where a separately compiled loop is not worthwhile. `None` for an
+        /// engine with a clock of its own, which has a different type.
+        pub(super) fn any_engine(
+            config: &EngineConfig,
+            job: &JobPlan,
+        ) -> Option<Result<Boxed, EngineError>> {
+            let engine = match &job.engine {
+                $(EnginePlan::$plan { .. } => any!($kind $engine, config),)*
+            };
+            debug_assert_eq!(engine.is_none(), job.engine.def().virtual_time, "list and table");
+            engine
+        }
+
+        /// The engine of a job that makes its system calls on separate threads (`io_submit_mode=offload`). `None`
+        /// for an engine that queues I/Os itself.
+        pub(super) fn offloaded(
+            config: &EngineConfig,
+            job: &JobPlan,
+        ) -> Option<Result<Boxed, EngineError>> {
+            let engine = match &job.engine {
+                $(EnginePlan::$plan { .. } => offload!($kind $engine, config, job),)*
+            };
+            debug_assert_eq!(engine.is_some(), job.engine.def().is_synchronous(), "list and table");
+            engine
+        }
+    };
+}
+
+macro_rules! any {
+    (virtual_time $engine:ident, $config:ident) => {
+        None
+    };
+    ($kind:ident $engine:ident, $config:ident) => {
+        Some(fiord_engine::$engine::new($config).map(boxed))
+    };
+}
+
+macro_rules! traced {
+    (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
+        let slots = $around.job.depth.depth.max(1);
+        let engine =
+            fiord_engine::$engine::new($config).map(|engine| Traced::new(engine, $tracer, slots));
+        with_engine::<_, ONE>(engine, $around)
+    }};
+    ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
+        with_boxed::<ONE>(fiord_engine::$engine::new($config).map(boxed), $around, Some($tracer))
+    };
+}
+
+macro_rules! offload {
+    (calls $engine:ident, $config:ident, $job:ident) => {
+        Some(Offload::new($config, $job.depth.depth.max(1), fiord_engine::$engine::new).map(boxed))
+    };
+    ($kind:ident $engine:ident, $config:ident, $job:ident) => {
+        None
+    };
+}
+
+fiord_engine::for_each_engine!(setup);
+
+fn boxed(engine: impl AnyEngine + 'static) -> Boxed {
+    Boxed(Box::new(engine))
+}
