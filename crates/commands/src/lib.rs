@@ -7,11 +7,50 @@
 //! | `fiord zones`: which zones does a device have, and how are they reset | [`zones`] |
 //! | `fiord devices`: which disks does the machine have, and which links do they share | [`devices`] |
 //! | `fiord precondition`: how is a device filled before a measurement | [`precondition`] |
+//!
+//! What they share:
+//!
+//! | question | module |
+//! |---|---|
+//! | where does a subcommand write, whom does it ask, and how does it end | [`session`] |
+//! | how does the user confirm that data will be lost | [`consent`] |
+//! | does a target exist, and is it in use | [`target`] |
+//! | how is this program started for each of several runs, and which of them are done | [`runs`] |
+//! | what are the values of `--set`, and which points do they make | [`axis`] |
+//! | which errors does a job have | [`rejected`] |
+//! | how is progress saved, so that a later call can resume | [`state_file`] |
+//! | how are bytes and times formatted | [`amount`] |
+//! | how is a table aligned | [`columns`] |
+//!
+//! Each subcommand has an `Args`, which `clap` fills, a function that runs it, and an `Error` that
+//! says what failed, where, why and what to do.
+//!
+//! ```
+//! use fiord_commands::consent::{self, Answer, Ask, Refused};
+//!
+//! struct Script;
+//! impl Ask for Script {
+//!     fn ask(&mut self, _question: &str) -> Answer {
+//!         Answer::NoTerminal
+//!     }
+//! }
+//! assert_eq!(consent::obtain(false, &mut Script), Err(Refused::NoTerminal));
+//! assert_eq!(consent::obtain(true, &mut Script), Ok(()));
+//! ```
 
 #![forbid(unsafe_code)]
 
+pub mod amount;
+pub mod axis;
+pub mod columns;
+pub mod consent;
 pub mod devices;
 pub mod precondition;
+pub mod rejected;
+pub mod runs;
+pub mod session;
+pub mod state_file;
 pub mod suite;
 pub mod sweep;
+pub mod target;
 pub mod zones;

@@ -5,11 +5,15 @@
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
 
+use std::fmt::Display;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Parser, Subcommand};
-use fiord_commands::sweep::args::Eta;
+use fiord_commands::consent::Terminal;
+use fiord_commands::runs::Launcher;
+use fiord_commands::session::{End, Eta, Session};
+use fiord_commands::{devices, precondition, suite, sweep, zones};
 use fiord_job::load::Machine;
 use fiord_job::suggest;
 use fiord_sys::terminal;
@@ -38,17 +42,17 @@ enum Command {
         unsupported: bool,
     },
     /// Run a job at many settings, print a table and find the knee.
-    Sweep(fiord_commands::sweep::Args),
+    Sweep(sweep::Args),
     /// Show how a random distribution spreads the I/O over the data.
     Skew(skew::Asked),
     /// Show, reset, finish, open or close the zones of a device.
-    Zones(fiord_commands::zones::Args),
+    Zones(zones::Args),
     /// Run a benchmark suite on a device, or list the suites.
-    Suite(fiord_commands::suite::Args),
+    Suite(suite::Args),
     /// Show disks: properties, PCIe links, health and users.
-    Devices(fiord_commands::devices::Args),
+    Devices(devices::Args),
     /// Fill devices with data before a measurement.
-    Precondition(fiord_commands::precondition::Args),
+    Precondition(precondition::Args),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -75,13 +79,23 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Options { unsupported: false } }) => {
             fiord_job::command::help::options()
         }
-        Ok(Line { command: Command::Sweep(args) }) => return Some(sweep(&args)),
-        Ok(Line { command: Command::Suite(args) }) => return Some(suite(&args)),
-        Ok(Line { command: Command::Zones(args) }) => return Some(zones(&args)),
         Ok(Line { command: Command::Skew(asked) }) => return Some(answer(asked.report())),
-        Ok(Line { command: Command::Precondition(args) }) => return Some(precondition(&args)),
+        Ok(Line { command: Command::Sweep(args) }) => {
+            return Some(launch(args.eta, |session, launcher| {
+                sweep::run(&args, session, launcher)
+            }));
+        }
+        Ok(Line { command: Command::Suite(args) }) => {
+            return Some(launch(args.eta, |session, launcher| {
+                suite::run(&args, session, launcher)
+            }));
+        }
+        Ok(Line { command: Command::Zones(args) }) => {
+            return Some(conclude(|session| zones::run(&args, session, colours())));
+        }
+        Ok(Line { command: Command::Precondition(args) }) => return Some(fill(&args)),
         Ok(Line { command: Command::Devices(args) }) => {
-            return Some(answer(fiord_commands::devices::show(&args)));
+            return Some(conclude(|session| devices::run(&args, session)));
         }
         Err(error) if error.use_stderr() => {
             eprint!("{error}");
@@ -92,8 +106,42 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
     Some(sink::print(&text))
 }
 
+/// Runs a subcommand on the standard streams and reports its error.
+fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<End, E>) -> Exit {
+    let mut sink = Sink::standard();
+    let (out, err) = (&mut sink, &mut std::io::stderr());
+    let exit = match run(&mut Session { out, err, ask: &mut Terminal }) {
+        Ok(End::Done) => Exit::Success,
+        Ok(End::Stopped) => Exit::Signalled,
+        Ok(End::Failed) => Exit::Failure,
+        Err(error) => {
+            sink::complain(&format!("fiord: {error}\n"));
+            Exit::Failure
+        }
+    };
+    sink.end(exit)
+}
+
+/// Runs a subcommand that starts this executable for each run.
+fn launch<E: Display>(
+    eta: Eta,
+    run: impl FnOnce(&mut Session, Launcher) -> Result<End, E>,
+) -> Exit {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => {
+            let what = format!("fiord: cannot determine the path of this executable: {error}\n");
+            sink::complain(&what);
+            return Exit::Failure;
+        }
+    };
+    let (version, progress) = (&fiord_job::version(), &mut *progress(eta));
+    let launcher = Launcher { program, version, loader: &mut Machine, progress };
+    conclude(|session| run(session, launcher))
+}
+
 /// Runs `fiord precondition`. Ctrl-C stops it such that a later call can resume it.
-fn precondition(args: &fiord_commands::precondition::Args) -> Exit {
+fn fill(args: &precondition::Args) -> Exit {
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
@@ -101,20 +149,8 @@ fn precondition(args: &fiord_commands::precondition::Args) -> Exit {
             return Exit::Failure;
         }
     };
-    let mut sink = Sink::standard();
-    let mut session = fiord_commands::precondition::Session {
-        out: &mut sink,
-        err: &mut std::io::stderr(),
-        ask: &mut fiord_commands::zones::consent::Terminal,
-        interrupts: &mut interrupts,
-        terminal: terminal::is_terminal(std::io::stderr()),
-    };
-    let exit = match fiord_commands::precondition::run(args, &mut session) {
-        fiord_commands::precondition::End::Done => Exit::Success,
-        fiord_commands::precondition::End::Stopped => Exit::Signalled,
-        fiord_commands::precondition::End::Failed => Exit::Failure,
-    };
-    sink.end(exit)
+    let terminal = terminal::is_terminal(std::io::stderr());
+    conclude(|session| precondition::run(args, session, &mut interrupts, terminal))
 }
 
 /// Prints the result to standard output, or the error to standard error.
@@ -139,73 +175,7 @@ fn progress(eta: Eta) -> Box<dyn Write> {
     if shown { Box::new(std::io::stderr()) } else { Box::new(std::io::sink()) }
 }
 
-/// Runs `fiord sweep`, which starts this executable for each point.
-fn sweep(args: &fiord_commands::sweep::Args) -> Exit {
-    let Some(program) = this_program() else { return Exit::Failure };
-    let version = fiord_job::version();
-    let mut sink = Sink::standard();
-    let mut progress = progress(args.eta);
-    let streams = fiord_commands::sweep::Streams {
-        out: &mut sink,
-        progress: &mut *progress,
-        err: &mut std::io::stderr(),
-    };
-    let exit = ended(fiord_commands::sweep::run(args, &mut Machine, (program, &version), streams));
-    sink.end(exit)
-}
-
-/// Runs `fiord suite`, which starts this executable for each step.
-fn suite(args: &fiord_commands::suite::Args) -> Exit {
-    let Some(program) = this_program() else { return Exit::Failure };
-    let mut sink = Sink::standard();
-    let mut progress = progress(args.eta);
-    let mut session = fiord_commands::suite::Session {
-        out: &mut sink,
-        progress: &mut *progress,
-        err: &mut std::io::stderr(),
-        ask: &mut fiord_commands::zones::consent::Terminal,
-        loader: &mut Machine,
-        program,
-        version: &fiord_job::version(),
-    };
-    let exit = ended(fiord_commands::suite::run(args, &mut session));
-    sink.end(exit)
-}
-
-fn this_program() -> Option<PathBuf> {
-    std::env::current_exe()
-        .inspect_err(|error| {
-            let what = format!("fiord: cannot determine the path of this executable: {error}\n");
-            sink::complain(&what);
-        })
-        .ok()
-}
-
-fn ended(end: fiord_commands::sweep::End) -> Exit {
-    match end {
-        fiord_commands::sweep::End::Done => Exit::Success,
-        fiord_commands::sweep::End::Failed => Exit::Failure,
-        fiord_commands::sweep::End::Stopped => Exit::Signalled,
-    }
-}
-
-/// Runs `fiord zones`.
-fn zones(args: &fiord_commands::zones::Args) -> Exit {
-    let colours =
-        terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
-    let mut sink = Sink::standard();
-    let mut session = fiord_commands::zones::Session {
-        out: &mut sink,
-        err: &mut std::io::stderr(),
-        colours,
-        ask: &mut fiord_commands::zones::consent::Terminal,
-    };
-    let exit = match fiord_commands::zones::run(args, &mut session) {
-        Ok(()) => Exit::Success,
-        Err(why) => {
-            sink::complain(&format!("fiord: {why}\n"));
-            Exit::Failure
-        }
-    };
-    sink.end(exit)
+/// Whether to print in colour.
+fn colours() -> bool {
+    terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
 }

@@ -16,11 +16,57 @@ mod table;
 mod tree;
 pub mod words;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, SharedLink, Survey, sharing};
-use fiord_sys::{file, terminal};
+use fiord_sys::{diskstats, file, terminal};
+
+use crate::session::{CannotPrint, End, Session};
+use crate::target::{TargetError, facts};
+
+/// Why disks cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no list of disks.
+    #[error(
+        "{path} does not exist\n  To fix: mount /sys, or put a copy of it below --root={}",
+        .root.display()
+    )]
+    NoSysfs {
+        /// The directory with the list.
+        path: PathBuf,
+        /// Value of `--root`.
+        root: PathBuf,
+    },
+    /// A name that is not that of a disk, or a path with `--root`.
+    #[error("{name} is neither a disk nor a file\n  To fix: `fiord devices --all` lists all disks")]
+    Unknown {
+        /// The name as typed.
+        name: String,
+    },
+    /// The file does not exist or cannot be examined.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The kernel does not list the disk.
+    #[error("the kernel has no disk {name}")]
+    NoDisk {
+        /// Name of the disk.
+        name: String,
+    },
+    /// The file is on no local disk.
+    #[error("{path} is not on a disk of this machine")]
+    Elsewhere {
+        /// Path as typed.
+        path: String,
+    },
+    /// The disks under a file cannot be determined.
+    #[error(transparent)]
+    System(#[from] fiord_sys::Error),
+    /// The list cannot be written.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}
 
 /// Command line of `fiord devices`.
 #[derive(Debug, clap::Args)]
@@ -55,15 +101,21 @@ pub(crate) struct Shown {
     unchecked: Option<String>,
 }
 
-/// Returns the formatted disks, or an error message.
-pub fn show(args: &Args) -> Result<String, String> {
+/// Shows disks.
+///
+/// # Errors
+/// A name is not that of a disk, or there is no list of disks.
+pub fn run(args: &Args, session: &mut Session) -> Result<End, Error> {
+    session.print(&show(args)?)?;
+    Ok(End::Done)
+}
+
+/// Returns the formatted disks.
+fn show(args: &Args) -> Result<String, Error> {
     let root = if args.root == "/" { Root::machine() } else { Root::at(&args.root) };
-    if !root.path("/sys/block").is_dir() {
-        return Err(format!(
-            "fiord: {} does not exist\n  To fix: mount /sys, or put a copy of it below --root={}\n",
-            root.path("/sys/block").display(),
-            args.root
-        ));
+    let list = root.path("/sys/block");
+    if !list.is_dir() {
+        return Err(Error::NoSysfs { path: list, root: args.root.clone().into() });
     }
     let wanted =
         args.device.iter().map(|name| resolve(name, &root)).collect::<Result<Vec<_>, _>>()?;
@@ -72,7 +124,7 @@ pub fn show(args: &Args) -> Result<String, String> {
     let mut shown = choose(&all, &wanted, args.all);
     shown.unchecked = survey.unchecked().map(|why| why.to_string());
     if let Some(missing) = wanted.iter().flatten().find(|name| !all.iter().any(|d| is(d, name))) {
-        return Err(format!("fiord: the kernel has no disk {missing}\n"));
+        return Err(Error::NoDisk { name: missing.clone() });
     }
     let text = match () {
         () if args.format == "json" => return Ok(json::text(&shown)),
@@ -112,7 +164,7 @@ fn choose(all: &[Disk], wanted: &[Vec<String>], empty_too: bool) -> Shown {
 }
 
 /// Resolves a name, a node or a file to kernel names of disks.
-fn resolve(text: &str, root: &Root) -> Result<Vec<String>, String> {
+fn resolve(text: &str, root: &Root) -> Result<Vec<String>, Error> {
     let known = |name: &str| {
         root.path("/sys/block").join(name).exists()
             || root.path("/sys/class/nvme-generic").join(name).exists()
@@ -122,25 +174,21 @@ fn resolve(text: &str, root: &Root) -> Result<Vec<String>, String> {
         return Ok(vec![name.to_owned()]);
     }
     let path = Path::new(text);
-    if !root.is_machine() || !path.exists() {
-        return Err(format!(
-            "fiord: {text} is neither a disk nor a file\n  To fix: `fiord devices --all` lists all \
-             disks\n"
-        ));
+    if !root.is_machine() || !(text.contains('/') || path.exists()) {
+        return Err(Error::Unknown { name: text.into() });
     }
-    let facts = file::facts(path).map_err(|error| format!("fiord: {error}\n"))?;
-    if facts.kind == file::Kind::Char {
+    if facts(path)?.kind == file::Kind::Char {
         let name = std::fs::canonicalize(path).ok();
         let name = name.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
         if let Some(name) = name.filter(|name| known(name)) {
             return Ok(vec![name]);
         }
     }
-    match fiord_sys::diskstats::disks_of(path) {
-        Ok(disks) if !disks.is_empty() => Ok(disks.into_iter().map(|disk| disk.name).collect()),
-        Ok(_) => Err(format!("fiord: {text} is not on a disk of this machine\n")),
-        Err(error) => Err(format!("fiord: {error}\n")),
+    let disks = diskstats::disks_of(path)?;
+    if disks.is_empty() {
+        return Err(Error::Elsewhere { path: text.into() });
     }
+    Ok(disks.into_iter().map(|disk| disk.name).collect())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use fiord_sys::survey::{Disk, Smart, pcie};
 
+use crate::amount::{binary, decimal};
 use crate::devices::{Shown, words};
 
 /// Width of the column with the names of facts.
@@ -76,7 +77,7 @@ fn node(disk: &Disk) -> String {
 }
 
 fn capacity(disk: &Disk) -> String {
-    format!("{} ({} bytes)", words::decimal(disk.capacity.into()), disk.capacity)
+    format!("{} ({} bytes)", decimal(disk.capacity.into()), disk.capacity)
 }
 
 /// Allocated share of an NVMe namespace, if below 100 %: many drives always report 100 %.
@@ -84,7 +85,7 @@ fn allocated(disk: &Disk) -> Option<String> {
     let allocation = disk.allocation?;
     let share = allocation.short_of_full()?;
     let (used, capacity) = (allocation.used.into(), allocation.capacity.into());
-    let (used, capacity) = (words::decimal(used), words::decimal(capacity));
+    let (used, capacity) = (decimal(used), decimal(capacity));
     Some(format!("{used} of {capacity} ({:.0} %)", share * 100.0))
 }
 
@@ -92,7 +93,7 @@ fn block(disk: &Disk) -> String {
     let q = &disk.queue;
     let mut text = format!("{} logical, {} physical", q.logical, q.physical);
     if q.optimal_io > 0 {
-        text.push_str(&format!(", {} optimal", words::binary(q.optimal_io)));
+        text.push_str(&format!(", {} optimal", binary(q.optimal_io)));
     }
     text
 }
@@ -127,10 +128,10 @@ fn largest(disk: &Disk) -> Option<String> {
     // The kernel reports 2 TiB for no limit.
     let hardware = match hardware {
         bytes if bytes >= 1 << 40 => "no hardware limit".into(),
-        bytes => format!("hardware limit {}", words::binary(bytes)),
+        bytes => format!("hardware limit {}", binary(bytes)),
     };
     let segments = disk.queue.max_segments.map(|n| format!(", {n} segments")).unwrap_or_default();
-    Some(format!("{} ({hardware}{segments})", words::binary(set)))
+    Some(format!("{} ({hardware}{segments})", binary(set)))
 }
 
 fn cache(disk: &Disk) -> Option<String> {
@@ -150,7 +151,7 @@ fn zones(disk: &Disk) -> Option<String> {
         "{}, {} of {}, {} open, {} active",
         zones.model.word(),
         zones.count,
-        words::binary(zones.size),
+        binary(zones.size),
         limit(zones.max_open),
         limit(zones.max_active)
     ))
@@ -164,8 +165,7 @@ fn links(disk: &Disk, shown: &Shown) -> Vec<(&'static str, String)> {
     }
     for function in pcie::links(&disk.pcie) {
         let (Some(now), Some(words)) = (function.now, words::link(function)) else { continue };
-        let mut text =
-            format!("{} {words}, {}/s", function.address, words::decimal(now.bytes().into()));
+        let mut text = format!("{} {words}, {}/s", function.address, decimal(now.bytes().into()));
         let shared = shown.links.iter().find(|link| link.address == function.address);
         if let Some(shared) = shared.filter(|shared| shared.disks.len() > 1) {
             let others = shared.disks.len() - 1;
@@ -178,7 +178,7 @@ fn links(disk: &Disk, shown: &Shown) -> Vec<(&'static str, String)> {
         lines.push(("link", text));
     }
     if let Some(bytes) = disk.cable {
-        lines.push(("cable", format!("{}/s", words::decimal(bytes.into()))));
+        lines.push(("cable", format!("{}/s", decimal(bytes.into()))));
     }
     lines
 }
@@ -186,8 +186,8 @@ fn links(disk: &Disk, shown: &Shown) -> Vec<(&'static str, String)> {
 fn health(smart: &Smart) -> String {
     let mut parts = vec![
         format!("{} % of its endurance used", smart.percent_used),
-        format!("{} written", words::decimal(smart.bytes_written)),
-        format!("{} read", words::decimal(smart.bytes_read)),
+        format!("{} written", decimal(smart.bytes_written)),
+        format!("{} read", decimal(smart.bytes_read)),
         format!("spare {} % (warns at {} %)", smart.spare, smart.spare_threshold),
         format!("{} media errors", smart.media_errors),
         format!("{} error log entries", smart.error_entries),
@@ -214,7 +214,7 @@ fn heat(smart: &Smart) -> String {
 fn content(disk: &Disk) -> String {
     let mut parts: Vec<String> = disk.signatures.clone().unwrap_or_default();
     for part in &disk.partitions {
-        parts.push(format!("{} ({})", part.name, words::decimal(part.size.into())));
+        parts.push(format!("{} ({})", part.name, decimal(part.size.into())));
     }
     match (parts.is_empty(), &disk.signatures) {
         (true, Some(_)) => "no known signature".into(),

@@ -2,13 +2,15 @@
 
 use fiord_sys::survey::Disk;
 
+use crate::amount::decimal;
+use crate::columns::{Align, aligned};
 use crate::devices::{Shown, words};
 
 /// A column: header, rank (0 is the most important), and cells.
 struct Column {
     head: &'static str,
     rank: u32,
-    right: bool,
+    align: Align,
     cells: Vec<String>,
 }
 
@@ -33,40 +35,41 @@ pub(crate) fn text(shown: &Shown, width: usize) -> String {
     let mut columns = columns(shown);
     columns.retain(|column| !column.is_empty());
     fit(&mut columns, width);
-    let mut text = line(columns.iter().map(|column| (column, column.head)));
+    let mut rows = vec![columns.iter().map(|column| column.head.to_owned()).collect()];
     for row in 0..shown.disks.len() {
-        text.push_str(&line(columns.iter().map(|column| (column, column.cells[row].as_str()))));
+        rows.push(columns.iter().map(|column| column.cells[row].clone()).collect());
     }
-    text.push_str(&words::missing_line(&shown.disks));
-    text
+    aligned(&rows, |column| columns[column].align) + &words::missing_line(&shown.disks)
 }
 
 fn columns(shown: &Shown) -> Vec<Column> {
-    let column = |head, rank, right, cell: &dyn Fn(&Disk) -> Option<String>| {
+    let column = |head, rank, align, cell: &dyn Fn(&Disk) -> Option<String>| {
         let cells = shown.disks.iter().map(|disk| cell(disk).unwrap_or_default()).collect();
-        Column { head, rank, right, cells }
+        Column { head, rank, align, cells }
     };
     let smart = |disk: &Disk| disk.health.smart;
     vec![
-        column("DEVICE", 0, false, &|d| Some(d.name.clone())),
-        column("MODEL", 1, false, &|d| d.identity.model.clone()),
-        column("FIRMWARE", 11, false, &|d| d.identity.firmware.clone()),
-        column("SERIAL", 12, false, &|d| d.identity.serial.clone()),
-        column("SIZE", 0, true, &|d| Some(words::decimal(d.capacity.into()))),
-        column("BLOCK", 4, true, &|d| Some(words::blocks(d))),
-        column("SCHEDULER", 6, false, &|d| d.queue.scheduler.as_ref().map(|(now, _)| now.clone())),
-        column("CACHE", 7, false, &|d| words::cache(d).map(str::to_owned)),
-        column("DEPTH", 8, true, &words::depth),
-        column("ZONES", 9, false, &|d| words::zones(d).map(str::to_owned)),
-        column("NODE", 10, true, &|d| Some(d.numa_node?.to_string())),
-        column("LINK", 3, false, &words::own_link),
-        column("SHARED", 5, true, &|d| {
+        column("DEVICE", 0, Align::Left, &|d| Some(d.name.clone())),
+        column("MODEL", 1, Align::Left, &|d| d.identity.model.clone()),
+        column("FIRMWARE", 11, Align::Left, &|d| d.identity.firmware.clone()),
+        column("SERIAL", 12, Align::Left, &|d| d.identity.serial.clone()),
+        column("SIZE", 0, Align::Right, &|d| Some(decimal(d.capacity.into()))),
+        column("BLOCK", 4, Align::Right, &|d| Some(words::blocks(d))),
+        column("SCHEDULER", 6, Align::Left, &|d| {
+            d.queue.scheduler.as_ref().map(|(now, _)| now.clone())
+        }),
+        column("CACHE", 7, Align::Left, &|d| words::cache(d).map(str::to_owned)),
+        column("DEPTH", 8, Align::Right, &words::depth),
+        column("ZONES", 9, Align::Left, &|d| words::zones(d).map(str::to_owned)),
+        column("NODE", 10, Align::Right, &|d| Some(d.numa_node?.to_string())),
+        column("LINK", 3, Align::Left, &words::own_link),
+        column("SHARED", 5, Align::Right, &|d| {
             words::narrowest(d, &shown.links).filter(|link| link.ratio() > 1.0).map(words::ratio)
         }),
-        column("TEMP", 5, true, &|d| Some(format!("{:.0} °C", d.health.temperature?))),
-        column("WEAR", 5, true, &|d| Some(format!("{} %", smart(d)?.percent_used))),
-        column("WRITTEN", 8, true, &|d| Some(words::decimal(smart(d)?.bytes_written))),
-        column("IN USE", 2, false, &words::used),
+        column("TEMP", 5, Align::Right, &|d| Some(format!("{:.0} °C", d.health.temperature?))),
+        column("WEAR", 5, Align::Right, &|d| Some(format!("{} %", smart(d)?.percent_used))),
+        column("WRITTEN", 8, Align::Right, &|d| Some(decimal(smart(d)?.bytes_written))),
+        column("IN USE", 2, Align::Left, &words::used),
     ]
 }
 
@@ -83,7 +86,8 @@ fn fit(columns: &mut Vec<Column>, width: usize) {
     }
     while total(columns) > width {
         let over = total(columns) - width;
-        let texts = columns.iter_mut().filter(|column| !column.right && column.rank > 0);
+        let texts =
+            columns.iter_mut().filter(|column| column.align == Align::Left && column.rank > 0);
         let Some(widest) = texts.max_by_key(|column| column.width()) else { return };
         let to = widest.width().saturating_sub(over).max(NARROW);
         if to >= widest.width() {
@@ -101,14 +105,4 @@ fn cut(text: &str, width: usize) -> String {
     let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
     short.push('…');
     short
-}
-
-fn line<'a>(cells: impl Iterator<Item = (&'a Column, &'a str)>) -> String {
-    let padded: Vec<String> = cells
-        .map(|(column, cell)| {
-            let width = column.width();
-            if column.right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-        })
-        .collect();
-    format!("{}\n", padded.join("  ").trim_end())
 }

@@ -21,7 +21,7 @@ fn machine() -> Machine {
     machine
 }
 
-fn shown(machine: &Machine, args: &[&str]) -> Result<String, String> {
+fn shown(machine: &Machine, args: &[&str]) -> Result<String, Error> {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
@@ -109,7 +109,10 @@ fn json_has_the_numbers() {
 
 #[test]
 fn an_unknown_disk_is_an_error() {
-    assert!(shown(&machine(), &["nvme7n1"]).unwrap_err().contains("nvme7n1"));
+    let error = shown(&machine(), &["nvme7n1"]).unwrap_err();
+    assert!(matches!(error, Error::Unknown { name } if name == "nvme7n1"));
+    let missing = resolve("/dev/fiord-none", &Root::machine());
+    assert!(matches!(missing, Err(Error::Target(TargetError::Missing { .. }))));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use fiord_sys::survey::pcie::Function;
 use fiord_sys::survey::{Disk, SharedLink};
 
+use crate::amount::decimal;
 use crate::devices::{Shown, words};
 
 /// A PCI function, the functions below it, and its disks.
@@ -72,7 +73,7 @@ fn children(node: &Node<'_>, indent: &str, shown: &Shown, text: &mut String) {
 
 fn name(disk: &Disk) -> String {
     let model = disk.identity.model.as_ref().map(|m| format!("  {m}")).unwrap_or_default();
-    format!("{}  {}{model}", disk.name, words::decimal(disk.capacity.into()))
+    format!("{}  {}{model}", disk.name, decimal(disk.capacity.into()))
 }
 
 /// Formats the address, the kind, the link and its oversubscription.
@@ -87,7 +88,7 @@ fn label(node: &Node<'_>, above: Option<&Function>, links: &[SharedLink]) -> Str
     // A root port reports the link below it.
     let is_root_port = function.is_bridge() && above.is_none();
     if let (false, Some(words), Some(now)) = (is_root_port, words::link(function), function.now) {
-        text.push_str(&format!("  {words}  {}/s", words::decimal(now.bytes().into())));
+        text.push_str(&format!("  {words}  {}/s", decimal(now.bytes().into())));
     }
     if let Some(link) = links.iter().find(|link| link.address == function.address)
         && link.disks.len() > 1
@@ -95,7 +96,7 @@ fn label(node: &Node<'_>, above: Option<&Function>, links: &[SharedLink]) -> Str
         text.push_str(&format!(
             "  shared by {} disks that could move {}/s: {}",
             link.disks.len(),
-            words::decimal(link.demand.into()),
+            decimal(link.demand.into()),
             words::ratio(link)
         ));
     }

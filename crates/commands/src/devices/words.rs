@@ -1,29 +1,10 @@
 //! Formats sizes, links, caches and users.
 
-use fiord_stat::units::{self, Scaled};
 use fiord_sys::survey::pcie::{self, Function, Speed};
 use fiord_sys::survey::{Disk, SharedLink};
 use fiord_sys::thread;
 
 use crate::devices::Shown;
-
-/// Formats bytes with a decimal unit and three digits, as in data sheets: `1.92 TB`.
-pub fn decimal(bytes: u128) -> String {
-    three_digits(units::DECIMAL.of_rounded(bytes as f64))
-}
-
-/// Formats bytes with a binary unit: `128 KiB`.
-pub fn binary(bytes: u64) -> String {
-    three_digits(units::BINARY.of_rounded(bytes as f64))
-}
-
-fn three_digits(scaled: Scaled) -> String {
-    scaled.text(match scaled.value {
-        v if scaled.index == 0 || scaled.is_whole() || v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    })
-}
 
 /// Formats the block size: `4096`, or `512/4096` if the physical block is larger.
 pub fn blocks(disk: &Disk) -> String {
@@ -146,19 +127,4 @@ pub(crate) fn unchecked_line(shown: &Shown) -> String {
     let line =
         |why| format!("\nmounts and swap could not be checked, any disk may be in use: {why}\n");
     shown.unchecked.as_ref().map(line).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(decimal(1_000_204_886_016), "1.00 TB");
-        assert_eq!(decimal(15_360_950_534_144), "15.4 TB");
-        assert_eq!(decimal(999_999_999_999), "1.00 TB");
-        assert_eq!(decimal(0), "0 B");
-        assert_eq!(binary(131_072), "128 KiB");
-        assert_eq!(binary(1_310_720), "1.25 MiB");
-    }
 }

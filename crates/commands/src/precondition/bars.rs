@@ -3,7 +3,7 @@
 use fiord_stat::progress::Progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::precondition::target::bytes;
+use crate::amount::{decimal_short, remaining};
 
 /// The bars of all devices.
 #[derive(Debug)]
@@ -54,8 +54,8 @@ impl Bar {
         let position = self.bar.position().saturating_add(more).min(most);
         self.bar.set_position(position);
         let left = self.size.saturating_sub(position).checked_div(rate);
-        let left = left.map(|s| format!(", {} left", time(s))).unwrap_or_default();
-        self.bar.set_message(format!("{}/s{left}", bytes(rate)));
+        let left = left.map(|s| format!(", {} left", remaining(s))).unwrap_or_default();
+        self.bar.set_message(format!("{}/s{left}", decimal_short(rate)));
     }
 
     /// Updates the bar from the progress of random writes, whose remaining time is unknown.
@@ -68,27 +68,5 @@ impl Bar {
     /// Ends the bar with a last message.
     pub fn done(&self, what: &str) {
         self.bar.finish_with_message(what.to_owned());
-    }
-}
-
-/// Formats seconds as hours, minutes and seconds.
-fn time(seconds: u64) -> String {
-    let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (h, m) {
-        (0, 0) => format!("{s} s"),
-        (0, m) => format!("{m} min {s:02} s"),
-        (h, m) => format!("{h} h {m:02} min"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times() {
-        assert_eq!(time(59), "59 s");
-        assert_eq!(time(61), "1 min 01 s");
-        assert_eq!(time(7_260), "2 h 01 min");
     }
 }

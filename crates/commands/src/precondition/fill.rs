@@ -7,15 +7,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use fiord_job::load::Machine;
-use fiord_plan::{Plan, PlanOptions};
+use fiord_run::error::JobError;
 use fiord_run::events::{Event, Observer};
 use fiord_run::{Interrupt, Interrupts, RunOptions, RunResult};
 use fiord_sys::host;
 
+use crate::amount::decimal_short;
 use crate::precondition::Args;
 use crate::precondition::bars::Bar;
-use crate::precondition::state::{Place, Store};
-use crate::precondition::target::{Target, bytes};
+use crate::precondition::state::{Place, StateError, Store};
+use crate::precondition::target::Target;
+use crate::rejected::{self, Rejected};
+
+/// Why a device is not fully written.
+#[derive(Debug, thiserror::Error)]
+pub enum FillError {
+    /// The progress cannot be saved.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The device does not permit the job that writes it.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The job failed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The device stopped completing I/Os.
+    #[error("the device does not respond")]
+    Stuck,
+    /// A job wrote nothing and reported no error.
+    #[error("no data could be written at byte {0}")]
+    NoData(u64),
+    /// A bug ended the thread.
+    #[error("a thread ended unexpectedly")]
+    Panicked,
+}
 
 /// Block size of sequential writes in bytes.
 const BLOCK: u64 = 1 << 20;
@@ -51,7 +76,11 @@ impl Ended {
                 let mut text = match written {
                     0 => "was already fully written".to_owned(),
                     _ => {
-                        format!("fully written: {} at {}/s", bytes(*written), bytes(rate as u64))
+                        format!(
+                            "fully written: {} at {}/s",
+                            decimal_short(*written),
+                            decimal_short(rate as u64)
+                        )
                     }
                 };
                 match random {
@@ -83,7 +112,7 @@ pub(crate) struct Filler<'a> {
 
 impl Filler<'_> {
     /// Writes from `place` to the end.
-    pub(super) fn run(&self, mut place: Place) -> Result<Ended, String> {
+    pub(super) fn run(&self, mut place: Place) -> Result<Ended, FillError> {
         let begun = Instant::now();
         let mut written = 0;
         while place.passes < self.args.passes {
@@ -124,7 +153,7 @@ impl Filler<'_> {
 
     /// Writes the extent that starts at byte `position`. Returns the number of bytes written, which
     /// is smaller than the extent after an interrupt.
-    fn write_extent(&self, position: u64) -> Result<u64, String> {
+    fn write_extent(&self, position: u64) -> Result<u64, FillError> {
         let share =
             (self.target.size / EXTENTS).clamp(EXTENT_BYTES.0, EXTENT_BYTES.1) / BLOCK * BLOCK;
         let left = self.target.size - position;
@@ -141,7 +170,7 @@ impl Filler<'_> {
         let job = result.report.jobs.first();
         let done: u64 = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
         if done == 0 && !self.stopped() {
-            return Err(format!("no data could be written at byte {position}"));
+            return Err(FillError::NoData(position));
         }
         // Every issued I/O is complete, so the written bytes are contiguous.
         Ok(done.min(len))
@@ -153,7 +182,7 @@ impl Filler<'_> {
     }
 
     /// Writes randomly until the IOPS are steady. Returns the IOPS and whether they became steady.
-    fn settle(&self) -> Result<(u64, bool), String> {
+    fn settle(&self) -> Result<(u64, bool), FillError> {
         let mut line = self.line("random", "randwrite", 4096.min(self.target.size));
         line.extend([
             "--norandommap".into(),
@@ -197,8 +226,8 @@ impl Filler<'_> {
         ]
     }
 
-    fn job(&self, line: &[String], most: Option<u64>) -> Result<RunResult, String> {
-        let plan = plan(line)?;
+    fn job(&self, line: &[String], most: Option<u64>) -> Result<RunResult, FillError> {
+        let plan = rejected::plan(&rejected::parse(line, &mut Machine)?)?;
         let version = fiord_job::version();
         let options = RunOptions {
             progress: Some(UPDATE),
@@ -212,21 +241,11 @@ impl Filler<'_> {
         let mut interrupts = Flag { stop: self.stop, told: false };
         let result = fiord_run::run(Arc::new(plan), &options, &mut watcher, &mut interrupts);
         match result.errors.first() {
-            Some((_, error)) => Err(error.to_string()),
-            None if !result.stuck.is_empty() => Err("the device does not respond".into()),
+            Some((_, error)) => Err(error.clone().into()),
+            None if !result.stuck.is_empty() => Err(FillError::Stuck),
             None => Ok(result),
         }
     }
-}
-
-fn plan(line: &[String]) -> Result<Plan, String> {
-    let shown = |errors: Vec<fiord_job::diagnostic::Diagnostic>| {
-        fiord_job::diagnostic::render(&errors, false)
-    };
-    let invocation = fiord_job::invocation(line, &mut Machine).map_err(shown)?;
-    let machine = fiord_plan::machine::system::Machine;
-    let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
-    Ok(resolved.map_err(shown)?.plan)
 }
 
 /// Updates a bar from the events of a run.

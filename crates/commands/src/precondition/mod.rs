@@ -16,18 +16,41 @@ mod fill;
 pub mod state;
 pub mod target;
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::zones::consent::{self, Ask};
 use fiord_run::{Interrupt, Interrupts};
 
+use crate::consent::{self, Refused};
+use crate::session::{CannotPrint, End, Session};
+
 use bars::Bars;
+pub use fill::FillError;
 use fill::{Ended, Filler};
-use state::Store;
-use target::Target;
+use state::{Place, StateError, Store};
+use target::{Target, Unsuitable};
+
+/// Why nothing is written, or why the outcome cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A target is refused.
+    #[error(transparent)]
+    Target(#[from] Unsuitable),
+    /// The progress cannot be saved.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The user cannot see which data will be lost.
+    #[error("cannot show which data will be lost: {0}")]
+    Warning(#[source] io::Error),
+    /// The user does not confirm.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The outcome cannot be written.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}
 
 /// Command line of `fiord precondition`.
 #[derive(Debug, clap::Args)]
@@ -59,50 +82,28 @@ pub struct Args {
     state: Option<PathBuf>,
 }
 
-/// Output streams, the source of answers, and interrupts.
-pub struct Session<'a> {
-    /// Stream for results.
-    pub out: &'a mut dyn Write,
-    /// Stream for questions and errors.
-    pub err: &'a mut dyn Write,
-    /// Source of answers.
-    pub ask: &'a mut dyn Ask,
-    /// Interrupts such as Ctrl-C.
-    pub interrupts: &'a mut dyn Interrupts,
-    /// Whether standard error is a terminal.
-    pub terminal: bool,
-}
-
-/// Outcome of `fiord precondition`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// All targets are written.
-    Done,
-    /// A signal stopped the run; the same command resumes it.
-    Stopped,
-    /// A target was refused or failed.
-    Failed,
-}
-
-/// Runs `fiord precondition` with `args`.
-pub fn run(args: &Args, session: &mut Session<'_>) -> End {
-    everything(args, session).unwrap_or_else(|what| {
-        let _ = writeln!(session.err, "fiord: {}", what.trim_end());
-        End::Failed
-    })
-}
-
-fn everything(args: &Args, session: &mut Session<'_>) -> Result<End, String> {
+/// Runs `fiord precondition`. An interrupt stops it such that a later call can resume it.
+/// `terminal`: whether standard error is a terminal, which then shows progress bars.
+///
+/// # Errors
+/// A target is refused, progress cannot be saved, or the user does not confirm. A target that fails
+/// later is reported on the session's error stream.
+pub fn run(
+    args: &Args,
+    session: &mut Session<'_>,
+    interrupts: &mut dyn Interrupts,
+    terminal: bool,
+) -> Result<End, Error> {
     let targets = target::all(&args.device)?;
     let store = Store::open(args.state.as_deref())?;
     let place = |target: &Target| match args.restart {
-        true => state::Place::default(),
+        true => Place::default(),
         false => store.place(&target.key, target.size),
     };
-    let places: Vec<state::Place> = targets.iter().map(place).collect();
+    let places: Vec<Place> = targets.iter().map(place).collect();
     // With a question or bars the description goes to standard error; without them it is part of
     // the result.
-    let to = if args.yes && !session.terminal { &mut session.out } else { &mut session.err };
+    let to = if args.yes && !terminal { &mut session.out } else { &mut session.err };
     for (target, place) in targets.iter().zip(&places) {
         warn(to, &target.describe())?;
         if place.position > 0 || place.passes > 0 {
@@ -114,21 +115,21 @@ fn everything(args: &Args, session: &mut Session<'_>) -> Result<End, String> {
     // Check that progress can be saved before any data is lost.
     store.check()?;
     consent::obtain(args.yes, session.ask)?;
-    let ends = write_all(args, session, &targets, &places, &store)?;
+    let bars = Bars::new(terminal);
+    let ends = write_all(args, interrupts, &bars, (&targets, &places), &store);
     summary(session, &targets, &ends)
 }
 
 /// Writes all targets in parallel. Returns the outcome of each.
 fn write_all(
     args: &Args,
-    session: &mut Session<'_>,
-    targets: &[Target],
-    places: &[state::Place],
+    interrupts: &mut dyn Interrupts,
+    bars: &Bars,
+    (targets, places): (&[Target], &[Place]),
     store: &Store,
-) -> Result<Vec<Result<Ended, String>>, String> {
+) -> Vec<Result<Ended, FillError>> {
     let stop = AtomicBool::new(false);
-    let bars = Bars::new(session.terminal);
-    let ends = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = targets
             .iter()
             .zip(places)
@@ -140,40 +141,35 @@ fn write_all(
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            if let Some(Interrupt::End(_)) = session.interrupts.next() {
+            if let Some(Interrupt::End(_)) = interrupts.next() {
                 stop.store(true, Ordering::Relaxed);
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        let broken = || Err("a thread ended unexpectedly".to_owned());
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| broken())).collect()
-    });
-    Ok(ends)
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or(Err(FillError::Panicked))
+        };
+        threads.into_iter().map(join).collect()
+    })
 }
 
 /// Prints a line for each target. Returns the overall outcome.
 fn summary(
     session: &mut Session<'_>,
     targets: &[Target],
-    ends: &[Result<Ended, String>],
-) -> Result<End, String> {
+    ends: &[Result<Ended, FillError>],
+) -> Result<End, Error> {
     let mut end = End::Done;
     for (target, ended) in targets.iter().zip(ends) {
         match ended {
             Ok(ended) => {
-                let words = ended.words(target.size);
-                match say(session.out, &format!("{}: {words}\n", target.name)) {
-                    // A closed pipe does not change the outcome.
-                    Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-                    other => other
-                        .map_err(|e| format!("cannot write the result to standard output: {e}"))?,
-                }
+                session.print(&format!("{}: {}\n", target.name, ended.words(target.size)))?;
                 if matches!(ended, Ended::Stopped { .. }) && end == End::Done {
                     end = End::Stopped;
                 }
             }
             Err(what) => {
-                let _ = say(session.err, &format!("fiord: {}: {}\n", target.name, what.trim_end()));
+                let _ = writeln!(session.err, "fiord: {}: {what}", target.name);
                 end = End::Failed;
             }
         }
@@ -181,16 +177,9 @@ fn summary(
     Ok(end)
 }
 
-fn say(to: &mut dyn Write, text: &str) -> std::io::Result<()> {
-    to.write_all(text.as_bytes()).and_then(|()| to.flush())
-}
-
 /// Prints a warning that the user must be able to read before data is lost.
-///
-/// # Errors
-/// The warning cannot be written.
-fn warn(to: &mut dyn Write, text: &str) -> Result<(), String> {
-    say(to, text).map_err(|e| format!("cannot show which data will be lost: {e}"))
+fn warn(to: &mut dyn Write, text: &str) -> Result<(), Error> {
+    to.write_all(text.as_bytes()).and_then(|()| to.flush()).map_err(Error::Warning)
 }
 
 #[cfg(test)]

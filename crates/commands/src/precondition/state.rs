@@ -1,11 +1,24 @@
 //! Saves the progress of each device in a file, so that a later call can resume.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::Guard;
 use serde::{Deserialize, Serialize};
+
+use crate::state_file::{self, FileError};
+
+/// Why progress cannot be saved.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The file cannot be read or written.
+    #[error("{0}\n  To fix: name another file with --state=FILE")]
+    File(#[from] FileError),
+    /// No file is named, and there is no home directory for the default.
+    #[error("no home directory to save the progress in\n  To fix: name a file with --state=FILE")]
+    NoHome,
+}
 
 /// Progress of one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,14 +59,14 @@ impl Store {
     ///
     /// # Errors
     /// The file exists but cannot be read or has other contents.
-    pub fn open(path: Option<&Path>) -> Result<Store, String> {
+    pub fn open(path: Option<&Path>) -> Result<Store, StateError> {
         // A path that the user typed may point anywhere.
         let guard = Guard::generated().allow_system(path.is_some());
         let path = match path {
             Some(path) => path.to_path_buf(),
             None => usual()?,
         };
-        let places = read(&path)?;
+        let places = state_file::read(&path)?.unwrap_or_default();
         Ok(Store { path, guard, places })
     }
 
@@ -66,7 +79,7 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), StateError> {
         self.change(|_| ())
     }
 
@@ -74,7 +87,7 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn put(&self, key: &str, place: Place) -> Result<(), String> {
+    pub fn put(&self, key: &str, place: Place) -> Result<(), StateError> {
         self.change(|places| {
             places.insert(key.to_owned(), place);
         })
@@ -84,64 +97,37 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn forget(&self, key: &str) -> Result<(), String> {
+    pub fn forget(&self, key: &str) -> Result<(), StateError> {
         self.change(|places| {
             places.remove(key);
         })
     }
 
     /// Updates the file, which other calls for other devices may share.
-    fn change(&self, change: impl FnOnce(&mut Places)) -> Result<(), String> {
-        let failed = |error: std::io::Error| {
-            format!(
-                "{}: {error}\n  To fix: name another file with --state=FILE",
-                self.path.display()
-            )
-        };
+    fn change(&self, change: impl FnOnce(&mut Places)) -> Result<(), StateError> {
         let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
-        let guarded = |error: fiord_sys::Error| {
-            format!("{error}\n  To fix: name another file with --state=FILE")
-        };
-        self.guard.make_directories(directory).map_err(guarded)?;
+        self.guard.make_directories(directory).map_err(FileError::from)?;
         // Lock the directory, because the file is replaced. Closing the descriptor releases the
         // lock.
-        let lock = std::fs::File::open(directory).map_err(failed)?;
+        let failed = |source| FileError::Io { path: self.path.clone(), source };
+        let lock = File::open(directory).map_err(failed)?;
         lock.lock().map_err(failed)?;
-        let mut places = read(&self.path)?;
+        let mut places: Places = state_file::read(&self.path)?.unwrap_or_default();
         change(&mut places);
-        let text = serde_json::to_string_pretty(&places).map_err(|error| error.to_string())?;
-        // Replace the file atomically: a power failure must not leave a partial file.
-        let new = self.path.with_extension("new");
-        let mut file = self.guard.replace(&new).map_err(guarded)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        self.guard.rename(&new, &self.path).map_err(guarded)?;
+        state_file::replace(self.guard, &self.path, &places)?;
         if places.is_empty() {
-            self.guard.remove(&self.path).map_err(guarded)?;
+            self.guard.remove(&self.path).map_err(FileError::from)?;
         }
         Ok(())
     }
 }
 
-/// Reads the file; a missing file is empty.
-fn read(path: &Path) -> Result<Places, String> {
-    let failed = |what: String| {
-        format!("{}: {what}\n  To fix: name another file with --state=FILE", path.display())
-    };
-    match std::fs::read_to_string(path) {
-        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Places::new()),
-        Err(error) => Err(failed(error.to_string())),
-    }
-}
-
 /// The default file, `$XDG_STATE_HOME/fiord/precondition.json` (XDG Base Directory Specification).
-fn usual() -> Result<PathBuf, String> {
+fn usual() -> Result<PathBuf, StateError> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = set("XDG_STATE_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/state")));
-    base.map(|base| base.join("fiord/precondition.json")).ok_or_else(|| {
-        "no home directory to save the progress in\n  To fix: name a file with --state=FILE".into()
-    })
+    base.map(|base| base.join("fiord/precondition.json")).ok_or(StateError::NoHome)
 }

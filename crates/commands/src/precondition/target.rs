@@ -2,12 +2,80 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_stat::units;
-use fiord_sys::file::{self, Kind};
-use fiord_sys::in_use::{self, Use, User};
+use fiord_sys::block;
+use fiord_sys::file::{self, Device, Kind};
 use fiord_sys::root::Root;
-use fiord_sys::survey::{Bus, Depth, Disk, Partition, Survey, signature};
+use fiord_sys::survey::{Bus, Depth, Disk, Partition, Survey, Zones, signature};
 use fiord_sys::zone::Model;
+
+use crate::amount::decimal_short;
+use crate::target::{TargetError, check_unused, facts};
+
+/// Why a target is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Unsuitable {
+    /// It does not exist or is in use.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The data on it cannot be examined.
+    #[error(transparent)]
+    System(#[from] fiord_sys::Error),
+    /// Two targets share bytes.
+    #[error(
+        "{first} and {second} overlap: the same bytes would be written twice in parallel\n  To fix: \
+         name either the disk or its partitions, and each only once"
+    )]
+    Overlap {
+        /// Path of the first target.
+        first: PathBuf,
+        /// Path of the second target.
+        second: PathBuf,
+    },
+    /// A file without a size.
+    #[error("{path} is empty\n  To fix: give the file its size first: `truncate -s 10G {path}`")]
+    Empty {
+        /// Path as typed.
+        path: PathBuf,
+    },
+    /// A directory, a pipe or a character device.
+    #[error("{path} is neither a block device nor a file")]
+    Neither {
+        /// Path as typed.
+        path: PathBuf,
+    },
+    /// The kernel reports no number for the device.
+    #[error("{path} has no device number")]
+    NoNumber {
+        /// Path as typed.
+        path: PathBuf,
+    },
+    /// The node names no disk of the kernel.
+    #[error("the kernel has no disk {path} ({number})")]
+    NoDisk {
+        /// Path as typed.
+        path: PathBuf,
+        /// Device number.
+        number: Device,
+    },
+    /// A host-managed zoned device.
+    #[error(
+        "{name} has zones, which accept only sequential writes\n  To fix: this job fills all of them, \
+         and destroys what they hold: fiord --name=fill --filename={path} --direct=1 --zonemode=zbd \
+         --rw=write --bs=128k --write_zone_remainder=1"
+    )]
+    Zoned {
+        /// The kernel's name of the device.
+        name: String,
+        /// Path as typed.
+        path: PathBuf,
+    },
+    /// A write-protected device.
+    #[error("{0} is read-only\n  To fix: run `blockdev --setrw`, if the medium permits writes")]
+    ReadOnly(String),
+    /// A device without a medium.
+    #[error("{0} has no capacity: it has no medium or is not set up")]
+    NoCapacity(String),
+}
 
 /// A device or file to fill.
 #[derive(Debug, Clone)]
@@ -34,36 +102,26 @@ pub struct Target {
 ///
 /// # Errors
 /// A path is neither a block device nor a file, is in use, cannot be examined, or overlaps another.
-pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, String> {
+pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, Unsuitable> {
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
         let target = one(path)?;
         if let Some(known) = targets.iter().find(|known| known.overlaps(&target)) {
-            let (path, known) = (path.display(), known.path.display());
-            return Err(format!(
-                "{known} and {path} overlap: the same bytes would be written twice in parallel\n  \
-                 To fix: name either the disk or its partitions, and each only once"
-            ));
+            return Err(Unsuitable::Overlap { first: known.path.clone(), second: path.clone() });
         }
         targets.push(target);
     }
     Ok(targets)
 }
 
-fn one(path: &Path) -> Result<Target, String> {
-    let facts = file::facts(path).map_err(|error| match path.starts_with("/dev") {
-        true => format!("{error}\n  To fix: `fiord devices` lists the available devices"),
-        false => error.to_string(),
-    })?;
+fn one(path: &Path) -> Result<Target, Unsuitable> {
+    let facts = facts(path)?;
     if matches!(facts.kind, Kind::Block | Kind::Regular) {
-        unused(path)?;
+        check_unused(path)?;
     }
     match facts.kind {
-        Kind::Block => device(path),
-        Kind::Regular if facts.size == 0 => Err(format!(
-            "{} is empty\n  To fix: give the file its size first: `truncate -s 10G {0}`",
-            path.display()
-        )),
+        Kind::Block => device(path, facts.node),
+        Kind::Regular if facts.size == 0 => Err(Unsuitable::Empty { path: path.into() }),
         Kind::Regular => Ok(Target {
             path: path.into(),
             name: path.display().to_string(),
@@ -74,45 +132,36 @@ fn one(path: &Path) -> Result<Target, String> {
             parts: Vec::new(),
             backing: None,
         }),
-        _ => Err(format!("{} is neither a block device nor a file", path.display())),
+        _ => Err(Unsuitable::Neither { path: path.into() }),
     }
 }
 
-fn device(path: &Path) -> Result<Target, String> {
-    let failed = |error: fiord_sys::Error| error.to_string();
-    let number = file::facts(path).map_err(failed)?.node;
-    let number = number.ok_or_else(|| format!("{} has no device number", path.display()))?;
-    let name = fiord_sys::block::name(number)
-        .ok_or_else(|| format!("the kernel has no disk {} ({number})", path.display()))?;
-    let whole = fiord_sys::block::whole_disk_path(number);
+fn device(path: &Path, number: Option<Device>) -> Result<Target, Unsuitable> {
+    let number = number.ok_or_else(|| Unsuitable::NoNumber { path: path.into() })?;
+    let unknown = || Unsuitable::NoDisk { path: path.into(), number };
+    let name = block::name(number).ok_or_else(unknown)?;
+    let whole = block::whole_disk_path(number);
     let whole = whole.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let sequence = whole.as_deref().and_then(|whole| sequence(&Root::machine(), whole));
     let disk = whole.and_then(|whole| Survey::new(Root::machine(), Depth::Health).disk(&whole));
     if let Some(disk) = &disk {
-        let managed = |zones: &fiord_sys::survey::Zones| zones.model == Model::HostManaged;
+        let managed = |zones: &Zones| zones.model == Model::HostManaged;
         if disk.queue.zones.as_ref().is_some_and(managed) {
-            return Err(format!(
-                "{name} has zones, which accept only sequential writes\n  To fix: this job fills all of \
-                 them, and destroys what they hold: fiord --name=fill --filename={} --direct=1 \
-                 --zonemode=zbd --rw=write --bs=128k --write_zone_remainder=1",
-                path.display()
-            ));
+            return Err(Unsuitable::Zoned { name, path: path.into() });
         }
         if disk.read_only {
-            return Err(format!(
-                "{name} is read-only\n  To fix: run `blockdev --setrw`, if the medium permits writes"
-            ));
+            return Err(Unsuitable::ReadOnly(name));
         }
     }
-    let size = fiord_sys::block::sysfs_size(number).unwrap_or(0);
+    let size = block::sysfs_size(number).unwrap_or(0);
     if size == 0 {
-        return Err(format!("{name} has no capacity: it has no medium or is not set up"));
+        return Err(Unsuitable::NoCapacity(name));
     }
     let logical = disk.as_ref().map_or(512, |disk| disk.queue.logical);
-    let marks = signature::on_device(path, logical as usize).map_err(failed)?;
+    let marks = signature::on_device(path, logical as usize)?;
     let mut parts = Vec::new();
     for part in disk.iter().filter(|disk| disk.name == name).flat_map(|disk| &disk.partitions) {
-        let marks = signature::on_part(path, part.start, logical as usize).map_err(failed)?;
+        let marks = signature::on_part(path, part.start, logical as usize)?;
         parts.push((part.clone(), marks));
     }
     Ok(Target {
@@ -135,27 +184,6 @@ fn file_key(facts: &file::Facts) -> String {
 fn backing(disk: &Disk) -> Option<String> {
     let path = disk.identity.model.as_ref().filter(|_| disk.bus == Bus::Loop)?;
     file::facts(Path::new(path)).ok().map(|facts| file_key(&facts))
-}
-
-/// Refuses a target that is mounted, swap space or held, or whose use cannot be determined.
-fn unused(path: &Path) -> Result<(), String> {
-    match in_use::user(path) {
-        Ok(None) => Ok(()),
-        Ok(Some(user)) => {
-            let what = match &user {
-                User::Listed(Use::Mounted { .. }) => "unmount it first",
-                User::Listed(Use::Swap { .. }) => "`swapoff` it first",
-                User::Held { .. } => "remove its holder first",
-            };
-            let shown = path.display();
-            let list = if path.is_file() { "losetup -j" } else { "lsblk" };
-            Err(format!(
-                "{shown} is in use: {user}\n  To fix: {what}; `{list} {shown}` and `fuser -v {shown}` \
-                 show all users. No option overrides this check"
-            ))
-        }
-        Err(why) => Err(format!("cannot determine whether {} is in use: {why}", path.display())),
-    }
 }
 
 /// Identifies a target by its properties and not only by its name, which another disk may get after
@@ -211,11 +239,11 @@ impl Target {
             add("model", disk.identity.model.clone());
             add("serial", disk.identity.serial.clone());
         }
-        add("size", Some(bytes(self.size)));
+        add("size", Some(decimal_short(self.size)));
         let disk = self.disk.as_ref().filter(|disk| disk.name != self.name);
         add("partition of", disk.map(|disk| disk.name.clone()));
         for (i, (part, marks)) in self.parts.iter().enumerate() {
-            let mut what = vec![bytes(part.size)];
+            let mut what = vec![decimal_short(part.size)];
             what.extend(marks.iter().map(|mark| mark.to_string()));
             let name = if i == 0 { "partitions" } else { "" };
             add(name, Some(format!("{} ({})", part.name, what.join(", "))));
@@ -227,12 +255,6 @@ impl Target {
         }
         text
     }
-}
-
-/// Formats bytes with a decimal unit.
-pub(crate) fn bytes(bytes: u64) -> String {
-    let scaled = units::DECIMAL.of_rounded(bytes as f64);
-    scaled.text(usize::from(scaled.index > 0 && scaled.value < 99.95))
 }
 
 #[cfg(test)]

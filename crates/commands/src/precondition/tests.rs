@@ -1,17 +1,10 @@
 use std::fs;
 
-use crate::zones::consent::Answer;
 use fiord_run::NoInterrupts;
 
 use super::*;
-
-struct Always(Answer);
-
-impl Ask for Always {
-    fn ask(&mut self, _: &str) -> Answer {
-        self.0
-    }
-}
+use crate::consent::{Answer, Scripted};
+use crate::target::TargetError;
 
 /// An interrupt at the first check.
 struct Stop;
@@ -34,7 +27,7 @@ fn run_on(
     more: &[&str],
     answer: Answer,
     interrupts: &mut dyn Interrupts,
-) -> (End, String, String) {
+) -> (Result<End, Error>, String, String) {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
@@ -47,16 +40,8 @@ fn run_on(
     let line = ["x", &file].into_iter().chain(state).chain(more.iter().copied());
     let args = <Line as clap::Parser>::parse_from(line).args;
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let end = run(
-        &args,
-        &mut Session {
-            out: &mut out,
-            err: &mut err,
-            ask: &mut Always(answer),
-            interrupts,
-            terminal: false,
-        },
-    );
+    let ask = &mut Scripted::new(answer);
+    let end = run(&args, &mut Session { out: &mut out, err: &mut err, ask }, interrupts, false);
     (end, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
 }
 
@@ -67,7 +52,7 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
     let size = (3 << 20) + 2048;
     fs::write(place.join("f"), vec![0u8; size]).unwrap();
     let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-    assert_eq!(end, End::Done, "{out}{err}");
+    assert_eq!(end.unwrap(), End::Done, "{out}{err}");
     assert!(out.contains("fully written: 3.1 MB"), "{out}");
     assert!(out.contains("All data on it will be lost") && err.is_empty(), "{out}{err}");
     let data = fs::read(place.join("f")).unwrap();
@@ -84,10 +69,10 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
 fn without_a_yes_nothing_is_touched() {
     let place = place("no");
     fs::write(place.join("f"), vec![7u8; 1 << 20]).unwrap();
-    for answer in [Answer::No, Answer::NoTerminal] {
-        let (end, _, err) = run_on(&place, &[], answer, &mut NoInterrupts);
-        assert_eq!(end, End::Failed);
-        assert!(err.contains("nothing was changed"), "{err}");
+    for (answer, why) in [(Answer::No, Refused::ByUser), (Answer::NoTerminal, Refused::NoTerminal)]
+    {
+        let (end, ..) = run_on(&place, &[], answer, &mut NoInterrupts);
+        assert!(matches!(end, Err(Error::Refused(refused)) if refused == why), "{end:?}");
     }
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();
@@ -99,9 +84,9 @@ fn stopped_and_picked_up() {
     fs::write(place.join("f"), vec![0u8; 8 << 20]).unwrap();
     let key = target::all(&[place.join("f")]).unwrap().remove(0).key;
     let store = Store::open(Some(&place.join("state.json"))).unwrap();
-    store.put(&key, state::Place { passes: 0, position: 6 << 20 }).unwrap();
+    store.put(&key, Place { passes: 0, position: 6 << 20 }).unwrap();
     let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-    assert_eq!(end, End::Done, "{out}{err}");
+    assert_eq!(end.unwrap(), End::Done, "{out}{err}");
     assert!(out.contains("resumes at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
     assert_eq!(err, "");
     let data = fs::read(place.join("f")).unwrap();
@@ -115,11 +100,11 @@ fn a_stop_is_remembered() {
     let place = place("remember");
     fs::write(place.join("f"), vec![0u8; 64 << 20]).unwrap();
     let (end, out, err) = run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut Stop);
-    assert_eq!(end, End::Stopped, "{out}{err}");
+    assert_eq!(end.unwrap(), End::Stopped, "{out}{err}");
     assert!(out.contains("run the same command to resume"), "{out}");
     let (end, out, _) =
         run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut NoInterrupts);
-    assert_eq!(end, End::Done, "{out}");
+    assert_eq!(end.unwrap(), End::Done, "{out}");
     fs::remove_dir_all(place).unwrap();
 }
 
@@ -127,12 +112,14 @@ fn a_stop_is_remembered() {
 fn what_cannot_be_written_is_refused() {
     let place = place("refused");
     fs::write(place.join("f"), "").unwrap();
-    let (end, _, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-    assert!(end == End::Failed && err.contains("is empty"), "{err}");
-    assert!(target::all(&["/dev/null".into()]).unwrap_err().contains("neither"));
+    let (end, ..) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
+    assert!(matches!(end, Err(Error::Target(Unsuitable::Empty { .. }))), "{end:?}");
+    let refused = |path: &str| target::all(&[path.into()]).unwrap_err();
+    assert!(matches!(refused("/dev/null"), Unsuitable::Neither { .. }));
+    assert!(matches!(refused("/dev/fiord-none"), Unsuitable::Target(TargetError::Missing { .. })));
     let twice = [place.clone().join("f"), place.join("f")];
     fs::write(place.join("f"), "x").unwrap();
-    assert!(target::all(&twice).unwrap_err().contains("twice"));
+    assert!(matches!(target::all(&twice), Err(Unsuitable::Overlap { .. })));
     fs::remove_dir_all(place).unwrap();
 }
 
@@ -143,7 +130,7 @@ fn no_two_jobs_write_the_same_data() {
     fs::write(place.join("f"), vec![0u8; 1 << 20]).unwrap();
     let data = || {
         let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-        assert_eq!(end, End::Done, "{out}{err}");
+        assert_eq!(end.unwrap(), End::Done, "{out}{err}");
         fs::read(place.join("f")).unwrap()
     };
     let both = [data(), data()].concat();
@@ -160,7 +147,7 @@ fn files_of_any_size() {
     for size in [1usize, 511, 1_000_001, (1 << 20) + 1] {
         fs::write(place.join("f"), vec![0u8; size]).unwrap();
         let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-        assert_eq!(end, End::Done, "{size}: {out}{err}");
+        assert_eq!(end.unwrap(), End::Done, "{size}: {out}{err}");
         let data = fs::read(place.join("f")).unwrap();
         assert_eq!(data.len(), size);
         let whole = data.chunks(64).filter(|chunk| chunk.len() == 64);
@@ -176,7 +163,7 @@ fn calls_share_the_file_of_places() {
     let path = place.join("below/state.json");
     let open = || Store::open(Some(&path)).unwrap();
     let (one, two) = (open(), open());
-    let at = |position| state::Place { passes: 1, position };
+    let at = |position| Place { passes: 1, position };
     one.put("a", at(4096)).unwrap();
     two.put("b", at(8192)).unwrap();
     assert_eq!((open().place("a", 1 << 20), open().place("b", 1 << 20)), (at(4096), at(8192)));
@@ -194,15 +181,16 @@ fn a_place_that_cannot_be_kept() {
     fs::write(place.join("f"), vec![7u8; 4096]).unwrap();
     let state = format!("--state={}", place.join("f/state.json").display());
     let args = ["--yes", &state];
-    let (end, _, err) = run_on(&place, &args, Answer::NoTerminal, &mut NoInterrupts);
-    assert!(end == End::Failed && err.contains("--state=FILE"), "{err}");
+    let (end, ..) = run_on(&place, &args, Answer::NoTerminal, &mut NoInterrupts);
+    assert!(matches!(end, Err(Error::State(_))), "{end:?}");
+    assert!(end.unwrap_err().to_string().contains("--state=FILE"));
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();
 }
 
 #[test]
 fn places_in_words() {
-    let words = |passes, position| state::Place { passes, position }.words(1000);
+    let words = |passes, position| Place { passes, position }.words(1000);
     assert_eq!(words(0, 500), "50.0 %");
     assert_eq!(words(1, 0), "the end of 1 full pass");
     assert_eq!(words(2, 250), "25.0 %, after 2 full passes");

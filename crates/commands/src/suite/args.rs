@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::sweep::args::Eta;
-use crate::zones::args::Format;
+use crate::session::{Eta, Format};
 
 /// Runs a suite: a set of runs on a device that answers one question. Without a name, lists them.
 #[derive(Debug, Clone, clap::Args)]

@@ -1,6 +1,8 @@
 //! Types that define a suite.
 
-use crate::sweep::axis::{Axis, Settings};
+use fiord_job::option::value::ValueError;
+
+use crate::axis::{Axis, Settings};
 
 use crate::suite::device::Zoned;
 
@@ -17,7 +19,7 @@ pub struct Definition {
     /// written all its data.
     pub times: (u32, u32),
     /// Builds the steps for a device.
-    pub steps: fn(&Request) -> Result<Steps, String>,
+    pub steps: fn(&Request) -> Result<Steps, StepsError>,
 }
 
 /// Input for building the steps.
@@ -38,6 +40,43 @@ impl Request<'_> {
     pub fn values(&self, name: &str) -> &[String] {
         self.axes.iter().find(|axis| axis.name == name).map_or(&[], |axis| &axis.values)
     }
+}
+
+/// Why a suite has no steps for a device and the values of its axes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepsError {
+    /// A value is not a number of bytes.
+    #[error("`{value}`: {}", .cause.what)]
+    NotBytes {
+        /// The value as typed.
+        value: String,
+        /// What is wrong with it.
+        cause: ValueError,
+    },
+    /// A value is not a count.
+    #[error("{axis}={value} is not a positive number")]
+    NotACount {
+        /// The axis.
+        axis: &'static str,
+        /// The value as typed.
+        value: String,
+    },
+    /// No block size is left.
+    #[error("the device supports none of the block sizes")]
+    NoBlockSize,
+    /// No value of an axis is left.
+    #[error("no value of {axis} is possible: {why}")]
+    NoValue {
+        /// The axis.
+        axis: &'static str,
+        /// Why its values are too large.
+        why: &'static str,
+    },
+    /// A pass without the passes before it.
+    #[error(
+        "each pass depends on the earlier ones. To fix: give `pass` the values 1,2,3 and so on"
+    )]
+    PassOrder,
 }
 
 /// The steps of a suite in order.

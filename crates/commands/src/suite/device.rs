@@ -6,6 +6,20 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file;
 use fiord_sys::zone::{Facts, State, Zone, ZonedDevice};
 
+/// Why suites cannot use a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// The device failed to report its zones.
+    #[error(transparent)]
+    Report(#[from] fiord_sys::Error),
+    /// There is no zone to write.
+    #[error("{device}: the device has no writable sequential zone")]
+    NoZone {
+        /// Path as typed.
+        device: PathBuf,
+    },
+}
+
 /// The properties of a zoned device that suites need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zoned {
@@ -29,14 +43,12 @@ impl Zoned {
     ///
     /// # Errors
     /// The device cannot be read, or has no zone that a suite can use.
-    pub fn new(path: &Path, device: &dyn ZonedDevice) -> Result<Self, String> {
-        let facts = device.facts().map_err(|e| e.to_string())?;
-        let zones = device.zones().map_err(|e| e.to_string())?;
+    pub fn new(path: &Path, device: &dyn ZonedDevice) -> Result<Self, DeviceError> {
+        let (facts, zones) = (device.facts()?, device.zones()?);
         let region = region(&zones);
         let capacity = zones[region.clone()].iter().map(|zone| zone.capacity).min();
-        let capacity = capacity.filter(|bytes| *bytes > 0).ok_or_else(|| {
-            format!("{}: the device has no writable sequential zone", path.display())
-        })?;
+        let unusable = || DeviceError::NoZone { device: path.to_owned() };
+        let capacity = capacity.filter(|bytes| *bytes > 0).ok_or_else(unusable)?;
         let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
         Ok(Zoned { path: path.to_owned(), facts, region, capacity, generic })
     }

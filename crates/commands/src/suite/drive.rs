@@ -1,99 +1,68 @@
 //! Runs the steps of a suite in order, after the user's confirmation.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use crate::sweep::axis::{self, Axis};
-use crate::sweep::child::{self, Ended};
-use crate::sweep::drive::{End, clock};
-use crate::sweep::manifest::{self, Store};
-use crate::zones::args::Format;
-use crate::zones::change::Change;
-use crate::zones::consent::{self, Ask};
-use crate::zones::summary::Summary;
-use crate::zones::{in_use, size};
-use fiord_job::diagnostic;
 use fiord_job::load::Loader;
-use fiord_plan::PlanOptions;
-use fiord_plan::machine::system::Machine;
-use fiord_sys::signal::{self, Signals};
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 
+use crate::amount::{clock, latency, rounded};
+use crate::axis::{self, Axis};
+use crate::consent;
+use crate::rejected::{self, Rejected};
+use crate::runs::store::Store;
+use crate::runs::{Launcher, Runs};
+use crate::session::{End, Format, Session};
+use crate::state_file;
 use crate::suite::args::Args;
 use crate::suite::catalogue;
 use crate::suite::definition::{Definition, Filled, Kind, Request, Step, Steps};
 use crate::suite::device::Zoned;
+use crate::suite::error::Error;
 use crate::suite::row::{self, Row};
 use crate::suite::table::{self, Results};
+use crate::target::check_unused;
+use crate::zones;
+use crate::zones::change::Change;
+use crate::zones::summary::Summary;
 
-/// Output streams, the source of answers, and the program that runs jobs.
-pub struct Session<'a> {
-    /// Stream for results.
-    pub out: &'a mut dyn Write,
-    /// Stream for progress.
-    pub progress: &'a mut dyn Write,
-    /// Stream for errors and questions.
-    pub err: &'a mut dyn Write,
-    /// Source of answers.
-    pub ask: &'a mut dyn Ask,
-    /// Loader of job files.
-    pub loader: &'a mut dyn Loader,
-    /// Executable that runs a job file.
-    pub program: PathBuf,
-    /// Version of the executable.
-    pub version: &'a str,
-}
-
-/// Runs a suite, or lists the suites.
-pub fn run(args: &Args, session: &mut Session) -> End {
-    everything(args, session).unwrap_or_else(|what| {
-        let _ = writeln!(session.err, "fiord: {}", what.trim_end());
-        End::Failed
-    })
-}
-
-fn everything(args: &Args, session: &mut Session) -> Result<End, String> {
+/// Runs a suite and prints its results, or lists the suites.
+///
+/// # Errors
+/// The device has no zones or is in use, the user does not confirm, or a run failed.
+pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End, Error> {
     let (Some(name), Some(path)) = (&args.suite, &args.device) else {
-        put(session.out, &list())?;
+        session.print(&list())?;
         return Ok(End::Done);
     };
+    let Launcher { program, version, loader, progress } = launcher;
     let suite = find(name)?;
     let axes = axes(&suite, &args.set)?;
-    let device = Device::open(path, false).map_err(|e| crate::zones::explain(path, e))?;
+    let device = zones::open(path, false)?;
     let zoned = Zoned::new(path, &device)?;
     let steps = steps(args, &suite, &axes, &zoned)?;
     if args.dry_run {
-        put(session.out, &dry(&steps))?;
+        session.print(&dry(&steps))?;
         return Ok(End::Done);
     }
     if args.readonly {
-        return Err(format!("--readonly forbids suites: {name} writes to {}", path.display()));
+        return Err(Error::ReadOnly { suite: suite.name, device: path.clone() });
     }
     let dir = args.dir.clone().unwrap_or_else(|| directory(&suite, path));
-    let job: Vec<String> = identity(&suite, &zoned, args);
-    let store = Store::open(&dir, session.version, &job, args.restart)?;
-    let mut suite_run = Run {
-        zoned: &zoned,
-        steps: &steps,
-        dir: &dir,
-        store,
-        program: session.program.clone(),
-        signals: signal::install().map_err(|e| format!("cannot install signal handlers: {e}"))?,
-    };
-    suite_run.write_jobs(session.loader)?;
-    let end = suite_run.run(args, &device, session)?;
-    let rows = suite_run.rows()?;
+    let store = Store::open(&dir, version, &identity(&suite, &zoned, args), args.restart)?;
+    let runs = Runs::new(program, store)?;
+    let mut running = Running { zoned: &zoned, steps: &steps, dir: &dir, runs };
+    running.write_jobs(loader)?;
+    let end = running.run(args, &device, session, progress)?;
+    let rows = running.rows()?;
     let complete = end == End::Done;
     let results =
         Results { suite: &suite, device: &zoned, rows, left_out: &steps.left_out, complete };
     let document = table::json(&results);
-    let path = dir.join("results.json");
-    manifest::put(&path, &document)?;
+    state_file::write(&dir.join("results.json"), &document)?;
     match args.format {
-        Format::Table => put(session.out, &table::text(&results))?,
-        Format::Json => put(session.out, &document)?,
+        Format::Table => session.print(&table::text(&results))?,
+        Format::Json => session.print(&document)?,
     }
     Ok(end)
 }
@@ -110,21 +79,17 @@ fn list() -> String {
     text
 }
 
-fn find(name: &str) -> Result<Definition, String> {
-    catalogue::all().into_iter().find(|suite| suite.name == name).ok_or_else(|| {
-        let names = catalogue::all().map(|suite| suite.name).join(", ");
-        format!("unknown suite `{name}`; available: {names}")
-    })
+fn find(name: &str) -> Result<Definition, Error> {
+    let found = catalogue::all().into_iter().find(|suite| suite.name == name);
+    found.ok_or_else(|| Error::UnknownSuite { name: name.into() })
 }
 
 /// Returns the axes of the suite, with the values of `--set`.
-fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, String> {
+fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, Error> {
     let asked = axis::read_all(set)?;
     let known = |name: &str| suite.axes.iter().any(|(own, _)| *own == name);
     if let Some(other) = asked.iter().find(|axis| !known(&axis.name)) {
-        let own: Vec<&str> = suite.axes.iter().map(|(name, _)| *name).collect();
-        let (name, own) = (&other.name, own.join(" and "));
-        return Err(format!("{} has no axis `{name}`; it has {own}", suite.name));
+        return Err(Error::UnknownAxis { suite: *suite, name: other.name.clone() });
     }
     let own = |(name, values): &(&str, &str)| Axis {
         name: name.to_string(),
@@ -135,13 +100,10 @@ fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, String> {
     Ok(suite.axes.iter().map(own).map(chosen).collect())
 }
 
-fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Result<Steps, String> {
+fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Result<Steps, Error> {
     let (ramp, run) = suite.times;
     if run == 0 && (args.runtime.is_some() || args.ramp_time.is_some()) {
-        return Err(format!(
-            "{} runs until all data is written, so that --runtime and --ramp-time do not apply",
-            suite.name
-        ));
+        return Err(Error::NoTimes { suite: suite.name });
     }
     let time =
         |given: &Option<String>, own: u32| given.clone().unwrap_or_else(|| format!("{own}s"));
@@ -151,7 +113,7 @@ fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Resul
         ramp_time: &time(&args.ramp_time, ramp),
         runtime: &time(&args.runtime, run),
     };
-    (suite.steps)(&request)
+    Ok((suite.steps)(&request)?)
 }
 
 /// Formats the job files in the order in which they would run.
@@ -196,73 +158,63 @@ fn file_name(index: usize, step: &Step) -> String {
     format!("{index:03}-{words}.fio")
 }
 
-fn put(out: &mut dyn Write, text: &str) -> Result<(), String> {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A closed pipe does not change the outcome.
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write the results: {e}"))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// A running suite.
-struct Run<'a> {
+struct Running<'a> {
     zoned: &'a Zoned,
     steps: &'a Steps,
     dir: &'a Path,
-    store: Store,
-    program: PathBuf,
-    signals: &'static Signals,
+    runs: Runs,
 }
 
-impl Run<'_> {
+impl Running<'_> {
     fn path(&self, index: usize) -> PathBuf {
         self.dir.join(file_name(index, &self.steps.steps[index]))
     }
 
     /// Writes and checks all job files, so that errors are reported before any data is lost.
-    fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), String> {
+    fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), Error> {
         for (i, step) in self.steps.steps.iter().enumerate() {
             let path = self.path(i);
-            manifest::put(&path, &step.job)?;
+            state_file::write(&path, &step.job)?;
             check(&path.display().to_string(), loader)?;
         }
         Ok(())
     }
 
     fn is_done(&self, step: &Step) -> bool {
-        self.store.find(&step.settings).is_some()
+        self.runs.store.find(&step.settings).is_some()
     }
 
     /// Returns the indices of the remaining steps.
-    fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, String> {
-        let zones = device.zones().map_err(|e| e.to_string())?;
+    fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, Error> {
+        let zones = device.zones()?;
         let region = &zones[self.zoned.region.clone()];
         Ok(left(&self.steps.steps, region, |step| self.is_done(step)))
     }
 
-    fn run(&mut self, args: &Args, device: &Device, session: &mut Session) -> Result<End, String> {
+    fn run(
+        &mut self,
+        args: &Args,
+        device: &Device,
+        session: &mut Session,
+        progress: &mut dyn Write,
+    ) -> Result<End, Error> {
         let left = self.left(device)?;
         let (all, dir) = (self.steps.steps.len(), self.dir.display());
-        let _ = writeln!(
-            session.progress,
-            "{all} runs, {} left; results are kept in {dir}",
-            left.len()
-        );
+        let _ = writeln!(progress, "{all} runs, {} left; results are kept in {dir}", left.len());
         for left_out in &self.steps.left_out {
-            let _ = writeln!(session.progress, "left out: {left_out}");
+            let _ = writeln!(progress, "left out: {left_out}");
         }
         if left.is_empty() {
             return Ok(End::Done);
         }
-        self.agree(args, device, session)?;
+        self.agree(args, device, session, progress)?;
         for (at, index) in left.iter().enumerate() {
-            if self.signals.stop_requested() {
+            if self.runs.stop_requested() {
                 return Ok(End::Stopped);
             }
-            let _ = write!(session.progress, "[{}/{}] ", at + 1, left.len());
-            if !self.step(*index, session.progress)? {
+            let _ = write!(progress, "[{}/{}] ", at + 1, left.len());
+            if !self.step(*index, progress)? {
                 return Ok(End::Stopped);
             }
         }
@@ -270,95 +222,75 @@ impl Run<'_> {
     }
 
     /// Says which data will be lost and asks for confirmation.
-    fn agree(&self, args: &Args, device: &Device, session: &mut Session) -> Result<(), String> {
+    fn agree(
+        &self,
+        args: &Args,
+        device: &Device,
+        session: &mut Session,
+        progress: &mut dyn Write,
+    ) -> Result<(), Error> {
         let path = &self.zoned.path;
-        if let Some(who) = in_use::by_whom(path)? {
-            return Err(format!(
-                "{} is in use: {who}; suites do not run on devices in use",
-                path.display()
-            ));
-        }
-        let zones = device.zones().map_err(|e| e.to_string())?;
+        check_unused(path)?;
+        let zones = device.zones()?;
         let change = Change::new(Action::Reset, &zones, 0..zones.len());
-        let to = if args.yes { &mut session.progress } else { &mut session.err };
+        let to: &mut dyn Write = if args.yes { progress } else { session.err };
         let _ = writeln!(
             to,
             "{}: all data in its {} sequential zones will be lost: {} in {}",
             path.display(),
             zones.iter().filter(|zone| zone.is_sequential()).count(),
-            size::rounded(change.lost),
-            crate::zones::change::zones(change.zones)
+            rounded(change.lost),
+            zones::change::zones(change.zones)
         );
-        consent::obtain(args.yes, session.ask)
+        Ok(consent::obtain(args.yes, session.ask)?)
     }
 
     /// Runs a step. Returns false if the user interrupted it.
-    fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, String> {
+    fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, Error> {
         let step = &self.steps.steps[index];
-        let words = axis::words(&step.settings);
-        let _ = write!(progress, "{words} … ");
+        let _ = write!(progress, "{} … ", axis::words(&step.settings));
         let _ = progress.flush();
         if step.reset {
             self.forget_after(index)?;
             self.reset()?;
         }
-        let began = Instant::now();
-        let draft = self.store.start_draft()?;
         let arguments = vec![self.path(index).display().to_string()];
-        let ended = child::run(&self.program, &arguments, &draft, self.signals)
-            .map_err(|e| format!("{}: {e}", self.program.display()))?;
-        let (status, errors) = match ended {
-            Ended::Alone { status, errors } => (status, errors),
-            Ended::Stopped => {
-                let _ = writeln!(progress, "stopped");
-                self.store.drop_draft();
-                return Ok(false);
-            }
+        let read = |text: &str| row::read(step, "", text);
+        let Some((row, took)) = self.runs.run(&step.settings, arguments, progress, read)? else {
+            return Ok(false);
         };
-        let failed = |why: String| {
-            format!("the run at {words} failed: {why}\njob file: {}", self.path(index).display())
-        };
-        if !status.success() {
-            let _ = writeln!(progress, "failed");
-            return Err(format!("{}\n{errors}", failed(status.to_string())));
-        }
-        let text = fs::read_to_string(&draft).map_err(|e| failed(e.to_string()))?;
-        let row = row::read(step, "", &text).map_err(failed)?;
-        let took = began.elapsed();
-        let wall = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.store.keep(&step.settings, arguments, wall)?;
         let _ = writeln!(progress, "{}", in_words(&row, took.as_nanos() as u64));
         Ok(true)
     }
 
     /// Discards the results of later steps that depend on the zones which are about to be reset.
-    fn forget_after(&mut self, index: usize) -> Result<(), String> {
+    fn forget_after(&mut self, index: usize) -> Result<(), Error> {
         let after = self.steps.steps[index + 1..].iter().take_while(|step| !step.reset);
         for step in after.filter(|step| step.finds.is_some()) {
-            self.store.forget(&step.settings)?;
+            self.runs.store.forget(&step.settings)?;
         }
         Ok(())
     }
 
     /// Resets every sequential zone that contains data.
-    fn reset(&self) -> Result<(), String> {
+    fn reset(&self) -> Result<(), Error> {
         let path = &self.zoned.path;
-        let device = Device::open(path, true).map_err(|e| e.to_string())?;
-        let zones = device.zones().map_err(|e| e.to_string())?;
+        let device = Device::open(path, true)?;
+        let zones = device.zones()?;
         let change = Change::new(Action::Reset, &zones, self.zoned.region.clone());
         // Hours may have passed since the confirmation, and another program may use the device now.
-        change.carry_out(&device, &zones, &|| in_use::nobody(path))
+        Ok(change.carry_out(&device, &zones, &|| check_unused(path))?)
     }
 
     /// Returns the rows of the finished measured steps.
-    fn rows(&self) -> Result<Vec<Row>, String> {
+    fn rows(&self) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
         for step in self.steps.steps.iter().filter(|step| step.kind != Kind::Prepare) {
-            let Some((done, _)) = self.store.find(&step.settings) else { continue };
-            let path = self.dir.join(&done.file);
-            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let Some((done, _)) = self.runs.store.find(&step.settings) else { continue };
+            let path = self.runs.store.path(done);
+            let text = state_file::read_text(&path)?;
             let row = row::read(step, &done.file, &text);
-            rows.push(row.map_err(|e| format!("{}: {e}", path.display()))?);
+            rows.push(row.map_err(|source| Error::Outcome { path, source })?);
         }
         Ok(rows)
     }
@@ -401,25 +333,18 @@ fn is_filled(zones: &[Zone], filled: Filled) -> bool {
 
 /// Checks that a job file can run on this machine: it can be parsed, all its options are supported,
 /// and the device permits it (block sizes, command limits, not in use).
-///
-/// # Errors
-/// A message for the user.
-pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), String> {
-    let render = |errors: Vec<diagnostic::Diagnostic>| diagnostic::render(&errors, false);
-    let read = fiord_job::invocation(&[file.to_owned()], loader).map_err(render)?;
-    let unsupported: Vec<_> = read.jobs.iter().flat_map(fiord_job::unsupported).collect();
-    if !unsupported.is_empty() {
-        return Err(render(unsupported));
-    }
-    fiord_plan::resolve(&read.jobs, PlanOptions::of(&read), &Machine).map_err(render).map(drop)
+pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), Rejected> {
+    let invocation = rejected::parse(&[file.to_owned()], loader)?;
+    rejected::check_supported(&invocation)?;
+    rejected::plan(&invocation).map(drop)
 }
 
 /// Summarises a run in one line.
 fn in_words(row: &Row, ns: u64) -> String {
-    let bw = size::rounded(row.outcome.bw_bytes);
+    let bw = rounded(row.outcome.bw_bytes);
     let latency = match (row.is_void(), row.outcome.mean_ns) {
         (true, _) => "rate not reached".into(),
-        (false, Some(ns)) => format!("{} mean", crate::sweep::table::time(ns)),
+        (false, Some(ns)) => format!("{} mean", latency(ns)),
         (false, None) => "no latency".into(),
     };
     format!("{bw}/s, {latency} ({})", clock(ns))

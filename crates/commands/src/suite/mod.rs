@@ -23,6 +23,7 @@ pub mod catalogue;
 pub mod definition;
 pub mod device;
 pub mod drive;
+mod error;
 pub mod row;
 pub mod table;
 pub mod zbd;
@@ -31,4 +32,5 @@ pub mod zbd;
 mod tests;
 
 pub use args::Args;
-pub use drive::{Session, run};
+pub use drive::run;
+pub use error::Error;

@@ -1,9 +1,9 @@
 //! Reads the JSON of a step's run.
 
-use crate::sweep::axis::Settings;
-use crate::sweep::outcome::{self, Outcome};
 use serde_json::Value;
 
+use crate::axis::Settings;
+use crate::runs::outcome::{self, Outcome, OutcomeError};
 use crate::suite::definition::{Kind, Step};
 
 /// A rate counts as reached if the writers achieve this percentage of it.
@@ -48,8 +48,8 @@ impl Row {
 /// Parses the JSON of a run.
 ///
 /// # Errors
-/// A message that says what is missing, or which job failed.
-pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, String> {
+/// The text is not the report of a run, or a job failed.
+pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, OutcomeError> {
     let mut document = outcome::final_document(text)?;
     let written = |document: &Value| -> u64 {
         let jobs = document["jobs"].as_array().into_iter().flatten();
@@ -60,7 +60,7 @@ pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, String> {
     let whole = outcome::read_document(&document)?;
     let outcome = match step.kind {
         Kind::MeasureReads => {
-            let jobs = document["jobs"].as_array_mut().ok_or("the report has no jobs")?;
+            let jobs = document["jobs"].as_array_mut().ok_or(OutcomeError::NoJobs)?;
             jobs.retain(|job| job["read"]["total_ios"].as_u64().unwrap_or(0) > 0);
             outcome::read_document(&document)?
         }

@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
-use crate::sweep::axis::words;
-use crate::sweep::outcome::PERCENTILES;
-use crate::sweep::table::{aligned, numbers, scaled};
-use crate::zones::size;
 use fiord_stat::units::BINARY_RATE;
 use serde_json::{Map, Value, json};
 
+use crate::amount::{exact, scaled};
+use crate::axis::{self, words};
+use crate::columns::{Align, aligned};
+use crate::runs::findings;
 use crate::suite::definition::Definition;
 use crate::suite::device::Zoned;
 use crate::suite::row::{REACHED, Row};
+use crate::sweep::table::{NUMBERS, numbers};
 
 /// Results of a suite.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub fn text(results: &Results) -> String {
         results.suite.name,
         device.path.display(),
         device.zones(),
-        size::exact(device.capacity),
+        exact(device.capacity),
         device.writers()
     );
     let axes: Vec<&str> = results.suite.axes.iter().map(|(name, _)| *name).collect();
@@ -45,7 +46,7 @@ pub fn text(results: &Results) -> String {
     if rated {
         heading.push("written".into());
     }
-    heading.extend(crate::sweep::table::NUMBERS.map(String::from));
+    heading.extend(NUMBERS.map(String::from));
     let mut lines = vec![heading];
     let mut void = 0;
     for row in &results.rows {
@@ -64,7 +65,7 @@ pub fn text(results: &Results) -> String {
         line.extend(cells);
         lines.push(line);
     }
-    out += &aligned(&lines);
+    out += &aligned(&lines, |_| Align::Right);
     if void > 0 {
         let _ = writeln!(
             out,
@@ -75,7 +76,7 @@ pub fn text(results: &Results) -> String {
     let rows = results.rows.iter();
     let found: Vec<(String, &[Value])> =
         rows.map(|row| (words(&row.settings), row.outcome.findings.as_slice())).collect();
-    out += &crate::sweep::findings::lines(&found);
+    out += &findings::lines(&found);
     for left in results.left_out {
         let _ = writeln!(out, "left out: {left}");
     }
@@ -86,8 +87,7 @@ pub fn text(results: &Results) -> String {
 }
 
 fn value(row: &Row, axis: &str) -> String {
-    let found = row.settings.iter().find(|(name, _)| name == axis);
-    found.map_or_else(String::new, |(_, value)| value.clone())
+    axis::value(&row.settings, axis).unwrap_or_default().to_owned()
 }
 
 /// Formats results as JSON.
@@ -118,16 +118,11 @@ fn row(row: &Row) -> Value {
     let settings: Map<String, Value> =
         row.settings.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
     let outcome = &row.outcome;
-    let mut latency = Map::new();
-    latency.insert("mean".into(), json!(outcome.mean_ns));
-    for (p, ns) in PERCENTILES.iter().zip(&outcome.percentiles_ns) {
-        latency.insert(format!("p{p}"), json!(ns));
-    }
     let mut value = json!({
         "settings": settings,
         "iops": outcome.iops,
         "bw_bytes": outcome.bw_bytes,
-        "clat_ns": if row.is_void() { Value::Null } else { latency.into() },
+        "clat_ns": if row.is_void() { Value::Null } else { outcome.latency().into() },
         "cpu_percent": outcome.cpu_percent,
         "runtime_ms": outcome.runtime_ms,
         "file": row.file,

@@ -1,13 +1,13 @@
 use std::path::Path;
 
-use crate::sweep::axis::Axis;
 use fiord_job::load::Memory;
 use fiord_sys::zone::ZonedDevice;
 use fiord_sys::zone::fake::Fake;
 
+use crate::axis::Axis;
 use crate::suite::catalogue;
-use crate::suite::definition::{Definition, Kind, Request, Step, Steps};
-use crate::suite::device::Zoned;
+use crate::suite::definition::{Definition, Kind, Request, Step, Steps, StepsError};
+use crate::suite::device::{DeviceError, Zoned};
 use crate::suite::drive;
 use crate::suite::row;
 use crate::suite::table::{self, Results};
@@ -32,7 +32,7 @@ fn suite(name: &str) -> Definition {
     catalogue::all().into_iter().find(|suite| suite.name == name).unwrap()
 }
 
-fn steps(name: &str, device: &Zoned, set: &[(&str, &str)]) -> Result<Steps, String> {
+fn steps(name: &str, device: &Zoned, set: &[(&str, &str)]) -> Result<Steps, StepsError> {
     let suite = suite(name);
     let axes = axes(&suite, set);
     (suite.steps)(&Request { device, axes: &axes, ramp_time: "15s", runtime: "30s" })
@@ -50,9 +50,8 @@ fn a_suite_uses_the_sequential_zones() {
     let few = Fake::new(3, 0, 2 * MIB, MIB);
     assert_eq!(Zoned::new(Path::new("/dev/z"), &few).unwrap().writers(), 3);
     let none = Fake::new(3, 3, 2 * MIB, MIB);
-    assert!(
-        Zoned::new(Path::new("/dev/z"), &none).unwrap_err().contains("no writable sequential zone")
-    );
+    let unusable = Zoned::new(Path::new("/dev/z"), &none);
+    assert!(matches!(unusable, Err(DeviceError::NoZone { .. })));
 }
 
 #[test]
@@ -96,8 +95,11 @@ fn sequential_writers_have_zones_of_their_own_and_stay_within_the_limits() {
     let few = Zoned { region: 0..8, ..device() };
     let all = steps("zbd/seqwrite", &few, &[]).unwrap();
     assert!(all.steps.last().unwrap().job.contains("size=1z\noffset_increment=1z\nnumjobs=8\n"));
-    assert!(steps("zbd/seqwrite", &device(), &[("bs", "6k")]).is_err());
-    assert!(steps("zbd/seqwrite", &device(), &[("jobs", "none")]).is_err());
+    let error = |axis, values| steps("zbd/seqwrite", &device(), &[(axis, values)]).unwrap_err();
+    assert_eq!(error("bs", "6k"), StepsError::NoBlockSize);
+    assert!(matches!(error("bs", "6q"), StepsError::NotBytes { .. }));
+    assert!(matches!(error("jobs", "none"), StepsError::NotACount { axis: "jobs", .. }));
+    assert!(matches!(error("jobs", "999"), StepsError::NoValue { axis: "jobs", .. }));
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn a_device_may_have_any_name() {
     let path = "/dev/disk/by-path/pci-0000:00:04.0-nvme\\1";
     let device = Zoned { path: path.into(), ..device() };
     let mut memory = Memory::job(&steps("zbd/seqwrite", &device, &[]).unwrap().steps[0].job);
-    let error = drive::check("job.fio", &mut memory).unwrap_err();
+    let error = drive::check("job.fio", &mut memory).unwrap_err().to_string();
     assert!(error.contains("pci-0000:00:04.0-nvme\\1"), "one file, not three: {error}");
     assert!(!error.contains("`/dev/disk/by-path/pci-0000`"), "{error}");
 }
@@ -200,5 +202,5 @@ fn a_series_of_passes_that_was_broken_off_begins_anew() {
     // What is run before it would leave other zones behind.
     let gap = |step: &Step| done(1)(step) || step.settings[0].1 == "128k" && done(5)(step);
     assert_eq!(drive::left(&all, &zones(MIB), gap), [1, 2, 3, 4, 5]);
-    assert!(steps("zbd/write", &device, &[("pass", "2,3")]).is_err());
+    assert_eq!(steps("zbd/write", &device, &[("pass", "2,3")]), Err(StepsError::PassOrder));
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::session::Eta;
+
 /// Runs a job at many settings and finds the knee, beyond which more load adds latency but no
 /// throughput.
 #[derive(Debug, Clone, clap::Args)]
@@ -36,17 +38,6 @@ pub struct Args {
     /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub eta: Eta,
-}
-
-/// When to show progress on standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Eta {
-    /// Only if standard error is a terminal.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// When to stop increasing the load.

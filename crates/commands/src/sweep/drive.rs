@@ -2,96 +2,54 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use fiord_job::load::Loader;
-use fiord_sys::signal::{self, Signals};
 
+use crate::amount::{clock, latency};
+use crate::axis::{self, Axis, Settings};
+use crate::runs::outcome::{self, Outcome};
+use crate::runs::store::Store;
+use crate::runs::{Launcher, Runs, label};
+use crate::session::{End, Session};
 use crate::sweep::args::{Args, Format, Until};
-use crate::sweep::axis::{self, Axis, Settings};
-use crate::sweep::child::{self, Ended};
+use crate::sweep::error::Error;
 use crate::sweep::job::{self, Job};
 use crate::sweep::knee::{self, Reading};
 use crate::sweep::load::{self, Loads};
-use crate::sweep::manifest::Store;
-use crate::sweep::outcome::{self, Outcome};
 use crate::sweep::results::{Knee, Load, Results};
 use crate::sweep::table;
 
-/// Outcome of a sweep or suite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// All required points are measured.
-    Done,
-    /// An error occurred and was reported.
-    Failed,
-    /// The user interrupted the sweep. Finished runs are kept.
-    Stopped,
-}
-
-/// Output streams of a sweep.
-pub struct Streams<'a> {
-    /// Stream for results.
-    pub out: &'a mut dyn Write,
-    /// Stream for progress.
-    pub progress: &'a mut dyn Write,
-    /// Stream for errors.
-    pub err: &'a mut dyn Write,
-}
-
-/// Runs a sweep. `program` is the executable that runs each point.
-pub fn run(
-    args: &Args,
-    loader: &mut dyn Loader,
-    (program, version): (PathBuf, &str),
-    streams: Streams,
-) -> End {
-    let Streams { out, progress, err } = streams;
-    let mut sweep = match prepare(args, loader, program, version, progress) {
-        Ok(sweep) => sweep,
-        Err(what) => {
-            let _ = write!(err, "fiord: {}", own(&what));
-            return End::Failed;
-        }
-    };
-    let end = sweep.everything(loader, progress).unwrap_or_else(|what| {
-        let _ = write!(err, "fiord: {}", own(&what));
-        End::Failed
-    });
-    let results = sweep.results(end == End::Done);
+/// Runs a sweep and prints its results.
+///
+/// # Errors
+/// The sweep is impossible, or a run failed. In the latter case the results of the finished runs are
+/// printed all the same.
+pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End, Error> {
+    let Launcher { program, version, loader, progress } = launcher;
+    let mut sweep = prepare(args, loader, (program, version), progress)?;
+    let end = sweep.everything(loader, progress);
+    let results = sweep.results(matches!(end, Ok(End::Done)));
     let text = match args.format {
         Format::Table => table::table(&results),
         Format::Json => table::json(&results),
         Format::Csv => table::csv(&results),
     };
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A closed pipe does not change the outcome.
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(err, "fiord: cannot write the results: {e}");
-            End::Failed
-        }
-        _ => end,
-    }
-}
-
-/// Removes the prefix `fio: ` from an error of the job parser.
-fn own(what: &str) -> &str {
-    what.strip_prefix("fio: ").unwrap_or(what)
+    let printed = session.print(&text);
+    let end = end?;
+    printed?;
+    Ok(end)
 }
 
 fn prepare(
     args: &Args,
     loader: &mut dyn Loader,
-    program: PathBuf,
-    version: &str,
+    (program, version): (PathBuf, &str),
     progress: &mut dyn Write,
-) -> Result<Sweep, String> {
-    let axes = axis::read_all(&args.set).map_err(|e| e + "\n")?;
-    let loads = args.rate.as_deref().map(load::read).transpose().map_err(|e| e + "\n")?;
+) -> Result<Sweep, Error> {
+    let axes = axis::read_all(&args.set)?;
+    let loads = args.rate.as_deref().map(load::read).transpose()?;
     if axes.is_empty() && loads.is_none() {
-        return Err(
-            "nothing to sweep. To fix: name an option and its values: --set iodepth=1,2,4\n".into(),
-        );
+        return Err(Error::NothingToSweep);
     }
     if args.until.is_some() {
         check_until_axes(&axes)?;
@@ -108,30 +66,24 @@ fn prepare(
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: Settings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
     let store = Store::open(&dir, version, &job.arguments(&bare), args.restart)?;
-    let signals =
-        signal::install().map_err(|e| format!("cannot install signal handlers: {e}\n"))?;
+    let runs = Runs::new(program, store)?;
     let until = args.until;
     let at_rates = Vec::new();
-    let sweep =
-        Sweep { job, axes, points, longest, store, program, signals, until, loads, at_rates };
+    let sweep = Sweep { job, axes, points, longest, runs, until, loads, at_rates };
     sweep.announce(&dir, progress);
     Ok(sweep)
 }
 
 /// Checks that exactly one axis has several values, as `--until` requires.
-fn check_until_axes(axes: &[Axis]) -> Result<(), String> {
+fn check_until_axes(axes: &[Axis]) -> Result<(), Error> {
     let several: Vec<&Axis> = axes.iter().filter(|a| a.values.len() > 1).collect();
     match several.as_slice() {
         [axis] if axis::is_increasing(axis) => Ok(()),
-        [axis] => Err(format!(
-            "--until needs an axis of increasing numbers, and the values of {} are not\n",
-            axis.name
-        )),
-        [] => Err("--until needs an axis with more than one value\n".into()),
-        [first, second, ..] => Err(format!(
-            "--until needs exactly one axis with several values, and both {} and {} have several\n",
-            first.name, second.name
-        )),
+        [axis] => Err(Error::NotIncreasing { axis: axis.name.clone() }),
+        [] => Err(Error::NoAxis),
+        [first, second, ..] => {
+            Err(Error::SeveralAxes { first: first.name.clone(), second: second.name.clone() })
+        }
     }
 }
 
@@ -141,9 +93,7 @@ struct Sweep {
     points: Vec<Settings>,
     /// Maximum duration of each point in nanoseconds; 0 if unknown.
     longest: Vec<u64>,
-    store: Store,
-    program: PathBuf,
-    signals: &'static Signals,
+    runs: Runs,
     until: Option<Until>,
     loads: Option<Loads>,
     /// The points of `--rate`, known after the highest rate is measured: percentage, rate and
@@ -157,23 +107,21 @@ impl Sweep {
         &mut self,
         loader: &mut dyn Loader,
         progress: &mut dyn Write,
-    ) -> Result<End, String> {
+    ) -> Result<End, Error> {
         let end = self.run(progress)?;
         let Some(Loads(percents)) = self.loads.clone().filter(|_| end == End::Done) else {
             return Ok(end);
         };
         let known = self.points.iter().enumerate().filter_map(|(i, point)| {
-            let (_, outcome) = self.store.find(point)?;
+            let (_, outcome) = self.runs.store.find(point)?;
             Some((i, outcome))
         });
         let highest = known.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
-        let (i, highest) = highest.ok_or("no finished run to take the highest rate from\n")?;
+        let (i, highest) = highest.ok_or(Error::NoHighestRate)?;
         let at = self.points[i].clone();
         let instances = self.job.instances(&at, loader)?;
         for percent in percents {
-            let rate = load::rate(&highest, instances, percent).ok_or(
-                "--rate needs I/Os, reported by direction: unified_rw_reporting=mixed hides directions\n",
-            )?;
+            let rate = load::rate(&highest, instances, percent).ok_or(Error::NoRate)?;
             self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
         }
         let points: Vec<Settings> = self.at_rates.iter().map(|(.., point)| point.clone()).collect();
@@ -191,7 +139,7 @@ impl Sweep {
             highest.iops
         );
         for i in 0..points.len() {
-            let done = self.store.find(&points[i]).is_some();
+            let done = self.runs.store.find(&points[i]).is_some();
             if !done && self.point((&points, &longest), i, progress)?.is_none() {
                 return Ok(End::Stopped);
             }
@@ -202,7 +150,7 @@ impl Sweep {
     /// Announces the number of points and their duration.
     fn announce(&self, dir: &std::path::Path, progress: &mut dyn Write) {
         let left: Vec<usize> = (0..self.points.len())
-            .filter(|i| self.store.find(&self.points[*i]).is_none())
+            .filter(|i| self.runs.store.find(&self.points[*i]).is_none())
             .collect();
         let done = self.points.len() - left.len();
         let known: u64 = left.iter().map(|i| self.longest[*i]).sum();
@@ -221,12 +169,12 @@ impl Sweep {
     }
 
     /// Runs the points that are not done yet.
-    fn run(&mut self, progress: &mut dyn Write) -> Result<End, String> {
+    fn run(&mut self, progress: &mut dyn Write) -> Result<End, Error> {
         let mut before: Option<Reading> = None;
         let (points, longest) = (self.points.clone(), self.longest.clone());
         for i in 0..points.len() {
             let point = points[i].clone();
-            let known = self.store.find(&point).map(|(_, outcome)| outcome);
+            let known = self.runs.store.find(&point).map(|(_, outcome)| outcome);
             let outcome = match known {
                 Some(outcome) => outcome,
                 None => match self.point((&points, &longest), i, progress)? {
@@ -252,57 +200,31 @@ impl Sweep {
         (points, longest): (&[Settings], &[u64]),
         i: usize,
         progress: &mut dyn Write,
-    ) -> Result<Option<Outcome>, String> {
-        if self.signals.stop_requested() {
+    ) -> Result<Option<Outcome>, Error> {
+        if self.runs.stop_requested() {
             return Ok(None);
         }
-        let point = points[i].clone();
-        let arguments = self.job.arguments(&point);
-        let draft = self.store.start_draft()?;
-        let words = if point.is_empty() { "as it is".into() } else { axis::words(&point) };
-        let _ = write!(progress, "[{}/{}] {words} … ", i + 1, points.len());
+        let point = &points[i];
+        let _ = write!(progress, "[{}/{}] {} … ", i + 1, points.len(), label(point));
         let _ = progress.flush();
-        let began = Instant::now();
-        let ended = child::run(&self.program, &arguments, &draft, self.signals)
-            .map_err(|e| format!("{}: {e}\n", self.program.display()))?;
-        let (status, errors) = match ended {
-            Ended::Alone { status, errors } => (status, errors),
-            Ended::Stopped => {
-                let _ = writeln!(progress, "stopped");
-                self.store.drop_draft();
-                return Ok(None);
-            }
-        };
-        let failed = |why: String| {
-            format!(
-                "the run at {words} failed: {why}\ncommand: {} {}\n",
-                self.program.display(),
-                arguments.join(" ")
-            )
-        };
-        if !status.success() {
-            let _ = writeln!(progress, "failed");
-            return Err(format!("{}{errors}", failed(status.to_string())));
-        }
-        let text = std::fs::read_to_string(&draft).map_err(|e| failed(e.to_string()))?;
-        let outcome = outcome::read(&text).map_err(failed)?;
-        let wall = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.store.keep(&point, arguments, wall)?;
+        let arguments = self.job.arguments(point);
+        let ran = self.runs.run(point, arguments, progress, outcome::read)?;
+        let Some((outcome, _)) = ran else { return Ok(None) };
         let left: u64 = longest[i + 1..].iter().sum();
-        let mean = outcome.mean_ns.map_or("-".into(), table::time);
+        let mean = outcome.mean_ns.map_or("-".into(), latency);
         let rest = if left > 0 { format!(", at most {} left", clock(left)) } else { String::new() };
         let _ = writeln!(progress, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
         Ok(Some(outcome))
     }
 
     fn results(&self, complete: bool) -> Results {
-        let found = |p: &Settings| self.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
+        let found = |p: &Settings| self.runs.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
         let mut points: Vec<(Settings, Outcome)> = self.points.iter().filter_map(found).collect();
         if self.until.is_some() {
             cut_at_saturation(&mut points);
         }
         let load = |(percent, rate, point): &(u32, String, Settings)| {
-            let (_, outcome) = self.store.find(point)?;
+            let (_, outcome) = self.runs.store.find(point)?;
             Some(Load { percent: *percent, rate: rate.clone(), outcome })
         };
         let loads: Vec<Load> = self.at_rates.iter().filter_map(load).collect();
@@ -360,9 +282,8 @@ fn knees(axes: &[Axis], points: &[(Settings, Outcome)]) -> Vec<Knee> {
         let readings: Vec<Reading> = line.iter().map(|(_, outcome)| reading(outcome)).collect();
         let at = knee::knee(&readings).map(|i| {
             let (settings, outcome) = line[i];
-            let value =
-                settings.iter().find(|(n, _)| *n == increasing.name).map(|(_, v)| v.clone());
-            (value.unwrap_or_default(), outcome.clone())
+            let value = axis::value(settings, &increasing.name).unwrap_or_default();
+            (value.to_owned(), outcome.clone())
         });
         let with = with.into_iter().filter(|(n, _)| several(axes, n)).collect();
         out.push(Knee { along: increasing.name.clone(), with, at });
@@ -372,14 +293,4 @@ fn knees(axes: &[Axis], points: &[(Settings, Outcome)]) -> Vec<Knee> {
 
 fn several(axes: &[Axis], name: &str) -> bool {
     axes.iter().any(|a| a.name == name && a.values.len() > 1)
-}
-
-/// Formats a duration in nanoseconds for people.
-pub fn clock(ns: u64) -> String {
-    let s = ns.div_ceil(1_000_000_000);
-    match s {
-        0..=99 => format!("{s} s"),
-        100..=5999 => format!("{}:{:02} min", s / 60, s % 60),
-        _ => format!("{}:{:02} h", s / 3600, s / 60 % 60),
-    }
 }

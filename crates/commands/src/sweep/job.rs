@@ -2,12 +2,47 @@
 
 use fiord_job::Invocation;
 use fiord_job::command::{Action, GeneralOptions};
-use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Loader;
 use fiord_job::option::table;
 use fiord_job::spec::JobSpec;
 
-use crate::sweep::axis::Settings;
+use crate::axis::Settings;
+use crate::rejected::{self, Rejected};
+
+/// Why a job cannot be swept.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSweepable {
+    /// The parser rejects it.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The command line has options of the run that a sweep sets itself.
+    #[error(
+        "a sweep takes a job; of the general options it accepts only --readonly, --section, --max-jobs \
+         and --warnings-fatal"
+    )]
+    GeneralOptions,
+    /// The jobs do not run together.
+    #[error(
+        "job {job} runs after others, but a sweep sums up jobs that run together. To fix: select one \
+         with --section"
+    )]
+    Later {
+        /// The job.
+        job: String,
+    },
+    /// `--rate` and a job file with several sections.
+    #[error(
+        "--rate needs a job with one section, because it cannot split a rate among several. To fix: \
+         select one with --section"
+    )]
+    Sections,
+    /// `--rate` and a job with a rate.
+    #[error("--rate sets the rates, but the job sets {option} itself")]
+    HasRate {
+        /// The option.
+        option: &'static str,
+    },
+}
 
 /// A job, or several jobs that run together.
 #[derive(Debug)]
@@ -21,9 +56,9 @@ pub struct Job {
 /// Parses the name of a job file, or the options of a job.
 ///
 /// # Errors
-/// The rendered messages of the job parser.
-pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, String> {
-    let invocation = fiord_job::invocation(args, loader).map_err(|e| render(&e))?;
+/// The parser rejects the job, or its jobs do not run together.
+pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, NotSweepable> {
+    let invocation = rejected::parse(args, loader)?;
     let Invocation { action, general, jobs, .. } = invocation;
     let allowed = GeneralOptions {
         sections: general.sections.clone(),
@@ -33,18 +68,10 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, String> {
         ..GeneralOptions::default()
     };
     if action != Action::Run || general != allowed {
-        return Err(
-            "a sweep takes a job; of the general options it accepts only --readonly, --section, \
-                    --max-jobs and --warnings-fatal\n"
-                .into(),
-        );
+        return Err(NotSweepable::GeneralOptions);
     }
     if let Some(job) = jobs.iter().skip(1).find(|j| j.flag("stonewall") || j.new_group) {
-        return Err(format!(
-            "job {} runs after others, but a sweep sums up jobs that run together. To fix: select \
-             one with --section\n",
-            job.name
-        ));
+        return Err(NotSweepable::Later { job: job.name.clone() });
     }
     let file = args.iter().find(|a| !a.starts_with('-'));
     let stem = file.map(|f| f.rsplit('/').next().unwrap_or(f));
@@ -53,10 +80,6 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, String> {
         None => jobs[0].name.clone(),
     };
     Ok(Job { jobs, general, name })
-}
-
-fn render(errors: &[Diagnostic]) -> String {
-    diagnostic::render(errors, false)
 }
 
 impl Job {
@@ -92,20 +115,17 @@ impl Job {
     ///
     /// # Errors
     /// The job has more than one section, or sets a rate itself.
-    pub fn instances(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
-        let at =
-            fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
+    pub fn instances(
+        &self,
+        settings: &Settings,
+        loader: &mut dyn Loader,
+    ) -> Result<u64, NotSweepable> {
+        let at = rejected::parse(&self.arguments(settings), loader)?;
         let [job] = at.jobs.as_slice() else {
-            return Err(
-                "--rate needs a job with one section, because it cannot split a rate among \
-                        several. To fix: select one with --section\n"
-                    .into(),
-            );
+            return Err(NotSweepable::Sections);
         };
-        for name in ["rate", "rate_iops"] {
-            if job.is_set(name) {
-                return Err(format!("--rate sets the rates, but the job sets {name} itself\n"));
-            }
+        if let Some(option) = ["rate", "rate_iops"].into_iter().find(|name| job.is_set(name)) {
+            return Err(NotSweepable::HasRate { option });
         }
         Ok(job.int("numjobs").and_then(|n| u64::try_from(n).ok()).unwrap_or(1))
     }
@@ -114,15 +134,10 @@ impl Job {
     /// duration in nanoseconds.
     ///
     /// # Errors
-    /// The rendered messages of the job parser.
-    pub fn check(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, String> {
-        let at =
-            fiord_job::invocation(&self.arguments(settings), loader).map_err(|e| render(&e))?;
-        let unsupported: Vec<Diagnostic> =
-            at.jobs.iter().flat_map(fiord_job::unsupported).collect();
-        if !unsupported.is_empty() {
-            return Err(render(&unsupported));
-        }
+    /// The parser rejects the job, or fiord does not support one of its options.
+    pub fn check(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, Rejected> {
+        let at = rejected::parse(&self.arguments(settings), loader)?;
+        rejected::check_supported(&at)?;
         Ok(at.jobs.iter().map(duration).max().unwrap_or(0))
     }
 }
@@ -166,7 +181,7 @@ mod tests {
             "--name=a --rw=randread --size=1m --runtime=5 \
             --iodepth=2 --bs=4k --name=b --rw=randread --size=2m --iodepth=2 --bs=4k"
         );
-        assert_eq!(job.check(&at, &mut memory), Ok(5_000_000_000));
+        assert_eq!(job.check(&at, &mut memory).unwrap(), 5_000_000_000);
         // An alias sweeps the option.
         let at = job.arguments(&settings(&[("blocksize", "4k")])).join(" ");
         assert!(!at.contains("8k"), "{at}");
@@ -178,12 +193,16 @@ mod tests {
             let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
             read(&args, &mut Memory::default())
         };
-        assert!(read(&["none.fio"]).unwrap_err().contains("none.fio"));
-        assert!(read(&["--name=a", "--size=1m", "--output=x"]).unwrap_err().contains("--readonly"));
+        let rejected = read(&["none.fio"]).unwrap_err();
+        assert!(matches!(rejected, NotSweepable::Rejected(_)), "{rejected}");
+        assert!(rejected.to_string().contains("none.fio"), "{rejected}");
+        let general = read(&["--name=a", "--size=1m", "--output=x"]);
+        assert!(matches!(general, Err(NotSweepable::GeneralOptions)));
         let two = ["--name=a", "--size=1m", "--name=b", "--stonewall", "--size=1m"];
-        assert!(read(&two).unwrap_err().contains("job b runs after others"));
+        assert!(matches!(read(&two), Err(NotSweepable::Later { job }) if job == "b"));
         let job = read(&["--name=a", "--size=1m"]).unwrap();
-        let wrong = job.check(&settings(&[("iodpth", "1")]), &mut Memory::default()).unwrap_err();
+        let wrong = job.check(&settings(&[("iodpth", "1")]), &mut Memory::default());
+        let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("iodpth") && wrong.contains("did you mean `iodepth`"), "{wrong}");
     }
 }

@@ -1,31 +1,54 @@
 //! `--rate`: measures latency at percentages of the highest rate found.
 
-use crate::sweep::axis::Settings;
-use crate::sweep::outcome::Outcome;
+use crate::axis::Settings;
+use crate::runs::outcome::Outcome;
 
 /// Percentages of the highest rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loads(pub Vec<u32>);
 
+/// Why `--rate` cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("--rate {text}: {cause}. To fix: write 10%..110% or 10%..110%:5%")]
+pub struct RateError {
+    /// The text as typed.
+    pub text: String,
+    /// What is wrong with it.
+    pub cause: RateCause,
+}
+
+/// What is wrong with the text of `--rate`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RateCause {
+    /// A part is not a number.
+    #[error("`{0}` is not a percentage")]
+    NotAPercentage(String),
+    /// There are no two dots.
+    #[error("no range")]
+    NoRange,
+    /// The bounds or the step are out of range.
+    #[error("a range must increase in steps between 1 % and 1000 %")]
+    OutOfRange,
+}
+
 /// Parses `10%..110%` or `10%..110%:5%`. The default step is 10 %.
 ///
 /// # Errors
-/// A message that says what is wrong and how to fix it.
-pub fn read(text: &str) -> Result<Loads, String> {
-    let wrong =
-        |why: &str| format!("--rate {text}: {why}. To fix: write 10%..110% or 10%..110%:5%");
+/// The text is not a range of percentages.
+pub fn read(text: &str) -> Result<Loads, RateError> {
+    let wrong = |cause| RateError { text: text.to_owned(), cause };
     let percent = |part: &str| {
         let number = part.trim().strip_suffix('%').unwrap_or(part.trim());
-        number.parse::<u32>().map_err(|_| wrong(&format!("`{part}` is not a percentage")))
+        number.parse::<u32>().map_err(|_| wrong(RateCause::NotAPercentage(part.to_owned())))
     };
     let (range, step) = match text.split_once(':') {
         Some((range, step)) => (range, percent(step)?),
         None => (text, 10),
     };
-    let (low, high) = range.split_once("..").ok_or_else(|| wrong("no range"))?;
+    let (low, high) = range.split_once("..").ok_or_else(|| wrong(RateCause::NoRange))?;
     let (low, high) = (percent(low)?, percent(high)?);
     if low == 0 || step == 0 || low > high || high > 1000 {
-        return Err(wrong("a range must increase in steps between 1 % and 1000 %"));
+        return Err(wrong(RateCause::OutOfRange));
     }
     Ok(Loads((low..=high).step_by(step as usize).collect()))
 }

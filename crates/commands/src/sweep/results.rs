@@ -1,7 +1,7 @@
 //! Results of a sweep.
 
-use crate::sweep::axis::{Axis, Settings};
-use crate::sweep::outcome::Outcome;
+use crate::axis::{Axis, Settings};
+use crate::runs::outcome::Outcome;
 
 /// Results of a sweep.
 #[derive(Debug)]

@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use fiord_stat::units::{self, Units};
+use fiord_stat::units;
 use serde_json::{Value, json};
 
-use crate::sweep::axis::{Axis, Settings};
-use crate::sweep::outcome::{Outcome, PERCENTILES};
+use crate::amount::{latency, scaled};
+use crate::axis::{self, Axis, Settings};
+use crate::columns::{Align, aligned};
+use crate::runs::findings;
+use crate::runs::outcome::{Outcome, PERCENTILES};
 use crate::sweep::results::{Knee, Load, Results};
 
 /// The columns of [`numbers`].
@@ -22,14 +25,14 @@ pub fn table(results: &Results) -> String {
         row.extend(numbers(outcome));
         rows.push(row);
     }
-    let mut out = aligned(&rows);
+    let mut out = aligned(&rows, |_| Align::Right);
     for knee in &results.knees {
         let _ = writeln!(out, "\n{}", sentence(knee));
     }
     if !results.loads.is_empty() {
         out += &loads(results);
     }
-    out += &crate::sweep::findings::lines(&found(results));
+    out += &findings::lines(&found(results));
     if !results.complete {
         let _ = writeln!(out, "\nnot all points are done. To fix: run the same command to resume");
     }
@@ -39,7 +42,7 @@ pub fn table(results: &Results) -> String {
 /// Returns the findings of all runs with a label for each run.
 fn found(results: &Results) -> Vec<(String, &[Value])> {
     let points = results.points.iter();
-    let points = points.map(|(settings, outcome)| (crate::sweep::axis::words(settings), outcome));
+    let points = points.map(|(settings, outcome)| (axis::words(settings), outcome));
     let loads = results.loads.iter();
     let loads = loads.map(|load| (format!("{}% load", load.percent), &load.outcome));
     points.chain(loads).map(|(run, outcome)| (run, outcome.findings.as_slice())).collect()
@@ -60,7 +63,10 @@ fn loads(results: &Results) -> String {
         }
         None => "no knee: throughput grows with latency over all these loads".into(),
     };
-    format!("\nlatency from the intended start of each I/O:\n{}\n{knee}\n", aligned(&rows))
+    format!(
+        "\nlatency from the intended start of each I/O:\n{}\n{knee}\n",
+        aligned(&rows, |_| Align::Right)
+    )
 }
 
 /// Returns the outcome with its latencies replaced by those from the intended start.
@@ -74,8 +80,7 @@ fn from_due(outcome: &Outcome) -> Outcome {
 }
 
 fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
-    let of = |a: &Axis| settings.iter().find(|(n, _)| *n == a.name).map(|(_, v)| v.clone());
-    axes.iter().map(|a| of(a).unwrap_or_default()).collect()
+    axes.iter().map(|a| axis::value(settings, &a.name).unwrap_or_default().to_owned()).collect()
 }
 
 /// Formats results, one cell for each column of [`NUMBERS`].
@@ -83,49 +88,20 @@ pub fn numbers(outcome: &Outcome) -> Vec<String> {
     let mut row = vec![
         scaled(outcome.iops, units::COUNT),
         scaled(outcome.bw_bytes as f64, units::BINARY_RATE),
-        outcome.mean_ns.map_or("-".into(), time),
+        outcome.mean_ns.map_or("-".into(), latency),
     ];
     for i in 0..PERCENTILES.len() {
-        row.push(outcome.percentiles_ns.get(i).map_or("-".into(), |ns| time(*ns as f64)));
+        row.push(outcome.percentiles_ns.get(i).map_or("-".into(), |ns| latency(*ns as f64)));
     }
     row.push(format!("{:.0}%", outcome.cpu_percent));
     row
-}
-
-/// Formats a value with four digits and a unit.
-pub fn scaled(value: f64, units: Units) -> String {
-    let scaled = units.of(value);
-    scaled.joined(match scaled.value {
-        v if scaled.index == 0 && scaled.is_whole() || v >= 1000.0 => 0,
-        v if v >= 100.0 => 1,
-        _ => 2,
-    })
-}
-
-/// Formats a time in nanoseconds with four digits and a unit.
-pub fn time(ns: f64) -> String {
-    scaled(ns, units::TIME)
-}
-
-/// Formats rows of equal length as lines with right-aligned columns.
-pub fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut out = String::new();
-    for row in rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        let _ = writeln!(out, "{}", cells.join("  "));
-    }
-    out
 }
 
 /// Describes a knee in one sentence.
 fn sentence(knee: &Knee) -> String {
     let with = match knee.with.is_empty() {
         true => String::new(),
-        false => format!("{}: ", crate::sweep::axis::words(&knee.with)),
+        false => format!("{}: ", axis::words(&knee.with)),
     };
     match &knee.at {
         Some((value, outcome)) => format!(
@@ -135,7 +111,7 @@ fn sentence(knee: &Knee) -> String {
             scaled(outcome.iops, units::COUNT),
             outcome
                 .mean_ns
-                .map_or("latency not measured".into(), |ns| format!("{} mean", time(ns))),
+                .map_or("latency not measured".into(), |ns| format!("{} mean", latency(ns))),
         ),
         None => format!("{with}no knee along {}: every step pays off", knee.along),
     }
@@ -146,23 +122,13 @@ pub fn json(results: &Results) -> String {
     let object = |settings: &Settings| -> Value {
         settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()
     };
-    let latency = |mean: Option<f64>, percentiles: &[u64]| {
-        let mut latency = serde_json::Map::new();
-        latency.insert("mean".into(), json!(mean));
-        for (p, ns) in PERCENTILES.iter().zip(percentiles) {
-            latency.insert(format!("p{p}"), json!(ns));
-        }
-        latency
-    };
     let measured = |outcome: &Outcome| {
         let mut point = serde_json::Map::new();
         point.insert("iops".into(), json!(outcome.iops));
         point.insert("bw_bytes".into(), json!(outcome.bw_bytes));
-        let clat = latency(outcome.mean_ns, &outcome.percentiles_ns);
-        point.insert("clat_ns".into(), json!(clat));
+        point.insert("clat_ns".into(), outcome.latency().into());
         if let Some(due) = &outcome.due {
-            let due = latency(Some(due.mean_ns), &due.percentiles_ns);
-            point.insert("intended_lat_ns".into(), json!(due));
+            point.insert("intended_lat_ns".into(), due.latency().into());
         }
         point.insert("cpu_percent".into(), json!(outcome.cpu_percent));
         point.insert("runtime_ms".into(), json!(outcome.runtime_ms));

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use fiord_sys::zone::Action;
+
+use crate::session::Format;
 
 /// The range of an action that is given without one: the whole device.
 const ALL: &str = "all";
@@ -66,13 +67,4 @@ impl ActionArgs {
         ];
         all.into_iter().find_map(|(action, range)| Some((action, range.as_deref()?)))
     }
-}
-
-/// Output format of `fiord zones` and `fiord suite`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// A table for people.
-    Table,
-    /// One JSON document.
-    Json,
 }

@@ -4,7 +4,32 @@ use std::ops::Range;
 
 use fiord_sys::zone::{Action, State, Zone, ZonedDevice};
 
-use crate::zones::size;
+use crate::amount::rounded;
+use crate::target::TargetError;
+
+/// Why zones cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// Another program uses the device.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The device refused. Zones before the first one are already changed.
+    #[error("{} of {} failed: {source}", .action.name(), place(*.first, *.last))]
+    Refused {
+        /// The action.
+        action: Action,
+        /// Number of the first zone of the failed command.
+        first: usize,
+        /// Number of the last zone of the failed command.
+        last: usize,
+        /// The cause.
+        source: fiord_sys::Error,
+    },
+}
+
+fn place(first: usize, last: usize) -> String {
+    if first == last { format!("zone {first}") } else { format!("zones {first} to {last}") }
+}
 
 /// A planned change of zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +84,7 @@ impl Change {
     /// Describes the planned change in one sentence.
     pub fn sentence(&self, device: &str) -> String {
         let zones = zones(self.zones);
-        let bytes = size::rounded(self.lost);
+        let bytes = rounded(self.lost);
         match self.action {
             Action::Reset => {
                 format!("{device}: {zones} will be reset; {bytes} of data will be lost")
@@ -103,18 +128,15 @@ impl Change {
         &self,
         device: &dyn ZonedDevice,
         zones: &[Zone],
-        free: &dyn Fn() -> Result<(), String>,
-    ) -> Result<(), String> {
+        free: &dyn Fn() -> Result<(), TargetError>,
+    ) -> Result<(), ChangeError> {
         for run in &self.runs {
             free()?;
             let (first, last) = (&zones[run.start], &zones[run.end - 1]);
             let len = last.end() - first.start;
-            device.manage(self.action, first.start, len).map_err(|error| {
-                let place = match run.len() {
-                    1 => format!("zone {}", run.start),
-                    _ => format!("zones {} to {}", run.start, run.end - 1),
-                };
-                format!("{} of {place} failed: {error}", self.action.name())
+            device.manage(self.action, first.start, len).map_err(|source| {
+                let (first, last) = (run.start, run.end - 1);
+                ChangeError::Refused { action: self.action, first, last, source }
             })?;
         }
         Ok(())

@@ -7,18 +7,13 @@
 //! | how many zones are in each state, and how much data do they hold | [`summary`] |
 //! | how are zones shown | [`table`], [`json`] |
 //! | which zones does an action change, and which data does it destroy | [`change`] |
-//! | is a device in use | [`in_use`] |
-//! | how does the user confirm | [`consent`] |
-//! | how is a number of bytes formatted | [`size`] |
 
 pub mod args;
 pub mod change;
-pub mod consent;
-pub mod in_use;
+mod error;
 pub mod json;
 pub mod range;
 mod run;
-pub mod size;
 pub mod summary;
 pub mod table;
 
@@ -26,4 +21,5 @@ pub mod table;
 mod tests;
 
 pub use args::Args;
-pub use run::{Session, explain, run};
+pub use error::Error;
+pub use run::{open, run};

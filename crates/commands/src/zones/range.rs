@@ -2,29 +2,83 @@
 
 use std::ops::Range;
 
-use fiord_job::number;
-use fiord_job::option::def::Unit;
-use fiord_job::option::value::Bases;
+use fiord_job::option::value::ValueError;
 use fiord_sys::zone::{Facts, Zone};
 
-use crate::zones::size;
+use crate::amount;
+
+/// Why a RANGE names no zones.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RangeError {
+    /// A part is not a number.
+    #[error("invalid range of zones `{text}`: {}", .cause.what)]
+    Invalid {
+        /// The text as typed.
+        text: String,
+        /// What is wrong with the number.
+        cause: ValueError,
+    },
+    /// The end is not behind the start.
+    #[error("the range `{text}` contains no zone")]
+    Empty {
+        /// The text as typed.
+        text: String,
+    },
+    /// The range ends beyond the last zone.
+    #[error("the range `{text}` ends beyond the device, which has zones 0 to {last}")]
+    Beyond {
+        /// The text as typed.
+        text: String,
+        /// Number of the last zone.
+        last: u64,
+    },
+    /// A byte is beyond the end of the device.
+    #[error("byte {at} is beyond the end of the device, which has {size} bytes")]
+    ByteBeyond {
+        /// The byte.
+        at: u64,
+        /// Size of the device in bytes.
+        size: u64,
+    },
+    /// A single byte is not the start of a zone.
+    #[error("no zone starts at byte {at}")]
+    NoStart {
+        /// The byte.
+        at: u64,
+    },
+    /// A byte is neither the start nor the end of a zone.
+    #[error(
+        "no zone starts or ends at byte {at}{} (zone size: {})",
+        .inside.as_ref().map_or(String::new(), near),
+        amount::exact(*.zone_size)
+    )]
+    NoBorder {
+        /// The byte.
+        at: u64,
+        /// Range in bytes of the zone that contains it.
+        inside: Option<Range<u64>>,
+        /// Size of a zone in bytes.
+        zone_size: u64,
+    },
+}
+
+fn near(zone: &Range<u64>) -> String {
+    format!(": the zone that contains it is {} to {}", zone.start, zone.end)
+}
 
 /// Parses `text` into a range of zone numbers.
 ///
 /// # Errors
-/// One sentence that says what is wrong with `text`.
-pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, String> {
+/// The text is not a range, or not one of this device.
+pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
     let text = text.trim();
     if text == "all" {
         return Ok(0..zones.len());
     }
     let (first, sign, second) = parts(text);
     let in_bytes = [first, second.unwrap_or("")].iter().any(|part| has_unit(part));
-    let number = |part: &str| -> Result<u64, String> {
-        let value = number::integer(part, Unit::Bytes, &Bases::default())
-            .map_err(|e| format!("invalid range of zones `{text}`: {}", e.what))?;
-        u64::try_from(value)
-            .map_err(|_| format!("invalid range of zones `{text}`: {value} is out of range"))
+    let number = |part: &str| {
+        amount::parse(part).map_err(|cause| RangeError::Invalid { text: text.into(), cause })
     };
     let start = number(first)?;
     let range = match (in_bytes, second.map(number).transpose()?) {
@@ -42,13 +96,10 @@ pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, S
     };
     let count = zones.len() as u64;
     if range.is_empty() {
-        return Err(format!("the range `{text}` contains no zone"));
+        return Err(RangeError::Empty { text: text.into() });
     }
     if range.end > count {
-        return Err(format!(
-            "the range `{text}` ends beyond the device, which has zones 0 to {}",
-            count.saturating_sub(1)
-        ));
+        return Err(RangeError::Beyond { text: text.into(), last: count.saturating_sub(1) });
     }
     Ok(range.start as usize..range.end as usize)
 }
@@ -66,15 +117,15 @@ fn has_unit(part: &str) -> bool {
     !part.starts_with("0x") && part.ends_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Finds the zone that starts at byte `start`.
-fn one(start: u64, zones: &[Zone]) -> Result<Range<usize>, String> {
-    let at = zones.iter().position(|zone| zone.start == start);
-    at.map(|at| at..at + 1).ok_or_else(|| format!("no zone starts at byte {start}"))
+/// Finds the zone that starts at byte `at`.
+fn one(at: u64, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
+    let index = zones.iter().position(|zone| zone.start == at);
+    index.map(|index| index..index + 1).ok_or(RangeError::NoStart { at })
 }
 
 /// Returns the number of the zone that starts at byte `at`, or the number of zones if `at` is the
 /// end of the device.
-fn border(at: u64, facts: &Facts, zones: &[Zone]) -> Result<u64, String> {
+fn border(at: u64, facts: &Facts, zones: &[Zone]) -> Result<u64, RangeError> {
     if zones.last().is_none_or(|last| at == last.end()) {
         return Ok(zones.len() as u64);
     }
@@ -82,15 +133,9 @@ fn border(at: u64, facts: &Facts, zones: &[Zone]) -> Result<u64, String> {
         return Ok(index as u64);
     }
     if at >= facts.size {
-        return Err(format!(
-            "byte {at} is beyond the end of the device, which has {} bytes",
-            facts.size
-        ));
+        return Err(RangeError::ByteBeyond { at, size: facts.size });
     }
-    let inside = zones.iter().find(|zone| (zone.start..zone.end()).contains(&at));
-    let near = inside.map_or(String::new(), |zone| {
-        format!(": the zone that contains it is {} to {}", zone.start, zone.end())
-    });
-    let size = size::exact(facts.zone_size);
-    Err(format!("no zone starts or ends at byte {at}{near} (zone size: {size})"))
+    let bounds = |zone: &Zone| zone.start..zone.end();
+    let inside = zones.iter().map(bounds).find(|bounds| bounds.contains(&at));
+    Err(RangeError::NoBorder { at, inside, zone_size: facts.zone_size })
 }

@@ -1,111 +1,77 @@
 //! Runs `fiord zones`, from the arguments to the output.
 
-use std::io::Write;
 use std::path::Path;
 
-use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
-use fiord_sys::{Error, file};
+use fiord_sys::file;
+use fiord_sys::zone::{Action, Device, Facts, Zone, ZonedDevice};
 
-use crate::zones::args::{Args, Format};
+use crate::consent;
+use crate::session::{End, Format, Session};
+use crate::target::{TargetError, check_unused};
+use crate::zones::args::Args;
 use crate::zones::change::Change;
-use crate::zones::consent::{self, Ask};
+use crate::zones::error::Error;
 use crate::zones::table::View;
-use crate::zones::{in_use, json, range, table};
+use crate::zones::{json, range, table};
 
-/// Output streams and the source of answers.
-pub struct Session<'a> {
-    /// Stream for results.
-    pub out: &'a mut dyn Write,
-    /// Stream for questions.
-    pub err: &'a mut dyn Write,
-    /// Whether to print results in colour.
-    pub colours: bool,
-    /// Source of answers.
-    pub ask: &'a mut dyn Ask,
-}
-
-/// Shows or changes zones according to the command line.
+/// Shows or changes zones according to the command line. `colours`: whether to print in colour.
 ///
 /// # Errors
-/// A message for the user.
-pub fn run(args: &Args, session: &mut Session) -> Result<(), String> {
-    let action = args.action.asked();
-    if action.is_some() {
-        may_change(args)?;
+/// The device has no zones, is in use, or refuses the change; the range is wrong; or the user does
+/// not confirm.
+pub fn run(args: &Args, session: &mut Session, colours: bool) -> Result<End, Error> {
+    let Some((action, range)) = args.action.asked() else {
+        show(args, &open(&args.device, false)?, session, colours)?;
+        return Ok(End::Done);
+    };
+    // Before the device is opened for writing.
+    if args.readonly {
+        return Err(Error::ReadOnly { device: args.device.clone() });
     }
-    let device =
-        Device::open(&args.device, action.is_some()).map_err(|e| explain(&args.device, e))?;
-    match action {
-        None => show(args, &device, session),
-        Some((action, range)) => {
-            let free = || in_use::nobody(&args.device);
-            let change = change(args, (action, range), (&device, &free), session)?;
-            renew(&args.device, &change)
-        }
-    }
+    let free = || check_unused(&args.device);
+    free()?;
+    let device = open(&args.device, true)?;
+    let change = change(args, (action, range), (&device, &free), session)?;
+    repeat_on_block_device(&args.device, &change)?;
+    Ok(End::Done)
+}
+
+/// Opens a zoned device.
+///
+/// # Errors
+/// The device does not exist or has no zones.
+pub fn open(path: &Path, write: bool) -> Result<Device, Error> {
+    Device::open(path, write).map_err(|e| Error::from_open(path, e))
 }
 
 /// Repeats a reset or finish that was sent through the character device on the block device of the
 /// namespace. Since Linux 6.10 the block layer keeps its own write pointers and fails writes that
 /// do not follow them; the repetition updates them.
-fn renew(path: &Path, change: &Change) -> Result<(), String> {
+fn repeat_on_block_device(path: &Path, change: &Change) -> Result<(), Error> {
     let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
     if !generic || !matches!(change.action, Action::Reset | Action::Finish) {
         return Ok(());
     }
-    let storage = fiord_sys::in_use::storage(path).map_err(|e| e.to_string())?;
-    let Some(storage) = storage else { return Ok(()) };
+    let Some(storage) = fiord_sys::in_use::storage(path)? else { return Ok(()) };
     let block = storage.node.unwrap_or_else(|| fiord_sys::block::node(&storage.name));
-    let again = || -> Result<(), String> {
-        let device = Device::open(&block, true).map_err(|e| e.to_string())?;
-        let zones = device.zones().map_err(|e| e.to_string())?;
-        change.carry_out(&device, &zones, &|| in_use::nobody(&block))
+    let again = || -> Result<(), Error> {
+        let device = Device::open(&block, true)?;
+        let zones = device.zones()?;
+        Ok(change.carry_out(&device, &zones, &|| check_unused(&block))?)
     };
-    again().map_err(|e| {
-        let block = block.display();
-        format!(
-            "the zones of {} are changed, but writes through {block} may fail until its zones are reset: {e}",
-            path.display()
-        )
+    again().map_err(|e| Error::BlockLayer {
+        device: path.into(),
+        block: block.clone(),
+        source: Box::new(e),
     })
-}
-
-/// Checks that the device may be changed, before it is opened for writing.
-fn may_change(args: &Args) -> Result<(), String> {
-    let device = args.device.display();
-    if args.readonly {
-        return Err(format!("{device}: --readonly forbids changes of zones"));
-    }
-    in_use::nobody(&args.device)
-}
-
-/// Explains an error from opening a zoned device.
-pub fn explain(path: &Path, error: Error) -> String {
-    const EOPNOTSUPP: i32 = 95;
-    const ENOTTY: i32 = 25;
-    let device = path.display();
-    match error.errno {
-        EOPNOTSUPP => format!(
-            "{device} has no zones: it is neither a zoned block device (queue/zoned in sysfs) nor a \
-             namespace of the Zoned Namespace command set"
-        ),
-        ENOTTY => match file::facts(path).map(|facts| facts.kind) {
-            Ok(file::Kind::Char) => format!("{device} is not an NVMe generic device: {error}"),
-            _ => {
-                format!(
-                    "{device} is not a device. To fix: name a zoned device, such as /dev/nvme0n1"
-                )
-            }
-        },
-        _ => error.to_string(),
-    }
 }
 
 pub(crate) fn show(
     args: &Args,
     device: &dyn ZonedDevice,
     session: &mut Session,
-) -> Result<(), String> {
+    colours: bool,
+) -> Result<(), Error> {
     let (facts, zones) = read(device)?;
     let shown = match &args.range {
         Some(text) => range::read(text, &facts, &zones)?,
@@ -117,33 +83,28 @@ pub(crate) fn show(
         zones: &zones,
         shown: (shown.start, shown.end),
         each: args.each,
-        colours: session.colours,
+        colours,
     };
     let text = match args.format {
         Format::Table => table::text(&view),
         Format::Json => json::document(&view),
     };
-    match session.out.write_all(text.as_bytes()).and_then(|()| session.out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write the list of zones: {e}"))
-        }
-        _ => Ok(()),
-    }
+    Ok(session.print(&text)?)
 }
 
 pub(crate) fn change(
     args: &Args,
     (action, range): (Action, &str),
-    (device, free): (&dyn ZonedDevice, &dyn Fn() -> Result<(), String>),
+    (device, free): (&dyn ZonedDevice, &dyn Fn() -> Result<(), TargetError>),
     session: &mut Session,
-) -> Result<Change, String> {
+) -> Result<Change, Error> {
     let (facts, zones) = read(device)?;
     let range = range::read(range, &facts, &zones)?;
     let whole = range.len() as u64;
     let change = Change::new(action, &zones, range);
     let name = args.device.display().to_string();
     if change.left_alone == whole {
-        return Err(format!("{name}: no zone in this range has a write pointer"));
+        return Err(Error::NoWritePointer { device: args.device.clone() });
     }
     if change.is_destructive() {
         // With a question the sentence goes to standard error; without one it is part of the
@@ -157,11 +118,7 @@ pub(crate) fn change(
     Ok(change)
 }
 
-fn read(device: &dyn ZonedDevice) -> Result<(fiord_sys::zone::Facts, Vec<Zone>), String> {
-    let facts = device.facts().map_err(|e| e.to_string())?;
-    let zones = device.zones().map_err(|e| e.to_string())?;
-    match zones.is_empty() {
-        true => Err("the device reported no zones".into()),
-        false => Ok((facts, zones)),
-    }
+fn read(device: &dyn ZonedDevice) -> Result<(Facts, Vec<Zone>), Error> {
+    let (facts, zones) = (device.facts()?, device.zones()?);
+    if zones.is_empty() { Err(Error::Empty) } else { Ok((facts, zones)) }
 }

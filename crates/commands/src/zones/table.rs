@@ -5,7 +5,8 @@ use std::path::Path;
 
 use fiord_sys::zone::{Facts, Kind, State, Zone};
 
-use crate::zones::size;
+use crate::amount::{exact, rounded};
+use crate::columns::{Align, aligned};
 use crate::zones::summary::Summary;
 
 /// What to show, and how.
@@ -38,8 +39,8 @@ fn heading(view: &View) -> String {
         "{}: {}, {} in {count} zones of {}",
         view.device.display(),
         model.word(),
-        size::rounded(bytes),
-        size::exact(zone_size)
+        rounded(bytes),
+        exact(zone_size)
     );
     let sums = Summary::of(view.zones);
     let _ = writeln!(
@@ -49,11 +50,11 @@ fn heading(view: &View) -> String {
         limit(view.facts.max_open),
         sums.active(),
         limit(view.facts.max_active),
-        size::exact(block.into()),
-        size::exact(write_granularity.into()),
+        exact(block.into()),
+        exact(write_granularity.into()),
         match view.facts.append_max {
             0 => String::new(),
-            bytes => format!(", appends to {}", size::exact(bytes)),
+            bytes => format!(", appends to {}", exact(bytes)),
         }
     );
     let states: Vec<String> =
@@ -62,8 +63,8 @@ fn heading(view: &View) -> String {
         out,
         "{}; written {} of {}",
         states.join(", "),
-        size::rounded(sums.written),
-        size::rounded(sums.capacity)
+        rounded(sums.written),
+        rounded(sums.capacity)
     );
     out
 }
@@ -82,60 +83,46 @@ fn alike(a: &Zone, b: &Zone) -> bool {
 fn lines(view: &View) -> String {
     let (first, end) = view.shown;
     let shown = &view.zones[first..end];
-    let mut rows = vec![Row::heading()];
+    let mut rows = vec![HEADING.map(String::from).to_vec()];
     let mut at = first;
     if view.each {
-        rows.extend(shown.iter().enumerate().map(|(i, zone)| Row::new(first + i, &[*zone])));
+        let one = |(i, zone): (usize, &Zone)| row(first + i, &[*zone], view.colours);
+        rows.extend(shown.iter().enumerate().map(one));
     } else {
         for same in shown.chunk_by(alike) {
-            rows.push(Row::new(at, same));
+            rows.push(row(at, same, view.colours));
             at += same.len();
         }
     }
-    aligned(&rows, view.colours)
+    aligned(&rows, |column| if TEXT.contains(&column) { Align::Left } else { Align::Right })
 }
 
-/// One line of the table. The cell of the state is coloured.
-struct Row {
-    cells: [String; 8],
-    state: Option<State>,
-}
+const HEADING: [&str; 8] =
+    ["zones", "type", "state", "start", "write pointer", "written", "capacity", "size"];
+/// Columns with text; the others are numbers.
+const TEXT: [usize; 2] = [1, 2];
 
-/// Index of the column with the state.
-const STATE: usize = 2;
-/// Columns with text, aligned left; the others are numbers, aligned right.
-const LEFT: [usize; 2] = [1, STATE];
-
-impl Row {
-    fn heading() -> Row {
-        let names =
-            ["zones", "type", "state", "start", "write pointer", "written", "capacity", "size"];
-        Row { cells: names.map(String::from), state: None }
-    }
-
-    /// The line for equal adjacent zones, the first of which is number `index`.
-    fn new(index: usize, zones: &[Zone]) -> Row {
-        let zone = zones[0];
-        let name = match zones.len() {
-            1 => index.to_string(),
-            n => format!("{index}-{}", index + n - 1),
-        };
-        let pointer = match (zone.state, zones.len()) {
-            (State::NoWritePointer | State::ReadOnly | State::Offline, _) | (_, 2..) => "-".into(),
-            _ => zone.write_pointer.to_string(),
-        };
-        let cells = [
-            name,
-            kind(zone.kind).into(),
-            zone.state.word().into(),
-            zone.start.to_string(),
-            pointer,
-            size::rounded(zone.written()),
-            size::exact(zone.capacity),
-            size::exact(zone.len),
-        ];
-        Row { cells, state: Some(zone.state) }
-    }
+/// The line for equal adjacent zones, the first of which is number `index`.
+fn row(index: usize, zones: &[Zone], colours: bool) -> Vec<String> {
+    let zone = zones[0];
+    let name = match zones.len() {
+        1 => index.to_string(),
+        n => format!("{index}-{}", index + n - 1),
+    };
+    let pointer = match (zone.state, zones.len()) {
+        (State::NoWritePointer | State::ReadOnly | State::Offline, _) | (_, 2..) => "-".into(),
+        _ => zone.write_pointer.to_string(),
+    };
+    vec![
+        name,
+        kind(zone.kind).into(),
+        paint(zone.state, colours),
+        zone.start.to_string(),
+        pointer,
+        rounded(zone.written()),
+        exact(zone.capacity),
+        exact(zone.len),
+    ]
 }
 
 /// Short name of a zone type.
@@ -145,31 +132,6 @@ pub fn kind(kind: Kind) -> &'static str {
         Kind::SequentialRequired => "seq",
         Kind::SequentialPreferred => "seq-preferred",
     }
-}
-
-fn aligned(rows: &[Row], colours: bool) -> String {
-    let width = |column: usize| rows.iter().map(|row| row.cells[column].len()).max().unwrap_or(0);
-    let widths: [usize; 8] = std::array::from_fn(width);
-    let mut out = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.cells.iter().zip(widths).enumerate() {
-            if column > 0 {
-                line.push_str("  ");
-            }
-            let spaces = " ".repeat(width - cell.len());
-            let cell = match row.state.filter(|_| column == STATE) {
-                Some(state) => paint(state, colours),
-                None => cell.clone(),
-            };
-            match LEFT.contains(&column) {
-                true => line += &(cell + &spaces),
-                false => line += &(spaces + &cell),
-            }
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
-    out
 }
 
 /// The name of a state, in its colour if `colours` is set (ECMA-48, 8.3.117).

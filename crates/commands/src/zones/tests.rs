@@ -1,13 +1,18 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use fiord_sys::in_use::{Use, User};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, State, ZonedDevice};
 use proptest::prelude::*;
 
-use crate::zones::args::{ActionArgs, Args, Format};
-use crate::zones::change::Change;
-use crate::zones::consent::{Answer, Ask};
-use crate::zones::run::{Session, change, show};
+use crate::consent::{Answer, Refused, Scripted};
+use crate::session::{Format, Session};
+use crate::target::TargetError;
+use crate::zones::args::{ActionArgs, Args};
+use crate::zones::change::{Change, ChangeError};
+use crate::zones::error::Error;
+use crate::zones::range::RangeError;
+use crate::zones::run::{change, open, show};
 use crate::zones::{range, summary};
 
 const MIB: u64 = 1 << 20;
@@ -34,21 +39,12 @@ fn args() -> Args {
     }
 }
 
-struct Says(Answer, u32);
-
-impl Ask for Says {
-    fn ask(&mut self, _: &str) -> Answer {
-        self.1 += 1;
-        self.0
-    }
-}
-
 /// The output on standard output, or the error.
-fn shown(args: &Args, colours: bool) -> Result<String, String> {
+fn shown(args: &Args, colours: bool) -> Result<String, Error> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut ask = Says(Answer::NoTerminal, 0);
-    let mut session = Session { out: &mut out, err: &mut err, colours, ask: &mut ask };
-    show(args, &device(), &mut session)?;
+    let mut ask = Scripted::new(Answer::NoTerminal);
+    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    show(args, &device(), &mut session, colours)?;
     assert!(err.is_empty());
     Ok(String::from_utf8(out).unwrap())
 }
@@ -76,9 +72,8 @@ fn a_range_and_each_zone_by_itself() {
     let zones: Vec<&str> =
         text.lines().skip(5).map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(zones, ["4", "5", "6"]);
-    assert!(
-        shown(&Args { range: Some("9".into()), ..args() }, false).unwrap_err().contains("0 to 7")
-    );
+    let beyond = shown(&Args { range: Some("9".into()), ..args() }, false).unwrap_err();
+    assert!(beyond.to_string().contains("0 to 7"), "{beyond}");
 }
 
 #[test]
@@ -105,34 +100,35 @@ fn changed(
     device: &Fake,
     (action, range): (Action, &str),
     (yes, answer): (bool, Answer),
-) -> (Result<(), String>, String, u32) {
+) -> (Result<(), Error>, String, u32) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut ask = Says(answer, 0);
-    let mut session = Session { out: &mut out, err: &mut err, colours: false, ask: &mut ask };
-    let free: &dyn Fn() -> Result<(), String> = &|| Ok(());
+    let mut ask = Scripted::new(answer);
+    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    let free: &dyn Fn() -> Result<(), TargetError> = &|| Ok(());
     let result = change(&Args { yes, ..args() }, (action, range), (device, free), &mut session);
     assert!(!yes || err.is_empty(), "without a question nothing goes to standard error");
     let said = String::from_utf8([err, out].concat()).unwrap();
-    (result.map(drop), said, ask.1)
+    (result.map(drop), said, ask.asked)
 }
 
 #[test]
 fn a_reset_says_what_is_lost_and_asks() {
     let device = device();
     let (result, said, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::No));
-    assert_eq!((result.unwrap_err(), asked), ("nothing was changed".into(), 1));
+    assert!(matches!(result, Err(Error::Refused(Refused::ByUser))) && asked == 1);
     assert_eq!(said, "/dev/z: 3 zones will be reset; 13 MiB of data will be lost\n");
     let (result, _, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::NoTerminal));
-    assert!(result.unwrap_err().contains("--yes"));
+    assert!(matches!(result, Err(Error::Refused(Refused::NoTerminal))));
     assert_eq!((asked, device.resets()), (1, 0));
     let (result, said, _) = changed(&device, (Action::Reset, "all"), (false, Answer::Yes));
-    assert_eq!(result, Ok(()));
+    result.unwrap();
     assert!(said.ends_with("/dev/z: 3 zones reset; skipped 2 zones without a write pointer\n"));
     assert_eq!(device.resets(), 6, "empty zones are reset as well");
     // No data is lost, so no question is asked.
     let (result, said, asked) =
         changed(&device, (Action::Reset, "2-7"), (false, Answer::NoTerminal));
-    assert_eq!((result, asked), (Ok(()), 0));
+    result.unwrap();
+    assert_eq!(asked, 0);
     assert_eq!(said, "/dev/z: reset; all these zones were already empty\n");
 }
 
@@ -140,34 +136,44 @@ fn a_reset_says_what_is_lost_and_asks() {
 fn yes_answers_and_open_and_close_lose_nothing() {
     let device = device();
     let (result, said, asked) = changed(&device, (Action::Reset, "3"), (true, Answer::NoTerminal));
-    assert_eq!((result, asked, device.resets()), (Ok(()), 0, 1));
+    result.unwrap();
+    assert_eq!((asked, device.resets()), (0, 1));
     assert!(said.contains("1 zone will be reset; 1 MiB of data"));
     let (result, _, asked) = changed(&device, (Action::Open, "6"), (false, Answer::NoTerminal));
-    assert_eq!((result, asked), (Ok(()), 0));
+    result.unwrap();
+    assert_eq!(asked, 0);
     assert_eq!(device.zone(96 * MIB).unwrap().state, State::ExplicitlyOpen);
     changed(&device, (Action::Close, "all"), (false, Answer::NoTerminal)).0.unwrap();
     assert_eq!(summary::Summary::of(&device.zones().unwrap()).open(), 0);
     let (result, said, _) = changed(&device, (Action::Finish, "80m+16m"), (true, Answer::No));
-    assert_eq!(result, Ok(()));
+    result.unwrap();
     assert!(said.contains("1 zone will be finished; 12 MiB of free space"), "{said}");
     let (result, ..) = changed(&device, (Action::Reset, "0-1"), (true, Answer::No));
-    assert!(result.unwrap_err().contains("no zone in this range has a write pointer"));
+    assert!(matches!(result, Err(Error::NoWritePointer { .. })));
 }
 
 #[test]
 fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
     let device = device();
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut ask = Says(Answer::Yes, 0);
-    let mut session = Session { out: &mut out, err: &mut err, colours: false, ask: &mut ask };
-    let mounted = || Err("it is mounted".into());
+    let mut ask = Scripted::new(Answer::Yes);
+    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    let mounted = || {
+        let user = User::Listed(Use::Mounted { device: "z".into(), point: "/srv".into() });
+        Err(TargetError::InUse { path: "/dev/z".into(), user })
+    };
     let result = change(&args(), (Action::Reset, "all"), (&device, &mounted), &mut session);
-    assert_eq!((result.unwrap_err().as_str(), device.resets()), ("it is mounted", 0));
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.starts_with("/dev/z is in use: z is mounted on /srv\n  To fix: unmount"),
+        "{error}"
+    );
+    assert_eq!(device.resets(), 0);
     // The check also runs between two ranges of zones.
     let asked = std::cell::Cell::new(0);
     let later = || match asked.replace(asked.get() + 1) {
         0 => Ok(()),
-        _ => Err("it is mounted".into()),
+        _ => mounted(),
     };
     device.manage(Action::Finish, 64 * MIB, 16 * MIB).unwrap();
     let zones = device.zones().unwrap();
@@ -181,7 +187,17 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
 fn a_change_that_fails_names_the_zones() {
     let device = device();
     let (result, ..) = changed(&device, (Action::Open, "2"), (true, Answer::No));
-    assert!(result.unwrap_err().starts_with("zone open of zone 2 failed: "));
+    let error = result.unwrap_err();
+    assert!(matches!(error, Error::Change(ChangeError::Refused { first: 2, last: 2, .. })));
+    assert!(error.to_string().starts_with("zone open of zone 2 failed: "), "{error}");
+}
+
+#[test]
+fn only_a_zoned_device_is_opened() {
+    let error = |path: &str| open(Path::new(path), false).unwrap_err();
+    assert!(matches!(error("/dev/fiord-none"), Error::Target(TargetError::Missing { .. })));
+    assert!(matches!(error("/dev/null"), Error::NotNvme { .. }));
+    assert!(matches!(error("/proc/self/status"), Error::NotADevice { .. }));
 }
 
 #[test]
@@ -209,7 +225,9 @@ fn ranges() {
     assert_eq!(read("16m"), Ok(1..2));
     assert_eq!(read("0-32m"), Ok(0..2));
     assert_eq!(read("112m+16m"), Ok(7..8));
-    assert!(read("17m-32m").unwrap_err().contains("16777216 to 33554432"));
+    let error = read("17m-32m").unwrap_err();
+    assert!(matches!(error, RangeError::NoBorder { .. }));
+    assert!(error.to_string().contains("16777216 to 33554432"), "{error}");
     for wrong in
         ["", "x", "3-", "-1", "8", "3-2", "2+0", "4+5", "1-99999999999999999999", "1m", "200m-1t"]
     {

@@ -3,7 +3,7 @@
 //! If the writes miss their rate, the latency does not apply to that rate: it is void, and the
 //! table shows the achieved rate.
 
-use crate::suite::definition::{Definition, Kind, Request, Step, Steps};
+use crate::suite::definition::{Definition, Kind, Request, Step, Steps, StepsError};
 use crate::suite::zbd::{WRITERS, bytes, fill, filled};
 
 /// The suite.
@@ -19,7 +19,7 @@ pub const DEFINITION: Definition = Definition {
     steps,
 };
 
-fn steps(request: &Request) -> Result<Steps, String> {
+fn steps(request: &Request) -> Result<Steps, StepsError> {
     let device = request.device;
     let (zones, open) = (filled(device), device.writers().min(WRITERS));
     let (writes, reads) = (65536.max(u64::from(device.facts.write_granularity)), 4096);

@@ -14,11 +14,8 @@ pub mod parallel;
 pub mod randread;
 pub mod write;
 
-use fiord_job::number;
-use fiord_job::option::def::Unit;
-use fiord_job::option::value::Bases;
-
-use crate::suite::definition::{Request, Step};
+use crate::amount;
+use crate::suite::definition::{Request, Step, StepsError};
 use crate::suite::device::Zoned;
 
 /// Block sizes of ZBDBench.
@@ -29,14 +26,15 @@ pub const PARALLEL: &str = "1,2,4,8,14,16,32,64,128";
 const WRITERS: u32 = 14;
 
 /// Parses a value such as `64k` into bytes.
-fn bytes(text: &str) -> Result<u64, String> {
-    let value = number::integer(text, Unit::Bytes, &Bases::default())
-        .map_err(|e| format!("`{text}`: {}", e.what))?;
-    u64::try_from(value).map_err(|_| format!("`{text}` is not a number of bytes"))
+fn bytes(text: &str) -> Result<u64, StepsError> {
+    amount::parse(text).map_err(|cause| StepsError::NotBytes { value: text.into(), cause })
 }
 
 /// Returns the values of `bs` that the device supports. Adds the others to `left_out`.
-fn blocks<'a>(request: &Request<'a>, left_out: &mut Vec<String>) -> Result<Vec<&'a str>, String> {
+fn blocks<'a>(
+    request: &Request<'a>,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<&'a str>, StepsError> {
     let mut taken = Vec::new();
     for text in request.axes.iter().filter(|a| a.name == "bs").flat_map(|a| &a.values) {
         if request.device.takes_blocks_of(bytes(text)?) {
@@ -50,7 +48,7 @@ fn blocks<'a>(request: &Request<'a>, left_out: &mut Vec<String>) -> Result<Vec<&
         }
     }
     match taken.is_empty() {
-        true => Err("the device supports none of the block sizes".into()),
+        true => Err(StepsError::NoBlockSize),
         false => Ok(taken),
     }
 }
@@ -58,24 +56,24 @@ fn blocks<'a>(request: &Request<'a>, left_out: &mut Vec<String>) -> Result<Vec<&
 /// Returns the values of a numeric axis up to a limit. Adds the others to `left_out`.
 fn counts(
     request: &Request,
-    axis: &str,
-    (most, why): (u32, &str),
+    axis: &'static str,
+    (most, why): (u32, &'static str),
     left_out: &mut Vec<String>,
-) -> Result<Vec<u32>, String> {
+) -> Result<Vec<u32>, StepsError> {
     let mut taken = Vec::new();
     for text in request.values(axis) {
         let count: u32 = text
             .parse()
             .ok()
             .filter(|n| *n > 0)
-            .ok_or_else(|| format!("{axis}={text} is not a positive number"))?;
+            .ok_or_else(|| StepsError::NotACount { axis, value: text.clone() })?;
         match count <= most {
             true => taken.push(count),
             false => left_out.push(format!("{axis}={count}: {why}")),
         }
     }
     match taken.is_empty() {
-        true => Err(format!("no value of {axis} is possible: {why}")),
+        true => Err(StepsError::NoValue { axis, why }),
         false => Ok(taken),
     }
 }

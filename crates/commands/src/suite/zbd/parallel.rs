@@ -1,7 +1,7 @@
 //! `zbd/seqwrite` and `zbd/seqread`: throughput and latency of sequential I/O by block size and
 //! number of jobs. Each job has its own zones and a queue depth of 1.
 
-use crate::suite::definition::{Definition, Request, Step, Steps};
+use crate::suite::definition::{Definition, Request, Step, Steps, StepsError};
 use crate::suite::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
 
 /// The suite of sequential writes.
@@ -25,13 +25,13 @@ pub const SEQREAD: Definition = Definition {
 /// Number of zones for each job, if the device has enough.
 const ZONES: u32 = 9;
 
-fn seqwrite(request: &Request) -> Result<Steps, String> {
+fn seqwrite(request: &Request) -> Result<Steps, StepsError> {
     let device = request.device;
     let most = (device.writers(), "the device has fewer zones or a lower limit on open zones");
     points(request, "write", (most, device.zones()), Steps::default())
 }
 
-fn seqread(request: &Request) -> Result<Steps, String> {
+fn seqread(request: &Request) -> Result<Steps, StepsError> {
     let device = request.device;
     let prepared = Steps { steps: vec![fill(device)], ..Steps::default() };
     let zones = filled(device);
@@ -42,9 +42,9 @@ fn seqread(request: &Request) -> Result<Steps, String> {
 fn points(
     request: &Request,
     rw: &str,
-    (most, zones): ((u32, &str), u32),
+    (most, zones): ((u32, &'static str), u32),
     mut all: Steps,
-) -> Result<Steps, String> {
+) -> Result<Steps, StepsError> {
     let device = request.device;
     let blocks = blocks(request, &mut all.left_out)?;
     for jobs in counts(request, "jobs", most, &mut all.left_out)? {

@@ -1,6 +1,6 @@
 //! `zbd/write`: write throughput when a device is filled repeatedly.
 
-use crate::suite::definition::{Definition, Filled, Request, Step, Steps};
+use crate::suite::definition::{Definition, Filled, Request, Step, Steps, StepsError};
 use crate::suite::zbd::{WRITERS, blocks, bytes, counts, shares};
 
 /// The suite.
@@ -14,16 +14,13 @@ pub const DEFINITION: Definition = Definition {
 
 /// Builds the passes. Each pass writes every zone once. The first pass writes empty zones; later
 /// passes reset each zone before they write it, and the measurement includes these resets.
-fn steps(request: &Request) -> Result<Steps, String> {
+fn steps(request: &Request) -> Result<Steps, StepsError> {
     let mut all = Steps::default();
     let device = request.device;
     let (jobs, zones) = shares(device, WRITERS);
     let passes = counts(request, "pass", (u32::MAX, ""), &mut all.left_out)?;
     if !passes.iter().copied().eq(1..=passes.len() as u32) {
-        return Err(
-            "each pass depends on the earlier ones. To fix: give `pass` the values 1,2,3 and so on"
-                .into(),
-        );
+        return Err(StepsError::PassOrder);
     }
     for bs in blocks(request, &mut all.left_out)? {
         for pass in &passes {

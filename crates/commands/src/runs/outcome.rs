@@ -3,9 +3,31 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::sweep::findings;
+use crate::runs::findings;
+
+/// Why the JSON of a run has no results.
+#[derive(Debug, thiserror::Error)]
+pub enum OutcomeError {
+    /// The run wrote nothing.
+    #[error("invalid JSON: the output is empty")]
+    Empty,
+    /// The text is not a sequence of JSON documents.
+    #[error("invalid JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The report lists no jobs.
+    #[error("the report has no jobs")]
+    NoJobs,
+    /// A job failed although the exit status of its run is 0.
+    #[error("job {job:?} failed with error {}", .error.map_or("unknown".into(), |e| e.to_string()))]
+    JobFailed {
+        /// Name of the job.
+        job: String,
+        /// Its errno; `None` if the report lacks it.
+        error: Option<i64>,
+    },
+}
 
 /// Percentiles in the table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
@@ -43,34 +65,56 @@ pub struct Due {
     pub percentiles_ns: Vec<u64>,
 }
 
+impl Outcome {
+    /// Returns mean and percentiles for JSON.
+    pub fn latency(&self) -> Map<String, Value> {
+        latency(self.mean_ns, &self.percentiles_ns)
+    }
+}
+
+impl Due {
+    /// Returns mean and percentiles for JSON.
+    pub fn latency(&self) -> Map<String, Value> {
+        latency(Some(self.mean_ns), &self.percentiles_ns)
+    }
+}
+
+fn latency(mean: Option<f64>, percentiles: &[u64]) -> Map<String, Value> {
+    let mut latency = Map::new();
+    latency.insert("mean".into(), json!(mean));
+    for (p, ns) in PERCENTILES.iter().zip(percentiles) {
+        latency.insert(format!("p{p}"), json!(ns));
+    }
+    latency
+}
+
 /// Returns the final report of a run. A run that receives `SIGUSR1` writes an interim document for
 /// each signal before it.
 ///
 /// # Errors
 /// The text is not a sequence of JSON documents, or is empty.
-pub fn final_document(text: &str) -> Result<Value, String> {
+pub fn final_document(text: &str) -> Result<Value, OutcomeError> {
     let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let last = documents.last().ok_or("invalid JSON: the output is empty")?;
-    last.map_err(|e| format!("invalid JSON: {e}"))
+    Ok(documents.last().ok_or(OutcomeError::Empty)??)
 }
 
 /// Parses the `json+` output of a run.
 ///
 /// # Errors
-/// A message that says what is missing, or which job failed.
-pub fn read(text: &str) -> Result<Outcome, String> {
+/// The text is not the report of a run, or a job failed.
+pub fn read(text: &str) -> Result<Outcome, OutcomeError> {
     read_document(&final_document(text)?)
 }
 
 /// Reads the report of a run.
 ///
 /// # Errors
-/// A message that says what is missing, or which job failed.
-pub fn read_document(document: &Value) -> Result<Outcome, String> {
-    let jobs =
-        document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or("the report has no jobs")?;
+/// The report has no jobs, or a job failed.
+pub fn read_document(document: &Value) -> Result<Outcome, OutcomeError> {
+    let jobs = document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or(OutcomeError::NoJobs)?;
     if let Some(failed) = jobs.iter().find(|j| has_failed(j)) {
-        return Err(format!("job {} failed with error {}", failed["jobname"], failed["error"]));
+        let job = failed["jobname"].as_str().unwrap_or_default().to_owned();
+        return Err(OutcomeError::JobFailed { job, error: failed["error"].as_i64() });
     }
     let mut sums = Sums::default();
     jobs.iter().for_each(|job| sums.add(job));
@@ -220,7 +264,8 @@ mod tests {
         assert_eq!(outcome.mean_ns, Some(175.0));
         assert_eq!(outcome.percentiles_ns, [200, 200, 200]);
         assert_eq!((outcome.cpu_percent, outcome.runtime_ms), (150.0, 2000));
-        assert!(read(&format!("{{\"jobs\":[{}]}}", job(5))).unwrap_err().contains("error 5"));
+        let failed = read(&format!("{{\"jobs\":[{}]}}", job(5))).unwrap_err();
+        assert_eq!(failed.to_string(), "job \"a\" failed with error 5");
         assert!(read("{}").is_err() && read("{\"jobs\":[").is_err() && read("").is_err());
     }
 

@@ -1,6 +1,55 @@
-//! The axes of a sweep, and the points that they span.
+//! The axes of a sweep or suite, and the points that they span.
 
-/// An axis of the sweep, from one `--set`.
+/// Why `--set` cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AxisError {
+    /// There is no equals sign.
+    #[error("--set {text}: no values. To fix: write --set {text}=V1,V2")]
+    NoList {
+        /// The text as typed.
+        text: String,
+    },
+    /// There is nothing before the equals sign.
+    #[error("--set {text}: no option. To fix: write --set iodepth=1,2,4")]
+    NoName {
+        /// The text as typed.
+        text: String,
+    },
+    /// There is nothing behind the equals sign.
+    #[error("--set {text}: no values. To fix: write --set {name}=V1,V2")]
+    NoValues {
+        /// The text as typed.
+        text: String,
+        /// The option.
+        name: String,
+    },
+    /// A value of the list is empty.
+    #[error("--set {text}: value {place} is empty. To fix: write --set {name}=V1,V2")]
+    EmptyValue {
+        /// The text as typed.
+        text: String,
+        /// The option.
+        name: String,
+        /// Place of the value in the list, counted from 1.
+        place: usize,
+    },
+    /// A value occurs twice.
+    #[error("--set {text}: duplicate value {value}")]
+    DuplicateValue {
+        /// The text as typed.
+        text: String,
+        /// The value.
+        value: String,
+    },
+    /// Two `--set` name the same option.
+    #[error("two axes for {name}. To fix: write all its values in one --set")]
+    TwoAxes {
+        /// The option.
+        name: String,
+    },
+}
+
+/// An axis, from one `--set`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
     /// Name of the job option.
@@ -9,35 +58,32 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// A point of the sweep: option and value for each axis.
+/// A point: option and value for each axis.
 pub type Settings = Vec<(String, String)>;
 
 /// Parses `OPTION=V1,V2,…`. Semicolons separate values that contain commas (`bs=4k,8k` has one
 /// value for reads and one for writes).
 ///
 /// # Errors
-/// A message that says what is wrong and how to fix it.
-pub fn read(text: &str) -> Result<Axis, String> {
-    let Some((name, list)) = text.split_once('=') else {
-        return Err(format!("--set {text}: no values. To fix: write --set {text}=V1,V2"));
-    };
+/// The text names no option or no values, or a value twice.
+pub fn read(text: &str) -> Result<Axis, AxisError> {
+    let typed = || text.to_owned();
+    let (name, list) = text.split_once('=').ok_or_else(|| AxisError::NoList { text: typed() })?;
     let name = name.trim().trim_start_matches('-');
     if name.is_empty() {
-        return Err(format!("--set {text}: no option. To fix: write --set iodepth=1,2,4"));
+        return Err(AxisError::NoName { text: typed() });
+    }
+    if list.trim().is_empty() {
+        return Err(AxisError::NoValues { text: typed(), name: name.into() });
     }
     let separator = if list.contains(';') { ';' } else { ',' };
     let values: Vec<String> = list.split(separator).map(|v| v.trim().to_owned()).collect();
     if let Some(at) = values.iter().position(String::is_empty) {
-        let which = if list.trim().is_empty() {
-            "no values".into()
-        } else {
-            format!("value {} is empty", at + 1)
-        };
-        return Err(format!("--set {text}: {which}. To fix: write --set {name}=V1,V2"));
+        return Err(AxisError::EmptyValue { text: typed(), name: name.into(), place: at + 1 });
     }
     for (i, value) in values.iter().enumerate() {
         if values[..i].contains(value) {
-            return Err(format!("--set {text}: duplicate value {value}"));
+            return Err(AxisError::DuplicateValue { text: typed(), value: value.clone() });
         }
     }
     Ok(Axis { name: name.to_owned(), values })
@@ -47,13 +93,12 @@ pub fn read(text: &str) -> Result<Axis, String> {
 ///
 /// # Errors
 /// The errors of [`read`], or an option with two axes.
-pub fn read_all(texts: &[String]) -> Result<Vec<Axis>, String> {
+pub fn read_all(texts: &[String]) -> Result<Vec<Axis>, AxisError> {
     let mut axes: Vec<Axis> = Vec::new();
     for text in texts {
         let axis = read(text)?;
         if axes.iter().any(|a| a.name == axis.name) {
-            let name = axis.name;
-            return Err(format!("two axes for {name}. To fix: write all its values in one --set"));
+            return Err(AxisError::TwoAxes { name: axis.name });
         }
         axes.push(axis);
     }
@@ -70,6 +115,11 @@ pub fn product(axes: &[Axis]) -> Vec<Settings> {
         };
         points.iter().flat_map(|p| axis.values.iter().map(move |v| with(p, v))).collect()
     })
+}
+
+/// Returns the value of an option; `None` if the point does not set it.
+pub fn value<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
+    settings.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
 }
 
 /// Formats settings on one line: `iodepth=4 bs=64k`.
@@ -111,7 +161,7 @@ mod tests {
             assert!(read(wrong).is_err(), "{wrong}");
         }
         let twice = ["bs=4k".to_string(), "bs=8k".to_string()];
-        assert!(read_all(&twice).unwrap_err().contains("two axes for bs"));
+        assert_eq!(read_all(&twice), Err(AxisError::TwoAxes { name: "bs".into() }));
     }
 
     #[test]

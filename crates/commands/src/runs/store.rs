@@ -1,19 +1,71 @@
-//! The manifest: a list of finished runs, stored next to their JSON.
+//! The directory with the JSON of finished runs and their list, from which a later call resumes.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::Guard;
 use serde::{Deserialize, Serialize};
 
-use crate::sweep::axis::Settings;
-use crate::sweep::outcome::{self, Outcome};
+use crate::axis::Settings;
+use crate::runs::outcome::{self, Outcome};
+use crate::state_file::{self, FileError};
 
 /// File name of the list.
 const NAME: &str = "sweep.json";
 /// Version of the list's format.
 const VERSION: u32 = 1;
+
+/// Why a directory cannot hold the runs.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file in it cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The directory cannot be created, or a file in it cannot be renamed.
+    #[error(transparent)]
+    System(#[from] fiord_sys::Error),
+    /// The list has other contents.
+    #[error("{path} is not the list of a sweep: {source}\nTo fix: use another --dir, or --restart")]
+    NotAList {
+        /// The list.
+        path: PathBuf,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// The list has a format that this version cannot read.
+    #[error("{dir} has the format of another version of sweep ({found})\n{}", OTHER_DIRECTORY)]
+    OtherFormat {
+        /// The directory.
+        dir: PathBuf,
+        /// Version of the format.
+        found: u32,
+    },
+    /// Another version of the program measured, so that the results cannot be compared.
+    #[error("the points in {dir} were measured by {found}, not {program}\n{}", OTHER_DIRECTORY)]
+    OtherProgram {
+        /// The directory.
+        dir: PathBuf,
+        /// The version that measured.
+        found: String,
+        /// This version.
+        program: String,
+    },
+    /// The runs are those of another job.
+    #[error(
+        "the points in {dir} belong to another job: there {there}, now {now}\n{}",
+        OTHER_DIRECTORY
+    )]
+    OtherJob {
+        /// The directory.
+        dir: PathBuf,
+        /// Arguments that only the job of the directory has.
+        there: String,
+        /// Arguments that only the job of this call has.
+        now: String,
+    },
+}
+
+const OTHER_DIRECTORY: &str = "To fix: use another --dir, or --restart to start over";
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,52 +82,54 @@ pub struct Done {
 
 /// The contents of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+struct Manifest {
     version: u32,
     /// Version of the program that measured.
-    pub program: String,
+    program: String,
     /// Arguments of the job without the swept settings.
-    pub job: Vec<String>,
+    job: Vec<String>,
     /// Finished runs in the order in which they ran.
-    pub points: Vec<Done>,
+    points: Vec<Done>,
 }
 
 /// A directory with the JSON of runs and their list.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// Contents of the list.
-    pub manifest: Manifest,
+    manifest: Manifest,
 }
 
 impl Store {
-    /// Opens or creates a directory. `job` is the job to sweep; `restart` discards the runs in the
-    /// directory.
+    /// Opens or creates a directory. `program` is the version that measures, `job` identifies the
+    /// set of runs; `restart` discards the runs in the directory.
     ///
     /// # Errors
     /// The directory holds runs of another job, or cannot be read or created.
-    pub fn open(dir: &Path, program: &str, job: &[String], restart: bool) -> Result<Self, String> {
-        let fresh = || Manifest {
+    pub fn open(
+        dir: &Path,
+        program: &str,
+        job: &[String],
+        restart: bool,
+    ) -> Result<Self, StoreError> {
+        let fresh = Manifest {
             version: VERSION,
             program: program.to_owned(),
             job: job.to_vec(),
             points: Vec::new(),
         };
-        let path = dir.join(NAME);
-        let manifest = match fs::read_to_string(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => fresh(),
-            Err(e) => return Err(format!("{}: {e}\n", path.display())),
-            Ok(_) if restart => fresh(),
-            Ok(text) => {
-                let found: Manifest = serde_json::from_str(&text).map_err(|e| {
-                    let path = path.display();
-                    format!("{path} is not the list of a sweep: {e}\nTo fix: use another --dir, or --restart\n")
-                })?;
-                differs(&found, dir, program, job)?;
+        let manifest = match state_file::read::<Manifest>(&dir.join(NAME)) {
+            Ok(Some(found)) if !restart => {
+                check(&found, dir, &fresh)?;
                 found
             }
+            Ok(_) => fresh,
+            Err(FileError::Contents { .. }) if restart => fresh,
+            Err(FileError::Contents { path, source }) => {
+                return Err(StoreError::NotAList { path, source });
+            }
+            Err(e) => return Err(e.into()),
         };
-        Guard::generated().make_directories(dir).map_err(|e| format!("{e}\n"))?;
+        Guard::generated().make_directories(dir)?;
         let store = Store { dir: dir.to_owned(), manifest };
         store.write()?;
         Ok(store)
@@ -84,8 +138,13 @@ impl Store {
     /// Returns the entry of a point if its run finished.
     pub fn find(&self, settings: &Settings) -> Option<(&Done, Outcome)> {
         let done = self.manifest.points.iter().find(|p| same(&p.settings, settings))?;
-        let text = fs::read_to_string(self.dir.join(&done.file)).ok()?;
+        let text = fs::read_to_string(self.path(done)).ok()?;
         Some((done, outcome::read(&text).ok()?))
+    }
+
+    /// Path of the JSON of a finished run.
+    pub fn path(&self, done: &Done) -> PathBuf {
+        self.dir.join(&done.file)
     }
 
     /// Path of the JSON of an unfinished run.
@@ -97,9 +156,9 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be created, or belongs to another program.
-    pub fn start_draft(&self) -> Result<PathBuf, String> {
+    pub fn start_draft(&self) -> Result<PathBuf, StoreError> {
         let path = self.draft();
-        put(&path, "").map_err(|e| e + "\n")?;
+        state_file::write(&path, "")?;
         Ok(path)
     }
 
@@ -109,7 +168,7 @@ impl Store {
         let _ = Guard::generated().remove(&self.draft());
     }
 
-    /// Records a finished point: renames the draft to its final name.
+    /// Records a finished run: renames the draft to its final name.
     ///
     /// # Errors
     /// The list cannot be written.
@@ -118,10 +177,9 @@ impl Store {
         settings: &Settings,
         arguments: Vec<String>,
         wall_ms: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), StoreError> {
         let file = file_name(settings);
-        let path = self.dir.join(&file);
-        Guard::generated().rename(&self.draft(), &path).map_err(|e| format!("{e}\n"))?;
+        Guard::generated().rename(&self.draft(), &self.dir.join(&file))?;
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         self.manifest.points.push(Done { settings: settings.clone(), file, arguments, wall_ms });
         self.write()
@@ -131,57 +189,37 @@ impl Store {
     ///
     /// # Errors
     /// The list cannot be written.
-    pub fn forget(&mut self, settings: &Settings) -> Result<(), String> {
+    pub fn forget(&mut self, settings: &Settings) -> Result<(), StoreError> {
         let before = self.manifest.points.len();
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         if self.manifest.points.len() < before { self.write() } else { Ok(()) }
     }
 
-    /// Writes the list atomically.
-    fn write(&self) -> Result<(), String> {
+    fn write(&self) -> Result<(), StoreError> {
         let path = self.dir.join(NAME);
-        let new = self.dir.join("sweep.json.new");
-        let text = serde_json::to_string_pretty(&self.manifest).map_err(|e| e.to_string())?;
-        put(&new, &(text + "\n")).map_err(|e| e + "\n")?;
-        Guard::generated().rename(&new, &path).map_err(|e| format!("{e}\n"))
+        Ok(state_file::replace(Guard::generated(), &path, &self.manifest)?)
     }
 }
 
-/// Writes a file whose name fiord generates.
-///
-/// # Errors
-/// The file cannot be created or written, or another file has its name. The message contains the
-/// path.
-pub fn put(path: &Path, text: &str) -> Result<(), String> {
-    let mut file = Guard::generated().replace(path).map_err(|e| e.to_string())?;
-    file.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", path.display()))
-}
-
-fn differs(found: &Manifest, dir: &Path, program: &str, job: &[String]) -> Result<(), String> {
-    let dir = dir.display();
-    let help = "To fix: use another --dir, or --restart to start over\n";
-    if found.version != VERSION {
-        return Err(format!(
-            "{dir} has the format of another version of sweep ({})\n{help}",
-            found.version
-        ));
+/// Checks that the runs of a directory can stand in one table with those of this call.
+fn check(found: &Manifest, dir: &Path, now: &Manifest) -> Result<(), StoreError> {
+    let dir = dir.to_owned();
+    if found.version != now.version {
+        return Err(StoreError::OtherFormat { dir, found: found.version });
     }
-    if found.program != program {
-        let other = &found.program;
-        return Err(format!("the points in {dir} were measured by {other}, not {program}\n{help}"));
+    if found.program != now.program {
+        let (found, program) = (found.program.clone(), now.program.clone());
+        return Err(StoreError::OtherProgram { dir, found, program });
     }
-    if found.job == job {
+    if found.job == now.job {
         return Ok(());
     }
     let only = |a: &[String], b: &[String]| {
         let list: Vec<&str> = a.iter().filter(|x| !b.contains(x)).map(String::as_str).collect();
         if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
     };
-    Err(format!(
-        "the points in {dir} belong to another job: there {}, now {}\n{help}",
-        only(&found.job, job),
-        only(job, &found.job)
-    ))
+    let (there, now) = (only(&found.job, &now.job), only(&now.job, &found.job));
+    Err(StoreError::OtherJob { dir, there, now })
 }
 
 /// Whether `a` and `b` set the same options to the same values, in any order.
@@ -195,7 +233,7 @@ fn file_name(settings: &Settings) -> String {
     if settings.is_empty() {
         return "as-it-is.json".into();
     }
-    let words = crate::sweep::axis::words(settings);
+    let words = crate::axis::words(settings);
     let plain = |c: char| match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '=' | '.' | '-' | '_' => c,
         ' ' => ',',

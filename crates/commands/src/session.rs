@@ -1,0 +1,96 @@
+//! The streams of a subcommand, and how it ends.
+
+use std::io::{self, ErrorKind, Write};
+
+use clap::ValueEnum;
+
+use crate::consent::Ask;
+
+/// Output streams and the source of answers.
+pub struct Session<'a> {
+    /// Stream for results.
+    pub out: &'a mut dyn Write,
+    /// Stream for questions and for errors that do not end the command.
+    pub err: &'a mut dyn Write,
+    /// Source of answers.
+    pub ask: &'a mut dyn Ask,
+}
+
+impl Session<'_> {
+    /// Writes results. A closed pipe is not an error: it does not change the outcome.
+    ///
+    /// # Errors
+    /// The results cannot be written.
+    pub fn print(&mut self, text: &str) -> Result<(), CannotPrint> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CannotPrint(e)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The results cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the results to standard output: {0}")]
+pub struct CannotPrint(#[source] pub io::Error);
+
+/// How a subcommand ends if no error stops it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Everything is done.
+    Done,
+    /// The user interrupted it; the same command resumes it.
+    Stopped,
+    /// Some of its targets failed. The errors are already reported.
+    Failed,
+}
+
+/// When to show progress on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Eta {
+    /// Only if standard error is a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Output format of `fiord zones` and `fiord suite`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people.
+    Table,
+    /// One JSON document.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consent::{Answer, Scripted};
+
+    /// A stream on which every write fails with `kind`.
+    struct Broken(ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_a_closed_pipe_is_no_error() {
+        let print = |kind| {
+            let mut ask = Scripted::new(Answer::No);
+            let (out, err) = (&mut Broken(kind), &mut io::sink());
+            Session { out, err, ask: &mut ask }.print("text")
+        };
+        assert!(print(ErrorKind::BrokenPipe).is_ok());
+        let CannotPrint(cause) = print(ErrorKind::StorageFull).unwrap_err();
+        assert_eq!(cause.kind(), ErrorKind::StorageFull);
+    }
+}

@@ -1,0 +1,109 @@
+//! Why a suite cannot run or go on.
+
+use std::path::PathBuf;
+
+use crate::axis::AxisError;
+use crate::consent::Refused;
+use crate::rejected::Rejected;
+use crate::runs::RunError;
+use crate::runs::outcome::OutcomeError;
+use crate::runs::store::StoreError;
+use crate::session::CannotPrint;
+use crate::state_file::FileError;
+use crate::suite::catalogue;
+use crate::suite::definition::{Definition, StepsError};
+use crate::suite::device::DeviceError;
+use crate::target::TargetError;
+use crate::zones;
+use crate::zones::change::ChangeError;
+
+/// Why a suite cannot run or go on. Finished runs are kept.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No suite has this name.
+    #[error("unknown suite `{name}`; available: {}", names())]
+    UnknownSuite {
+        /// The name as typed.
+        name: String,
+    },
+    /// A value of `--set`.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// `--set` names an axis that the suite does not have.
+    #[error("{} has no axis `{name}`; it has {}", .suite.name, axes(.suite))]
+    UnknownAxis {
+        /// The suite.
+        suite: Definition,
+        /// The name as typed.
+        name: String,
+    },
+    /// `--runtime` or `--ramp-time` and a suite without them.
+    #[error(
+        "{suite} runs until all data is written, so that --runtime and --ramp-time do not apply"
+    )]
+    NoTimes {
+        /// Name of the suite.
+        suite: &'static str,
+    },
+    /// The device cannot be opened or has no zones.
+    #[error(transparent)]
+    Zones(#[from] zones::Error),
+    /// Suites cannot use the zones of the device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The suite has no steps for this device and these axes.
+    #[error(transparent)]
+    Steps(#[from] StepsError),
+    /// `--readonly` without `--dry-run`.
+    #[error("--readonly forbids suites: {suite} writes to {device}")]
+    ReadOnly {
+        /// Name of the suite.
+        suite: &'static str,
+        /// Path as typed.
+        device: PathBuf,
+    },
+    /// The directory of the results cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A job file or the results cannot be written or read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A job file cannot run on this machine.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The device is in use.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The user does not confirm.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The device failed to report its zones.
+    #[error(transparent)]
+    Report(#[from] fiord_sys::Error),
+    /// The zones cannot be reset.
+    #[error(transparent)]
+    Reset(#[from] ChangeError),
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The JSON of a finished run has no results.
+    #[error("{path}: {source}")]
+    Outcome {
+        /// The JSON.
+        path: PathBuf,
+        /// What it lacks.
+        source: OutcomeError,
+    },
+    /// The results cannot be written.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}
+
+fn names() -> String {
+    catalogue::all().map(|suite| suite.name).join(", ")
+}
+
+fn axes(suite: &Definition) -> String {
+    let names: Vec<&str> = suite.axes.iter().map(|(name, _)| *name).collect();
+    names.join(" and ")
+}

@@ -1,0 +1,65 @@
+//! Why a sweep cannot run or go on.
+
+use crate::axis::AxisError;
+use crate::rejected::Rejected;
+use crate::runs::RunError;
+use crate::runs::store::StoreError;
+use crate::session::CannotPrint;
+use crate::sweep::job::NotSweepable;
+use crate::sweep::load::RateError;
+
+/// Why a sweep cannot run or go on. Finished runs are kept.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A value of `--set`.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// The value of `--rate`.
+    #[error(transparent)]
+    Rate(#[from] RateError),
+    /// There is neither an axis nor a range of loads.
+    #[error("nothing to sweep. To fix: name an option and its values: --set iodepth=1,2,4")]
+    NothingToSweep,
+    /// `--until` and an axis whose values do not increase.
+    #[error("--until needs an axis of increasing numbers, and the values of {axis} are not")]
+    NotIncreasing {
+        /// The axis.
+        axis: String,
+    },
+    /// `--until` without an axis to increase the load along.
+    #[error("--until needs an axis with more than one value")]
+    NoAxis,
+    /// `--until` and several axes.
+    #[error(
+        "--until needs exactly one axis with several values, and both {first} and {second} have several"
+    )]
+    SeveralAxes {
+        /// The first axis.
+        first: String,
+        /// The second axis.
+        second: String,
+    },
+    /// The job cannot be swept.
+    #[error(transparent)]
+    Job(#[from] NotSweepable),
+    /// The job is wrong at one of the points.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The directory of the results cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// `--rate` without a run that shows the highest rate.
+    #[error("no finished run to take the highest rate from")]
+    NoHighestRate,
+    /// `--rate` and a run whose rate is unknown.
+    #[error(
+        "--rate needs I/Os, reported by direction: unified_rw_reporting=mixed hides directions"
+    )]
+    NoRate,
+    /// The results cannot be written.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}
