@@ -106,6 +106,7 @@ pub fn read_all(texts: &[String]) -> Result<Vec<Axis>, AxisError> {
 }
 
 /// Returns every combination of values; the last axis varies fastest.
+#[must_use]
 pub fn product(axes: &[Axis]) -> Vec<Settings> {
     axes.iter().fold(vec![Settings::new()], |points, axis| {
         let with = |point: &Settings, value: &String| {
@@ -123,12 +124,14 @@ pub fn value<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
 }
 
 /// Formats settings on one line: `iodepth=4 bs=64k`.
+#[must_use]
 pub fn words(settings: &Settings) -> String {
     settings.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether the values are increasing numbers (with the suffix `k`, `m`, `g` or `t`). Only such an
 /// axis can have a knee.
+#[must_use]
 pub fn is_increasing(axis: &Axis) -> bool {
     let numbers: Option<Vec<f64>> = axis.values.iter().map(|v| number(v)).collect();
     numbers.is_some_and(|n| n.len() > 1 && n.windows(2).all(|w| w[0] < w[1]))

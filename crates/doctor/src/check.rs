@@ -59,6 +59,7 @@ pub enum Stage {
 
 impl Stage {
     /// Returns the stage as part of a sentence: `before the run`.
+    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Stage::Lint => "from the job alone",
@@ -314,6 +315,7 @@ impl Findings {
     }
 
     /// Returns the findings with their places.
+    #[must_use]
     pub fn all(&self) -> &[FindingBuilder] {
         &self.found
     }
@@ -324,16 +326,19 @@ impl Findings {
     }
 
     /// Returns the checks that could not run.
+    #[must_use]
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.unchecked
     }
 
     /// Returns whether there are no findings.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
     /// Returns the highest severity of the findings.
+    #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings().map(|finding| finding.severity).max()
     }
@@ -373,6 +378,7 @@ impl<'a> Lint<'a> {
     }
 
     /// Returns the options of a job as written.
+    #[must_use]
     pub fn spec(&self, job: &JobPlan) -> Option<&'a JobSpec> {
         self.specs.get(job.identity.section)
     }
@@ -418,6 +424,7 @@ pub struct Entry<'a> {
 
 impl<'a> After<'a> {
     /// Returns how the threads of a printed job spent their time, if it was sampled.
+    #[must_use]
     pub fn shares(&self, entry: &Entry<'_>) -> Option<&'a TimeShares> {
         let report = entry.report;
         let mut jobs = self.report.extras.generator.as_ref()?.jobs.iter();
@@ -426,6 +433,7 @@ impl<'a> After<'a> {
     }
 
     /// Returns the printed jobs with the jobs that they cover.
+    #[must_use]
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut plans = self.plan.jobs.iter().filter(|job| job.reporting.stats);

@@ -59,6 +59,7 @@ fn before(plan: &Plan, machine: &Machine) -> Findings {
 
 /// Returns the findings about data that the run is about to overwrite. They are reported before the
 /// first I/O, and again with all other findings.
+#[must_use]
 pub fn at_stake(plan: &Plan, machine: &Machine) -> Findings {
     let mut findings = Findings::default();
     target_in_use::before(&Before { plan, machine }, &mut findings);
@@ -84,6 +85,7 @@ pub struct Typed<'a> {
 
 /// Returns the findings that a terminal shows before a run: the warnings of the reader and of the
 /// planner, and existing files that the run makes longer.
+#[must_use]
 pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
     let known = Lint { plan, specs: typed.specs, notes: typed.notes };
     let mut findings = Findings::default();
@@ -93,6 +95,7 @@ pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
 }
 
 /// Returns all findings that need no run: those of the job and of the machine.
+#[must_use]
 pub fn ahead(plan: &Plan, typed: Typed<'_>, machine: &Machine) -> Findings {
     let mut findings = lint(plan, typed.specs, typed.notes);
     findings.join(before(plan, machine));
@@ -101,6 +104,7 @@ pub fn ahead(plan: &Plan, typed: Typed<'_>, machine: &Machine) -> Findings {
 
 /// Returns all findings of a run: those of the job, of the machine before the run, and of the result.
 /// `machine` is the machine before the run, `later` the machine after it.
+#[must_use]
 pub fn whole(
     plan: &Plan,
     typed: Typed<'_>,

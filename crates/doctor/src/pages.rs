@@ -6,6 +6,7 @@ use crate::check::{Check, Stage};
 use crate::registry::{CHECKS, LATER};
 
 /// Returns every page: its file name in `docs/findings/`, and its text.
+#[must_use]
 pub fn pages() -> Vec<(String, String)> {
     let mut pages = vec![("README.md".to_owned(), index())];
     pages.extend(CHECKS.iter().map(|check| (format!("{}.md", check.id), page(check))));

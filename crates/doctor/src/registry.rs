@@ -65,6 +65,7 @@ pub(crate) const NOTED: [&Check; 3] =
 pub const LATER: &[&str] = &[];
 
 /// Returns the check with this id.
+#[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     CHECKS.iter().copied().find(|check| check.id == id)
 }

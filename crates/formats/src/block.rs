@@ -42,6 +42,7 @@ pub enum BlockError {
 }
 
 /// Writes a list of counts, most of which are zero.
+#[must_use]
 pub fn counts_to_text(counts: &[u64]) -> String {
     let mut bytes = Vec::new();
     varint::put(counts.len() as u64, &mut bytes);

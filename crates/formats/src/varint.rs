@@ -35,11 +35,13 @@ pub fn take(bytes: &mut &[u8]) -> Result<u64, BlockError> {
 }
 
 /// Maps integers that are small in either direction to small unsigned ones: 0, -1, 1, -2 … to 0, 1, 2, 3 …
+#[must_use]
 pub fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
 /// The inverse of [`zigzag`].
+#[must_use]
 pub fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }

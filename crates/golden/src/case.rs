@@ -21,11 +21,13 @@ pub struct Case {
 
 impl Case {
     /// Returns the recorded output in a format (`normal`, `json`, `json+`, `terse3` …), if any.
+    #[must_use]
     pub fn output(&self, format: &str) -> Option<String> {
         std::fs::read_to_string(self.folder.join(format)).ok()
     }
     /// The command with another program, printing in a format (`normal`, `json`, `json+`,
     /// `terse3` …), to be run in an empty folder. `None` for the cases that need their job file.
+    #[must_use]
     pub fn command(&self, program: &Path, format: &str) -> Option<Command> {
         if self.args.iter().any(|a| a == "JOBFILE") {
             return None;
@@ -83,6 +85,7 @@ pub fn all(folder: &Path) -> std::io::Result<Vec<Case>> {
 ///
 /// # Panics
 /// Panics if the cases are missing.
+#[must_use]
 pub fn workspace() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../compat/golden");
     all(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()))

@@ -31,6 +31,7 @@ impl Json {
         }
     }
     /// The first value of a key.
+    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Object(keys) => keys.iter().find(|(k, _)| k == key).map(|(_, v)| v),

@@ -49,6 +49,7 @@ fn first_sentence(doc: &str) -> String {
 }
 
 /// The completion script for bash.
+#[must_use]
 pub fn bash() -> String {
     let mut names = String::new();
     let mut cases = String::new();
@@ -83,6 +84,7 @@ pub fn bash() -> String {
 }
 
 /// The completion script for zsh.
+#[must_use]
 pub fn zsh() -> String {
     let mut out = String::from(
         "#compdef fiord\n# Completion of fiord for zsh, made by `cargo xtask docs`.\n_arguments \\\n",
@@ -104,6 +106,7 @@ pub fn zsh() -> String {
 }
 
 /// The completion script for fish.
+#[must_use]
 pub fn fish() -> String {
     let mut out = String::from("# Completion of fiord for fish, made by `cargo xtask docs`.\n");
     for entry in entries() {

@@ -29,6 +29,7 @@ pub enum Note {
 
 impl Note {
     /// The ID of the finding.
+    #[must_use]
     pub fn id(self) -> &'static str {
         match self {
             Note::NoEffect => "no-effect",
@@ -81,6 +82,7 @@ impl Diagnostic {
         Diagnostic { level: Level::Warning(note), ..Diagnostic::error(what, place) }
     }
     /// Sets the option that the message is about.
+    #[must_use]
     pub fn of_option(mut self, option: &'static str) -> Self {
         self.subject.option = Some(option);
         self
@@ -153,6 +155,7 @@ const MAX_MESSAGES: usize = 20;
 
 /// Renders the messages in order. After the maximum number, adds a line with the number of
 /// remaining messages.
+#[must_use]
 pub fn render(all: &[Diagnostic], color: bool) -> String {
     let mut text: String = all.iter().take(MAX_MESSAGES).map(|d| d.render(color)).collect();
     if all.len() > MAX_MESSAGES {
@@ -174,6 +177,7 @@ const MAX_LINE: usize = 400;
 
 impl Place {
     /// The line and the column of the first byte, both starting at 1. The column is in characters.
+    #[must_use]
     pub fn line_column(&self) -> (usize, usize) {
         let text = &self.source.text;
         let start = floor_boundary(text, self.span.start);
@@ -184,6 +188,7 @@ impl Place {
     }
 
     /// The text at the place.
+    #[must_use]
     pub fn text(&self) -> &str {
         let text = &self.source.text;
         let start = floor_boundary(text, self.span.start);

@@ -52,9 +52,9 @@ fn check(result: Result<Invocation, Vec<Diagnostic>>) {
             assert!(!diagnostic::render(wrong, false).is_empty());
         }
         Ok(run) => {
-            diagnostic::render(&run.warnings[..run.warnings.len().min(4)], true);
+            let _ = diagnostic::render(&run.warnings[..run.warnings.len().min(4)], true);
             for job in run.jobs.iter().take(4) {
-                diagnostic::render(&unsupported(job), false);
+                let _ = diagnostic::render(&unsupported(job), false);
                 for s in &job.settings {
                     assert!(job.value(s.def.name).is_some(), "{} has a value", s.def.name);
                     assert!(s.place.line_column().0 > 0);

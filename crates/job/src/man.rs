@@ -9,6 +9,7 @@ use crate::option::shape::shape;
 use crate::option::table;
 
 /// The text of `docs/fiord.1`.
+#[must_use]
 pub fn man() -> String {
     let mut out = String::from(
         ".\\\" Generated from the option table by `cargo xtask docs`.\n\

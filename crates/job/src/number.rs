@@ -23,6 +23,7 @@ pub enum Suffixes {
 }
 
 /// The length of a time unit in nanoseconds. `None` for units that are not times.
+#[must_use]
 pub fn nanos_of(unit: Unit) -> Option<u64> {
     match unit {
         Unit::Micros => Some(1_000),
@@ -44,6 +45,7 @@ impl ValueError {
     }
     /// Creates an error about a list with more than `most` items. Scripts search for the words `the
     /// list exceeding max length`, which fio prints.
+    #[must_use]
     pub fn list_too_long(items: &str, most: usize) -> Self {
         ValueError::new(format!("too many {items}: the list exceeding max length {most}"))
     }
@@ -53,12 +55,14 @@ impl ValueError {
         self
     }
     /// Sets the byte range of the wrong part of the value's text.
+    #[must_use]
     pub fn at(mut self, start: usize, end: usize) -> Self {
         self.span = Some((start, end));
         self
     }
     /// Moves the range of the error from a part of a text, which starts at byte `by`, to the whole
     /// text. An error without a range gets the range of this part, which is `len` bytes long.
+    #[must_use]
     pub fn shifted(mut self, by: usize, len: usize) -> Self {
         let (s, e) = self.span.unwrap_or((0, len));
         self.span = Some((s + by, e + by));

@@ -9,6 +9,7 @@ pub struct Rational {
 
 impl Rational {
     /// Creates `num/den`. `None` if the denominator is zero or a term overflows.
+    #[must_use]
     pub fn new(num: i128, den: i128) -> Option<Self> {
         let (num, den) =
             if den < 0 { (num.checked_neg()?, den.checked_neg()?) } else { (num, den) };
@@ -20,44 +21,54 @@ impl Rational {
         Some(Rational { num: num / g, den: den / g })
     }
     /// Creates a whole number.
+    #[must_use]
     pub const fn whole(num: i128) -> Self {
         Rational { num, den: 1 }
     }
     /// Whether this is a whole number.
+    #[must_use]
     pub fn is_whole(self) -> bool {
         self.den == 1
     }
     /// The largest whole number that is not above this fraction.
+    #[must_use]
     pub fn floor(self) -> i128 {
         self.num.div_euclid(self.den)
     }
     /// The nearest floating point number.
+    #[must_use]
     pub fn to_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
     /// The fraction with the opposite sign. The smallest `i128` saturates.
+    #[must_use]
     pub fn negated(self) -> Self {
         Rational { num: self.num.saturating_neg(), den: self.den }
     }
     /// The sum. `None` on overflow.
+    #[must_use]
     pub fn checked_add(self, o: Self) -> Option<Self> {
         let a = self.num.checked_mul(o.den)?;
         let b = o.num.checked_mul(self.den)?;
         Rational::new(a.checked_add(b)?, self.den.checked_mul(o.den)?)
     }
     /// The difference. `None` on overflow.
+    #[must_use]
     pub fn checked_sub(self, o: Self) -> Option<Self> {
         self.checked_add(o.negated())
     }
     /// The product. `None` on overflow.
+    #[must_use]
     pub fn checked_mul(self, o: Self) -> Option<Self> {
         Rational::new(self.num.checked_mul(o.num)?, self.den.checked_mul(o.den)?)
     }
     /// The quotient. `None` for division by zero and on overflow.
+    #[must_use]
     pub fn checked_div(self, o: Self) -> Option<Self> {
         Rational::new(self.num.checked_mul(o.den)?, self.den.checked_mul(o.num)?)
     }
     /// The power. `None` for a fractional exponent and on overflow.
+    #[must_use]
     pub fn checked_pow(self, exponent: Self) -> Option<Self> {
         if !exponent.is_whole() {
             return None;
@@ -67,6 +78,7 @@ impl Rational {
         if exponent.num < 0 { Rational::new(den, num) } else { Rational::new(num, den) }
     }
     /// Whether it is zero.
+    #[must_use]
     pub fn is_zero(self) -> bool {
         self.num == 0
     }

@@ -30,6 +30,7 @@ pub enum Item {
 
 impl Item {
     /// The place of the item in its source.
+    #[must_use]
     pub fn place(&self) -> Place {
         match self {
             Item::Section { place, .. } | Item::Include { place, .. } => place.clone(),
@@ -58,14 +59,17 @@ pub struct RawOption {
 
 impl RawOption {
     /// The place of the whole `name=value`.
+    #[must_use]
     pub fn place(&self) -> Place {
         Place { source: self.source.clone(), span: self.name_span.start..self.text_span.end }
     }
     /// The place of the name.
+    #[must_use]
     pub fn name_place(&self) -> Place {
         Place { source: self.source.clone(), span: self.name_span.clone() }
     }
     /// The place of the value, or of the name if there is no value.
+    #[must_use]
     pub fn text_place(&self) -> Place {
         let span = if self.text.is_some() && !self.text_span.is_empty() {
             self.text_span.clone()
@@ -77,6 +81,7 @@ impl RawOption {
 }
 
 /// Scans a text. Reports invalid lines and returns the items of all other lines.
+#[must_use]
 pub fn scan(source: &Arc<Source>) -> (Vec<Item>, Vec<Diagnostic>) {
     let (mut items, mut wrong) = (Vec::new(), Vec::new());
     let mut at = 0;

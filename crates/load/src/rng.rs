@@ -52,6 +52,7 @@ pub struct Rng {
 impl Rng {
     /// The stream for this seed and purpose. `which` distinguishes streams of the same purpose, for
     /// example by file or direction.
+    #[must_use]
     pub fn new(seed: u64, purpose: Purpose, which: u64) -> Self {
         let mut state = seed;
         let mut state = splitmix(&mut state) ^ (purpose as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);

@@ -114,8 +114,9 @@ pub fn resolve(
 /// Resolves the jobs of an invocation. The warnings of the job-file reader come before those of
 /// [`resolve`].
 ///
-/// # Errors Options that fiord does not support, the errors of [`resolve`], and with
-/// `--warnings-fatal` every warning.
+/// # Errors
+/// Options that fiord does not support, the errors of [`resolve`], and with `--warnings-fatal` every
+/// warning.
 pub fn resolve_invocation(
     invocation: &Invocation,
     facts: &dyn Facts,

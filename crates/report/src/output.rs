@@ -34,8 +34,10 @@ impl Default for Formats {
 }
 
 impl Formats {
-    /// Reads a list of words with commas between; gives back the first that is no
-    /// format. The list replaces what was asked for before.
+    /// Reads a list of format names with commas between them. The list replaces the present formats.
+    ///
+    /// # Errors
+    /// The first word of the list that is not the name of a format.
     pub fn set(&mut self, list: &str) -> Result<(), String> {
         let mut formats = Formats { normal: false, terse_version: self.terse_version, ..*self };
         (formats.json, formats.json_plus, formats.terse) = (false, false, false);
@@ -52,12 +54,16 @@ impl Formats {
         Ok(())
     }
     /// Whether text for people (header lines, layout lines) is requested.
+    #[must_use]
     pub fn wants_header(&self) -> bool {
         self.normal
     }
 }
 
 /// Writes a final or interim report: terse lines, the JSON document, then the text.
+///
+/// # Errors
+/// Those of writing to `out`.
 pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Result<()> {
     if formats.terse {
         crate::terse(report, formats.terse_version, out)?;

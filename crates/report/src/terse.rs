@@ -22,6 +22,7 @@ pub enum TerseVersion {
 
 impl TerseVersion {
     /// From the number on the command line.
+    #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             2 => TerseVersion::V2,
@@ -32,12 +33,16 @@ impl TerseVersion {
         })
     }
     /// The first field of a line.
+    #[must_use]
     pub fn number(self) -> u32 {
         self as u32 + 2
     }
 }
 
 /// Writes a line for each job.
+///
+/// # Errors
+/// Those of writing to `out`.
 pub fn terse(report: &Report, version: TerseVersion, out: &mut dyn Write) -> io::Result<()> {
     for job in &report.jobs {
         line(report, job, version, out)?;

@@ -24,11 +24,13 @@ impl DebugOutput {
     }
 
     /// Whether a category is enabled.
+    #[must_use]
     pub fn has(&self, category: &str) -> bool {
         self.categories.iter().any(|c| c == category)
     }
 
     /// Whether a category is enabled for this job.
+    #[must_use]
     pub fn wants(&self, category: &str, job: usize) -> bool {
         self.has(category) && self.job.is_none_or(|only| only == job)
     }

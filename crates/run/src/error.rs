@@ -40,24 +40,28 @@ impl JobError {
     }
 
     /// Sets the stage: an error that was converted has the stage in which its type is most common.
+    #[must_use]
     pub fn during(mut self, stage: Stage) -> Self {
         self.stage = stage;
         self
     }
 
     /// The errno in reports: `EIO` if the cause has no errno, so that a failed job never shows 0.
+    #[must_use]
     pub fn reported_errno(&self) -> i32 {
         const EIO: i32 = 5;
         if self.errno == 0 { EIO } else { self.errno }
     }
 
     /// The file and the operation, as reports show them; `-` stands for no file.
+    #[must_use]
     pub fn site(&self) -> (String, String) {
         let file = self.file.as_ref().map_or("-".into(), |path| path.display().to_string());
         (file, self.stage.word().to_owned())
     }
 
     /// Short text of the cause: the device's status, or the text of the errno.
+    #[must_use]
     pub fn meaning(&self) -> String {
         match self.status {
             Some(status) => status.to_string(),

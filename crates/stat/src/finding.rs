@@ -16,6 +16,7 @@ pub enum Severity {
 
 impl Severity {
     /// The name that every output format uses.
+    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -61,12 +62,14 @@ pub struct Finding {
 
 impl Finding {
     /// The remedy as text shows it: `To fix: …`; `None` if the finding names no remedy.
+    #[must_use]
     pub fn to_fix(&self) -> Option<String> {
         (!self.remedy.is_empty()).then(|| to_fix(&self.remedy))
     }
 }
 
 /// The start that every remedy has in text.
+#[must_use]
 pub fn to_fix(remedy: &str) -> String {
     format!("To fix: {remedy}")
 }

@@ -16,6 +16,7 @@ pub const BUCKETS: usize = SUBS * GROUPS;
 
 /// The bucket of a value. Values beyond the last bucket belong to the last bucket.
 #[inline]
+#[must_use]
 pub fn bucket_of(ns: u64) -> usize {
     unclamped(ns).min(BUCKETS - 1)
 }
@@ -29,6 +30,7 @@ fn unclamped(ns: u64) -> usize {
 }
 
 /// The value that represents a bucket in percentiles and bins: its middle, rounded up.
+#[must_use]
 pub fn value_of(bucket: usize) -> u64 {
     if bucket < 2 * SUBS {
         return bucket as u64;
@@ -91,6 +93,7 @@ impl Splits {
     }
     /// Computes the coarse latency buckets from a histogram whose values were recorded together with these
     /// splits. Works for merged histograms too.
+    #[must_use]
     pub fn coarse(&self, histogram: &Histogram) -> LatencyBuckets {
         let mut coarse = LatencyBuckets::default();
         for (i, n) in histogram.buckets.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -116,6 +119,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// An empty histogram without allocated memory.
+    #[must_use]
     pub const fn new() -> Self {
         Histogram { buckets: Vec::new() }
     }
@@ -175,24 +179,29 @@ impl Histogram {
         self.buckets.fill(0);
     }
     /// Number of values.
+    #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
     /// Whether no value was recorded.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buckets.iter().all(|n| *n == 0)
     }
     /// The counts by bucket index; empty if nothing was ever recorded.
+    #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.buckets
     }
     /// `(value, count)` of every non-empty bucket, ascending; values in ns.
+    #[must_use]
     pub fn bins(&self) -> Vec<(u64, u64)> {
         let filled = self.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
         filled.map(|(i, n)| (value_of(i), *n)).collect()
     }
     /// The percentiles of a list of percentages (ascending), ns: for each, the value of the first bucket at which
     /// the cumulative count reaches that share. Empty if nothing was recorded.
+    #[must_use]
     pub fn percentiles(&self, list: &[f64]) -> Vec<(f64, u64)> {
         let total = self.count();
         let mut found = Vec::with_capacity(list.len());

@@ -21,6 +21,7 @@ pub struct PriorityRecorder {
 
 impl PriorityRecorder {
     /// An empty recorder for a priority. Allocates its histogram now.
+    #[must_use]
     pub fn new(ioprio: u16) -> Self {
         let mut hist = Histogram::new();
         hist.reserve();

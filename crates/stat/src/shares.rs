@@ -27,6 +27,7 @@ impl Part {
         [Part::Contents, Part::Submission, Part::Waiting, Part::Completion, Part::Rest];
 
     /// The name in reports.
+    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Part::Contents => "contents",
@@ -55,17 +56,20 @@ pub struct TimeShares {
 
 impl TimeShares {
     /// Shares from sampled times, ns; `None` if they are all zero.
+    #[must_use]
     pub fn of(ns: [u64; PARTS], rounds: u64, ios: u64) -> Option<Self> {
         ns.iter().any(|ns| *ns > 0).then_some(TimeShares { ns, rounds, ios, submitting: 0 })
     }
 
     /// The share of a part, 0 to 1.
+    #[must_use]
     pub fn share(&self, part: Part) -> f64 {
         let all = self.ns.iter().fold(0u64, |all, ns| all.saturating_add(*ns));
         self.ns[part as usize] as f64 / all.max(1) as f64
     }
 
     /// Shares of several threads together, weighted by the run time of each, ms. `None` if there are no samples.
+    #[must_use]
     pub fn weighed(all: &[(TimeShares, u64)]) -> Option<TimeShares> {
         let mut ns = [0u64; PARTS];
         let (mut rounds, mut ios, mut submitting) = (0, 0, 0);

@@ -56,6 +56,7 @@ pub struct Slices {
 
 impl Slices {
     /// Slices of `length` ns, with memory for `expected` slices. Uses only the first [`MOST_LIMITS`] bounds.
+    #[must_use]
     pub fn new(length: u64, bounds: &[u64], expected: usize) -> Self {
         let mut all = [u64::MAX; MOST_LIMITS];
         all.iter_mut().zip(bounds).for_each(|(place, bound)| *place = *bound);
@@ -99,6 +100,7 @@ impl Slices {
     }
 
     /// The counts so far, by slice.
+    #[must_use]
     pub fn counted(&self) -> &[Slice] {
         &self.list
     }
@@ -227,6 +229,7 @@ pub enum Breached {
 
 impl Breached {
     /// Whether it fails the test.
+    #[must_use]
     pub fn decides(&self) -> bool {
         !matches!(self, Breached::Due(..))
     }
@@ -266,6 +269,7 @@ pub enum Ending {
 
 impl SliceTable {
     /// Computes the shares and the verdict. The table already has its name, group, slice length and limits.
+    #[must_use]
     pub fn judge(mut self, counted: &[Slice], ending: Ending) -> Self {
         self.slices = counted.iter().map(|slice| row(slice, self.limits.len())).collect();
         self.broken = self.breaches();

@@ -23,6 +23,7 @@ impl Default for Summary {
 
 impl Summary {
     /// An empty summary.
+    #[must_use]
     pub const fn new() -> Self {
         Summary { n: 0, min: u64::MAX, span: 0, sum: 0, sum_of_squares: 0 }
     }
@@ -73,26 +74,32 @@ impl Summary {
         self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
     }
     /// Number of values.
+    #[must_use]
     pub fn n(&self) -> u64 {
         self.n
     }
     /// The smallest value; 0 if there is none.
+    #[must_use]
     pub fn min(&self) -> u64 {
         if self.n == 0 { 0 } else { self.min }
     }
     /// The largest value; 0 if there is none.
+    #[must_use]
     pub fn max(&self) -> u64 {
         if self.n == 0 { 0 } else { self.min + self.span }
     }
     /// The sum of all values, modulo 2^64.
+    #[must_use]
     pub fn sum(&self) -> u64 {
         self.sum
     }
     /// The mean; 0 without values.
+    #[must_use]
     pub fn mean(&self) -> f64 {
         if self.n == 0 { 0.0 } else { self.sum as f64 / self.n as f64 }
     }
     /// The sample standard deviation (divided by n - 1); 0 for fewer than two values.
+    #[must_use]
     pub fn stddev(&self) -> f64 {
         if self.n < 2 {
             return 0.0;

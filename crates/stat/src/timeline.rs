@@ -110,6 +110,7 @@ pub struct TimelineRecorder {
 
 impl TimelineRecorder {
     /// Starts with windows of `window_ns` at `began_ns`.
+    #[must_use]
     pub fn new(window_ns: u64, began_ns: u64) -> Self {
         let timeline = IopsTimeline { window_ns: window_ns.max(1), ..IopsTimeline::default() };
         TimelineRecorder { timeline, began_ns, counted: 0 }
@@ -142,6 +143,7 @@ impl TimelineRecorder {
     }
 
     /// The timeline so far.
+    #[must_use]
     pub fn timeline(&self) -> &IopsTimeline {
         &self.timeline
     }

@@ -36,17 +36,20 @@ pub struct Scaled {
 
 impl Units {
     /// Scales a number to the largest unit in which it is at least 1.
+    #[must_use]
     pub fn of(self, value: f64) -> Scaled {
         self.below(value, self.step)
     }
 
     /// Scales a number to the largest unit in which it is at least 1 when rounded to a whole number, so that
     /// 999.5 is not printed as 1000.
+    #[must_use]
     pub fn of_rounded(self, value: f64) -> Scaled {
         self.below(value, self.step - 0.5)
     }
 
     /// The name of a unit: 0 is the smallest.
+    #[must_use]
     pub fn name(self, index: usize) -> &'static str {
         self.names[index.min(self.names.len() - 1)]
     }
@@ -63,16 +66,19 @@ impl Units {
 
 impl Scaled {
     /// Whether the value is a whole number.
+    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.value.fract() == 0.0
     }
 
     /// Formats the value with this many decimals and a space before the unit.
+    #[must_use]
     pub fn text(&self, decimals: usize) -> String {
         format!("{:.decimals$} {}", self.value, self.unit)
     }
 
     /// Formats the value with this many decimals and no space before the unit.
+    #[must_use]
     pub fn joined(&self, decimals: usize) -> String {
         format!("{:.decimals$}{}", self.value, self.unit)
     }

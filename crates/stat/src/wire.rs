@@ -47,6 +47,7 @@ struct Head {
 
 impl JobData {
     /// Writes the data as one line of JSON without a line end.
+    #[must_use]
     pub fn to_json(&self) -> String {
         // All keys are strings and all values finite or null, so this cannot fail.
         serde_json::to_string(&Versioned { version: VERSION, data: self }).unwrap_or_default()

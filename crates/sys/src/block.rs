@@ -91,22 +91,26 @@ pub fn write_zeroes(file: impl AsFd, offset: u64, length: u64) -> Result<()> {
 
 /// Returns the sysfs directory of a block device or partition, with links resolved
 /// (`/sys/devices/…/block/sda`). `None` if sysfs does not know the device.
+#[must_use]
 pub fn sysfs_path(device: Device) -> Option<PathBuf> {
     std::fs::canonicalize(format!("/sys/dev/block/{device}")).ok()
 }
 
 /// Returns the kernel's name of a block device (`sda1`, `dm-0`). `None` if sysfs does not know it.
+#[must_use]
 pub fn name(device: Device) -> Option<String> {
     Some(sysfs_path(device)?.file_name()?.to_str()?.to_owned())
 }
 
 /// Reads the device number from the `dev` file of a block device's sysfs directory.
+#[must_use]
 pub fn device_number(sysfs: &Path) -> Option<Device> {
     Device::parse(&text(&sysfs.join("dev"))?)
 }
 
 /// Returns the path below `/dev` of the block device with this kernel name. sysfs writes the slash
 /// in a device name as an exclamation mark (`cciss!c0d0`).
+#[must_use]
 pub fn node(name: &str) -> PathBuf {
     Path::new("/dev").join(name.replace('!', "/"))
 }
@@ -118,6 +122,7 @@ pub fn whole_disk_path(device: Device) -> Option<PathBuf> {
 }
 
 /// Returns the capacity in bytes that sysfs reports; this needs no permission on the device.
+#[must_use]
 pub fn sysfs_size(device: Device) -> Option<u64> {
     let sectors = read_number(&sysfs_path(device)?.join("size"))?;
     Some(sectors.saturating_mul(512))
@@ -139,6 +144,7 @@ pub struct Partition {
 }
 
 /// Lists the partitions of a disk, given by its sysfs directory, ordered by number.
+#[must_use]
 pub fn partitions(disk: &Path) -> Vec<Partition> {
     let Some(prefix) = disk.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let mut found: Vec<Partition> = names(disk)
@@ -161,6 +167,7 @@ pub fn partitions(disk: &Path) -> Vec<Partition> {
 
 /// Reads a number from the disk's `queue/` directory in sysfs (`logical_block_size`,
 /// `nr_requests`, `max_sectors_kb`, `rotational` …). For a partition it reads the disk's.
+#[must_use]
 pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
     read_number(&whole_disk_path(device)?.join("queue").join(attribute))
 }
@@ -168,6 +175,7 @@ pub fn queue_number(device: Device, attribute: &str) -> Option<u64> {
 /// Returns the capacity in bytes of a character device that stands for storage: an NVMe generic
 /// node (`/dev/ng0n1`), raw flash (`/dev/mtd0`) or device DAX (`/dev/dax0.0`). `None` for other
 /// devices.
+#[must_use]
 pub fn char_size(device: Device) -> Option<u64> {
     if let Some((_, block)) = node::nvme_block_sibling(device) {
         return sysfs_size(block);
@@ -184,6 +192,7 @@ pub fn char_size(device: Device) -> Option<u64> {
 /// (`/dev/ng0n1`) or a SCSI disk's (`/dev/sg0`, `/dev/bsg/...`). Returns its name and number;
 /// `None` for other devices. Use it to check for mounts and holders, which the kernel records for
 /// block devices only.
+#[must_use]
 pub fn block_device_of_generic(device: Device) -> Option<(String, Device)> {
     block_device_of_generic_in(&Root::machine(), device)
 }

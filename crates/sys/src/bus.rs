@@ -127,6 +127,7 @@ impl Guard {
 
     /// Returns the first fault since the last [`Guard::clear`].
     #[inline(always)]
+    #[must_use]
     pub fn fault(&self) -> Option<Fault> {
         // The accesses before this point are complete, so this thread's handler has recorded any fault.
         compiler_fence(Ordering::SeqCst);
@@ -157,11 +158,13 @@ impl PartialEq for Watch {
 impl Watch {
     /// Returns a watch over the guarded range that contains the address, if there is one. The watch
     /// must not outlive the guard: it would report the faults of the slot's next owner.
+    #[must_use]
     pub fn over(address: *const u8) -> Option<Watch> {
         ranges().find(|range| range.contains(address.addr())).map(|range| Watch { range })
     }
 
     /// Whether a page of the guarded range has faulted since the guard was last cleared.
+    #[must_use]
     pub fn has_fault(&self) -> bool {
         self.range.fault.load(Ordering::Relaxed) != NOWHERE
     }
@@ -194,8 +197,10 @@ fn install_once() -> Result<()> {
     action.sa_sigaction = on_bus as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     // SAFETY: `action` is valid and the handler has the form that SA_SIGINFO asks for.
-    check("sigaction", unsafe { libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) })
-        .map(drop)
+    check("sigaction", unsafe {
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut())
+    })
+    .map(drop)
 }
 
 extern "C" fn on_bus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {

@@ -67,11 +67,13 @@ impl Cgroup {
     }
 
     /// Returns what [`Cgroup::enter`] moves.
+    #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
     /// Returns the directory of the group.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

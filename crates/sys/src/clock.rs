@@ -49,6 +49,7 @@ pub enum Source {
 
 impl Source {
     /// Returns the value of `clocksource=`, or `gtod_cpu` for [`Source::Published`].
+    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Source::GetTimeOfDay => "gettimeofday",
@@ -59,6 +60,7 @@ impl Source {
     }
 
     /// Returns the source with this value of `clocksource=`.
+    #[must_use]
     pub fn from_word(word: &str) -> Option<Source> {
         [Source::GetTimeOfDay, Source::ClockGetTime, Source::Cpu]
             .into_iter()
@@ -80,6 +82,7 @@ impl Clock {
     /// Returns the best clock of this machine: the time stamp counter if it can be trusted, else
     /// `CLOCK_MONOTONIC`. The first call may take a millisecond to calibrate (see [`prime`]); later
     /// calls do not calibrate.
+    #[must_use]
     pub fn best() -> Clock {
         Clock::cpu().unwrap_or(Clock::plain(Source::ClockGetTime))
     }
@@ -110,6 +113,7 @@ impl Clock {
 
     /// Returns the current time in nanoseconds.
     #[inline(always)]
+    #[must_use]
     pub fn now(&self) -> u64 {
         if self.source == Source::Cpu { self.ticks_to_ns(ticks()) } else { self.now_from_kernel() }
     }
@@ -136,17 +140,20 @@ impl Clock {
     }
 
     /// Returns the source of this clock's time.
+    #[must_use]
     pub fn source(&self) -> Source {
         self.source
     }
 
     /// Returns the counter's frequency in ticks per second, for a [`Source::Cpu`] clock.
+    #[must_use]
     pub fn hertz(&self) -> Option<u64> {
         (self.mult != 0).then(|| ((1_000_000_000u128 << SHIFT) / u128::from(self.mult)) as u64)
     }
 
     /// Measures the cost of one [`Clock::now`], in picoseconds: the best of eight rounds of 64
     /// reads, about ten microseconds altogether.
+    #[must_use]
     pub fn read_cost_ps(&self) -> u64 {
         const READS: u64 = 64;
         let round = || {
@@ -161,6 +168,7 @@ impl Clock {
 
     /// Compares this clock with `CLOCK_MONOTONIC` since the calibration. For `clock_gettime`, which is
     /// never calibrated, it compares the kernel's clock with itself; for `gettimeofday` it returns zeroes.
+    #[must_use]
     pub fn drift(&self) -> Drift {
         if self.source == Source::GetTimeOfDay {
             return Drift { kernel_ns: 0, difference_ns: 0 };

@@ -18,17 +18,20 @@ const HIGHEST: usize = 65_535;
 
 impl CpuSet {
     /// Returns the empty set.
+    #[must_use]
     pub fn new() -> CpuSet {
         CpuSet::default()
     }
 
     /// Returns the CPUs whose bits are set in a mask; bit 0 is CPU 0 (`cpumask=`).
+    #[must_use]
     pub fn from_mask(mask: u64) -> CpuSet {
         (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
     }
 
     /// Parses a list such as `0-3,8,10-11`, as sysfs prints it and `cpus_allowed=` takes it. An empty
     /// text gives the empty set. `None` for anything else.
+    #[must_use]
     pub fn parse(text: &str) -> Option<CpuSet> {
         let mut set = CpuSet::new();
         for part in text.trim().split(',').filter(|_| !text.trim().is_empty()) {
@@ -62,6 +65,7 @@ impl CpuSet {
     }
 
     /// Whether the set contains a CPU.
+    #[must_use]
     pub fn contains(&self, cpu: usize) -> bool {
         self.words.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
     }
@@ -72,21 +76,25 @@ impl CpuSet {
     }
 
     /// Returns the number of CPUs in the set.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether the set is empty.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
     /// Returns the CPUs that are in both sets.
+    #[must_use]
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
         self.iter().filter(|&cpu| other.contains(cpu)).collect()
     }
 
     /// Returns the CPUs that are in this set but not in `other`.
+    #[must_use]
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         self.iter().filter(|&cpu| !other.contains(cpu)).collect()
     }
@@ -176,6 +184,7 @@ pub fn allowed() -> Result<CpuSet> {
 
 /// Counts the processor cores among the CPUs that the calling thread may run on: the hardware
 /// threads of a core count as one. Returns at least 1; without `/sys` each CPU counts as a core.
+#[must_use]
 pub fn cores() -> u64 {
     let cpus = allowed().unwrap_or_default();
     let siblings = |cpu: usize| {
@@ -202,6 +211,7 @@ pub fn set_affinity(cpus: &CpuSet) -> Result<()> {
 }
 
 /// Returns the CPU that the calling thread runs on at this moment.
+#[must_use]
 pub fn current() -> Option<usize> {
     // SAFETY: takes nothing, returns an integer.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()

@@ -55,6 +55,7 @@ pub struct Counters {
 impl Counters {
     /// Parses the numbers of a `stat` file, or of a `/proc/diskstats` line after the name: 11 fields,
     /// 15 since Linux 4.18, 17 since 5.5. Further fields are ignored.
+    #[must_use]
     pub fn parse(text: &str) -> Option<Counters> {
         let mut fields = [0u64; 17];
         let mut count = 0;
@@ -85,6 +86,7 @@ impl Counters {
     }
 
     /// Returns the change from `earlier` to this reading. Tick counters wrap at 2^32 in the kernel.
+    #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
         let count = |now: u64, then: u64| now.saturating_sub(then);
         let ticks = |now: u64, then: u64| match now.checked_sub(then) {
@@ -153,6 +155,7 @@ pub struct Disk {
 
 impl Disk {
     /// Returns the whole disk of a block device or partition; `None` if sysfs does not know it.
+    #[must_use]
     pub fn of(device: Device) -> Option<Disk> {
         Disk::at(&block::whole_disk_path(device)?, 8)
     }
@@ -306,6 +309,7 @@ pub struct Activity {
 
 impl Activity {
     /// Returns the share of the time in which the disk was busy, in percent, at most 100.
+    #[must_use]
     pub fn utilisation(&self) -> f64 {
         if self.elapsed_ns == 0 {
             return 0.0;

@@ -138,12 +138,14 @@ const NAMES: &[(i32, &str)] = &[
 /// Returns the symbolic name (`"ENOSPC"`), or `"E?"` for a number that Linux does not define.
 ///
 /// If several names share a number, this is the usual one: `EAGAIN`, `EDEADLK`, `EOPNOTSUPP`.
+#[must_use]
 pub fn name(errno: i32) -> &'static str {
     NAMES.iter().find(|(number, _)| *number == errno).map_or("E?", |(_, name)| name)
 }
 
 /// Returns the errno with this symbolic name. The aliases `EWOULDBLOCK`, `EDEADLOCK` and `ENOTSUP`
 /// are accepted too.
+#[must_use]
 pub fn number(name: &str) -> Option<i32> {
     let name = match name {
         "EWOULDBLOCK" => "EAGAIN",
@@ -155,6 +157,7 @@ pub fn number(name: &str) -> Option<i32> {
 }
 
 /// Returns the C library's text for an errno (`"No space left on device"`).
+#[must_use]
 pub fn text(errno: i32) -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the pointer and length describe `buffer`, which outlives the call; the XSI form of
@@ -168,6 +171,7 @@ pub fn text(errno: i32) -> String {
 }
 
 /// Returns the likely cause of a failure of `op` and the remedy, for causes that are well known.
+#[must_use]
 pub fn advice(op: &str, errno: i32) -> Option<&'static str> {
     let says = |word: &str| op.contains(word);
     Some(match errno {

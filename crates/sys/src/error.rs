@@ -26,11 +26,13 @@ pub struct Error {
 
 impl Error {
     /// Creates an error with an explicit errno.
+    #[must_use]
     pub fn new(op: &'static str, errno: i32) -> Error {
         Error { op, path: None, errno, said: None }
     }
 
     /// Creates an error from the calling thread's `errno`. Call it right after `op` failed.
+    #[must_use]
     pub fn last(op: &'static str) -> Error {
         Error::from_io(op, &std::io::Error::last_os_error())
     }
@@ -38,6 +40,7 @@ impl Error {
     /// Takes the errno from a standard library error. An error without one (text that is not UTF-8, an
     /// early end of file) becomes `EINVAL` for malformed data, `ENOENT` or `EACCES` by its kind, and
     /// `EIO` otherwise.
+    #[must_use]
     pub fn from_io(op: &'static str, error: &std::io::Error) -> Error {
         use std::io::ErrorKind;
         let fallback = match error.kind() {
@@ -63,6 +66,7 @@ impl Error {
     }
 
     /// Returns the likely cause and the remedy, for causes that are well known.
+    #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
         errno::advice(self.op, self.errno)
     }

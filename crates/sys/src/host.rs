@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 /// Returns the host name (`gethostname(2)`); empty if the call fails.
+#[must_use]
 pub fn name() -> String {
     let mut buffer = [0u8; 256];
     // SAFETY: the pointer and length describe `buffer`; one byte is kept for the NUL.
@@ -49,6 +50,7 @@ pub struct Memory {
 
 /// Reads the memory of the machine. Without `/proc` it takes the total from `sysconf(3)` and sets the
 /// rest to 0, except for the huge page size (2 MiB).
+#[must_use]
 pub fn memory() -> Memory {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let mut memory = parse_meminfo(&text);
@@ -77,18 +79,20 @@ fn parse_meminfo(text: &str) -> Memory {
 }
 
 /// Returns the wall time in nanoseconds since 1970.
+#[must_use]
 pub fn wall_time() -> u64 {
     crate::clock::wall()
 }
 
 /// Returns the seconds to add to UTC to get local time, at the moment `at` (seconds since 1970), in the
 /// time zone of the process (`localtime_r(3)`); 0 if it is not known.
+#[must_use]
 pub fn utc_offset(at: u64) -> i32 {
     let Ok(at) = libc::time_t::try_from(at) else { return 0 };
     // SAFETY: `tm` is a C struct of integers and one pointer, for which all zeroes is a value.
     let mut local: libc::tm = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are valid for the call, which reads the one and writes the other.
-    let known = unsafe { libc::localtime_r(&at, &mut local) };
+    let known = unsafe { libc::localtime_r(&raw const at, &raw mut local) };
     if known.is_null() { 0 } else { i32::try_from(local.tm_gmtoff).unwrap_or(0) }
 }
 

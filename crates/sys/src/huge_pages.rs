@@ -24,12 +24,14 @@ pub struct Pool {
 
 impl Pool {
     /// Returns the file that sets the number of pages in the pool with this page size.
+    #[must_use]
     pub fn file(page: u64) -> PathBuf {
         Path::new(POOLS).join(format!("hugepages-{}kB/nr_hugepages", page / 1024))
     }
 }
 
 /// Lists the pools of this kernel, ordered by page size; empty if it has no huge pages.
+#[must_use]
 pub fn pools() -> Vec<Pool> {
     pools_in(Path::new(POOLS))
 }
@@ -61,6 +63,7 @@ pub(crate) fn flag(page: u64) -> i32 {
 }
 
 /// Formats a page size with its unit, such as `2 MiB`.
+#[must_use]
 pub fn words(page: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let fits = units.into_iter().find(|(_, unit)| page >= *unit && page.is_multiple_of(*unit));

@@ -153,11 +153,13 @@ pub struct Users {
 
 impl Users {
     /// Returns the lists of this machine. Each is read when it is first needed.
+    #[must_use]
     pub fn now() -> Users {
         Users::below(&Root::machine())
     }
 
     /// Returns the lists of the machine below `root`.
+    #[must_use]
     pub fn below(root: &Root) -> Users {
         Users { root: root.clone(), ..Users::default() }
     }

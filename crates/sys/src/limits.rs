@@ -20,14 +20,14 @@ type Resource = libc::c_int;
 fn read(resource: Resource) -> Result<Limit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
-    check("getrlimit", unsafe { libc::getrlimit(resource, &mut limit) })?;
+    check("getrlimit", unsafe { libc::getrlimit(resource, &raw mut limit) })?;
     Ok(Limit { soft: limit.rlim_cur, hard: limit.rlim_max })
 }
 
 fn write(resource: Resource, limit: Limit) -> Result<()> {
     let limit = libc::rlimit { rlim_cur: limit.soft, rlim_max: limit.hard };
     // SAFETY: `limit` is a valid rlimit that the kernel reads.
-    check("setrlimit", unsafe { libc::setrlimit(resource, &limit) }).map(drop)
+    check("setrlimit", unsafe { libc::setrlimit(resource, &raw const limit) }).map(drop)
 }
 
 /// A limit that this crate only reads.
@@ -104,11 +104,13 @@ pub struct Kernel {
 
 impl Kernel {
     /// Returns the version `major.minor.0`.
+    #[must_use]
     pub const fn new(major: u32, minor: u32) -> Kernel {
         Kernel { major, minor, patch: 0 }
     }
 
     /// Parses a kernel release (`6.18.44-rc1`, `5.4`).
+    #[must_use]
     pub fn parse(release: &str) -> Option<Kernel> {
         let mut numbers = release.split('.').map(|part| {
             let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -133,7 +135,7 @@ pub fn kernel_release() -> Result<String> {
     // SAFETY: `utsname` is a C struct of character arrays, for which all zeroes is a value.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
     // SAFETY: `names` is writable.
-    check("uname", unsafe { libc::uname(&mut names) })?;
+    check("uname", unsafe { libc::uname(&raw mut names) })?;
     let bytes: Vec<u8> =
         names.release.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -150,6 +152,7 @@ pub fn kernel() -> Result<Kernel> {
 /// Returns who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 all processes, 1 the
 /// group in `kernel.io_uring_group` and privileged processes, 2 no process. Returns 0 on older
 /// kernels.
+#[must_use]
 pub fn io_uring_disabled() -> u64 {
     read_number("/proc/sys/kernel/io_uring_disabled").unwrap_or(0)
 }

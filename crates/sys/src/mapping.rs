@@ -89,12 +89,14 @@ impl Mapping {
     }
 
     /// Returns the offset in the file at which the mapping begins, in bytes.
+    #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Returns the length in bytes; 0 after a fault if the file could not be mapped again.
     #[allow(clippy::len_without_is_empty)] // the kernel refuses an empty mapping
+    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -105,12 +107,14 @@ impl Mapping {
     }
 
     /// Whether the mapping contains `len` bytes of the file at `offset`.
+    #[must_use]
     pub fn covers(&self, offset: u64, len: usize) -> bool {
         self.inside(self.len, offset, len).is_some()
     }
 
     /// Whether the mapping contains `len` bytes of the file at `offset`, all before the limit.
     #[inline(always)]
+    #[must_use]
     pub fn reaches(&self, offset: u64, len: usize) -> bool {
         self.inside(self.limit, offset, len).is_some()
     }
@@ -238,7 +242,7 @@ impl Mapping {
         // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.
         let mut vfs: libc::statvfs = unsafe { std::mem::zeroed() };
         // SAFETY: the descriptor is open and `vfs` is writable.
-        let rc = unsafe { libc::fstatvfs(self.file.as_raw_fd(), &mut vfs) };
+        let rc = unsafe { libc::fstatvfs(self.file.as_raw_fd(), &raw mut vfs) };
         rc == 0 && vfs.f_bavail == 0
     }
 }

@@ -43,11 +43,13 @@ pub enum Source {
 
 impl Source {
     /// Whether the memory consists of huge pages. Lengths are then rounded up to their size.
+    #[must_use]
     pub fn is_huge(&self) -> bool {
         matches!(self, Source::ShmHuge(_) | Source::MmapHuge { .. })
     }
 
     /// Returns the path of the file that the memory is mapped from.
+    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
             Source::Mmap(path) | Source::MmapShared(path) | Source::MmapHuge { file: path, .. } => {
@@ -157,18 +159,21 @@ impl Region {
     }
 
     /// Returns the address of the first byte.
+    #[must_use]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
     /// Returns the usable length in bytes.
     #[allow(clippy::len_without_is_empty)] // a region is never empty
+    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Returns the size of the pages that the region consists of, in bytes. `mmaphuge:/path` on a file
     /// system other than hugetlbfs works with ordinary pages; then this is [`host::page_size`].
+    #[must_use]
     pub fn page_size(&self) -> usize {
         self.page
     }
@@ -176,6 +181,7 @@ impl Region {
     /// Returns the bytes of the region.
     ///
     /// The kernel must not be writing to the region (no read may be in flight).
+    #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `len` bytes from `start` are mapped, initialised by the kernel (zeroes or file
         // contents) and owned by this region.
@@ -294,7 +300,7 @@ fn hugetlbfs_page(directory: &Path) -> Option<usize> {
     // SAFETY: `statfs` is a C struct of integers, for which all zeroes is a value.
     let mut fs: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `name` is NUL-terminated and `fs` writable; both outlive the call.
-    let rc = unsafe { libc::statfs(name.as_ptr(), &mut fs) };
+    let rc = unsafe { libc::statfs(name.as_ptr(), &raw mut fs) };
     (rc == 0 && fs.f_type == libc::HUGETLBFS_MAGIC)
         .then(|| usize::try_from(fs.f_bsize).ok())
         .flatten()

@@ -31,6 +31,7 @@ pub struct Mount {
 
 impl Mount {
     /// Returns the value of a file system option, such as `upperdir`.
+    #[must_use]
     pub fn super_option(&self, name: &str) -> Option<&str> {
         self.super_options
             .split(',')
@@ -40,6 +41,7 @@ impl Mount {
     /// Returns the block devices of the file system: one by its number or, for file systems with their
     /// own number (btrfs, bcachefs), all that its source and sysfs name. Empty if it lies on no block
     /// device.
+    #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         if self.device.major != 0 {
             return vec![self.device];
@@ -199,7 +201,7 @@ fn statx_mount(at: i32, name: &CStr, flags: i32) -> Option<u64> {
     let mut facts: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_MNT_ID;
     // SAFETY: `name` is NUL-terminated and `facts` writable; both outlive the call.
-    let rc = unsafe { libc::statx(at, name.as_ptr(), flags, mask, &mut facts) };
+    let rc = unsafe { libc::statx(at, name.as_ptr(), flags, mask, &raw mut facts) };
     (rc == 0 && facts.stx_mask & mask != 0).then_some(facts.stx_mnt_id)
 }
 

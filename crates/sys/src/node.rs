@@ -14,11 +14,13 @@ pub struct Device {
 
 impl Device {
     /// Splits a `dev_t`.
+    #[must_use]
     pub fn from_raw(raw: libc::dev_t) -> Device {
         Device { major: libc::major(raw), minor: libc::minor(raw) }
     }
 
     /// Parses `major:minor`, as sysfs and mountinfo write it.
+    #[must_use]
     pub fn parse(text: &str) -> Option<Device> {
         let (major, minor) = text.trim().split_once(':')?;
         Some(Device { major: major.parse().ok()?, minor: minor.parse().ok()? })
@@ -33,6 +35,7 @@ impl std::fmt::Display for Device {
 
 /// Returns the kernel's name of a namespace's generic character device (`ng0n1`); `None` for any other
 /// character device.
+#[must_use]
 pub fn nvme_generic_name(device: Device) -> Option<String> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
     let name = path.file_name()?.to_str()?;
@@ -61,6 +64,7 @@ fn is_nvme_generic(name: &str) -> bool {
 
 /// Returns the name and number of the block device of the same namespace as a generic device. `None`
 /// if there is none: the kernel creates no block device for some zoned namespaces.
+#[must_use]
 pub fn nvme_block_sibling(device: Device) -> Option<(String, Device)> {
     nvme_block_sibling_in(&Root::machine(), device)
 }

@@ -10,6 +10,7 @@ use crate::{Error, Result};
 pub type NodeSet = CpuSet;
 
 /// Returns the nodes that are online; only node 0 on a kernel without NUMA.
+#[must_use]
 pub fn nodes() -> NodeSet {
     let text = std::fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
     match NodeSet::parse(&text) {

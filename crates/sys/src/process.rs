@@ -19,6 +19,7 @@ pub enum Ending {
 
 impl Ending {
     /// Whether the command exited with status 0.
+    #[must_use]
     pub fn is_success(self) -> bool {
         self == Ending::Exited(0)
     }
@@ -98,8 +99,8 @@ fn unblock_signals() -> std::io::Result<()> {
     // and exec.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut none);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ pub enum Unit {
 
 impl Unit {
     /// Returns the widest vector unit of this processor.
+    #[must_use]
     pub fn best() -> Unit {
         #[cfg(target_arch = "x86_64")]
         {
@@ -52,12 +53,14 @@ pub struct Stream {
 
 impl Stream {
     /// Creates a stream from 32 seeds. Seeds that are not valid states are adjusted.
+    #[must_use]
     pub fn new(seeds: [u64; LANES]) -> Self {
         Self::with_unit(seeds, Unit::best())
     }
 
     /// Creates a stream that uses another vector unit, to compare them. If the processor lacks the unit, the
     /// stream uses the best one that it has.
+    #[must_use]
     pub fn with_unit(seeds: [u64; LANES], unit: Unit) -> Self {
         // A valid state is below A * 2^32 - 1 and not 0.
         let state =

@@ -16,6 +16,7 @@ impl Default for Root {
 
 impl Root {
     /// Returns the root of this machine, `/`.
+    #[must_use]
     pub fn machine() -> Root {
         Root(PathBuf::from("/"))
     }
@@ -27,6 +28,7 @@ impl Root {
 
     /// Whether this is the root of this machine. Only then do its device numbers and nodes refer to devices
     /// of the kernel.
+    #[must_use]
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }

@@ -12,6 +12,7 @@ use crate::limits::{self, Kind};
 use crate::root::Root;
 
 /// Explains why `bytes` more of memory are not available.
+#[must_use]
 pub fn of_memory(bytes: u64) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -20,6 +21,7 @@ pub fn of_memory(bytes: u64) -> String {
 }
 
 /// Explains why one more thread with a stack of `stack` bytes cannot be created.
+#[must_use]
 pub fn of_threads(stack: u64) -> String {
     let mut text = String::new();
     let _ = match thread_limit() {
@@ -30,6 +32,7 @@ pub fn of_threads(stack: u64) -> String {
 }
 
 /// Whether `bytes` more would exceed the limit on this process's address space (`RLIMIT_AS`).
+#[must_use]
 pub fn exceeds_address_space(bytes: u64) -> bool {
     let limit = limits::of(Kind::AddressSpace).map_or(u64::MAX, |limit| limit.soft);
     limit != u64::MAX && pages(0).saturating_add(bytes) > limit

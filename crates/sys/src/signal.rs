@@ -84,14 +84,15 @@ fn set_handler(signal: i32, handler: usize) -> Result<()> {
     action.sa_sigaction = handler;
     action.sa_flags = libc::SA_RESTART;
     // SAFETY: `action` is valid; the handlers of this module only make calls that a handler may make.
-    check("sigaction", unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) }).map(drop)
+    check("sigaction", unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
+        .map(drop)
 }
 
 fn is_ignored(signal: i32) -> Result<bool> {
     // SAFETY: as in `set_handler`.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: without a new action, the call only writes the current one.
-    check("sigaction", unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) })?;
+    check("sigaction", unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) })?;
     Ok(action.sa_sigaction == libc::SIG_IGN)
 }
 
@@ -168,6 +169,7 @@ impl Signals {
     }
 
     /// Returns the signal that asked the program to stop.
+    #[must_use]
     pub fn stop_signal(&self) -> Option<i32> {
         self.stop_requested().then(|| STOP_SIGNAL.load(Ordering::Acquire))
     }
@@ -179,12 +181,14 @@ impl Signals {
 
     /// Returns a descriptor that becomes readable when a signal arrives, for use in a poll loop.
     /// [`Signals::wait`] and [`Signals::drain`] make it unreadable again.
+    #[must_use]
     pub fn fd(&self) -> BorrowedFd<'static> {
         self.fd
     }
 
     /// Waits for a signal, at most for the given time. Returns whether one has arrived since the last call;
     /// a signal that arrived before this call counts too.
+    #[allow(clippy::must_use_candidate, reason = "some callers only wait")]
     pub fn wait(&self, at_most: Duration) -> bool {
         use std::os::fd::AsRawFd;
         let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -193,11 +197,12 @@ impl Signals {
             tv_nsec: libc::c_long::from(at_most.subsec_nanos() as i32),
         };
         // SAFETY: one pollfd and a timespec, both alive during the call.
-        unsafe { libc::ppoll(&mut poll, 1, &limit, std::ptr::null()) };
+        unsafe { libc::ppoll(&raw mut poll, 1, &raw const limit, std::ptr::null()) };
         self.drain()
     }
 
     /// Returns whether a signal has arrived since the last call. Does not wait.
+    #[must_use]
     pub fn drain(&self) -> bool {
         use std::os::fd::AsRawFd;
         let mut count = 0u64;
@@ -215,11 +220,11 @@ pub fn block_in_this_thread() -> Result<()> {
     // SAFETY: a sigset is plain memory that sigemptyset and sigaddset initialise.
     let rc = unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut set);
+        libc::sigemptyset(&raw mut set);
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
-            libc::sigaddset(&mut set, signal);
+            libc::sigaddset(&raw mut set, signal);
         }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut())
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
     };
     if rc == 0 { Ok(()) } else { Err(Error::new("pthread_sigmask", rc)) }
 }

@@ -34,6 +34,7 @@ enum About {
 
 /// Returns the call in which a thread of this process is blocked; `None` if the thread runs, has ended,
 /// or its state cannot be read.
+#[must_use]
 pub fn waits_in(thread: u32) -> Option<Waiting> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok()?;
     let (number, arguments) = parse(&text)?;

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::error::check;
 
 /// Returns the kernel's id of the calling thread (`gettid(2)`).
+#[must_use]
 pub fn id() -> i32 {
     // SAFETY: takes nothing, returns an integer; cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
@@ -79,6 +80,7 @@ pub enum IoClass {
 
 impl IoClass {
     /// Returns the class with this number.
+    #[must_use]
     pub fn from_number(number: u32) -> Option<IoClass> {
         [IoClass::None, IoClass::RealTime, IoClass::BestEffort, IoClass::Idle]
             .into_iter()
@@ -100,6 +102,7 @@ pub struct IoPriority {
 impl IoPriority {
     /// Encodes the priority as `ioprio_set(2)` and each `io_uring` or libaio request take it: class in
     /// bits 13 to 15, hint in 3 to 12, level in 0 to 2. Larger values are cut.
+    #[must_use]
     pub fn value(self) -> u16 {
         (self.class as u16) << 13 | (self.hint & 0x3ff) << 3 | u16::from(self.level & 7)
     }
@@ -151,12 +154,14 @@ pub fn set_group(gid: u32) -> Result<()> {
 }
 
 /// Returns the thread's effective user id.
+#[must_use]
 pub fn user() -> u32 {
     // SAFETY: takes nothing, cannot fail.
     unsafe { libc::geteuid() }
 }
 
 /// Returns the thread's effective group id.
+#[must_use]
 pub fn group() -> u32 {
     // SAFETY: takes nothing, cannot fail.
     unsafe { libc::getegid() }

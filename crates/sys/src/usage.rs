@@ -59,6 +59,7 @@ impl Usage {
     }
 
     /// Returns the number of all context switches.
+    #[must_use]
     pub fn switches(&self) -> u64 {
         self.voluntary_switches + self.involuntary_switches
     }
@@ -81,7 +82,7 @@ fn read(who: libc::c_int) -> Result<Usage> {
     // SAFETY: `rusage` is a C struct of integers, for which all zeroes is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is writable.
-    check("getrusage", unsafe { libc::getrusage(who, &mut usage) })?;
+    check("getrusage", unsafe { libc::getrusage(who, &raw mut usage) })?;
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     Ok(Usage {
         user_ns: ns(usage.ru_utime),
@@ -97,6 +98,7 @@ fn read(who: libc::c_int) -> Result<Usage> {
 
 /// Returns how long the calling thread has been ready to run but had no CPU, in nanoseconds; `None` if
 /// the kernel does not count it (`CONFIG_SCHED_INFO`).
+#[must_use]
 pub fn ready_time() -> Option<u64> {
     // On the stack: callers may not allocate. Three numbers of 20 digits fit, and one read returns all.
     let mut text = [0; 96];

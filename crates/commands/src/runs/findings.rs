@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// Returns the findings of a run's JSON report.
+#[must_use]
 pub fn read(document: &Value) -> Vec<Value> {
     document["fiord"]["findings"].as_array().cloned().unwrap_or_default()
 }
@@ -19,6 +20,7 @@ struct Shared<'a> {
 /// Formats each finding once, with the runs that have it. Empty if there are no findings.
 ///
 /// `runs` holds a label and the findings of each run.
+#[must_use]
 pub fn lines(runs: &[(String, &[Value])]) -> String {
     let mut all: Vec<Shared<'_>> = Vec::new();
     for (run, findings) in runs {

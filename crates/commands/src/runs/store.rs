@@ -136,6 +136,7 @@ impl Store {
     }
 
     /// Returns the entry of a point if its run finished.
+    #[must_use]
     pub fn find(&self, settings: &Settings) -> Option<(&Done, Outcome)> {
         let done = self.manifest.points.iter().find(|p| same(&p.settings, settings))?;
         let text = fs::read_to_string(self.path(done)).ok()?;

@@ -4,6 +4,7 @@ use crate::suite::definition::Definition;
 use crate::suite::zbd;
 
 /// Every suite.
+#[must_use]
 pub fn all() -> [Definition; 5] {
     [
         zbd::write::DEFINITION,

@@ -14,6 +14,7 @@ pub struct Reading {
 
 /// Whether the step from `before` to `after` does not pay off: throughput grows by less than 5 %,
 /// and latency grows by more than throughput. Without latencies, only throughput decides.
+#[must_use]
 pub fn saturated(before: &Reading, after: &Reading) -> bool {
     let growth = |from: f64, to: f64| if from > 0.0 { to / from - 1.0 } else { f64::INFINITY };
     let gain = growth(before.throughput, after.throughput);
@@ -25,6 +26,7 @@ pub fn saturated(before: &Reading, after: &Reading) -> bool {
 }
 
 /// Returns the first point whose next step does not pay off, or `None` if every step does.
+#[must_use]
 pub fn knee(line: &[Reading]) -> Option<usize> {
     line.windows(2).position(|step| saturated(&step[0], &step[1]))
 }

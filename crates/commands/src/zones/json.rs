@@ -7,6 +7,7 @@ use crate::zones::summary::Summary;
 use crate::zones::table::View;
 
 /// Builds the JSON document.
+#[must_use]
 pub fn document(view: &View) -> String {
     let facts = view.facts;
     let sums = Summary::of(view.zones);

@@ -27,6 +27,7 @@ pub struct Summary {
 
 impl Summary {
     /// Sums up `zones`.
+    #[must_use]
     pub fn of(zones: &[Zone]) -> Self {
         let mut sums = Summary::default();
         for zone in zones {

@@ -93,12 +93,14 @@ impl Devices {
     }
 
     /// Returns the disk that a path of the plan is, or is a part of. Does not return member disks.
+    #[must_use]
     pub fn written(&self, path: &Path) -> Option<&Disk> {
         let top = self.names_under(path).and_then(|names| names.first());
         self.named(top.or_else(|| self.behind_generic.get(path))?)
     }
 
     /// Returns the disks under the files of a job. Each disk appears once.
+    #[must_use]
     pub fn of(&self, job: &JobPlan) -> Vec<&Disk> {
         let mut found: Vec<&Disk> = Vec::new();
         let mut places: Vec<&FilePlan> = job.target.files.iter().collect();
@@ -112,6 +114,7 @@ impl Devices {
     }
 
     /// Returns the disk with this name.
+    #[must_use]
     pub fn named(&self, name: &str) -> Option<&Disk> {
         self.disks.iter().find(|disk| disk.name == name)
     }

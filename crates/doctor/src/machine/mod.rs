@@ -33,6 +33,7 @@ pub struct Unavailable(pub String);
 
 impl Unavailable {
     /// Describes the failed operation and the error of the kernel.
+    #[must_use]
     pub fn of(error: &fiord_sys::Error) -> Unavailable {
         Unavailable(error.to_string())
     }
@@ -79,6 +80,7 @@ impl Machine {
     /// Examines the files, devices and CPUs that the plan uses. Takes at most 50 ms of CPU time and
     /// changes nothing. Reads no data of a target except the signatures at the start of block devices
     /// that jobs write to.
+    #[must_use]
     pub fn survey(plan: &Plan) -> Machine {
         Machine {
             // First, because the survey itself reads from storage.
@@ -94,12 +96,14 @@ impl Machine {
 
     /// Examines the machine after a run as [`Machine::survey`] does, and also samples blocks of the data
     /// that jobs read, for at most 50 ms.
+    #[must_use]
     pub fn survey_after(plan: &Plan) -> Machine {
         let machine = Machine::survey(plan);
         Machine { samples: samples::take(plan), ..machine }
     }
 
     /// Returns the state of a file or device, by its path.
+    #[must_use]
     pub fn file(&self, path: &std::path::Path) -> Option<&FileState> {
         self.files.get(path)
     }

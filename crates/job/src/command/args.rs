@@ -66,6 +66,7 @@ impl Known {
 }
 
 /// Parses all arguments (without the program's own name).
+#[must_use]
 pub fn read(args: &[String]) -> Arguments {
     let (source, spans) = source_of(args);
     let mut reader = Reader {

@@ -16,6 +16,7 @@ pub enum Step {
 /// The command line for one job file (or for the command line itself), in fio's format: it starts
 /// with `fio`, so that it can be compared, and ends with a space. Values are in quotes only if a
 /// shell needs them.
+#[must_use]
 pub fn line(steps: &[Step]) -> String {
     let mut out = String::from("fio ");
     for step in steps {

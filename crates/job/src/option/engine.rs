@@ -49,6 +49,7 @@ pub struct EngineDef {
 impl EngineDef {
     /// Whether the engine completes each call before it accepts the next one, so that `iodepth` has
     /// its meaning only with threads that make the calls (`io_submit_mode=offload`).
+    #[must_use]
     pub const fn is_synchronous(&self) -> bool {
         matches!(self.in_flight, InFlight::One | InFlight::Combined)
     }
@@ -75,17 +76,20 @@ pub enum Access {
 impl Access {
     /// Whether the engine sends commands to a driver and so bypasses the page cache, the I/O
     /// scheduler, the throttling and the counters of the block layer.
+    #[must_use]
     pub const fn sends_commands(self) -> bool {
         matches!(self, Access::NvmeCommands | Access::ScsiCommands)
     }
 
     /// Whether reads and writes pass the kernel's file layer, which counts and caches them.
+    #[must_use]
     pub const fn uses_file_layer(self) -> bool {
         matches!(self, Access::Calls | Access::Mapping)
     }
 
     /// Whether reads and writes go through the page cache. `direct`: the job sets `direct=1`, which
     /// mappings do not support.
+    #[must_use]
     pub const fn uses_page_cache(self, direct: bool) -> bool {
         match self {
             Access::Calls => !direct,
@@ -115,6 +119,7 @@ pub enum InFlight {
 
 impl InFlight {
     /// Whether the engine uses more than one buffer at a depth above 1.
+    #[must_use]
     pub const fn uses_depth(self) -> bool {
         !matches!(self, InFlight::One)
     }

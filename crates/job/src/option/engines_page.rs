@@ -7,6 +7,7 @@ use super::engine::{Access, EngineDef, InFlight, WritePlacement};
 use super::table;
 
 /// The text of `docs/engines.md`: what each engine can do, and which engines do not work yet.
+#[must_use]
 pub fn page() -> String {
     let mut out = String::from(
         "# Engines\n\n`cargo xtask docs` generates this page from the declarations in \

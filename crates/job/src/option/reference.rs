@@ -9,6 +9,7 @@ use crate::command::help::words_of;
 use crate::profile::PROFILES;
 
 /// The text of `docs/reference.md`: all options and engines, one chapter per category.
+#[must_use]
 pub fn reference() -> String {
     let mut out = String::from(
         "# Job options\n\n`cargo xtask docs` generates this page from the declarations in \
@@ -38,6 +39,7 @@ pub fn reference() -> String {
 
 /// The text of `docs/compatibility.md`: which options and engines work, are accepted without
 /// effect, or do not work yet.
+#[must_use]
 pub fn compatibility() -> String {
     let options = table::options().iter().chain(table::engine_options());
     let (mut built, mut accepted, mut later) = (0, 0, 0);

@@ -3,6 +3,7 @@
 use super::def::{Kind, Suffix, Unit};
 
 /// A noun phrase for the values of a kind: "a size in bytes", "a whole number from 0 to 7".
+#[must_use]
 pub fn shape(kind: &Kind) -> String {
     match *kind {
         Kind::Switch => "a switch: the name alone turns it on, `=0` turns it off".into(),

@@ -51,6 +51,7 @@ impl Layout {
     }
 
     /// Length in bytes of as many whole chunks as fit into `most`, at least one.
+    #[must_use]
     pub fn chunks_of(&self, most: usize) -> usize {
         if self.chunk < most { most / self.chunk * self.chunk } else { self.chunk }
     }

@@ -42,6 +42,7 @@ pub struct Duplicates {
 impl Duplicates {
     /// Duplicates of a plan. `places` is the seed of their positions, `contents` the seed of their
     /// contents.
+    #[must_use]
     pub fn new(dedupe: &Dedupe, places: u64, contents: u64) -> Self {
         let blocks = dedupe.blocks.max(1);
         let kinds = match dedupe.working_set {
@@ -55,6 +56,7 @@ impl Duplicates {
 
     /// The kind of the block at this offset in bytes; `None` if the block must be unique.
     #[inline]
+    #[must_use]
     pub fn class_at(&self, offset: u64) -> Option<u64> {
         let block = offset / BLOCK as u64;
         let mut state = self.places ^ (block / GROUP).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -75,6 +77,7 @@ impl Duplicates {
     }
 
     /// Random bits of a kind.
+    #[must_use]
     pub fn mark(&self, kind: u64) -> u64 {
         splitmix(&mut (self.contents ^ kind))
     }

@@ -40,6 +40,7 @@ impl Pattern {
     }
 
     /// Whether a write changes the buffer.
+    #[must_use]
     pub fn touches(&self) -> bool {
         self.put_back || !self.offsets.is_empty()
     }

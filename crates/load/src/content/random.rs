@@ -16,6 +16,7 @@ pub struct Lanes {
 
 impl Lanes {
     /// The generator for this seed and job index.
+    #[must_use]
     pub fn new(seed: u64, job: u64) -> Self {
         let mut rng = Rng::new(seed, Purpose::Content, job);
         let stream = Stream::new(std::array::from_fn(|_| rng.draw()));
@@ -48,6 +49,7 @@ pub struct Refill {
 
 impl Refill {
     /// Draws the random bytes from `lanes`.
+    #[must_use]
     pub fn new(lanes: Lanes) -> Self {
         Refill { lanes }
     }

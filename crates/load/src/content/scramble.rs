@@ -149,6 +149,7 @@ pub struct Scramble {
 impl Scramble {
     /// Draws random bytes and the first mark from `lanes`. `read_into`: the job also reads into the
     /// buffers. `one_size`: all writes have one size.
+    #[must_use]
     pub fn new(mut lanes: Lanes, read_into: bool, one_size: bool) -> Self {
         let mark = lanes.word();
         let doubtful = read_into || !one_size;

@@ -34,6 +34,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// Draws the random bytes from `lanes`.
+    #[must_use]
     pub fn new(lanes: Lanes, put_back: bool) -> Self {
         Fixed { lanes, put_back }
     }

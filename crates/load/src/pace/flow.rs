@@ -60,6 +60,7 @@ impl FlowTicket {
 
     /// Whether the job may issue its next I/O.
     #[inline]
+    #[must_use]
     pub fn may_go(&self) -> bool {
         let weights = self.flow.weights.load(Ordering::Relaxed);
         let all = self.flow.all.load(Ordering::Relaxed);

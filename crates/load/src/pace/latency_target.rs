@@ -46,6 +46,7 @@ const PATIENCE: u32 = 4;
 
 impl LatencyTarget {
     /// State of a job; the first window begins at `now`. `None` if the job has no latency target.
+    #[must_use]
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let goal = job.pace.goal?;
         let most = job.depth.depth.max(1);
@@ -70,11 +71,13 @@ impl LatencyTarget {
 
     /// The queue depth of the present window.
     #[inline]
+    #[must_use]
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
     /// When the present window ends, in nanoseconds.
+    #[must_use]
     pub fn next(&self) -> u64 {
         self.ends
     }

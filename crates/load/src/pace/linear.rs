@@ -22,6 +22,7 @@ pub struct Linear {
 
 impl Linear {
     /// A schedule whose first I/O is due at `begin`.
+    #[must_use]
     pub fn new(rate: Rate, begin: u64) -> Self {
         let mut linear =
             Linear { rate, due: begin, rest: 0, len: 0, step: 0, step_rest: 0, denominator: 1 };
@@ -42,6 +43,7 @@ impl Linear {
 
     /// When the next I/O is due, in nanoseconds.
     #[inline]
+    #[must_use]
     pub fn due(&self) -> u64 {
         self.due
     }

@@ -27,6 +27,7 @@ pub struct Exponential {
 
 impl Exponential {
     /// Draws from `rng`.
+    #[must_use]
     pub fn new(rng: Rng) -> Self {
         let log2 = |i: usize| (1.0 + i as f64 / CHORDS as f64).log2() * 2f64.powi(32);
         Exponential { rng, log2: Box::new(std::array::from_fn(|i| log2(i).round() as u64)) }
@@ -65,6 +66,7 @@ pub struct Poisson {
 
 impl Poisson {
     /// A schedule whose first I/O is due one draw after `begin`.
+    #[must_use]
     pub fn new(rate: Rate, begin: u64, rng: Rng) -> Self {
         let exponential = Exponential::new(rng);
         let mut poisson = Poisson { rate, due: begin, rest: 0, len: 0, mean: 0, exponential };
@@ -83,6 +85,7 @@ impl Poisson {
 
     /// When the next I/O is due, in nanoseconds.
     #[inline]
+    #[must_use]
     pub fn due(&self) -> u64 {
         self.due
     }

@@ -30,6 +30,7 @@ pub struct Thinker {
 
 impl Thinker {
     /// State of a job whose I/O begins at `now`. `None` if the job makes no pauses.
+    #[must_use]
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let think = job.pace.think.filter(|think| think.time > 0)?;
         Some(Thinker { think, issued: 0, since: now })

@@ -71,6 +71,7 @@ pub struct ZoneFacts {
 
 impl ZoneFacts {
     /// Largest number of zones that can be partly written at a time. `None`: no limit.
+    #[must_use]
     pub fn limit(&self) -> Option<u32> {
         self.max_open.into_iter().chain(self.max_active).min()
     }

@@ -53,6 +53,7 @@ pub enum EnginePlan {
 
 impl EnginePlan {
     /// The engine's entry in the engine table: its name and what it can do.
+    #[must_use]
     pub const fn def(&self) -> &'static EngineDef {
         match self {
             EnginePlan::Psync => const { engine("psync") },
@@ -71,6 +72,7 @@ impl EnginePlan {
     }
 
     /// Whether a job with these options writes past the page cache without direct I/O (`uncached`).
+    #[must_use]
     pub const fn is_uncached(&self) -> bool {
         match self {
             EnginePlan::Pvsync2 { uncached, .. } => *uncached,
@@ -139,6 +141,7 @@ pub enum SgWrite {
 
 impl SgWrite {
     /// Whether the command sends the bytes of the buffer.
+    #[must_use]
     pub const fn has_data(self) -> bool {
         !matches!(self, SgWrite::WriteSameNoData | SgWrite::Verify(0))
     }

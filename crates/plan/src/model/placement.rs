@@ -25,6 +25,7 @@ pub enum PlacementKind {
 
 impl PlacementKind {
     /// The directive type (`DTYPE`) of an NVMe command.
+    #[must_use]
     pub const fn directive(self) -> u8 {
         match self {
             PlacementKind::Streams => 1,

@@ -62,6 +62,7 @@ pub enum Guard {
 
 impl Guard {
     /// Length of the checksum in bytes.
+    #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
             Guard::Crc16 => 2,
@@ -70,6 +71,7 @@ impl Guard {
         }
     }
     /// Length of the protection information of a block in bytes.
+    #[must_use]
     pub const fn information_bytes(self) -> usize {
         match self {
             Guard::Crc16 => 8,
@@ -77,6 +79,7 @@ impl Guard {
         }
     }
     /// Number of bits of the storage and reference space: the rest after guard and application tag.
+    #[must_use]
     pub const fn space_bits(self) -> u32 {
         8 * (self.information_bytes() - self.bytes() - 2) as u32
     }
@@ -96,6 +99,7 @@ pub enum ProtectionType {
 
 impl ProtectionPlan {
     /// The reference tag of the block at address `lba`: the low bits of the address; 0 for type 3.
+    #[must_use]
     pub const fn reference_tag(&self, lba: u64) -> u64 {
         match self.kind {
             ProtectionType::One | ProtectionType::Two => lba & self.reference_mask(),
@@ -104,6 +108,7 @@ impl ProtectionPlan {
     }
 
     /// Mask of the reference tag's bits (5.2.1.4): the rest after the storage tag, at most 64 bits.
+    #[must_use]
     pub const fn reference_mask(&self) -> u64 {
         match self.guard.space_bits().saturating_sub(self.storage_tag_bits as u32) {
             0 => 0,
@@ -115,6 +120,7 @@ impl ProtectionPlan {
 
 impl MetadataPlan {
     /// Bytes that a block takes in the data buffer, including metadata that lies there.
+    #[must_use]
     pub const fn stride(&self) -> u32 {
         match self.in_data() {
             true => self.block_bytes + self.metadata_bytes as u32,
@@ -124,6 +130,7 @@ impl MetadataPlan {
 
     /// Whether the host transfers metadata. It does not if the metadata consists only of protection
     /// information that the controller inserts and strips (5.2.2, `PRACT`).
+    #[must_use]
     pub const fn travels(&self) -> bool {
         match &self.protection {
             Some(p) => {
@@ -134,12 +141,14 @@ impl MetadataPlan {
     }
 
     /// Whether metadata lies in the data buffer.
+    #[must_use]
     pub const fn in_data(&self) -> bool {
         self.extended && self.travels()
     }
 
     /// Size in bytes of the separate metadata buffer for an I/O of `data_bytes` bytes; 0 if the I/O
     /// needs none.
+    #[must_use]
     pub const fn separate_bytes(&self, data_bytes: u32) -> u64 {
         match !self.extended && self.travels() {
             true => (data_bytes / self.block_bytes) as u64 * self.metadata_bytes as u64,

@@ -18,6 +18,7 @@ impl SpRandom {
     /// The number of writes to a file of `len` bytes in blocks of `block` bytes: as many as fit
     /// into the physical capacity of the drive. The spare capacity of a partial block at the end
     /// counts.
+    #[must_use]
     pub fn writes(&self, len: u64, block: u32) -> u64 {
         const PARTS: u128 = 1_000_000_000;
         let spare = (self.spare.clamp(0.0, 1.0) * PARTS as f64).round() as u128;

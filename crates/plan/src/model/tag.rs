@@ -37,6 +37,7 @@ pub enum WriteForm {
 
 impl WriteForm {
     /// Whether the command sends the bytes of the buffer. If not, the job does not fill the buffer.
+    #[must_use]
     pub const fn has_data(self) -> bool {
         matches!(self, WriteForm::Data | WriteForm::Append)
     }

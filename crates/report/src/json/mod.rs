@@ -14,11 +14,17 @@ use document::{Value, integer, number, text};
 use fiord_stat::report::{DiskCounts, DiskReport, Report};
 
 /// Writes the report with percentiles.
+///
+/// # Errors
+/// Those of writing to `out`.
 pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     whole(report, false).write(out)
 }
 
 /// Writes the report with percentiles and every histogram bucket in use.
+///
+/// # Errors
+/// Those of writing to `out`.
 pub fn json_plus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     whole(report, true).write(out)
 }

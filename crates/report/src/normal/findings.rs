@@ -45,6 +45,7 @@ fn one(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The line about what could not be looked for; `None` when there is nothing of the kind.
+#[must_use]
 pub fn not_checked(unchecked: &[Unchecked]) -> Option<String> {
     (!unchecked.is_empty()).then(|| format!("Not checked: {}\n", gaps(unchecked)))
 }

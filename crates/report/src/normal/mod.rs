@@ -14,8 +14,11 @@ use std::io::{self, Write};
 
 use fiord_stat::report::Report;
 
-/// Writes the whole report: every job, the run status groups, the disks. Begins with an empty
-/// line, as each status report of a run does; before it stand tables of slices, as in fio.
+/// Writes the whole report: every job, the run status groups, the disks. The report begins with the
+/// tables of slices, then an empty line, as in each of fio's status reports.
+///
+/// # Errors
+/// Those of writing to `out`.
 pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     slices::write(&report.extras.slices, out)?;
     writeln!(out)?;

@@ -1,6 +1,7 @@
 //! Mean, deviation, range and least squares line of a few equidistant values.
 
 /// The mean; 0 without values.
+#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
@@ -19,6 +20,7 @@ pub fn range(values: &[f64]) -> f64 {
 }
 
 /// The slope of the least squares line, per interval; 0 for fewer than two values.
+#[must_use]
 pub fn slope(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -35,6 +37,7 @@ pub fn slope(values: &[f64]) -> f64 {
 }
 
 /// `part` as a percentage of `whole`; 0 if `whole` is 0.
+#[must_use]
 pub fn percent(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part * 100.0 / whole }
 }

@@ -44,6 +44,7 @@ pub struct Group {
 
 impl Group {
     /// A group of `members` jobs, none of which has begun, with a window of `samples` samples.
+    #[must_use]
     pub fn new(criterion: Criterion, samples: usize, members: usize) -> Self {
         let member = || Member { stage: Stage::NotBegun, parts: VecDeque::new() };
         Group {
@@ -76,11 +77,13 @@ impl Group {
     }
 
     /// Whether steady state is attained.
+    #[must_use]
     pub fn attained(&self) -> bool {
         self.window.attained()
     }
 
     /// The result for the report; see [`Window::report`].
+    #[must_use]
     pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
         self.window.report(spec, duration_s)
     }

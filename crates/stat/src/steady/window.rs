@@ -67,6 +67,7 @@ pub struct Window {
 
 impl Window {
     /// An empty window of `size` samples, at least 2.
+    #[must_use]
     pub fn new(criterion: Criterion, size: usize) -> Self {
         let size = size.max(2);
         Window { criterion, size, samples: VecDeque::with_capacity(size), attained: false }
@@ -86,6 +87,7 @@ impl Window {
     }
 
     /// Whether steady state is attained.
+    #[must_use]
     pub fn attained(&self) -> bool {
         self.attained
     }
@@ -122,6 +124,7 @@ impl Window {
 
     /// The result for the report. `spec` is the criterion as text, `duration_s` the length of the window in seconds.
     /// If the window is not full, deviation and slope are 0, and the means cover the existing samples.
+    #[must_use]
     pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
         let values = self.values(self.criterion.measure);
         let full = self.samples.len() == self.size;

@@ -5,16 +5,19 @@ use std::time::Duration;
 use crate::Result;
 
 /// Returns `CLOCK_MONOTONIC` in nanoseconds.
+#[must_use]
 pub fn monotonic() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
 /// Returns the wall time in nanoseconds since 1970.
+#[must_use]
 pub fn wall() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
 /// Returns the CPU time of the calling thread in nanoseconds.
+#[must_use]
 pub fn thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -31,13 +34,14 @@ fn read(id: libc::clockid_t) -> u64 {
 pub fn read_id(id: i32) -> Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to.
-    let rc = unsafe { libc::clock_gettime(id, &mut time) };
+    let rc = unsafe { libc::clock_gettime(id, &raw mut time) };
     crate::error::check("clock_gettime", rc)?;
     Ok((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
 }
 
 /// Sleeps until `CLOCK_MONOTONIC` (and so any [`Clock`] but `gettimeofday`) reaches `deadline_ns`.
 /// Returns `false` if a signal ended the sleep early.
+#[allow(clippy::must_use_candidate, reason = "most callers do not care about signals")]
 pub fn sleep_until(deadline_ns: u64) -> bool {
     let time = libc::timespec {
         tv_sec: (deadline_ns / 1_000_000_000) as libc::time_t,
@@ -48,7 +52,7 @@ pub fn sleep_until(deadline_ns: u64) -> bool {
         libc::clock_nanosleep(
             libc::CLOCK_MONOTONIC,
             libc::TIMER_ABSTIME,
-            &time,
+            &raw const time,
             std::ptr::null_mut(),
         )
     };
@@ -56,6 +60,7 @@ pub fn sleep_until(deadline_ns: u64) -> bool {
 }
 
 /// Sleeps for a time span. Returns `false` if a signal ended the sleep early.
+#[allow(clippy::must_use_candidate, reason = "most callers do not care about signals")]
 pub fn sleep(span: Duration) -> bool {
     sleep_until(monotonic().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX / 2)))
 }

@@ -69,6 +69,7 @@ impl Publisher {
 
     /// Returns a clock that reads the published time. Its resolution is the time of one round of the
     /// thread plus the transfer of a cache line.
+    #[must_use]
     pub fn clock(&self) -> Clock {
         Clock::plain(Source::Published)
     }

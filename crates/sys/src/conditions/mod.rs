@@ -46,6 +46,7 @@ pub struct Moment {
 
 impl Moment {
     /// Reads all counters.
+    #[must_use]
     pub fn now(root: &Root) -> Moment {
         Moment {
             pressure: Pressure::read(root),

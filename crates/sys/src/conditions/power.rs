@@ -19,6 +19,7 @@ pub struct Governors {
 impl Governors {
     /// Reads the governors of all CPUs. `None` if the kernel does not control the frequencies (virtual
     /// machines, firmware control).
+    #[must_use]
     pub fn read(root: &Root) -> Option<Governors> {
         let mut found = Governors::default();
         for cpu in cpus(root) {
@@ -36,6 +37,7 @@ impl Governors {
     }
 
     /// Returns the CPUs that may run below full speed: those with a governor other than `performance`.
+    #[must_use]
     pub fn variable(&self) -> CpuSet {
         let others = self.by_name.iter().filter(|(name, _)| *name != "performance");
         others.flat_map(|(_, cpus)| cpus.iter()).collect()
@@ -53,6 +55,7 @@ pub struct Sleep {
 
 /// Returns the enabled idle state of CPU 0 with the longest wake-up time (Linux:
 /// Documentation/admin-guide/pm/cpuidle.rst). `None` if CPUs have no idle states.
+#[must_use]
 pub fn deepest_sleep(root: &Root) -> Option<Sleep> {
     let base = format!("{CPUS}/cpu0/cpuidle");
     let states = names(&root.path(&base)).into_iter().filter(|name| name.starts_with("state"));
@@ -69,6 +72,7 @@ pub fn deepest_sleep(root: &Root) -> Option<Sleep> {
 
 /// Returns how often cores and packages throttled because of heat, added up (x86:
 /// `thermal_throttle`). `None` if the machine does not count it.
+#[must_use]
 pub fn throttles(root: &Root) -> Option<u64> {
     let mut cores = None;
     // Every CPU of a package reports the count of the package.

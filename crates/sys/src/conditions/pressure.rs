@@ -22,6 +22,7 @@ impl Stall {
     }
 
     /// Returns the increase since an earlier reading.
+    #[must_use]
     pub fn since(self, earlier: Stall) -> Stall {
         Stall {
             some_us: self.some_us.saturating_sub(earlier.some_us),
@@ -43,6 +44,7 @@ pub struct Pressure {
 
 impl Pressure {
     /// Reads the current values.
+    #[must_use]
     pub fn read(root: &Root) -> Pressure {
         let one = |name: &str| Stall::parse(&root.text(format!("/proc/pressure/{name}"))?);
         Pressure { cpu: one("cpu"), memory: one("memory"), io: one("io") }
@@ -64,11 +66,13 @@ pub struct CpuTime {
 
 impl CpuTime {
     /// Reads the CPU time of all CPUs together.
+    #[must_use]
     pub fn read(root: &Root) -> Option<CpuTime> {
         CpuTime::parse(root.text("/proc/stat")?.lines().next()?.strip_prefix("cpu ")?)
     }
 
     /// Reads the CPU time of each online CPU, with the CPU's number.
+    #[must_use]
     pub fn of_each(root: &Root) -> Vec<(usize, CpuTime)> {
         let text = root.text("/proc/stat").unwrap_or_default();
         let one = |line: &str| {
@@ -103,6 +107,7 @@ impl CpuTime {
     }
 
     /// Returns the increase since an earlier reading.
+    #[must_use]
     pub fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime {
             user: self.user.saturating_sub(earlier.user),
@@ -113,6 +118,7 @@ impl CpuTime {
     }
 
     /// Returns the share of the time that the hypervisor stole, 0 to 1.
+    #[must_use]
     pub fn stolen_share(self) -> f64 {
         self.stolen as f64 / self.total.max(1) as f64
     }

@@ -49,6 +49,7 @@ pub struct Quotas {
 
 impl Quotas {
     /// Reads the limits of the groups that contain this process and of the groups above them.
+    #[must_use]
     pub fn read(root: &Root) -> Quotas {
         let mounts = std::fs::read(root.path("/proc/self/mountinfo")).unwrap_or_default();
         let mounts = mount::parse(&mounts);

@@ -100,7 +100,7 @@ pub fn facts(path: &Path) -> Result<Facts> {
     let name = c_path("stat", path)?;
     let mut stat = zeroed_stat();
     // SAFETY: `name` is NUL-terminated and `stat` is writable; both outlive the call.
-    let rc = unsafe { libc::stat(name.as_ptr(), &mut stat) };
+    let rc = unsafe { libc::stat(name.as_ptr(), &raw mut stat) };
     check("stat", rc).map_err(|error| error.at(path))?;
     Ok(Facts::from_stat(&stat))
 }
@@ -113,7 +113,7 @@ pub fn link_facts(path: &Path) -> Result<Facts> {
     let name = c_path("lstat", path)?;
     let mut stat = zeroed_stat();
     // SAFETY: as in `facts`.
-    let rc = unsafe { libc::lstat(name.as_ptr(), &mut stat) };
+    let rc = unsafe { libc::lstat(name.as_ptr(), &raw mut stat) };
     check("lstat", rc).map_err(|error| error.at(path))?;
     Ok(Facts::from_stat(&stat))
 }
@@ -125,7 +125,7 @@ pub fn link_facts(path: &Path) -> Result<Facts> {
 pub fn facts_of(file: impl AsFd) -> Result<Facts> {
     let mut stat = zeroed_stat();
     // SAFETY: the descriptor is open while borrowed; `stat` is writable.
-    let rc = unsafe { libc::fstat(file.as_fd().as_raw_fd(), &mut stat) };
+    let rc = unsafe { libc::fstat(file.as_fd().as_raw_fd(), &raw mut stat) };
     check("fstat", rc)?;
     Ok(Facts::from_stat(&stat))
 }
@@ -215,7 +215,7 @@ pub fn space(path: &Path) -> Result<Space> {
     // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.
     let mut vfs: libc::statvfs = unsafe { std::mem::zeroed() };
     // SAFETY: `name` is NUL-terminated and `vfs` is writable; both outlive the call.
-    let rc = unsafe { libc::statvfs(name.as_ptr(), &mut vfs) };
+    let rc = unsafe { libc::statvfs(name.as_ptr(), &raw mut vfs) };
     check("statvfs", rc).map_err(|error| error.at(path))?;
     let unit = if vfs.f_frsize != 0 { vfs.f_frsize } else { vfs.f_bsize };
     let bytes = |blocks: libc::fsblkcnt_t| blocks.saturating_mul(unit);

@@ -51,23 +51,27 @@ pub struct Opened {
 
 impl Guard {
     /// Returns the rules for a path that the user typed. Symbolic links are followed.
+    #[must_use]
     pub fn typed() -> Guard {
         Guard { generated: false, system: false, mark: None }
     }
 
     /// Returns the rules for a target that the user named: those of [`Guard::typed`], and a file that the
     /// guard creates is marked as fiord's.
+    #[must_use]
     pub fn target() -> Guard {
         Guard { mark: Some(Purpose::Target), ..Guard::typed() }
     }
 
     /// Returns the rules for the file of `mem=`: those of [`Guard::typed`], and a file that the guard
     /// creates is marked as a buffer file.
+    #[must_use]
     pub fn buffer_file() -> Guard {
         Guard { mark: Some(Purpose::Buffers), ..Guard::typed() }
     }
 
     /// Returns the rules for a file name that fiord generated: a symbolic link in its place is an error.
+    #[must_use]
     pub fn generated() -> Guard {
         Guard { generated: true, system: false, mark: None }
     }
@@ -283,6 +287,7 @@ pub struct Creator {
 
 impl Creator {
     /// Creates files by these rules.
+    #[must_use]
     pub fn new(guard: Guard) -> Creator {
         Creator { guard, last: None }
     }

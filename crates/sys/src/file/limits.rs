@@ -76,7 +76,7 @@ fn statx(file: impl AsFd, mask: u32) -> Result<libc::statx> {
     let mut facts: libc::statx = unsafe { std::mem::zeroed() };
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: the empty path is NUL-terminated, `facts` is writable, the descriptor is open.
-    let rc = unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &mut facts) };
+    let rc = unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &raw mut facts) };
     check("statx", rc)?;
     Ok(facts)
 }

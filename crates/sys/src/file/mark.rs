@@ -39,6 +39,7 @@ pub(super) fn set(file: impl AsFd, purpose: Purpose) {
 }
 
 /// Whether fiord created the file at a path, for any purpose.
+#[must_use]
 pub fn is_created_by_fiord(path: &Path) -> bool {
     let Ok(path) = c_path("getxattr", path) else { return false };
     // SAFETY: both names are NUL-terminated and outlive the call; with length 0 it returns only the size.

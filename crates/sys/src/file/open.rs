@@ -64,21 +64,25 @@ impl Open {
     }
 
     /// Opens the file for reading.
+    #[must_use]
     pub fn read_only() -> Open {
         Open::with_access(libc::O_RDONLY)
     }
 
     /// Opens the file for writing.
+    #[must_use]
     pub fn write_only() -> Open {
         Open::with_access(libc::O_WRONLY)
     }
 
     /// Opens the file for reading and writing.
+    #[must_use]
     pub fn read_write() -> Open {
         Open::with_access(libc::O_RDWR)
     }
 
     /// Opens the file only to examine it (`O_PATH`), not to read or write it.
+    #[must_use]
     pub fn path_only() -> Open {
         Open::with_access(libc::O_PATH)
     }

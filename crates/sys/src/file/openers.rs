@@ -24,6 +24,7 @@ impl std::fmt::Display for Opener {
 /// Returns the other processes that have the file or device open, ordered by process id. Processes of
 /// other users are included only if the caller may inspect them. Stops after the time `within`, because
 /// a machine may have thousands of processes with thousands of files.
+#[must_use]
 pub fn openers(facts: &Facts, within: Duration) -> Vec<Opener> {
     openers_below(Path::new("/proc"), facts, within)
 }

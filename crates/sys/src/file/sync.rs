@@ -48,6 +48,7 @@ pub struct RangeSync {
 
 impl RangeSync {
     /// Returns the flags as the kernel and `io_uring` take them.
+    #[must_use]
     pub fn bits(self) -> u32 {
         let mut bits = 0;
         if self.wait_before {

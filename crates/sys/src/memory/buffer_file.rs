@@ -127,6 +127,7 @@ fn holds_data(path: &Path) -> Error {
 
 /// Whether buffers may be written to the file at a path: it is missing, empty, left by an earlier run of
 /// fiord, or on hugetlbfs. Opens nothing for writing.
+#[must_use]
 pub fn takes_buffers(path: &Path) -> bool {
     let Ok(facts) = file::facts(path) else { return true };
     let left = || Open::read_only().nonblocking(true).open(path).is_ok_and(file::is_buffer_file);

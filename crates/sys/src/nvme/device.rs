@@ -42,6 +42,7 @@ pub struct DriverLimits {
 
 /// Returns the generic character device of a namespace's block device (`/dev/ng0n1` for
 /// `/dev/nvme0n1`), if there is one (Linux 5.13).
+#[must_use]
 pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
     let generic = nvme_generic_name_of(&block::name(device)?)?;
     let found = Path::new("/sys/class/nvme-generic").join(&generic).exists();
@@ -103,12 +104,14 @@ fn driver_limits(device: file::Device) -> Option<DriverLimits> {
 impl Device {
     /// Whether the controller supports an optional I/O command: according to Identify (`identified`), or
     /// to its opcode in the Commands Supported and Effects log.
+    #[must_use]
     pub fn has_command(&self, opcode: u8, identified: bool) -> bool {
         identified || self.commands.is_some_and(|commands| commands.has(opcode))
     }
 
     /// Returns the largest data transfer of one command in bytes, the lesser of MDTS and the driver's
     /// limit, with the name of that limit. `None` if neither sets one.
+    #[must_use]
     pub fn max_transfer(&self) -> Option<(u64, &'static str)> {
         let controller = self.controller.max_transfer.map(|limit| (limit, "MDTS"));
         let driver = self.driver.map(|d| (d.max_transfer, "the driver's max_hw_sectors_kb"));

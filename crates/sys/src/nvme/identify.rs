@@ -51,6 +51,7 @@ pub enum CommandSet {
 
 impl CommandSet {
     /// Returns the command set with this CSI.
+    #[must_use]
     pub const fn of(csi: u8) -> Self {
         match csi {
             0 => CommandSet::Nvm,
@@ -63,6 +64,7 @@ impl CommandSet {
     /// Reads the command set from a list of namespace identifiers (CNS 03h, Base figure "Namespace
     /// Identification Descriptor"). Each descriptor has a type, a length, two reserved bytes and the
     /// identifier; type 04h is the CSI. Without one, the controller knows only the NVM command set.
+    #[must_use]
     pub fn in_descriptors(data: &IdentifyData) -> Self {
         const CSI: u8 = 4;
         let mut at = 0;
@@ -130,6 +132,7 @@ pub struct Optional {
 
 impl Controller {
     /// Parses the Identify Controller data structure.
+    #[must_use]
     pub fn parse(data: &IdentifyData) -> Self {
         let version = u32_at(data, 80);
         let attributes = u32_at(data, 96);
@@ -168,6 +171,7 @@ pub struct IoCommands([u64; 4]);
 impl IoCommands {
     /// Parses the log page: a dword for each admin command, then one for each I/O command. Bit 0 (CSUPP)
     /// of a dword means that the controller supports the command.
+    #[must_use]
     pub fn parse(data: &IdentifyData) -> Self {
         const IO_COMMANDS: usize = 1024;
         let mut has = [0u64; 4];
@@ -179,6 +183,7 @@ impl IoCommands {
     }
 
     /// Whether the controller supports the command with this opcode.
+    #[must_use]
     pub const fn has(&self, opcode: u8) -> bool {
         self.0[opcode as usize / 64] >> (opcode % 64) & 1 != 0
     }
@@ -203,6 +208,7 @@ pub struct CommandLimits {
 
 impl CommandLimits {
     /// Parses the data structure.
+    #[must_use]
     pub fn parse(data: &IdentifyData) -> Self {
         CommandLimits {
             verify: in_pages(data[0], LEAST_PAGE),
@@ -255,6 +261,7 @@ pub enum Guard {
 
 impl Guard {
     /// Returns the size of a block's protection information in bytes.
+    #[must_use]
     pub const fn bytes(self) -> u16 {
         match self {
             Guard::Crc16 => 8,
@@ -328,6 +335,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// Parses the Identify Namespace data structure.
+    #[must_use]
     pub fn parse(data: &IdentifyData) -> Self {
         const FORMATS: usize = 128;
         let features = u32::from(data[24]);
@@ -394,12 +402,14 @@ impl Namespace {
     }
 
     /// Returns the size of a block in a data buffer in bytes, including metadata that follows the data.
+    #[must_use]
     pub fn block_in_buffer(&self) -> u32 {
         let metadata = if self.extended { u32::from(self.format.metadata) } else { 0 };
         self.format.data + metadata
     }
 
     /// Returns the size of the namespace in bytes of data buffers.
+    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.size.saturating_mul(u64::from(self.block_in_buffer()))
     }
@@ -425,6 +435,7 @@ pub struct Allocation {
 
 impl Allocation {
     /// Computes the allocation of a namespace.
+    #[must_use]
     pub fn of(namespace: &Namespace) -> Self {
         let bytes = |blocks: u64| blocks.saturating_mul(namespace.format.data.into());
         Allocation {
@@ -437,6 +448,7 @@ impl Allocation {
 
     /// Returns the allocated share of the capacity (0 to 1) if it is less than the whole capacity. `None`
     /// proves nothing about the allocation.
+    #[must_use]
     pub fn short_of_full(&self) -> Option<f64> {
         (self.used < self.capacity).then(|| self.used as f64 / self.capacity as f64)
     }
@@ -459,6 +471,7 @@ pub struct Zoned {
 
 impl Zoned {
     /// Parses the data structure, for the LBA format in use.
+    #[must_use]
     pub fn parse(data: &IdentifyData, format_index: u8) -> Self {
         const EXTENSIONS: usize = 2816;
         // Limits are stored minus one; all ones means no limit.

@@ -42,11 +42,13 @@ impl std::fmt::Display for CodeType {
 
 impl Status {
     /// Returns the status code.
+    #[must_use]
     pub const fn code(self) -> u8 {
         self.0 as u8
     }
 
     /// Returns the status code type.
+    #[must_use]
     pub const fn code_type(self) -> CodeType {
         match (self.0 >> 8) as u8 & 0b111 {
             0 => CodeType::Generic,
@@ -59,11 +61,13 @@ impl Status {
     }
 
     /// Whether the command would fail again if it were retried (Do Not Retry).
+    #[must_use]
     pub const fn do_not_retry(self) -> bool {
         self.0 & 1 << 14 != 0
     }
 
     /// Returns the name in the specification; `None` if fiord does not know it.
+    #[must_use]
     pub fn name(self) -> Option<&'static str> {
         let names = match self.code_type() {
             CodeType::Generic => GENERIC,
@@ -77,6 +81,7 @@ impl Status {
 
     /// Whether the error concerns only the blocks of this command (an error of the medium or of one
     /// transfer), so that other commands may succeed.
+    #[must_use]
     pub const fn is_about_these_blocks(self) -> bool {
         match self.code_type() {
             CodeType::Media => true,
@@ -87,11 +92,13 @@ impl Status {
     }
 
     /// Whether the namespace has no free space (Capacity Exceeded).
+    #[must_use]
     pub const fn is_full(self) -> bool {
         matches!((self.code_type(), self.code()), (CodeType::Generic, 0x81))
     }
 
     /// Returns the likely cause and the remedy, for statuses that are well known; otherwise an empty text.
+    #[must_use]
     pub const fn advice(self) -> &'static str {
         match (self.code_type(), self.code()) {
             (CodeType::Generic, 0x01) => "the controller does not have this command",

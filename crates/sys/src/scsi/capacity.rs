@@ -18,11 +18,13 @@ pub struct Capacity {
 
 impl Capacity {
     /// Returns the size in bytes.
+    #[must_use]
     pub fn bytes(self) -> u64 {
         self.blocks.saturating_mul(u64::from(self.block))
     }
 
     /// Parses the data of READ CAPACITY(16) (SBC-4, table 64). `None` if the block size is 0.
+    #[must_use]
     pub fn parse_16(data: &[u8; 32]) -> Option<Self> {
         let last = u64::from_be_bytes(data[..8].try_into().ok()?);
         let block = u32::from_be_bytes(data[8..12].try_into().ok()?);
@@ -31,6 +33,7 @@ impl Capacity {
 
     /// Parses the data of READ CAPACITY(10). `None` if the block size is 0, or the device has more blocks
     /// than this command can report.
+    #[must_use]
     pub fn parse_10(data: &[u8; 8]) -> Option<Self> {
         let last = u32::from_be_bytes(data[..4].try_into().ok()?);
         let block = u32::from_be_bytes(data[4..].try_into().ok()?);

@@ -110,6 +110,7 @@ impl Command {
     }
 
     /// Returns the name of the command in the standard.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Command::Read { .. } => "READ",
@@ -183,6 +184,7 @@ impl Command {
 }
 
 /// Encodes UNMAP (SBC-4, clause 5.36) with a parameter list of `list_bytes` bytes.
+#[must_use]
 pub fn unmap(list_bytes: u16) -> Cdb {
     let mut bytes = [0; 32];
     bytes[0] = 0x42;
@@ -210,6 +212,7 @@ pub const ONE_RANGE: u16 = 24;
 pub const BLOCK_LIMITS: u8 = 0xb0;
 
 /// Encodes INQUIRY (SPC-5, clause 6.7) for a VPD page, with an allocation length of `room` bytes.
+#[must_use]
 pub fn inquiry(page: u8, room: u16) -> Cdb {
     let mut bytes = [0; 32];
     (bytes[0], bytes[1], bytes[2]) = (0x12, 1, page);
@@ -218,11 +221,13 @@ pub fn inquiry(page: u8, room: u16) -> Cdb {
 }
 
 /// Encodes READ CAPACITY(16) (SBC-4, clause 5.21) with an allocation length of `room` bytes.
+#[must_use]
 pub fn read_capacity(room: u32) -> Cdb {
     service_action(0x10, room)
 }
 
 /// Encodes READ CAPACITY(10), which returns 8 bytes.
+#[must_use]
 pub fn read_capacity_10() -> Cdb {
     let mut bytes = [0; 32];
     bytes[0] = 0x25;
@@ -231,11 +236,13 @@ pub fn read_capacity_10() -> Cdb {
 
 /// Encodes STREAM CONTROL (SBC-4, clause 5.35) to open a stream. It returns 8 bytes; the fifth and sixth
 /// are the identifier of the new stream.
+#[must_use]
 pub fn open_stream() -> Cdb {
     stream_control(0b01, 0)
 }
 
 /// Encodes STREAM CONTROL (SBC-4, clause 5.35) to close a stream.
+#[must_use]
 pub fn close_stream(stream: u16) -> Cdb {
     stream_control(0b10, stream)
 }
@@ -258,6 +265,7 @@ fn service_action(action: u8, room: u32) -> Cdb {
 
 impl Cdb {
     /// Returns the bytes of the command descriptor block.
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

@@ -155,6 +155,7 @@ pub enum Failure {
 
 impl Failure {
     /// Returns the errno that corresponds to the failure.
+    #[must_use]
     pub const fn errno(self) -> i32 {
         match self {
             Failure::Kernel(errno) => errno,
@@ -244,6 +245,7 @@ pub fn version(fd: impl AsFd) -> crate::Result<u32> {
 }
 
 /// Returns the kernel's name of a SCSI generic character device (`sg0`); `None` for any other device.
+#[must_use]
 pub fn name(device: Device) -> Option<String> {
     let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
     let class = std::fs::canonicalize(path.join("subsystem")).ok()?;
@@ -253,6 +255,7 @@ pub fn name(device: Device) -> Option<String> {
 
 /// Returns the name and number of the block device of the logical unit behind a SCSI generic or block
 /// SCSI generic (bsg) character device. `None` if the unit is not a disk.
+#[must_use]
 pub fn block_sibling(device: Device) -> Option<(String, Device)> {
     block_sibling_in(&Root::machine(), device)
 }
@@ -285,6 +288,7 @@ pub enum Addressee {
 }
 
 /// Returns how a block device handles SCSI commands that are sent to it.
+#[must_use]
 pub fn addressee(device: Device) -> Addressee {
     addressee_in(&Root::machine(), device)
 }

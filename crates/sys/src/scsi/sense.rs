@@ -28,6 +28,7 @@ pub mod key {
 impl Sense {
     /// Parses sense data in the fixed or the descriptor format. `None` if it is too short or in another
     /// format.
+    #[must_use]
     pub fn parse(data: &[u8]) -> Option<Self> {
         let of = |key: usize, asc: usize, ascq: usize| {
             let byte = |at: usize| data.get(at).copied().unwrap_or(0);
@@ -41,21 +42,25 @@ impl Sense {
     }
 
     /// Packs the three numbers into 20 bits, to be stored next to an errno.
+    #[must_use]
     pub const fn bits(self) -> u32 {
         (self.key as u32 & 0xf) << 16 | (self.asc as u32) << 8 | self.ascq as u32
     }
 
     /// Unpacks the three numbers from the result of [`Sense::bits`].
+    #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Sense { key: (bits >> 16) as u8 & 0xf, asc: (bits >> 8) as u8, ascq: bits as u8 }
     }
 
     /// Returns the name of the sense key.
+    #[must_use]
     pub fn key_name(self) -> &'static str {
         KEYS[usize::from(self.key & 0xf)]
     }
 
     /// Returns the text for the additional sense code and qualifier, if fiord knows it.
+    #[must_use]
     pub fn code_name(self) -> Option<&'static str> {
         let code = u16::from_be_bytes([self.asc, self.ascq]);
         let at = CODES.binary_search_by_key(&code, |(code, _)| *code).ok()?;
@@ -63,16 +68,19 @@ impl Sense {
     }
 
     /// Whether the error concerns only the blocks of this command, so that other commands may succeed.
+    #[must_use]
     pub const fn is_about_these_blocks(self) -> bool {
         matches!(self.key, key::MEDIUM_ERROR | key::MISCOMPARE)
     }
 
     /// Whether a thinly provisioned device has no free space.
+    #[must_use]
     pub const fn is_full(self) -> bool {
         self.asc == 0x27 && self.ascq == 0x07
     }
 
     /// Returns the likely cause and the remedy, for errors that are well known; otherwise an empty text.
+    #[must_use]
     pub fn advice(self) -> &'static str {
         match (self.key, self.asc, self.ascq) {
             (_, 0x20, 0x00) => "the device does not have this command",

@@ -22,6 +22,7 @@ impl Limits {
     pub const LEAST: Limits = Limits { ranges: 1, blocks: u32::MAX };
 
     /// Parses the Block Limits page (SBC-4, clause 6.6.4). `None` if the device reports no limits.
+    #[must_use]
     pub fn parse(page: &[u8; PAGE]) -> Option<Self> {
         let field = |at: usize| Some(u32::from_be_bytes(page.get(at..at + 4)?.try_into().ok()?));
         let length = usize::from(u16::from_be_bytes([page[2], page[3]]));

@@ -1,6 +1,8 @@
 //! A machine made of files, to test code that reads sysfs and procfs: a directory with `sys`, `proc` and
 //! `dev`, laid out as by the kernel, including links.
 
+#![allow(clippy::must_use_candidate, reason = "the methods change the tree")]
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -49,6 +49,7 @@ pub struct Smart {
 
 impl Smart {
     /// Parses the log page.
+    #[must_use]
     pub fn parse(log: &[u8; SMART_BYTES]) -> Smart {
         let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| log[at + i]));
         let u128_at = |at: usize| u128::from_le_bytes(std::array::from_fn(|i| log[at + i]));

@@ -34,6 +34,7 @@ pub enum Bus {
 
 impl Bus {
     /// Returns a short name, which tables and JSON show.
+    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Bus::Nvme => "nvme",
@@ -51,6 +52,7 @@ impl Bus {
     }
 
     /// Whether the device is hardware, and not built on other block devices, a file or memory.
+    #[must_use]
     pub const fn is_hardware(self) -> bool {
         matches!(self, Bus::Nvme | Bus::Scsi | Bus::Ata | Bus::Virtio | Bus::Mmc | Bus::Other)
     }

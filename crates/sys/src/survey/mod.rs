@@ -109,11 +109,13 @@ pub struct Disk {
 
 impl Disk {
     /// Returns the path of its node, such as `/dev/nvme0n1`.
+    #[must_use]
     pub fn node(&self) -> PathBuf {
         block::node(&self.name)
     }
 
     /// Returns the bandwidth of the disk's own attachment (PCIe link or cable) in bytes per second.
+    #[must_use]
     pub fn bandwidth(&self) -> Option<u64> {
         match self.bus {
             Bus::Nvme => self.pcie.last().and_then(|function| Some(function.now?.bytes())),
@@ -142,6 +144,7 @@ pub struct Survey {
 
 impl Survey {
     /// Prepares a survey of the machine below `root`.
+    #[must_use]
     pub fn new(root: Root, depth: Depth) -> Survey {
         // A directory tree has no devices that could be accessed.
         let depth = if root.is_machine() { depth } else { Depth::Files };

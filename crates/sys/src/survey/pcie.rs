@@ -23,6 +23,7 @@ impl Speed {
     /// Returns the bandwidth in one direction in bytes per second, after line coding: 8b/10b up to 5 GT/s,
     /// 128b/130b up to 32 GT/s, 242 of the 256 bytes of each flit from 64 GT/s on (PCI Express Base 6.0,
     /// 4.2). Packet headers take more: about 10 % with payloads of 256 bytes.
+    #[must_use]
     pub fn bytes(self) -> u64 {
         let bits = u128::from(self.tenths) * 100_000_000 * u128::from(self.width);
         let (good, all) = match self.tenths {
@@ -34,6 +35,7 @@ impl Speed {
     }
 
     /// Returns the PCI Express generation with this speed, 1 to 7; `None` if no generation has it.
+    #[must_use]
     pub fn generation(self) -> Option<u32> {
         [25, 50, 80, 160, 320, 640, 1280]
             .iter()
@@ -106,11 +108,13 @@ impl Function {
     }
 
     /// Whether the function is a bridge to other functions.
+    #[must_use]
     pub fn is_bridge(&self) -> bool {
         self.class >> 8 == 0x0604
     }
 
     /// Returns the best possible speed of the link above: the lesser of what both ends support.
+    #[must_use]
     pub fn link_best(&self) -> Option<Speed> {
         let own = self.own_best?;
         Some(match self.port_best {
@@ -189,6 +193,7 @@ pub fn links(path: &[Function]) -> impl Iterator<Item = &Function> {
 }
 
 /// Returns the bandwidth of the narrowest link on a path, in bytes per second.
+#[must_use]
 pub fn bottleneck(path: &[Function]) -> Option<u64> {
     links(path).filter_map(|function| Some(function.now?.bytes())).min()
 }

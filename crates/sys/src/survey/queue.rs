@@ -67,6 +67,7 @@ pub struct Zones {
 
 impl Queue {
     /// Reads the queue of a whole disk, given by its sysfs directory.
+    #[must_use]
     pub fn of(disk: &Path) -> Queue {
         let queue = disk.join("queue");
         let n = |name: &str| number(&queue.join(name));

@@ -19,12 +19,14 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// Returns demand divided by bandwidth. Above 1, the disks cannot all run at full speed together.
+    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.demand as f64 / self.bytes.max(1) as f64
     }
 }
 
 /// Returns the links above these disks, each once, in the order in which the disks lead to them.
+#[must_use]
 pub fn links(disks: &[Disk]) -> Vec<SharedLink> {
     let mut found: Vec<(SharedLink, Vec<&str>)> = Vec::new();
     for disk in disks {

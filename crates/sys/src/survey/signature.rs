@@ -52,6 +52,7 @@ const MARKS: &[Mark] = &[
 
 /// Returns the formats whose signatures are in the first bytes of a device, each once. `logical` is the
 /// logical block size in bytes.
+#[must_use]
 pub fn in_head(head: &[u8], logical: usize) -> Vec<&'static str> {
     let has = |at: usize, magic: &[u8]| head.get(at..at + magic.len()) == Some(magic);
     let mut found: Vec<&'static str> = Vec::new();

@@ -25,6 +25,7 @@ struct Inner {
 impl Fake {
     /// Creates a device with `count` zones, the first `conventional` of which are conventional. Sizes are
     /// in bytes; blocks have 4096 bytes.
+    #[must_use]
     pub fn new(count: u64, conventional: u64, zone_size: u64, capacity: u64) -> Fake {
         let zone = |index: u64| Zone {
             start: index * zone_size,

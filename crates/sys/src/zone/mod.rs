@@ -70,6 +70,7 @@ impl State {
     }
 
     /// Returns a short name, which tables and JSON show.
+    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             State::NoWritePointer => "conventional",
@@ -84,11 +85,13 @@ impl State {
     }
 
     /// Whether the zone occupies one of the device's open resources.
+    #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, State::ImplicitlyOpen | State::ExplicitlyOpen)
     }
 
     /// Whether the zone occupies one of the device's active resources.
+    #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, State::ImplicitlyOpen | State::ExplicitlyOpen | State::Closed)
     }
@@ -114,19 +117,23 @@ pub struct Zone {
 
 impl Zone {
     /// Returns the offset after the last byte that can be written.
+    #[must_use]
     pub const fn writable_end(&self) -> u64 {
         self.start + self.capacity
     }
     /// Returns the offset of the first byte of the next zone.
+    #[must_use]
     pub const fn end(&self) -> u64 {
         self.start + self.len
     }
     /// Returns the bytes between the start and the write pointer: 0 if there is no valid pointer, the
     /// whole capacity if the zone is full.
+    #[must_use]
     pub const fn written(&self) -> u64 {
         self.write_pointer - self.start
     }
     /// Whether the zone has a write pointer.
+    #[must_use]
     pub const fn is_sequential(&self) -> bool {
         !matches!(self.kind, Kind::Conventional)
     }
@@ -156,6 +163,7 @@ pub enum Model {
 
 impl Model {
     /// Returns the name that sysfs uses.
+    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Model::NotZoned => "none",
@@ -204,6 +212,7 @@ pub enum Action {
 
 impl Action {
     /// Returns the name of the action in errors.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Action::Reset => "zone reset",
@@ -342,6 +351,7 @@ pub struct Outline {
 
 /// Returns the outline of the zoned device at a path, from sysfs. An NVMe generic device has the outline
 /// of its block device. `None` if the device has no zones, or sysfs has no data about them.
+#[must_use]
 pub fn outline(path: &Path) -> Option<Outline> {
     let facts = file::facts(path).ok()?;
     match (facts.kind, facts.node?) {

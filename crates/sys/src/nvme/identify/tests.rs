@@ -160,8 +160,8 @@ fn data_of_all_ones_is_harmless() {
     let ones = Box::new([0xff; 4096]);
     let space = Namespace::parse(&ones).with_guard(&ones);
     assert_eq!((space.format.data, space.bytes()), (0, u64::MAX));
-    Controller::parse(&ones);
-    CommandLimits::parse(&ones);
+    let _ = Controller::parse(&ones);
+    let _ = CommandLimits::parse(&ones);
     let _ = Zoned::parse(&ones, 255).with_controller(&ones);
     assert_eq!(CommandSet::in_descriptors(&ones), CommandSet::Nvm);
 }
@@ -208,10 +208,10 @@ fn arbitrary_bytes_never_make_a_parser_panic() {
         // A format is either unused, or has a block size that a transfer can hold.
         assert!(space.format.data == 0 || (512..=1 << 31).contains(&space.format.data));
         assert!(space.bytes() >= space.size.min(1) * u64::from(space.format.data));
-        Controller::parse(&data);
-        CommandLimits::parse(&data);
-        IoCommands::parse(&data);
-        CommandSet::in_descriptors(&data);
+        let _ = Controller::parse(&data);
+        let _ = CommandLimits::parse(&data);
+        let _ = IoCommands::parse(&data);
+        let _ = CommandSet::in_descriptors(&data);
         let _ = Zoned::parse(&data, space.format_index).with_controller(&data);
     }
 }
