@@ -1,8 +1,9 @@
 //! What an engine is built from.
 
 use fiord_plan::PlacementKind;
-use fiord_plan::model::{Advice, Dir, EnginePlan, JobPlan, Memory};
+use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory};
 use fiord_sys::mapping::Pattern;
+use fiord_types::Dir;
 
 use crate::{EngineError, MachineClock};
 
@@ -57,7 +58,7 @@ impl EngineConfig {
                 Dir::Write => job.load.writes_data(),
                 _ => job.load.mix.has(*dir),
             })
-            .map(|dir| job.load.blocks[dir as usize].max())
+            .map(|dir| job.load.blocks[dir].max())
             .max();
         EngineConfig {
             slots: job.depth.depth.max(1),

@@ -1,10 +1,11 @@
 //! Formats the lines that introduce the jobs before a run.
 
 use fiord_job::spec::JobSpec;
-use fiord_plan::{BlockSize, Dir, JobPlan, Mix, Plan};
+use fiord_plan::{BlockSize, JobPlan, Mix, Plan};
 use fiord_report::header;
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
+use fiord_types::PerDir;
 
 /// Formats the introductions of all jobs, the version, and the number of jobs.
 pub fn text(plan: &Plan, specs: &[JobSpec], version: &str) -> String {
@@ -29,8 +30,8 @@ pub fn text(plan: &Plan, specs: &[JobSpec], version: &str) -> String {
 }
 
 fn introduction(job: &JobPlan) -> JobHeader {
-    let bs = [Dir::Read, Dir::Write, Dir::Trim].map(|dir| {
-        let block: &BlockSize = &job.load.blocks[dir as usize];
+    let bs = PerDir::from_fn(|dir| {
+        let block: &BlockSize = &job.load.blocks[dir];
         (u64::from(block.min()), u64::from(block.max()))
     });
     JobHeader {

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use fiord_job::load::Machine;
 use fiord_load::skew::Curve;
-use fiord_plan::{Dir, JobPlan, PlanOptions, resolve};
+use fiord_plan::{JobPlan, PlanOptions, resolve};
 use fiord_stat::units;
 use serde_json::{Value, json};
 
 use fiord_job::diagnostic::{Diagnostic, render};
+use fiord_types::Dir;
 
 /// Percentages of the data for which the table shows the share of the I/O.
 const DATA: [f64; 12] = [0.01, 0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0, 100.0];
@@ -44,8 +45,7 @@ impl Asked {
         let jobs = self.jobs().map_err(|errors| render(&errors, false))?;
         let mut all = Vec::new();
         for job in jobs.iter().filter(|job| job.load.random && job.identity.instance == 0) {
-            let dirs = Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir));
-            all.extend(dirs.filter_map(|dir| Shown::new(job, dir)));
+            all.extend(job.load.mix.dirs().filter_map(|dir| Shown::new(job, dir)));
         }
         if all.is_empty() {
             return Err("fiord: the file has no random job, so all data gets the same I/O\n".into());
@@ -93,7 +93,7 @@ impl Shown {
             job: job.identity.name.clone(),
             dir,
             bytes: file.len,
-            block: job.load.align[dir as usize],
+            block: job.load.align[dir],
             curve: Curve::new(&job.load, file, dir),
         })
     }

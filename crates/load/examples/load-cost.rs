@@ -7,9 +7,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiord_load::{
-    AnyContent, Content, Dir, Io, LoadError, Next, Source, SourceVisitor, Tag, with_source,
+    AnyContent, Content, Io, LoadError, Next, Source, SourceVisitor, Tag, with_source,
 };
 use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
+use fiord_types::Dir;
 
 /// Number of buffers: few, like those of an engine at a low queue depth.
 const BUFFERS: usize = 2;
@@ -67,7 +68,7 @@ fn job(kind: &str) -> Option<JobPlan> {
         "mapped" => {
             job = JobPlan::plain(EnginePlan::Null, 16 << 30);
             job.load.random = true;
-            job.load.blocks[0] = BlockSize::Split(vec![(4096, 60), (16384, 40)]);
+            job.load.blocks[Dir::Read] = BlockSize::Split(vec![(4096, 60), (16384, 40)]);
         }
         "files" => {
             job.target.files = vec![job.target.files[0].clone(); 1000];

@@ -10,8 +10,9 @@
 //! A job that writes 16 blocks at random offsets, each exactly once:
 //!
 //! ```
-//! use fiord_load::{AnyContent, Content, Dir, Next, Source, any_source};
+//! use fiord_load::{AnyContent, Content, Next, Source, any_source};
 //! use fiord_plan::{EnginePlan, JobPlan, Mix};
+//! use fiord_types::Dir;
 //!
 //! let mut job = JobPlan::plain(EnginePlan::Null, 16 * 4096);
 //! job.load.mix = Mix::Write;
@@ -58,6 +59,8 @@
 
 #![forbid(unsafe_code)]
 
+use fiord_types::Dir;
+
 pub mod content;
 mod error;
 pub mod pace;
@@ -67,7 +70,7 @@ pub mod source;
 
 pub use content::AnyContent;
 pub use error::LoadError;
-pub use fiord_plan::{Dir, Tag, TrimRange, WriteForm};
+pub use fiord_plan::{Tag, TrimRange, WriteForm};
 pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
 /// An I/O that a source asks for.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use fiord_plan::{Dir, Distribution, FilePlan, Load, ZoneSize};
+use fiord_plan::{Distribution, FilePlan, Load, ZoneSize};
+use fiord_types::Dir;
 
 use crate::source::laws::Sums;
 use crate::source::ranks;
@@ -26,7 +27,7 @@ impl Curve {
     /// Shares for a random load in a file. Without `random_distribution` all blocks have equal
     /// shares.
     pub fn new(load: &Load, file: &FilePlan, dir: Dir) -> Self {
-        let block = load.align[dir as usize].max(1);
+        let block = load.align[dir].max(1);
         let blocks = (file.len / block).max(1);
         let mut groups = match &load.distribution {
             Distribution::Even => Vec::new(),
@@ -40,7 +41,7 @@ impl Curve {
                     ZoneSize::Percent(p) => p / 100.0 * blocks as f64,
                     ZoneSize::Bytes(b) => b as f64 / block as f64,
                 };
-                let zones = zones[dir as usize].iter();
+                let zones = zones[dir].iter();
                 let group = |z: &fiord_plan::ZoneShare| EqualBlocks {
                     // A zone that holds no whole block still uses one.
                     blocks: size(z.size).max(1.0),
@@ -97,6 +98,7 @@ impl Curve {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{EnginePlan, JobPlan, ZoneShare, skew_of};
+    use fiord_types::PerDir;
 
     use super::*;
 
@@ -124,7 +126,7 @@ mod tests {
         }
         let zone = |share, p| ZoneShare { share, size: ZoneSize::Percent(p) };
         let zones = vec![zone(2, 40.0), zone(60, 10.0), zone(38, 50.0)];
-        let curve = curve(Distribution::Zoned([zones.clone(), zones.clone(), zones]));
+        let curve = curve(Distribution::Zoned(PerDir::new(zones.clone(), zones.clone(), zones)));
         assert!((curve.io_of(0.1) - 0.6).abs() < 1e-9 && (curve.io_of(0.6) - 0.98).abs() < 1e-9);
         assert!((curve.io_of(1.0) - 1.0).abs() < 1e-12);
     }

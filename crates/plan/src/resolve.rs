@@ -14,7 +14,7 @@ use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{record, reporting, specification};
-use crate::model::{Dir, Identity, JobPlan, OpenPlan, Plan, Start};
+use crate::model::{Identity, JobPlan, OpenPlan, Plan, Start};
 use crate::options::checks;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -235,7 +235,7 @@ impl Resolver<'_> {
         let usage = Usage {
             mix: load.mix,
             engine: job.spec.engine(),
-            largest: Dir::ALL.iter().map(|d| blocks[*d as usize].max()).max().unwrap_or(0),
+            largest: blocks.values().map(|block| block.max()).max().unwrap_or(0),
             stated: usage::stated(job),
             access: Access::of(job, &open, block),
             layout,

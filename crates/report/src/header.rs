@@ -2,6 +2,7 @@
 
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
+use fiord_types::Dir;
 
 use crate::style::size;
 
@@ -10,16 +11,16 @@ pub fn job(header: &JobHeader, style: NumberStyle) -> String {
     let JobHeader { name, group_id, .. } = header;
     let mut text = match &header.kind {
         HeaderKind::Io { rw, bs, seq_rand, engine, iodepth } => {
-            let range = |i: usize| format!("{}-{}", size(bs[i].0, style), size(bs[i].1, style));
+            let range = |dir| format!("{}-{}", size(bs[dir].0, style), size(bs[dir].1, style));
             let third = match seq_rand {
                 true => "bs_is_seq_rand".to_string(),
-                false => format!("(T) {}", range(2)),
+                false => format!("(T) {}", range(Dir::Trim)),
             };
             format!(
                 "{name}: (g={group_id}): rw={rw}, bs=(R) {}, (W) {}, {third}, \
                  ioengine={engine}, iodepth={iodepth}\n",
-                range(0),
-                range(1)
+                range(Dir::Read),
+                range(Dir::Write)
             )
         }
         HeaderKind::Cpu { .. } => String::new(),
@@ -68,13 +69,15 @@ pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::PerDir;
+
     use super::*;
 
     #[test]
     fn introductions() {
         let kind = HeaderKind::Io {
             rw: "randrw".into(),
-            bs: [(4096, 4096), (8192, 65536), (4096, 4096)],
+            bs: PerDir::new((4096, 4096), (8192, 65536), (4096, 4096)),
             seq_rand: false,
             engine: "psync".into(),
             iodepth: 1,

@@ -1,6 +1,7 @@
 //! The live line.
 
 use fiord_stat::progress::{JobPhase, Progress};
+use fiord_types::{Dir, PerDir};
 
 use crate::style::{count, rate};
 
@@ -39,15 +40,15 @@ pub fn padded(line: &str, last: usize) -> String {
 }
 
 /// Formats `r=…,w=…,t=…` for the directions with I/O.
-fn rates(p: &Progress, values: &[u64; 3], show: impl Fn(u64) -> String) -> String {
+fn rates(p: &Progress, values: &PerDir<u64>, show: impl Fn(u64) -> String) -> String {
     if p.unified {
-        let all: u64 = values.iter().sum();
+        let all: u64 = values.values().sum();
         return if all > 0 { format!("r={}", show(all)) } else { String::new() };
     }
     // Bytes and I/Os are shown of the same directions, whichever of the two rounds to none.
-    let moving = (0..3).filter(|i| p.bw[*i] > 0 || p.iops[*i] > 0);
+    let moving = Dir::ALL.into_iter().filter(|dir| p.bw[*dir] > 0 || p.iops[*dir] > 0);
     moving
-        .map(|i| format!("{}={}", ["r", "w", "t"][i], show(values[i])))
+        .map(|dir| format!("{}={}", &dir.name()[..1], show(values[dir])))
         .collect::<Vec<_>>()
         .join(",")
 }
@@ -87,8 +88,8 @@ mod tests {
             phases: vec![JobPhase::Reaped, JobPhase::Running(RunKind::Mixed)],
             open_files: 1,
             done: Some(0.248),
-            bw: [21495808, 24641536, 0],
-            iops: [82, 94, 0],
+            bw: PerDir::new(21495808, 24641536, 0),
+            iops: PerDir::new(82, 94, 0),
             rate_limits: (0, 0),
             rate_iops_limits: (0, 0),
             eta_s: Some(91),
@@ -113,7 +114,8 @@ mod tests {
         let p = Progress { eta_s: None, rate_limits: (512000, 1 << 20), ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1), 500KiB/s-1024KiB/s");
         let phases = vec![JobPhase::Ramping];
-        let p = Progress { phases, done: None, bw: [0; 3], iops: [0; 3], ..progress() };
+        let p =
+            Progress { phases, done: None, bw: PerDir::all(0), iops: PerDir::all(0), ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1): [/(1)][-.-%][eta 01m:31s]");
     }
     #[test]

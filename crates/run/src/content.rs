@@ -5,7 +5,8 @@ use std::io::Read;
 
 use fiord_load::AnyContent;
 use fiord_load::content::pattern::with_files;
-use fiord_plan::{Content, Dir, JobPlan, Shape};
+use fiord_plan::{Content, JobPlan, Shape};
+use fiord_types::Dir;
 
 use crate::error::{JobError, Stage};
 
@@ -15,7 +16,7 @@ pub(crate) fn content_of(
     content: &Content,
     salt: u64,
 ) -> Result<AnyContent, JobError> {
-    let largest = job.load.blocks[Dir::Write as usize].max();
+    let largest = job.load.blocks[Dir::Write].max();
     let read = |path: &str| first_bytes(path, largest);
     let made = match content {
         Content::Pattern(parts) => {

@@ -88,9 +88,9 @@ fn set_survived(data: &mut JobData, survived: Option<&JobError>) {
 /// latencies.
 pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
     let totals = shared.live.totals();
-    for (d, row) in data.recorder.dirs.iter_mut().enumerate() {
-        (row.bytes, row.ios) = (totals.bytes[d], totals.ios[d]);
-        row.issued = totals.ios[d];
+    for (dir, row) in data.recorder.dirs.iter_mut() {
+        (row.bytes, row.ios) = (totals.bytes[dir], totals.ios[dir]);
+        row.issued = totals.ios[dir];
     }
     let began = shared.control.measured_since();
     set_runtime(data, began.map_or(0, |began| clock::monotonic().saturating_sub(began)));
@@ -105,7 +105,7 @@ fn resets(context: &ReportContext<'_>, index: usize, zones: Option<Counts>) -> O
 /// Sets the run time in whole milliseconds: at least 1 if the job did any I/O.
 fn set_runtime(data: &mut JobData, ns: u64) {
     let did = data.recorder.totals().map(|(_, ios)| ios > 0);
-    let any = did.contains(&true) || data.recorder.sync_issued > 0;
+    let any = did.values().any(|did| *did) || data.recorder.sync_issued > 0;
     let ms = (ns / MS).max(u64::from(any));
     data.runtime_ms = ms;
     data.dir_runtime_ms = did.map(|active| if active { ms } else { 0 });
@@ -140,7 +140,7 @@ fn settings(job: &JobPlan) -> JobSettings {
         group_reporting: job.reporting.group,
         description: job.identity.description.clone(),
         options: job.identity.options.clone(),
-        continue_on_error: job.reporting.continue_on_error.contains(&true),
+        continue_on_error: job.reporting.continue_on_error.any(),
         percentiles: record.percentiles.clone(),
         percentile_decimals: record.percentile_decimals,
         // Latencies that are not measured have no percentiles.

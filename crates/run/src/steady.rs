@@ -108,7 +108,7 @@ struct Counted {
 
 impl Counted {
     fn of(recorder: &Recorder) -> Self {
-        recorder.dirs.iter().zip(recorder.totals()).fold(
+        recorder.dirs.values().zip(recorder.totals().values()).fold(
             Counted::default(),
             |all, (dir, (bytes, ios))| Counted {
                 ios: all.ios + ios,

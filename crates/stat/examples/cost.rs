@@ -4,7 +4,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use fiord_stat::recorder::{Dir, Recorder, Times, axes};
+use fiord_stat::recorder::{Recorder, Times, axes};
+use fiord_types::Dir;
 
 fn run<const A: u32>(name: &str, count: u64) {
     let mut recorder = Recorder::new(A, &[Dir::Read]);

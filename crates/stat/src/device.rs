@@ -1,5 +1,6 @@
 //! The device's view of a run, for comparison with the application's view.
 
+use fiord_types::{Dir, PerDir};
 use serde::{Deserialize, Serialize};
 
 /// The counters of a block device over the measured time, and the I/Os that the jobs issued to it.
@@ -10,7 +11,7 @@ pub struct DeviceView {
     /// Time from the first measured I/O to the last, seconds.
     pub seconds: f64,
     /// Reads, writes and discards as they reached the device.
-    pub dirs: [DeviceDir; 3],
+    pub dirs: PerDir<DeviceDir>,
     /// Cache flushes.
     pub flushes: u64,
     /// Mean number of I/Os in the device and its queue.
@@ -47,12 +48,12 @@ impl DeviceDir {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Issued {
     /// Number of reads, writes, trims.
-    pub ios: [u64; 3],
+    pub ios: PerDir<u64>,
     /// Bytes of reads, writes, trims.
-    pub bytes: [u64; 3],
+    pub bytes: PerDir<u64>,
     /// Bytes of I/Os that failed, not included in `bytes`. The device may have moved any part of them.
     #[serde(default)]
-    pub failed_bytes: [u64; 3],
+    pub failed_bytes: PerDir<u64>,
     /// Commands to zones (reset, finish, close), which the kernel counts as writes of no bytes.
     #[serde(default)]
     pub zone_commands: u64,
@@ -62,7 +63,7 @@ pub struct Issued {
 
 impl Issued {
     /// Mean size of an I/O in a direction, bytes; 0 if there was none.
-    pub fn size(&self, dir: usize) -> f64 {
+    pub fn size(&self, dir: Dir) -> f64 {
         if self.ios[dir] == 0 { 0.0 } else { self.bytes[dir] as f64 / self.ios[dir] as f64 }
     }
 }
@@ -71,12 +72,11 @@ impl DeviceView {
     /// Extra I/Os that arose because the kernel split larger ones: arrived I/Os, merged or not, minus issued
     /// I/Os. `None` if nothing was issued, or if other programs may have caused part of them. Excludes flushes
     /// without data and commands to zones, which the kernel counts as writes of zero bytes.
-    pub fn splits(&self, dir: usize) -> Option<u64> {
-        const WRITE: usize = 1;
+    pub fn splits(&self, dir: Dir) -> Option<u64> {
         let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
         let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
         let empty = match dir {
-            WRITE => self.flushes.saturating_add(issued.zone_commands),
+            Dir::Write => self.flushes.saturating_add(issued.zone_commands),
             _ => 0,
         };
         let more = arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty);
@@ -84,14 +84,14 @@ impl DeviceView {
     }
 
     /// I/Os of the jobs that the kernel merged into others. `None` in the cases of [`DeviceView::splits`].
-    pub fn merged(&self, dir: usize) -> Option<u64> {
+    pub fn merged(&self, dir: Dir) -> Option<u64> {
         self.issued.filter(|issued| issued.ios[dir] > 0)?;
         self.ours(dir, self.dirs[dir].merges)
     }
 
     /// Returns `count` if the jobs caused nearly all of it. The difference between the bytes of the device and
     /// the bytes of the jobs limits how many I/Os other programs can have made.
-    fn ours(&self, dir: usize, count: u64) -> Option<u64> {
+    fn ours(&self, dir: Dir, count: u64) -> Option<u64> {
         /// Smallest I/O, bytes: a sector.
         const SECTOR: u64 = 512;
         /// Share of the count that other programs may have caused.
@@ -112,13 +112,13 @@ mod tests {
     fn view(ios: u64, merges: u64, bytes: u64, failed: u64) -> DeviceView {
         let read = DeviceDir { ios, merges, bytes, mean_ms: 1.0 };
         let issued = Issued {
-            ios: [100, 0, 0],
-            bytes: [100 << 20, 0, 0],
-            failed_bytes: [failed, 0, 0],
+            ios: PerDir::new(100, 0, 0),
+            bytes: PerDir::new(100 << 20, 0, 0),
+            failed_bytes: PerDir::new(failed, 0, 0),
             ..Issued::default()
         };
         DeviceView {
-            dirs: [read, DeviceDir::default(), DeviceDir::default()],
+            dirs: PerDir::new(read, DeviceDir::default(), DeviceDir::default()),
             issued: Some(issued),
             ..DeviceView::default()
         }
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn splits_are_counted_only_if_no_other_program_can_have_caused_them() {
-        assert_eq!(view(800, 0, 100 << 20, 0).splits(0), Some(700));
-        assert_eq!(view(100, 0, 100 << 20, 0).splits(0), Some(0));
+        assert_eq!(view(800, 0, 100 << 20, 0).splits(Dir::Read), Some(700));
+        assert_eq!(view(100, 0, 100 << 20, 0).splits(Dir::Read), Some(0));
         // 700 reads of a sector by another program, and one of 1 MiB.
-        assert_eq!(view(800, 0, (100 << 20) + 700 * 512, 0).splits(0), None);
-        assert_eq!(view(101, 0, 101 << 20, 0).splits(0), None);
+        assert_eq!(view(800, 0, (100 << 20) + 700 * 512, 0).splits(Dir::Read), None);
+        assert_eq!(view(101, 0, 101 << 20, 0).splits(Dir::Read), None);
         // A few sectors of metadata do not matter.
-        assert_eq!(view(1700, 0, (100 << 20) + 4096, 0).splits(0), Some(1600));
-        assert_eq!(view(800, 0, 100 << 20, 4096).splits(0), None, "some have failed");
+        assert_eq!(view(1700, 0, (100 << 20) + 4096, 0).splits(Dir::Read), Some(1600));
+        assert_eq!(view(800, 0, 100 << 20, 4096).splits(Dir::Read), None, "some have failed");
     }
 
     /// 295 zones of 64 writes each, of which 42 were reset first.
@@ -141,24 +141,24 @@ mod tests {
     fn zone_commands_do_not_count_as_splits_of_writes() {
         let writes = DeviceDir { ios: 18_922, merges: 0, bytes: 18_880 << 12, mean_ms: 1.0 };
         let mut view = DeviceView {
-            dirs: [DeviceDir::default(), writes, DeviceDir::default()],
+            dirs: PerDir::new(DeviceDir::default(), writes, DeviceDir::default()),
             issued: Some(Issued {
-                ios: [0, 18_880, 0],
-                bytes: [0, 18_880 << 12, 0],
+                ios: PerDir::new(0, 18_880, 0),
+                bytes: PerDir::new(0, 18_880 << 12, 0),
                 zone_commands: 42,
                 ..Issued::default()
             }),
             ..DeviceView::default()
         };
-        assert_eq!(view.splits(1), Some(0));
-        view.dirs[1].ios += 100;
-        assert_eq!(view.splits(1), Some(100));
+        assert_eq!(view.splits(Dir::Write), Some(0));
+        view.dirs[Dir::Write].ios += 100;
+        assert_eq!(view.splits(Dir::Write), Some(100));
     }
 
     #[test]
     fn merges_are_counted_only_if_no_other_program_can_have_caused_them() {
-        assert_eq!(view(25, 75, 100 << 20, 0).merged(0), Some(75));
-        assert_eq!(view(25, 75, 200 << 20, 0).merged(0), None);
-        assert_eq!(view(25, 75, 100 << 20, 0).merged(1), None, "nothing was issued");
+        assert_eq!(view(25, 75, 100 << 20, 0).merged(Dir::Read), Some(75));
+        assert_eq!(view(25, 75, 200 << 20, 0).merged(Dir::Read), None);
+        assert_eq!(view(25, 75, 100 << 20, 0).merged(Dir::Write), None, "nothing was issued");
     }
 }

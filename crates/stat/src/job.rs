@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use fiord_types::PerDir;
+
 use crate::delays::ThreadDelays;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
 use crate::shares::TimeShares;
 use crate::timeline::IopsTimeline;
-use crate::windows::Windows;
+use crate::windows::{RateStat, Windows};
 
 /// The settings of a job that the report needs in addition to its recorded data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,14 +94,15 @@ impl Default for JobSettings {
 ///
 /// ```
 /// use fiord_stat::job::JobData;
-/// use fiord_stat::recorder::{Dir, Recorder, Times, axes};
+/// use fiord_stat::recorder::{Recorder, Times, axes};
+/// use fiord_types::Dir;
 ///
 /// let mut job = JobData { recorder: Recorder::new(axes::ASYNC, &[Dir::Read]), ..JobData::default() };
 /// job.recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, Times { slat: 900, clat: 8000, lat: 8900 });
 /// let copy = JobData::from_json(&job.to_json())?;
 /// assert_eq!(copy, job);
 /// job.merge(&copy);
-/// assert_eq!(job.recorder.dirs[0].clat_hist.count(), 2);
+/// assert_eq!(job.recorder.dirs[Dir::Read].clat_hist.count(), 2);
 /// # Ok::<(), fiord_stat::wire::WireError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -131,7 +134,7 @@ pub struct JobData {
     /// I/Os over the time of the run.
     pub timeline: IopsTimeline,
     /// Time in which the job did I/O in each direction, ms; 0 for an unused direction.
-    pub dir_runtime_ms: [u64; 3],
+    pub dir_runtime_ms: PerDir<u64>,
     /// Time the job ran, ms.
     pub runtime_ms: u64,
     /// CPU time in user mode, ns.
@@ -191,8 +194,8 @@ impl JobData {
             (a, b) => a.or(b),
         };
         self.timeline.merge(&other.timeline);
-        for (mine, theirs) in self.dir_runtime_ms.iter_mut().zip(other.dir_runtime_ms) {
-            *mine = (*mine).max(theirs);
+        for (mine, theirs) in self.dir_runtime_ms.values_mut().zip(other.dir_runtime_ms.values()) {
+            *mine = (*mine).max(*theirs);
         }
         let counts = [
             (&mut self.runtime_ms, other.runtime_ms),
@@ -218,7 +221,7 @@ impl JobData {
 
     /// If the I/Os of two jobs differ in priority, creates the list of priorities for a job that has only one.
     fn merge_priorities(&mut self, other: &JobData) {
-        let single = |job: &JobData| job.recorder.dirs.iter().all(|d| d.priorities.is_empty());
+        let single = |job: &JobData| job.recorder.dirs.values().all(|d| d.priorities.is_empty());
         if single(self) && single(other) && self.settings.ioprio == other.settings.ioprio {
             return;
         }
@@ -235,7 +238,7 @@ impl JobData {
     /// Creates a list with one entry: all I/Os under the job's own priority.
     fn list_own_priority(&mut self) {
         let JobSettings { ioprio, lat_percentiles, .. } = self.settings;
-        for d in &mut self.recorder.dirs {
+        for d in self.recorder.dirs.values_mut() {
             let (summary, hist) = match lat_percentiles {
                 true => (d.lat, d.lat_hist.clone()),
                 false => (d.clat, d.clat_hist.clone()),
@@ -246,7 +249,7 @@ impl JobData {
 
     fn add_priorities(&mut self, other: &JobData) {
         let theirs = &other.recorder.dirs;
-        for (mine, theirs) in self.recorder.dirs.iter_mut().zip(theirs) {
+        for (mine, theirs) in self.recorder.dirs.values_mut().zip(theirs.values()) {
             priority::merge(&mut mine.priorities, &theirs.priorities);
         }
     }
@@ -256,8 +259,8 @@ impl JobData {
         let r = &self.recorder;
         let s = &self.settings;
         let [issued, short, dropped] = self.counted();
-        let ios: u64 = r.dirs.iter().map(|d| d.ios).sum();
-        let all_issued: u64 = r.dirs.iter().map(|d| d.issued).sum();
+        let ios: u64 = r.dirs.values().map(|d| d.ios).sum();
+        let all_issued: u64 = r.dirs.values().map(|d| d.issued).sum();
         let coarse = r.latency_buckets();
         let latency = coarse.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];
@@ -327,12 +330,11 @@ impl JobData {
         let dirs = &self.recorder.dirs;
         let mut rows = Vec::new();
         if s.unified != Unified::Mixed {
-            let kinds = [DirKind::Read, DirKind::Write, DirKind::Trim];
-            rows.extend(kinds.into_iter().zip(dirs).map(|(kind, d)| of(kind, d)));
+            rows.extend(dirs.iter().map(|(dir, d)| of(DirKind::from(dir), d)));
         }
         if s.unified != Unified::Separate {
             let mut all = DirRecorder::default();
-            dirs.iter().for_each(|d| all.merge(d));
+            dirs.values().for_each(|d| all.merge(d));
             rows.push(of(DirKind::Mixed, &all));
         }
         rows.retain(|(_, latency)| latency.n > 0);
@@ -342,7 +344,7 @@ impl JobData {
     /// I/Os issued, short and dropped: read, write, trim, sync.
     fn counted(&self) -> [[u64; 4]; 3] {
         let [mut issued, mut short, mut dropped] = [[0; 4]; 3];
-        for (i, d) in self.recorder.dirs.iter().enumerate() {
+        for (i, d) in self.recorder.dirs.values().enumerate() {
             let row = if self.settings.unified == Unified::Mixed { 0 } else { i };
             issued[row] += d.issued;
             short[row] += d.short;
@@ -364,26 +366,23 @@ impl JobData {
 
     fn dir_reports(&self) -> Vec<DirReport> {
         let s = &self.settings;
-        let kinds = [DirKind::Read, DirKind::Write, DirKind::Trim];
         let mut dirs = Vec::with_capacity(4);
         if s.unified != Unified::Mixed {
-            for (i, kind) in kinds.into_iter().enumerate() {
-                let rates = (self.windows.bw[i], self.windows.iops[i]);
-                let runtime = self.dir_runtime_ms[i];
-                dirs.push(dir_report(kind, &self.recorder.dirs[i], runtime, rates, s));
+            for (dir, d) in self.recorder.dirs.iter() {
+                let rates = (self.windows.bw[dir], self.windows.iops[dir]);
+                let runtime = self.dir_runtime_ms[dir];
+                dirs.push(dir_report(DirKind::from(dir), d, runtime, rates, s));
             }
         }
         if s.unified != Unified::Separate {
             let mut all = DirRecorder::default();
-            let mut rates = (self.windows.bw[0], self.windows.iops[0]);
-            for (i, d) in self.recorder.dirs.iter().enumerate() {
+            let mut rates = (RateStat::default(), RateStat::default());
+            for (dir, d) in self.recorder.dirs.iter() {
                 all.merge(d);
-                if i > 0 {
-                    rates.0.merge(&self.windows.bw[i]);
-                    rates.1.merge(&self.windows.iops[i]);
-                }
+                rates.0.merge(&self.windows.bw[dir]);
+                rates.1.merge(&self.windows.iops[dir]);
             }
-            let runtime = self.dir_runtime_ms.iter().copied().max().unwrap_or(0);
+            let runtime = self.dir_runtime_ms.values().copied().max().unwrap_or(0);
             dirs.push(dir_report(DirKind::Mixed, &all, runtime, rates, s));
         }
         dirs
@@ -394,10 +393,10 @@ fn dir_report(
     kind: DirKind,
     d: &DirRecorder,
     runtime_ms: u64,
-    (bw, iops): (crate::windows::RateStat, crate::windows::RateStat),
+    (bw, iops): (RateStat, RateStat),
     s: &JobSettings,
 ) -> DirReport {
-    let rate = |r: crate::windows::RateStat| RateSummary {
+    let rate = |r: RateStat| RateSummary {
         min: r.min,
         max: r.max,
         agg: 0.0,

@@ -1,5 +1,7 @@
+use fiord_types::{Dir, PerDir};
+
 use super::*;
-use crate::recorder::{Dir, Times, axes};
+use crate::recorder::{Times, axes};
 use crate::windows::RateStat;
 
 fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobData {
@@ -20,7 +22,7 @@ fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobDat
             ..JobSettings::default()
         },
         recorder,
-        dir_runtime_ms: [runtime_ms, 0, 0],
+        dir_runtime_ms: PerDir::new(runtime_ms, 0, 0),
         runtime_ms,
         user_ns: 10_000_000,
         ctx: 5,
@@ -95,7 +97,7 @@ fn unified_reporting_merges_directions() {
         let write = Times { slat: 1, clat: 7, lat: 8 };
         one.recorder.issued(Dir::Write);
         one.recorder.complete::<{ axes::ASYNC }>(Dir::Write, 4096, write);
-        one.dir_runtime_ms[1] = 40;
+        one.dir_runtime_ms[Dir::Write] = 40;
         one.settings.unified = unified;
         let (entries, groups) = assemble(vec![one], &text);
         let found: Vec<DirKind> = entries[0].dirs.iter().map(|d| d.kind).collect();
@@ -117,11 +119,11 @@ fn synchronous_engines_record_total_and_completion_latency_once() {
     recorder.complete::<{ axes::SYNC }>(Dir::Read, 1, Times { clat: 900, ..Times::default() });
     recorder.issued_one_by_one(Dir::Read, 1);
     recorder.finish();
-    assert_eq!((recorder.dirs[0].lat.min(), recorder.dirs[0].lat.n()), (900, 1));
+    assert_eq!((recorder.dirs[Dir::Read].lat.min(), recorder.dirs[Dir::Read].lat.n()), (900, 1));
     assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (1, 1, 1));
     recorder.reset();
     assert_eq!(recorder.latency_buckets().0, [0; 32]);
-    assert_eq!(recorder.totals(), [(0, 0); 3]);
+    assert_eq!(recorder.totals(), PerDir::all((0, 0)));
 }
 
 #[test]
@@ -132,10 +134,10 @@ fn latencies_that_were_not_requested_are_cleared() {
     recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, times);
     recorder.keep_asked();
     recorder.finish();
-    let read = &recorder.dirs[0];
+    let read = &recorder.dirs[Dir::Read];
     assert_eq!((read.lat.n(), read.lat.max()), (1, 1000));
     assert_eq!((read.slat.n(), read.clat.n(), read.clat_hist.count()), (0, 0, 0));
-    assert_eq!((recorder.latency_buckets().0, recorder.totals()[0]), ([0; 32], (4096, 1)));
+    assert_eq!((recorder.latency_buckets().0, recorder.totals()[Dir::Read]), ([0; 32], (4096, 1)));
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn rates_are_shares_of_the_group() {
         let mut rate = RateStat::default();
         rate.record(kib);
         rate.record(kib);
-        job.windows.bw[0] = rate;
+        job.windows.bw[Dir::Read] = rate;
     }
     let (entries, _) = assemble(jobs, &text);
     let shares: Vec<f64> = entries.iter().map(|e| e.dirs[0].bw_samples.agg).collect();

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::Dir;
+use fiord_types::{Dir, PerDir};
 
 /// Bytes and I/Os completed, by direction, since the job's measured part began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Bytes, with [`Dir`] as the index.
-    pub bytes: [u64; 3],
-    /// I/Os, with [`Dir`] as the index.
-    pub ios: [u64; 3],
+    /// Bytes.
+    pub bytes: PerDir<u64>,
+    /// I/Os.
+    pub ios: PerDir<u64>,
 }
 
 /// One worker's counters for the monitor thread. They have one writer, need no read-modify-write, and occupy
@@ -21,8 +21,8 @@ pub struct Totals {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Live {
-    bytes: [AtomicU64; 3],
-    ios: [AtomicU64; 3],
+    bytes: PerDir<AtomicU64>,
+    ios: PerDir<AtomicU64>,
 }
 
 impl Live {
@@ -33,14 +33,14 @@ impl Live {
     /// Publishes the totals of one direction. Only the worker calls it.
     #[inline]
     pub fn publish(&self, dir: Dir, bytes: u64, ios: u64) {
-        self.bytes[dir as usize].store(bytes, Relaxed);
-        self.ios[dir as usize].store(ios, Relaxed);
+        self.bytes[dir].store(bytes, Relaxed);
+        self.ios[dir].store(ios, Relaxed);
     }
     /// The totals that the worker published last.
     pub fn totals(&self) -> Totals {
         Totals {
-            bytes: [0, 1, 2].map(|i: usize| self.bytes[i].load(Relaxed)),
-            ios: [0, 1, 2].map(|i: usize| self.ios[i].load(Relaxed)),
+            bytes: PerDir::from_fn(|dir| self.bytes[dir].load(Relaxed)),
+            ios: PerDir::from_fn(|dir| self.ios[dir].load(Relaxed)),
         }
     }
 }

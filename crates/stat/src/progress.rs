@@ -1,5 +1,7 @@
 //! The data of the live line and of the header lines.
 
+use fiord_types::PerDir;
+
 /// What a job is doing. Each phase has a letter in the live line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobPhase {
@@ -97,9 +99,9 @@ pub struct Progress {
     /// Share of the run that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,
     /// Bytes per second since the last line: read, write, trim.
-    pub bw: [u64; 3],
+    pub bw: PerDir<u64>,
     /// I/Os per second since the last line: read, write, trim.
-    pub iops: [u64; 3],
+    pub iops: PerDir<u64>,
     /// Minimum and maximum rate (`rate_min`, `rate`), bytes per second, summed over running jobs; 0 if not set.
     pub rate_limits: (u64, u64),
     /// Minimum and maximum rate (`rate_iops_min`, `rate_iops`), I/Os per second, summed over running jobs; 0 if
@@ -136,7 +138,7 @@ pub enum HeaderKind {
         /// The value of `rw`.
         rw: String,
         /// Smallest and largest block, bytes: read, write, trim.
-        bs: [(u64, u64); 3],
+        bs: PerDir<(u64, u64)>,
         /// The block sizes are for sequential and random I/O instead of read and write (`bs_is_seq_rand`).
         seq_rand: bool,
         /// The engine.

@@ -3,31 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use fiord_types::{Dir, PerDir};
+
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
 use crate::priority::{self, PriorityRecorder};
 use crate::slices::Slices;
 use crate::summary::Summary;
 use crate::wire::{few_priorities, is_unused};
-
-/// Direction of an I/O.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[repr(u8)]
-pub enum Dir {
-    /// Data moves from the target.
-    Read = 0,
-    /// Data moves to the target.
-    Write = 1,
-    /// The job discards a range of the target.
-    Trim = 2,
-}
-
-impl Dir {
-    /// All directions, in the order in which they are reported.
-    pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
-}
 
 /// The measurements that a recorder takes of each completed I/O, as a bit set. It is a const parameter of
 /// [`Recorder::complete`], so that the compiler removes the code of the others.
@@ -158,8 +141,8 @@ pub struct Recorder {
     /// latency. The worker sets this for an engine that completes in `queue` if `LAT` is requested without its
     /// histogram.
     pub lat_is_clat: bool,
-    /// Counters by direction, with [`Dir`] as the index.
-    pub dirs: [DirRecorder; 3],
+    /// Counters by direction.
+    pub dirs: PerDir<DirRecorder>,
     #[serde(skip_serializing_if = "is_unused")]
     latency: LatencyBuckets,
     #[serde(skip_serializing_if = "is_unused")]
@@ -194,7 +177,7 @@ impl Recorder {
     pub fn new(axes: u32, dirs: &[Dir]) -> Self {
         let mut recorder = Recorder { axes, ..Recorder::default() };
         for dir in dirs {
-            let d = &mut recorder.dirs[*dir as usize];
+            let d = &mut recorder.dirs[*dir];
             if axes & axes::SLAT_HIST != 0 {
                 d.slat_hist.reserve();
             }
@@ -219,7 +202,7 @@ impl Recorder {
     #[inline(always)]
     pub fn complete_with(&mut self, wanted: u32, dir: Dir, bytes: u64, times: Times, n: u64) {
         let taken = if wanted & axes::DYNAMIC != 0 { self.axes } else { wanted };
-        let d = &mut self.dirs[dir as usize];
+        let d = &mut self.dirs[dir];
         d.ios += n;
         d.bytes += bytes;
         if taken & axes::SLAT != 0 {
@@ -251,7 +234,7 @@ impl Recorder {
         self.axes |= axes::PRIORITIES;
         for dir in dirs {
             let list = values.clone().map(PriorityRecorder::new);
-            self.dirs[*dir as usize].priorities = list.collect();
+            self.dirs[*dir].priorities = list.collect();
         }
     }
 
@@ -263,7 +246,7 @@ impl Recorder {
             a if a & axes::CLAT != 0 => times.clat,
             _ => return,
         };
-        let list = &mut self.dirs[dir as usize].priorities;
+        let list = &mut self.dirs[dir].priorities;
         if let Some(of) = list.get_mut(usize::from(priority)) {
             of.record(ns);
         }
@@ -272,7 +255,7 @@ impl Recorder {
     /// Counts the time, ns, from when an I/O was due to its completion.
     #[inline]
     pub fn intended(&mut self, dir: Dir, ns: u64) {
-        let d = &mut self.dirs[dir as usize];
+        let d = &mut self.dirs[dir];
         d.intended.record(ns);
         d.intended_hist.record(ns);
     }
@@ -295,12 +278,12 @@ impl Recorder {
     /// Counts one I/O handed to the engine. The depth is counted separately at submission.
     #[inline]
     pub fn issued(&mut self, dir: Dir) {
-        self.dirs[dir as usize].issued += 1;
+        self.dirs[dir].issued += 1;
     }
     /// Counts `n` I/Os that a synchronous engine did one at a time: issued, depth 1, one submission and one
     /// completion each. Call it once at the end of the run, so that it costs nothing per I/O.
     pub fn issued_one_by_one(&mut self, dir: Dir, n: u64) {
-        self.dirs[dir as usize].issued += n;
+        self.dirs[dir].issued += n;
         self.depth.record_n(1, n);
         self.submit.record_n(1, n);
         self.complete.record_n(1, n);
@@ -317,7 +300,7 @@ impl Recorder {
     /// Counts an I/O that moved fewer bytes than requested. [`Recorder::complete`] counts its bytes.
     #[inline]
     pub fn short(&mut self, dir: Dir) {
-        self.dirs[dir as usize].short += 1;
+        self.dirs[dir].short += 1;
     }
     /// Counts an error that does not end the job.
     pub fn error(&mut self, errno: i32) {
@@ -333,7 +316,7 @@ impl Recorder {
         let slices = self.slices.take();
         let mut sync_hist = std::mem::take(&mut self.sync_hist);
         sync_hist.clear();
-        for d in &mut dirs {
+        for d in dirs.values_mut() {
             for h in [&mut d.slat_hist, &mut d.clat_hist, &mut d.lat_hist, &mut d.intended_hist] {
                 h.clear();
             }
@@ -355,7 +338,7 @@ impl Recorder {
         let without = |axis: u32| self.axes & axis == 0;
         let summaries = [without(axes::SLAT), without(axes::CLAT), without(axes::LAT)];
         let histogram = without(axes::CLAT_HIST);
-        for d in &mut self.dirs {
+        for d in self.dirs.values_mut() {
             for (summary, forget) in
                 [&mut d.slat, &mut d.clat, &mut d.lat].into_iter().zip(summaries)
             {
@@ -371,13 +354,13 @@ impl Recorder {
     /// Ends recording: merges priorities that are listed twice, and fills in total latencies that equal the
     /// completion latencies. May be called more than once.
     pub fn finish(&mut self) {
-        for d in &mut self.dirs {
+        for d in self.dirs.values_mut() {
             // A single I/O may have the same priority as the job.
             let listed = std::mem::take(&mut d.priorities);
             priority::merge(&mut d.priorities, &listed);
         }
         if self.lat_is_clat {
-            self.dirs.iter_mut().for_each(|d| d.lat = d.clat);
+            self.dirs.values_mut().for_each(|d| d.lat = d.clat);
         }
     }
     /// Adds the counts and latencies of another recorder. The result is exact.
@@ -386,7 +369,7 @@ impl Recorder {
         // Derive the coarse buckets before merging the histograms: the other recorder may have none.
         self.latency = self.latency_buckets();
         self.coarse_done = true;
-        for (mine, theirs) in self.dirs.iter_mut().zip(&other.dirs) {
+        for (mine, theirs) in self.dirs.values_mut().zip(other.dirs.values()) {
             mine.merge(theirs);
         }
         self.latency.merge(&other.latency_buckets());
@@ -412,13 +395,13 @@ impl Recorder {
         let derived = axes::CLAT_HIST | axes::BUCKETS;
         if !self.coarse_done && self.axes & derived == derived {
             let mut histogram = Histogram::new();
-            self.dirs.iter().for_each(|d| histogram.merge(&d.clat_hist));
+            self.dirs.values().for_each(|d| histogram.merge(&d.clat_hist));
             all.merge(&self.splits.coarse(&histogram));
         }
         all
     }
     /// Bytes and I/Os so far, by direction.
-    pub fn totals(&self) -> [(u64, u64); 3] {
-        [0, 1, 2].map(|i| (self.dirs[i].bytes, self.dirs[i].ios))
+    pub fn totals(&self) -> PerDir<(u64, u64)> {
+        PerDir::from_fn(|dir| (self.dirs[dir].bytes, self.dirs[dir].ios))
     }
 }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use fiord_types::Dir;
+
 use crate::delays::ThreadDelays;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
@@ -190,6 +192,16 @@ pub enum DirKind {
     Trim,
     /// All together (`unified_rw_reporting`).
     Mixed,
+}
+
+impl From<Dir> for DirKind {
+    fn from(dir: Dir) -> Self {
+        match dir {
+            Dir::Read => DirKind::Read,
+            Dir::Write => DirKind::Write,
+            Dir::Trim => DirKind::Trim,
+        }
+    }
 }
 
 /// `unified_rw_reporting`.

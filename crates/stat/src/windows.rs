@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use fiord_types::{Dir, PerDir};
+
 use crate::live::Totals;
 
 /// Statistics of the samples of one rate. Samples are integers (KiB/s or IOPS), as in fio.
@@ -54,9 +56,9 @@ pub struct Windows {
     #[serde(skip)]
     last: Totals,
     /// Bandwidth, KiB/s, by direction.
-    pub bw: [RateStat; 3],
+    pub bw: PerDir<RateStat>,
     /// I/Os a second, by direction.
-    pub iops: [RateStat; 3],
+    pub iops: PerDir<RateStat>,
 }
 
 impl Windows {
@@ -75,15 +77,15 @@ impl Windows {
             return false;
         }
         let spent_ms = ((now_ns - self.began_ns) / 1_000_000).max(1);
-        for i in 0..3 {
-            let bytes = totals.bytes[i].saturating_sub(self.last.bytes[i]);
-            let ios = totals.ios[i].saturating_sub(self.last.ios[i]);
+        for dir in Dir::ALL {
+            let bytes = totals.bytes[dir].saturating_sub(self.last.bytes[dir]);
+            let ios = totals.ios[dir].saturating_sub(self.last.ios[dir]);
             // No I/O in this window: the job does not use this direction at present.
             if bytes == 0 && ios == 0 {
                 continue;
             }
-            self.bw[i].record((u128::from(bytes) * 1000 / u128::from(spent_ms) / 1024) as u64);
-            self.iops[i].record((u128::from(ios) * 1000 / u128::from(spent_ms)) as u64);
+            self.bw[dir].record((u128::from(bytes) * 1000 / u128::from(spent_ms) / 1024) as u64);
+            self.iops[dir].record((u128::from(ios) * 1000 / u128::from(spent_ms)) as u64);
         }
         self.last = totals;
         self.began_ns = now_ns;
@@ -96,9 +98,9 @@ impl Windows {
     }
     /// Adds the windows of another job.
     pub fn merge(&mut self, other: &Windows) {
-        for i in 0..3 {
-            self.bw[i].merge(&other.bw[i]);
-            self.iops[i].merge(&other.iops[i]);
+        for dir in Dir::ALL {
+            self.bw[dir].merge(&other.bw[dir]);
+            self.iops[dir].merge(&other.iops[dir]);
         }
     }
 }
@@ -110,18 +112,19 @@ mod tests {
     #[test]
     fn windows_become_samples() {
         let mut windows = Windows::new(500_000_000, 0);
-        let totals = |ios: u64| Totals { bytes: [ios * 4096, 0, 0], ios: [ios, 0, 0] };
+        let totals =
+            |ios: u64| Totals { bytes: PerDir::new(ios * 4096, 0, 0), ios: PerDir::new(ios, 0, 0) };
         assert!(!windows.sample(499_999_999, totals(100)));
         assert!(windows.sample(500_000_000, totals(1000)));
         // 250 ms late: the rate refers to the elapsed time.
         assert!(windows.sample(1_250_000_000, totals(4000)));
-        let iops = windows.iops[0];
+        let iops = windows.iops[Dir::Read];
         assert_eq!((iops.samples, iops.min, iops.max, iops.mean), (2, 2000, 4000, 3000.0));
         assert!((iops.stddev() - 2_000_000f64.sqrt()).abs() < 1e-9);
-        assert_eq!((windows.bw[0].min, windows.bw[0].max), (8000, 16000));
-        assert_eq!(windows.iops[1].samples, 0);
+        assert_eq!((windows.bw[Dir::Read].min, windows.bw[Dir::Read].max), (8000, 16000));
+        assert_eq!(windows.iops[Dir::Write].samples, 0);
         // A window without I/O gives no sample.
         assert!(windows.sample(2_000_000_000, totals(4000)));
-        assert_eq!(windows.iops[0].samples, 2);
+        assert_eq!(windows.iops[Dir::Read].samples, 2);
     }
 }

@@ -1,8 +1,10 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use fiord_types::Dir;
+
 use super::*;
-use crate::recorder::{Dir, Recorder, Times, axes};
+use crate::recorder::{Recorder, Times, axes};
 use crate::report::SteadyState;
 use crate::shares::TimeShares;
 use crate::slices::Slices;
@@ -110,8 +112,8 @@ proptest! {
         data.steady_state = Some(SteadyState { criterion: 1.0 / 3.0, ..SteadyState::default() });
         data.shares = TimeShares::of([1, 2, 3, 4, 5], 6, 7);
         data.zone_resets = Some(u64::MAX);
-        data.windows.bw[1].record(17);
-        data.windows.bw[1].mean = if mean.is_finite() { mean } else { 0.1 };
+        data.windows.bw[Dir::Write].record(17);
+        data.windows.bw[Dir::Write].mean = if mean.is_finite() { mean } else { 0.1 };
         let text = data.to_json();
         prop_assert!(!text.contains('\n'));
         let mut read = JobData::from_json(&text).unwrap();

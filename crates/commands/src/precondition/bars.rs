@@ -1,6 +1,7 @@
 //! A progress bar for each device: share written, rate and remaining time. Drawn only on terminals.
 
 use fiord_stat::progress::Progress;
+use fiord_types::Dir;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::amount::{decimal_short, remaining};
@@ -49,7 +50,7 @@ impl Bar {
 
     /// Updates the bar from the progress of a sequential run.
     pub fn filling(&self, progress: &Progress, seconds: f64, most: u64) {
-        let rate = progress.bw[1];
+        let rate = progress.bw[Dir::Write];
         let more = (rate as f64 * seconds) as u64;
         let position = self.bar.position().saturating_add(more).min(most);
         self.bar.set_position(position);
@@ -61,7 +62,7 @@ impl Bar {
     /// Updates the bar from the progress of random writes, whose remaining time is unknown.
     pub fn settling(&self, progress: &Progress) {
         let minutes = progress.elapsed_s / 60;
-        let iops = progress.iops[1];
+        let iops = progress.iops[Dir::Write];
         self.bar.set_message(format!("random writes until steady, {iops} IOPS, {minutes} min"));
     }
 

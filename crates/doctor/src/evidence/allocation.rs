@@ -1,6 +1,7 @@
 //! Whether a file system must allocate space for the writes of a job.
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
+use fiord_types::Dir;
 
 use crate::check::After;
 use crate::evidence::amount::percent;

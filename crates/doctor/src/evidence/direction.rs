@@ -1,7 +1,6 @@
 //! Converts the directions of a report into those of a plan, and into words.
-
-use fiord_plan::Dir;
 use fiord_stat::report::DirKind;
+use fiord_types::Dir;
 
 /// Returns the direction of a row of the report; `None` if the row covers all directions.
 pub(crate) fn dir(kind: DirKind) -> Option<Dir> {

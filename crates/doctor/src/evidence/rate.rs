@@ -17,7 +17,7 @@ pub(crate) struct MissedRate {
 /// Returns the rate of a direction if its jobs did not reach it. The I/Os that are missing must be
 /// more than those at the ends of the jobs, and more than chance explains.
 pub(crate) fn missed(entry: &Entry<'_>, row: &DirReport) -> Option<MissedRate> {
-    let dir = dir(row.kind)? as usize;
+    let dir = dir(row.kind)?;
     let rates: Option<Vec<Rate>> = entry.jobs.iter().map(|job| job.pace.rate[dir]).collect();
     let rates = rates?;
     let ios = matches!(rates[0], Rate::Ios(_));

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fiord_plan::{Dir, FileKind, FilePlan, JobPlan, SyncMode};
+use fiord_plan::{FileKind, FilePlan, JobPlan, SyncMode};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{After, Before, Check, FindingBuilder, Findings};
 use crate::evidence::amount::bytes;

@@ -1,8 +1,9 @@
 //! `cache-hits`: the page cache answered instead of the device.
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Findings};
 use crate::evidence::amount::{bytes, percent};

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use fiord_plan::{Dir, JobPlan, Plan};
+use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::Severity;
 use fiord_sys::file::Opener;
+use fiord_types::Dir;
 
 use crate::check::{After, Before, Check, FindingBuilder, Findings};
 use crate::evidence::page_cache::in_memory;

@@ -1,7 +1,8 @@
 //! `cached-working-set`: a job goes over the same bytes again and they fit into memory.
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{Before, Check, Findings};
 use crate::evidence::amount::bytes;

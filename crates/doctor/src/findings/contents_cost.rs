@@ -1,8 +1,9 @@
 //! `contents-cost`: making the bytes of writes takes a good part of the time.
 
-use fiord_plan::{Content, Dir, JobPlan};
+use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::shares::{Part, TimeShares};
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
 use crate::evidence::amount::percent;
@@ -118,7 +119,7 @@ fn cause(job: &JobPlan) -> Option<(&'static str, &'static str)> {
     }
     match &job.content {
         Content::Refill => {
-            let marked = job.load.blocks[Dir::Write as usize].min() >= MARKED;
+            let marked = job.load.blocks[Dir::Write].min() >= MARKED;
             Some(("refill_buffers", if marked { DEFAULT } else { MORE }))
         }
         Content::Shaped(shape) if shape.compress.is_some() => {

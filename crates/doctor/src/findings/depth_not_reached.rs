@@ -189,6 +189,8 @@ fn blocking(known: &After<'_>, entry: &Entry<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Dir;
+
     use fiord_plan::FileKind;
     use fiord_stat::device::DeviceView;
     use fiord_stat::report::{DirKind, GeneratorReport, JobShares};
@@ -219,7 +221,7 @@ mod tests {
         assert!(reported(6.0, 5.0, |_| {}).is_empty());
         assert!(reported(0.6, 97.0, |_| {}).is_empty());
         let rate = Some(fiord_plan::Rate::Ios(10));
-        assert!(reported(0.6, 5.0, |case| case.job().pace.rate[0] = rate).is_empty());
+        assert!(reported(0.6, 5.0, |case| case.job().pace.rate[Dir::Read] = rate).is_empty());
         assert!(reported(0.6, 5.0, |case| case.job().target.open.direct = false).is_empty());
         assert!(reported(0.2, 5.0, |case| case.job().depth.depth = 2).is_empty());
     }

@@ -1,7 +1,8 @@
 //! `direct-not-direct`: `direct=1` on something that has no direct I/O of its own.
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{Before, Check, FindingBuilder, Findings};
 use crate::evidence::page_cache::in_memory;

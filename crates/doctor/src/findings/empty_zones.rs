@@ -1,7 +1,8 @@
 //! `empty-zones`: a job that reads zones, and none of them holds data.
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
 use crate::evidence::amount::count;

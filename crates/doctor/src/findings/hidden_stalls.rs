@@ -1,8 +1,9 @@
 //! `hidden-stalls`: stalls that the latency from the actual start of each I/O does not show.
 
-use fiord_plan::{Access, Dir, JobPlan, Rate};
+use fiord_plan::{Access, JobPlan, Rate};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
 use crate::evidence::amount::time;
@@ -128,7 +129,7 @@ const DEEPEST: u64 = 4096;
 fn slower(job: &JobPlan, row: &DirReport) -> String {
     /// Share of the rate that the device reached.
     const SHARE: f64 = 0.9;
-    let bytes = |dir: Dir| matches!(job.pace.rate[dir as usize], Some(Rate::Bytes(_)));
+    let bytes = |dir: Dir| matches!(job.pace.rate[dir], Some(Rate::Bytes(_)));
     match Dir::ALL.into_iter().any(bytes) {
         true => format!("set rate={}", (row.bw_bytes as f64 * SHARE) as u64),
         false => format!("set rate_iops={}", (row.iops * SHARE) as u64),
@@ -138,16 +139,14 @@ fn slower(job: &JobPlan, row: &DirReport) -> String {
 /// Returns the depth that holds all I/Os that are due within the longest delay, in ns; if that is too
 /// deep, also a lower rate for which the maximum depth is enough.
 fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
-    let due = |dir: Dir| match job.pace.rate[dir as usize] {
+    let due = |dir: Dir| match job.pace.rate[dir] {
         Some(Rate::Ios(ios)) => ios as f64,
-        Some(Rate::Bytes(bytes)) => {
-            bytes as f64 / f64::from(job.load.blocks[dir as usize].min().max(1))
-        }
+        Some(Rate::Bytes(bytes)) => bytes as f64 / f64::from(job.load.blocks[dir].min().max(1)),
         None => 0.0,
     };
     let rate: f64 = match dir {
         // All directions share the depth.
-        Some(_) => Dir::ALL.iter().filter(|dir| job.load.mix.has(**dir)).map(|dir| due(*dir)).sum(),
+        Some(_) => job.load.mix.dirs().map(due).sum(),
         None => 0.0,
     };
     let depth = (rate * longest as f64 / 1e9).ceil() as u64;

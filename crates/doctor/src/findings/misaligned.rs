@@ -1,8 +1,9 @@
 //! `misaligned`: I/Os straddle the device's physical blocks.
 
-use fiord_plan::{Dir, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
+use fiord_types::Dir;
 
 use crate::check::{Before, Check, FindingBuilder, Findings};
 use crate::machine::Devices;
@@ -80,12 +81,12 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuil
 /// Returns the first property of the job that is not a multiple of the physical block: in words, its
 /// value in bytes, and its option.
 fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static str)> {
-    for dir in Dir::ALL.into_iter().filter(|dir| job.load.mix.has(*dir) && *dir != Dir::Trim) {
-        let block = u64::from(job.load.blocks[dir as usize].min());
+    for dir in job.load.mix.dirs().filter(|dir| *dir != Dir::Trim) {
+        let block = u64::from(job.load.blocks[dir].min());
         if !block.is_multiple_of(physical) || job.load.unaligned {
             return Some(("the smallest block", block, "bs"));
         }
-        let align = job.load.align[dir as usize];
+        let align = job.load.align[dir];
         if job.load.random && !align.is_multiple_of(physical) {
             return Some(("the alignment of offsets", align, "blockalign"));
         }
@@ -98,6 +99,7 @@ fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static str)
 #[cfg(test)]
 mod tests {
     use fiord_plan::BlockSize;
+    use fiord_types::PerDir;
 
     use super::*;
     use crate::tests::drives::{found_before, one_drive};
@@ -105,14 +107,14 @@ mod tests {
     #[test]
     fn reports_blocks_smaller_than_physical_blocks() {
         let mut case = one_drive().writing();
-        case.job().load.blocks = [const { BlockSize::Fixed(512) }; 3];
+        case.job().load.blocks = PerDir::from_fn(|_| BlockSize::Fixed(512));
         assert!(found_before(&CHECK, &case).is_empty(), "the device has blocks of 512");
         case.disks(|disk| disk.queue.physical = 4096);
         let found = found_before(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
         assert_eq!(found[0].evidence, "the smallest block is 512, the physical block 4096 bytes");
-        case.job().load.blocks = [const { BlockSize::Fixed(8192) }; 3];
-        case.job().load.align = [8192; 3];
+        case.job().load.blocks = PerDir::from_fn(|_| BlockSize::Fixed(8192));
+        case.job().load.align = PerDir::all(8192);
         assert!(found_before(&CHECK, &case).is_empty());
         case.job().target.files[0].offset = 1536;
         assert!(found_before(&CHECK, &case)[0].evidence.starts_with("the first byte is 1536"));

@@ -3,6 +3,7 @@
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, FindingBuilder, Findings};
 use crate::evidence::crowd::{Crowd, cpu_time, crowd};
@@ -115,9 +116,10 @@ fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
         job.target.open.direct && job.target.files.iter().all(|f| f.kind == FileKind::Block)
     };
     let straight = jobs.iter().all(plain);
-    let issued = device
-        .issued
-        .map(|issued| [0, 1].map(|dir| issued.bytes[dir].saturating_add(issued.failed_bytes[dir])));
+    let issued = device.issued.map(|issued| {
+        [Dir::Read, Dir::Write]
+            .map(|dir| issued.bytes[dir].saturating_add(issued.failed_bytes[dir]))
+    });
     let counted = known.after.storage.as_ref().ok().zip(known.before.storage.as_ref().ok());
     let read = counted.map(|(now, then)| now.read.saturating_sub(then.read));
     let reads = match (issued, read) {
@@ -135,7 +137,7 @@ fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
 fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
     let mut parts = Vec::new();
     let mut total = 0;
-    for ((way, dir), ours) in ["reads", "writes"].iter().zip(&device.dirs).zip(ours) {
+    for ((way, dir), ours) in ["reads", "writes"].iter().zip(device.dirs.values()).zip(ours) {
         let others = ours.map_or(0, |ours| dir.bytes.saturating_sub(ours));
         total += others;
         if others > 0 {
@@ -164,6 +166,7 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
 mod tests {
     use fiord_stat::device::{DeviceDir, Issued};
     use fiord_sys::conditions::pressure::Stall;
+    use fiord_types::PerDir;
 
     use super::*;
     use crate::evidence::crowd::TICK;
@@ -177,12 +180,12 @@ mod tests {
         let mut case = one_drive();
         case.report.extras.devices = vec![DeviceView {
             name: "nvme0n1".into(),
-            dirs: [
+            dirs: PerDir::new(
                 DeviceDir { bytes, ..DeviceDir::default() },
                 DeviceDir::default(),
                 DeviceDir::default(),
-            ],
-            issued: Some(Issued { bytes: [100 << 20, 0, 0], ..Issued::default() }),
+            ),
+            issued: Some(Issued { bytes: PerDir::new(100 << 20, 0, 0), ..Issued::default() }),
             ..DeviceView::default()
         }];
         case
@@ -201,7 +204,8 @@ mod tests {
     #[test]
     fn failed_ios_belong_to_the_run() {
         let mut case = read(150 << 20);
-        case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [50 << 20, 0, 0];
+        case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes =
+            PerDir::new(50 << 20, 0, 0);
         assert!(found_after(&CHECK, &case).is_empty());
     }
 
@@ -216,7 +220,7 @@ mod tests {
         assert_eq!(found_after(&CHECK, &case).len(), 1);
         case.after.storage = bytes(160 << 20, 5 << 20);
         assert!(found_after(&CHECK, &case).is_empty(), "it read ahead");
-        case.report.extras.devices[0].dirs[1].bytes = 30 << 20;
+        case.report.extras.devices[0].dirs[Dir::Write].bytes = 30 << 20;
         assert!(found_after(&CHECK, &case).is_empty(), "a file system writes by itself");
     }
 

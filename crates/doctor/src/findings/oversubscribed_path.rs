@@ -67,7 +67,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         // The link is full duplex: each direction has the full bandwidth.
         let mut rates = [0.0f64; 2];
         for device in on_it.filter(|device| device.seconds > 0.0) {
-            for (rate, dir) in rates.iter_mut().zip(&device.dirs) {
+            for (rate, dir) in rates.iter_mut().zip(device.dirs.values()) {
                 *rate += dir.bytes as f64 / device.seconds;
             }
         }
@@ -85,6 +85,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 mod tests {
     use fiord_stat::device::{DeviceDir, DeviceView};
     use fiord_sys::survey::fixture::Machine as Tree;
+    use fiord_types::PerDir;
 
     use super::*;
     use crate::tests::drives::{Case, found_after, found_before, with_disks};
@@ -115,7 +116,7 @@ mod tests {
             .map(|n| DeviceView {
                 name: format!("nvme{n}n1"),
                 seconds: 1.0,
-                dirs: [dir, DeviceDir::default(), DeviceDir::default()],
+                dirs: PerDir::new(dir, DeviceDir::default(), DeviceDir::default()),
                 ..DeviceView::default()
             })
             .collect();

@@ -2,6 +2,7 @@
 
 use fiord_plan::{JobPlan, Mix, Rate};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{Check, FindingBuilder, Findings, Lint};
 
@@ -42,7 +43,9 @@ fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static str) -> Option<&
 
 fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let Mix::ReadWrite { read_percent } = job.load.mix else { return None };
-    let [Some(reads), Some(writes), _] = job.pace.rate else { return None };
+    let (Some(reads), Some(writes)) = (job.pace.rate[Dir::Read], job.pace.rate[Dir::Write]) else {
+        return None;
+    };
     if read_percent == 50 || reads != writes {
         return None;
     }

@@ -1,7 +1,8 @@
 //! `same-start-offset`: jobs that read the same range in the same order at the same time.
 
-use fiord_plan::{Dir, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{Check, FindingBuilder, Findings, Lint};
 use crate::evidence::amount::bytes;

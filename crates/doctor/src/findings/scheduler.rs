@@ -1,8 +1,9 @@
 //! `scheduler`: an I/O scheduler or writeback throttling stands between the job and a fast device.
 
-use fiord_plan::{Dir, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
+use fiord_types::Dir;
 
 use crate::check::{Before, Check, FindingBuilder, Findings};
 

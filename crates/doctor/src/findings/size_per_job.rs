@@ -1,6 +1,6 @@
 //! `size-per-job`: `size` applies to each instance of a job.
 
-use fiord_plan::{Dir, FileKind, JobPlan, Plan};
+use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, FindingBuilder, Findings, Lint};
@@ -72,8 +72,8 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
 /// Returns the options that divide the work among the instances, in whole blocks. Sizes are in bytes,
 /// because percentages would need a file that may not exist yet.
 fn shared(job: &JobPlan) -> String {
-    let block = Dir::ALL.iter().filter(|dir| job.load.mix.has(**dir));
-    let block = block.map(|dir| u64::from(job.load.blocks[*dir as usize].max())).max().unwrap_or(0);
+    let block = job.load.mix.dirs().map(|dir| u64::from(job.load.blocks[dir].max()));
+    let block = block.max().unwrap_or(0);
     let files = job.target.files.len() as u64;
     let least = job.target.files.iter().map(|file| file.len).min().unwrap_or(0);
     let each = least / u64::from(job.identity.instances) / block.max(1) * block.max(1);

@@ -4,6 +4,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::device::{DeviceView, Issued};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, FindingBuilder, Findings};
 
@@ -39,7 +40,7 @@ pub(crate) const CHECK: Check = Check {
 const SHARE: f64 = 0.05;
 /// Minimum number of I/Os.
 const LEAST: u64 = 20;
-const NAMES: [&str; 2] = ["reads", "writes"];
+const NAMES: [(Dir, &str); 2] = [(Dir::Read, "reads"), (Dir::Write, "writes")];
 
 fn after(known: &After<'_>, findings: &mut Findings) {
     for device in &known.report.extras.devices {
@@ -52,7 +53,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         }
         let disk = known.before.devices.named(&device.name);
         let random = known.plan.jobs.iter().filter(on_it).all(|job| job.load.random);
-        for (dir, name) in NAMES.iter().enumerate() {
+        for (dir, name) in NAMES {
             let finding = split(device, &issued, dir, name, disk);
             let finding = finding.or_else(|| merged(device, &issued, (dir, name), random));
             finding.into_iter().for_each(|finding| findings.report(finding));
@@ -63,7 +64,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 fn split(
     device: &DeviceView,
     issued: &Issued,
-    dir: usize,
+    dir: Dir,
     name: &str,
     disk: Option<&Disk>,
 ) -> Option<FindingBuilder> {
@@ -109,7 +110,7 @@ fn split(
 fn merged(
     device: &DeviceView,
     issued: &Issued,
-    (dir, name): (usize, &str),
+    (dir, name): (Dir, &str),
     random: bool,
 ) -> Option<FindingBuilder> {
     let seen = &device.dirs[dir];
@@ -141,6 +142,7 @@ fn merged(
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::DeviceDir;
+    use fiord_types::PerDir;
 
     use super::*;
     use crate::tests::drives::{Case, found_after, one_drive};
@@ -148,10 +150,14 @@ mod tests {
     fn wrote(ios: u64, merges: u64) -> Case {
         let mut case = one_drive().writing();
         let dir = DeviceDir { ios, merges, bytes: 100 << 20, mean_ms: 1.0 };
-        let issued = Issued { ios: [0, 100, 0], bytes: [0, 100 << 20, 0], ..Issued::default() };
+        let issued = Issued {
+            ios: PerDir::new(0, 100, 0),
+            bytes: PerDir::new(0, 100 << 20, 0),
+            ..Issued::default()
+        };
         case.report.extras.devices = vec![DeviceView {
             name: "nvme0n1".into(),
-            dirs: [DeviceDir::default(), dir, DeviceDir::default()],
+            dirs: PerDir::new(DeviceDir::default(), dir, DeviceDir::default()),
             issued: Some(issued),
             ..DeviceView::default()
         }];
@@ -178,7 +184,7 @@ mod tests {
         let mut case = wrote(200, 0);
         case.report.extras.devices[0].flushes = 100;
         assert!(found_after(&CHECK, &case).is_empty());
-        case.report.extras.devices[0].dirs[1].ios = 500;
+        case.report.extras.devices[0].dirs[Dir::Write].ios = 500;
         let evidence = "100 of 1024.0 KiB were issued, 400 of 256.0 KiB arrived";
         assert!(found_after(&CHECK, &case)[0].evidence.starts_with(evidence));
     }
@@ -186,13 +192,14 @@ mod tests {
     #[test]
     fn silent_if_other_programs_used_the_device() {
         let mut case = wrote(7725, 0);
-        case.report.extras.devices[0].dirs[1].bytes = 400 << 20;
+        case.report.extras.devices[0].dirs[Dir::Write].bytes = 400 << 20;
         assert!(found_after(&CHECK, &case).is_empty());
         let mut case = wrote(100, 900);
-        case.report.extras.devices[0].dirs[1].bytes = 110 << 20;
+        case.report.extras.devices[0].dirs[Dir::Write].bytes = 110 << 20;
         assert!(found_after(&CHECK, &case).is_empty(), "their neighbours were merged");
         let mut case = wrote(800, 0);
-        case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes = [0, 4096, 0];
+        case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes =
+            PerDir::new(0, 4096, 0);
         assert!(found_after(&CHECK, &case).is_empty(), "what failed was perhaps tried again");
     }
 

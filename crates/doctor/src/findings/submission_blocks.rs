@@ -1,7 +1,8 @@
 //! `submission-blocks`: the system call that submits I/Os waits for them.
 
-use fiord_plan::{Access, Dir, EnginePlan, InFlight, JobPlan};
+use fiord_plan::{Access, EnginePlan, InFlight, JobPlan};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
 use crate::evidence::allocation::allocation;

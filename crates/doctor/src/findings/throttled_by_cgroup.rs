@@ -4,6 +4,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::conditions::IoQuota;
 use fiord_sys::survey::Disk;
+use fiord_types::Dir;
 
 use crate::check::{After, Before, Check, FindingBuilder, Findings};
 use crate::evidence::timing::fills;
@@ -75,7 +76,7 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
         let near = |limit: Option<u64>, count: u64| {
             limit.is_some_and(|limit| count as f64 / view.seconds >= limit as f64 * REACHED)
         };
-        let ways = view.dirs.iter().zip(quota.bytes.iter().zip(&quota.ios));
+        let ways = view.dirs.values().zip(quota.bytes.iter().zip(&quota.ios));
         let mut bit =
             ways.filter(|(dir, (bytes, ios))| near(**bytes, dir.bytes) || near(**ios, dir.ios));
         let finding = io_limit(quota, disk);
@@ -85,8 +86,8 @@ fn reached(known: &After<'_>, findings: &mut Findings) {
             }
             continue;
         }
-        let [read, write] = [0, 1].map(|way| {
-            let dir = &view.dirs[way];
+        let [read, write] = [Dir::Read, Dir::Write].map(|dir| {
+            let dir = &view.dirs[dir];
             let (bytes, ios) = (dir.bytes as f64 / view.seconds, dir.ios as f64 / view.seconds);
             format!("{bytes:.0} bytes and {ios:.0} I/Os a second")
         });
@@ -174,7 +175,7 @@ mod tests {
             let reads = DeviceDir { ios, ..DeviceDir::default() };
             let mut view =
                 DeviceView { name: "nvme0n1".into(), seconds: 10.0, ..Default::default() };
-            view.dirs[0] = reads;
+            view.dirs[Dir::Read] = reads;
             case.report.extras.devices = vec![view];
             case.report.jobs[0].runtime_ms = ran;
             let mut all = Findings::default();

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use fiord_plan::{FileKind, FileService, JobPlan};
-use fiord_stat::device::DeviceView;
+use fiord_stat::device::{DeviceDir, DeviceView};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
 use crate::evidence::amount::{percent, time};
@@ -83,15 +84,20 @@ fn devices<'a>(known: &After<'a>, entry: &Entry<'_>) -> Option<Vec<&'a DeviceVie
     (!shared && same && each && views.len() > 1).then_some(views)
 }
 
+/// Reads and writes of a device.
+fn moving(view: &DeviceView) -> impl Iterator<Item = &DeviceDir> {
+    [Dir::Read, Dir::Write].map(|dir| &view.dirs[dir]).into_iter()
+}
+
 /// Returns the number of reads and writes of a device.
 fn ios(view: &DeviceView) -> u64 {
-    view.dirs[..2].iter().map(|dir| dir.ios + dir.merges).sum()
+    moving(view).map(|dir| dir.ios + dir.merges).sum()
 }
 
 /// Returns the mean latency of the reads and writes of a device, in ms.
 fn mean_ms(view: &DeviceView) -> f64 {
-    let all: u64 = view.dirs[..2].iter().map(|dir| dir.ios).sum();
-    let time: f64 = view.dirs[..2].iter().map(|dir| dir.mean_ms * dir.ios as f64).sum();
+    let all: u64 = moving(view).map(|dir| dir.ios).sum();
+    let time: f64 = moving(view).map(|dir| dir.mean_ms * dir.ios as f64).sum();
     time / all.max(1) as f64
 }
 
@@ -102,7 +108,7 @@ fn alone(entry: &Entry<'_>, views: &[&DeviceView]) -> bool {
     let (made, moved) =
         rows().fold((0, 0), |sum, row| (sum.0 + row.total_ios, sum.1 + row.io_bytes));
     let seen: u64 = views.iter().map(|view| ios(view)).sum();
-    let bytes: u64 = views.iter().flat_map(|view| &view.dirs[..2]).map(|dir| dir.bytes).sum();
+    let bytes: u64 = views.iter().flat_map(|view| moving(view)).map(|dir| dir.bytes).sum();
     let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= b as f64 * OTHERS;
     near(seen, made) && near(bytes, moved)
 }
@@ -156,6 +162,8 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::PerDir;
+
     use fiord_plan::FilePlan;
     use fiord_stat::device::DeviceDir;
     use fiord_stat::finding::Finding;
@@ -178,11 +186,11 @@ mod tests {
         let view = |name: &str, mean_ms| DeviceView {
             name: name.into(),
             seconds: 10.0,
-            dirs: [
+            dirs: PerDir::new(
                 DeviceDir { ios: 5000, bytes: 5000 * 4096, mean_ms, merges: 0 },
                 DeviceDir::default(),
                 DeviceDir::default(),
-            ],
+            ),
             ..DeviceView::default()
         };
         case.report.jobs[0].dirs = vec![row(DirKind::Read, 1000.0, 10)];
@@ -218,7 +226,7 @@ mod tests {
     fn silent_if_it_does_not_matter_or_is_unknown() {
         let uneven = [0.1, 1.9];
         let rate = Some(fiord_plan::Rate::Ios(10));
-        assert_eq!(reported(uneven, |case| case.job().pace.rate[0] = rate), []);
+        assert_eq!(reported(uneven, |case| case.job().pace.rate[Dir::Read] = rate), []);
         assert_eq!(
             reported(uneven, |case| case.job().target.service = FileService::Sequential),
             []
@@ -234,9 +242,10 @@ mod tests {
 
     #[test]
     fn silent_if_other_programs_use_a_device() {
-        let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].ios += 4000;
+        let others = |case: &mut Case| case.report.extras.devices[1].dirs[Dir::Read].ios += 4000;
         assert_eq!(reported([0.1, 1.9], others), []);
-        let others = |case: &mut Case| case.report.extras.devices[1].dirs[0].bytes += 100 << 20;
+        let others =
+            |case: &mut Case| case.report.extras.devices[1].dirs[Dir::Read].bytes += 100 << 20;
         assert_eq!(reported([0.1, 1.9], others), []);
     }
 }

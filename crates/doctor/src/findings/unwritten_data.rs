@@ -1,7 +1,8 @@
 //! `unwritten-data`: reads of holes and of space that was allocated and never written.
 
-use fiord_plan::{Dir, FileKind, JobPlan};
+use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
 use crate::check::{Before, Check, FindingBuilder, Findings};
 use crate::evidence::amount::{bytes, percent};

@@ -1,10 +1,11 @@
 //! `volatile-cache`: the result measures a volatile write cache, not the medium.
 
-use fiord_plan::{Dir, JobPlan, Mix, SyncMode};
+use fiord_plan::{JobPlan, Mix, SyncMode};
 use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
 use fiord_sys::survey::Disk;
+use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
 use crate::evidence::amount::{bytes, time};

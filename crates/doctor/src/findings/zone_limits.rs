@@ -6,10 +6,11 @@ use std::path::Path;
 
 use fiord_job::option::value::Amount;
 use fiord_job::spec::JobSpec;
-use fiord_plan::{Dir, FilePlan, JobPlan, Plan, WriteForm};
+use fiord_plan::{FilePlan, JobPlan, Plan, WriteForm};
 use fiord_stat::finding::Severity;
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::survey::{Disk, Zones};
+use fiord_types::Dir;
 
 use crate::check::{Before, Check, FindingBuilder, Findings, Lint};
 use crate::evidence::amount::bytes;

@@ -7,10 +7,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_plan::{Dir, FileKind, FilePlan, JobPlan, Plan};
+use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, errno, mount};
+use fiord_types::Dir;
 
 use super::{Evidence, Unavailable};
 

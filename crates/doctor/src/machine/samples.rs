@@ -10,8 +10,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_plan::{Dir, FileKind, FilePlan, JobPlan, Plan};
+use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, Advice, Open};
+use fiord_types::Dir;
 
 use super::{Evidence, Unavailable};
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_plan::{Dir, FileKind, JobPlan, Plan};
+use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_sys::zone::{Device, Zone, ZonedDevice};
+use fiord_types::Dir;
 
 use super::{Evidence, Unavailable};
 

@@ -43,9 +43,11 @@ impl Content for Checked {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Dir;
+
     use super::*;
     use crate::Tag;
-    use fiord_plan::{Dir, EnginePlan, JobPlan};
+    use fiord_plan::{EnginePlan, JobPlan};
 
     #[test]
     fn the_checksum_is_that_of_the_standard() {

@@ -14,7 +14,8 @@ pub mod steady;
 mod tests;
 
 use checked::Checked;
-use fiord_plan::{BlockSize, Dir, JobPlan};
+use fiord_plan::{BlockSize, JobPlan};
+use fiord_types::Dir;
 use pattern::Pattern;
 use random::Refill;
 use scramble::Scramble;
@@ -71,7 +72,7 @@ impl AnyContent {
             fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
             fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
             fiord_plan::Content::Scramble => {
-                let sizes = &job.load.blocks[Dir::Write as usize];
+                let sizes = &job.load.blocks[Dir::Write];
                 let one_size = matches!(sizes, BlockSize::Fixed(_));
                 AnyContent::Scramble(Scramble::new(lanes, put_back, one_size))
             }

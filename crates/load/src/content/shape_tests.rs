@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
-use fiord_plan::{Compress, Content as Kind, Dedupe, Dir, EnginePlan, JobPlan, Shape};
+use fiord_plan::{Compress, Content as Kind, Dedupe, EnginePlan, JobPlan, Shape};
+use fiord_types::Dir;
 
 use super::AnyContent;
 use crate::rng::{Purpose, Rng};

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
-use fiord_plan::{Content as Kind, Dir, EnginePlan, JobPlan};
+use fiord_plan::{Content as Kind, EnginePlan, JobPlan};
+use fiord_types::{Dir, PerDir};
 
 use super::{AnyContent, pattern};
 use crate::{Content, Io, LoadError, Tag};
@@ -159,7 +160,7 @@ fn writes_of_a_record_do_not_compress_against_each_other() {
     for sizes in [vec![512, 4096], vec![65536, 131_072], vec![4096, 8192, 65536, 512, 7000]] {
         let mut job = job(Kind::Scramble);
         job.load.blocks =
-            std::array::from_fn(|_| fiord_plan::BlockSize::Range { min: 512, max: 131_072 });
+            PerDir::from_fn(|_| fiord_plan::BlockSize::Range { min: 512, max: 131_072 });
         let lens: Vec<usize> = sizes.iter().copied().cycle().take(200).collect();
         for slots in [1, 2, 3, 32] {
             let writes = writes(&job, 0, slots, &lens).unwrap();
@@ -273,7 +274,7 @@ fn data_that_was_read_is_not_written_again() {
         for sizes in [BlockSize::Fixed(4096), BlockSize::Range { min: 4096, max: 8192 }] {
             let mut job = job(kind.clone());
             job.load.mix = Mix::ReadWrite { read_percent: 50 };
-            job.load.blocks = std::array::from_fn(|_| sizes.clone());
+            job.load.blocks = PerDir::from_fn(|_| sizes.clone());
             let mut content = AnyContent::of(&job, 5).unwrap();
             assert!(content.touches());
             let mut buffer = vec![0xa5; 8192];
@@ -306,8 +307,8 @@ fn data_that_was_read_is_not_written_again() {
 fn a_mixed_job_only_scrambles_a_buffer_without_reads() {
     let mut job = job(Kind::Scramble);
     job.load.mix = fiord_plan::Mix::ReadWrite { read_percent: 50 };
-    job.load.blocks = std::array::from_fn(|_| fiord_plan::BlockSize::Fixed(131_072));
-    job.load.align = [131_072; 3];
+    job.load.blocks = PerDir::from_fn(|_| fiord_plan::BlockSize::Fixed(131_072));
+    job.load.align = PerDir::all(131_072);
     let mut content = AnyContent::of(&job, 5).unwrap();
     let mut buffer = vec![0; 131_072];
     content.prepare(&mut buffer);

@@ -29,7 +29,8 @@ pub use latency_target::LatencyTarget;
 pub use min_rate::MinRate;
 pub use think::Thinker;
 
-use fiord_plan::{Dir, JobPlan, Mix, Rate, RateProcess};
+use fiord_plan::{JobPlan, Mix, Rate, RateProcess};
+use fiord_types::{Dir, PerDir};
 use linear::Linear;
 use poisson::Poisson;
 
@@ -88,7 +89,7 @@ impl Schedule {
 /// - Trims and writes of the same blocks alternate, so the lower rate holds for both.
 #[derive(Debug, Clone)]
 pub struct Pacer {
-    schedules: [Option<Schedule>; 3],
+    schedules: PerDir<Option<Schedule>>,
     choice: Choice,
     rng: Rng,
 }
@@ -118,8 +119,8 @@ impl Pacer {
             Mix::ReadWrite { .. } | Mix::TrimWrite => None,
         };
         let used = |dir: Dir| only.map_or(mix.has(dir), |only| only == dir);
-        let schedules = [Dir::Read, Dir::Write, Dir::Trim].map(|dir| {
-            let rate = pace.rate[dir as usize].filter(|_| used(dir))?;
+        let schedules = PerDir::from_fn(|dir| {
+            let rate = pace.rate[dir].filter(|_| used(dir))?;
             Some(match pace.process {
                 RateProcess::Linear => Schedule::Linear(Linear::new(rate, begin)),
                 RateProcess::Poisson => {
@@ -128,7 +129,7 @@ impl Pacer {
                 }
             })
         });
-        let choice = match (mix, only, &schedules) {
+        let choice = match (mix, only, schedules.as_array()) {
             (_, _, [None, None, None]) => return None,
             (_, Some(dir), _) => Choice::One(dir),
             (Mix::TrimWrite, ..) => Choice::Pairs,
@@ -163,19 +164,19 @@ impl Pacer {
     /// Whether a direction has a rate.
     #[inline]
     pub fn has(&self, dir: Dir) -> bool {
-        self.schedules[dir as usize].is_some()
+        self.schedules[dir].is_some()
     }
 
     /// When the next I/O of a direction is due, in nanoseconds; 0 if the direction has no rate.
     #[inline]
     pub fn due(&self, dir: Dir) -> u64 {
-        self.schedules[dir as usize].as_ref().map_or(0, Schedule::due)
+        self.schedules[dir].as_ref().map_or(0, Schedule::due)
     }
 
     /// An I/O of `len` bytes was issued. Moves the due time of its direction.
     #[inline]
     pub fn issued(&mut self, dir: Dir, len: u32) {
-        if let Some(schedule) = &mut self.schedules[dir as usize] {
+        if let Some(schedule) = &mut self.schedules[dir] {
             schedule.advance(len);
         }
         if self.choice == Choice::Pairs && dir == Dir::Write {
@@ -185,7 +186,7 @@ impl Pacer {
 
     /// After a trim and its write: sets both due times to the later one.
     fn pair(&mut self) {
-        let [_, Some(write), Some(trim)] = &mut self.schedules else { return };
+        let [_, Some(write), Some(trim)] = self.schedules.as_mut_array() else { return };
         if write.due() > trim.due() {
             trim.set(write.due());
         } else {
@@ -195,7 +196,7 @@ impl Pacer {
 
     /// Delays all due times by `ns` nanoseconds, for time that the job does not catch up on.
     pub fn shift(&mut self, ns: u64) {
-        for schedule in self.schedules.iter_mut().flatten() {
+        for schedule in self.schedules.values_mut().flatten() {
             let due = schedule.due();
             schedule.set(due.saturating_add(ns));
         }

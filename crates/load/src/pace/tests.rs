@@ -1,6 +1,7 @@
 //! The schedules keep their promises.
 
 use fiord_plan::*;
+use fiord_types::{Dir, PerDir};
 use proptest::prelude::*;
 
 use super::latency_target::Verdict;
@@ -12,7 +13,7 @@ use crate::rng::Rng;
 
 const SECOND: u64 = 1_000_000_000;
 
-fn job(mix: Mix, rate: [Option<Rate>; 3]) -> JobPlan {
+fn job(mix: Mix, rate: PerDir<Option<Rate>>) -> JobPlan {
     let mut job = JobPlan::plain(EnginePlan::Null, 1 << 30);
     job.load.mix = mix;
     job.pace.rate = rate;
@@ -108,7 +109,7 @@ fn the_integer_logarithm_is_exact_enough() {
 /// Makes each I/O when it is due, until `end`. Returns the number of I/Os per direction.
 fn made(job: &JobPlan, end: u64) -> [u64; 3] {
     let mut pacer = Pacer::new(job, 0).expect("it has a rate");
-    let (mut now, mut count, mut pair) = (0, [0; 3], false);
+    let (mut now, mut count, mut pair) = (0, PerDir::all(0), false);
     loop {
         let dir = pacer.choose(now).unwrap_or_else(|| {
             pair = !pair;
@@ -116,9 +117,9 @@ fn made(job: &JobPlan, end: u64) -> [u64; 3] {
         });
         now = now.max(pacer.due(dir));
         if now >= end {
-            return count;
+            return count.into_array();
         }
-        count[dir as usize] += 1;
+        count[dir] += 1;
         pacer.issued(dir, 4096);
         // Each I/O takes a microsecond.
         now += 1000;
@@ -130,27 +131,27 @@ fn each_direction_has_its_own_schedule() {
     let ios = |n: u64| Some(Rate::Ios(n));
     let mix = |read_percent| Mix::ReadWrite { read_percent };
     for percent in [1, 50, 90] {
-        let both = made(&job(mix(percent), [ios(70), ios(30), ios(30)]), 10 * SECOND);
+        let both = made(&job(mix(percent), PerDir::new(ios(70), ios(30), ios(30))), 10 * SECOND);
         assert_eq!(both, [700, 300, 0], "{percent} % reads");
     }
     // Only one direction has a rate: the other is as fast as it can be.
-    let [reads, writes, _] = made(&job(mix(50), [ios(1000), None, None]), SECOND);
+    let [reads, writes, _] = made(&job(mix(50), PerDir::new(ios(1000), None, None)), SECOND);
     assert_eq!(reads, 1000);
     assert!(writes > 900_000, "{writes}");
-    let [reads, writes, _] = made(&job(mix(50), [None, ios(1000), ios(1000)]), SECOND);
+    let [reads, writes, _] = made(&job(mix(50), PerDir::new(None, ios(1000), ios(1000))), SECOND);
     assert_eq!(writes, 1000);
     assert!(reads > 900_000, "{reads}");
     // If the rate is not reached, the direction has its share of the mix and no more.
-    let [reads, writes, _] = made(&job(mix(10), [ios(500_000), None, None]), SECOND);
+    let [reads, writes, _] = made(&job(mix(10), PerDir::new(ios(500_000), None, None)), SECOND);
     assert!(reads.abs_diff(writes / 9) < writes / 100, "{reads}, {writes}");
     // A mix of one direction.
-    assert_eq!(made(&job(mix(100), [ios(10); 3]), SECOND), [10, 0, 0]);
+    assert_eq!(made(&job(mix(100), PerDir::all(ios(10))), SECOND), [10, 0, 0]);
 }
 
 #[test]
 fn trims_and_writes_keep_the_lower_rate() {
     let ios = |n: u64| Some(Rate::Ios(n));
-    let of = |write, trim| made(&job(Mix::TrimWrite, [None, write, trim]), SECOND);
+    let of = |write, trim| made(&job(Mix::TrimWrite, PerDir::new(None, write, trim)), SECOND);
     assert_eq!(of(ios(100), ios(1000)), [0, 100, 100]);
     assert_eq!(of(ios(1000), ios(100)), [0, 100, 100]);
     assert_eq!(of(ios(100), None), [0, 100, 101]);
@@ -158,7 +159,7 @@ fn trims_and_writes_keep_the_lower_rate() {
 
 #[test]
 fn a_job_does_not_catch_up_on_shifted_time() {
-    let mut pacer = Pacer::new(&job(Mix::Read, [Some(Rate::Ios(1000)); 3]), 5).unwrap();
+    let mut pacer = Pacer::new(&job(Mix::Read, PerDir::all(Some(Rate::Ios(1000)))), 5).unwrap();
     pacer.issued(Dir::Read, 4096);
     assert_eq!(pacer.due(Dir::Read), 1_000_005);
     pacer.shift(77);
@@ -168,7 +169,7 @@ fn a_job_does_not_catch_up_on_shifted_time() {
 
 #[test]
 fn pauses_come_after_a_number_of_ios_or_a_time() {
-    let mut job = job(Mix::Read, [None; 3]);
+    let mut job = job(Mix::Read, PerDir::all(None));
     let think = Think { time: 100, spin: 30, blocks: Some(2), ..Think::default() };
     job.pace.think = Some(think);
     let mut thinker = Thinker::new(&job, 0).unwrap();
@@ -198,14 +199,14 @@ fn pauses_come_after_a_number_of_ios_or_a_time() {
 
 #[test]
 fn a_minimum_rate_tolerates_one_missing_io() {
-    let mut job = job(Mix::Read, [None; 3]);
-    job.pace.floor = [Some(Rate::Ios(100)); 3];
+    let mut job = job(Mix::Read, PerDir::all(None));
+    job.pace.floor = PerDir::all(Some(Rate::Ios(100)));
     job.pace.cycle = SECOND;
     let mut floor = MinRate::new(&job, 0).unwrap();
-    assert_eq!(floor.check(SECOND - 1, [(0, 0); 3]), Ok(()));
-    assert_eq!(floor.check(SECOND, [(0, 99), (0, 0), (0, 0)]), Ok(()));
+    assert_eq!(floor.check(SECOND - 1, PerDir::all((0, 0))), Ok(()));
+    assert_eq!(floor.check(SECOND, PerDir::new((0, 99), (0, 0), (0, 0))), Ok(()));
     assert_eq!(floor.next(), 2 * SECOND);
-    let missed = floor.check(2 * SECOND, [(0, 99 + 98), (0, 0), (0, 0)]).unwrap_err();
+    let missed = floor.check(2 * SECOND, PerDir::new((0, 99 + 98), (0, 0), (0, 0))).unwrap_err();
     assert_eq!((missed.dir, missed.got), (Dir::Read, 98));
 }
 
@@ -213,7 +214,7 @@ fn a_minimum_rate_tolerates_one_missing_io() {
 #[test]
 fn the_search_finds_the_largest_depth() {
     for knee in 1..=64 {
-        let mut job = job(Mix::Read, [None; 3]);
+        let mut job = job(Mix::Read, PerDir::all(None));
         job.depth.depth = 64;
         job.pace.goal =
             Some(LatencyGoal { target: 100, window: 10, share_ppm: 990_000, keep_on: false });
@@ -237,7 +238,7 @@ fn the_search_finds_the_largest_depth() {
 
 #[test]
 fn a_target_out_of_reach_is_tried_at_depth_one() {
-    let mut job = job(Mix::Read, [None; 3]);
+    let mut job = job(Mix::Read, PerDir::all(None));
     job.depth.depth = 8;
     job.pace.goal = Some(LatencyGoal { target: 1, window: 10, share_ppm: 0, keep_on: false });
     job.pace.goal.as_mut().unwrap().share_ppm = 1_000_000;
@@ -251,7 +252,7 @@ fn a_target_out_of_reach_is_tried_at_depth_one() {
 
 #[test]
 fn latency_run_follows_the_device() {
-    let mut job = job(Mix::Read, [None; 3]);
+    let mut job = job(Mix::Read, PerDir::all(None));
     job.depth.depth = 32;
     job.pace.goal =
         Some(LatencyGoal { target: 9, window: 10, share_ppm: 1_000_000, keep_on: true });

@@ -1,6 +1,7 @@
 //! All sources as one type.
 
-use fiord_plan::{Dir, TrimRange};
+use fiord_plan::TrimRange;
+use fiord_types::Dir;
 
 use super::general::General;
 use super::mixed::Mixed;

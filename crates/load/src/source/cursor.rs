@@ -1,6 +1,7 @@
 //! Position of the next I/O in a file.
 
-use fiord_plan::{Dir, FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
+use fiord_plan::{FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
+use fiord_types::{Dir, PerDir};
 
 use super::offsets::{RandomOffsets, Rules};
 use super::sizes::Sizes;
@@ -20,7 +21,7 @@ pub struct OffsetGenerator {
     /// Every n-th I/O has a random offset.
     nth: u32,
     identical: bool,
-    percent: [u8; 3],
+    percent: PerDir<u8>,
     /// Sequential I/O that reaches the end of a file starts over in it once the job has moved this
     /// many bytes in the pass. Before that the file is done, so that the other files get their
     /// share.
@@ -37,7 +38,7 @@ pub struct OffsetGenerator {
     rests: bool,
     strided: Option<Strided>,
     rules: Rules,
-    sizes: [Sizes; 3],
+    sizes: PerDir<Sizes>,
     /// Number of I/Os so far.
     count: u64,
     offset_rng: Rng,
@@ -53,8 +54,8 @@ pub struct FileCursor {
     /// Bytes of the file from `start` on if strided zones continue beyond `len`; otherwise `len`.
     reach: u64,
     /// Per direction: start and end of the last I/O, relative to `start`.
-    last: [Option<u64>; 3],
-    next: [u64; 3],
+    last: PerDir<Option<u64>>,
+    next: PerDir<u64>,
     /// `None` in a sequential job. Boxed because it is large, and a job may have a hundred thousand files.
     offsets: Option<Box<RandomOffsets>>,
     /// `trimwrite`: the block that was trimmed and will be written.
@@ -73,7 +74,7 @@ pub struct FileCursor {
 impl OffsetGenerator {
     /// Rules of a job. `sizes`: block sizes per direction. `timed`: only the clock ends the work.
     /// `one_by_one`: a file gets I/O only when others are done.
-    pub fn new(job: &JobPlan, sizes: [Sizes; 3], timed: bool, one_by_one: bool) -> Self {
+    pub fn new(job: &JobPlan, sizes: PerDir<Sizes>, timed: bool, one_by_one: bool) -> Self {
         let load = &job.load;
         let rng = |purpose| Rng::new(load.seed, purpose, 0);
         let skip = match load.step {
@@ -120,8 +121,8 @@ impl OffsetGenerator {
         self.moved = 0;
         self.rules.begin_pass();
         for cursor in cursors {
-            cursor.next = [0; 3];
-            cursor.last = [None; 3];
+            cursor.next = PerDir::all(0);
+            cursor.last = PerDir::all(None);
             cursor.trimmed = None;
             (cursor.spent, cursor.moved, cursor.enough) = (false, 0, u64::MAX);
             cursor.again = true;
@@ -154,11 +155,10 @@ impl OffsetGenerator {
         {
             cursor.enter_zone(&self.rules);
         }
-        let d = dir as usize;
-        let drawn = self.sizes[d].draw(&mut self.size_rng);
-        let min = self.sizes[d].min();
+        let drawn = self.sizes[dir].draw(&mut self.size_rng);
+        let min = self.sizes[dir].min();
         let at = match self.random {
-            false => self.sequential(cursor, d).map(|at| (at, drawn)),
+            false => self.sequential(cursor, dir).map(|at| (at, drawn)),
             true => self.random(cursor, dir, drawn),
         };
         let (at, wanted) = at?;
@@ -178,9 +178,9 @@ impl OffsetGenerator {
         if let Some(zones) = &mut cursor.zones {
             zones.count(len);
         }
-        cursor.again |= !self.random && at == 0 && cursor.last[d].is_some();
-        cursor.last[d] = Some(at);
-        cursor.next[d] = at + u64::from(len);
+        cursor.again |= !self.random && at == 0 && cursor.last[dir].is_some();
+        cursor.last[dir] = Some(at);
+        cursor.next[dir] = at + u64::from(len);
         let block = (cursor.start + at, len);
         if self.pairs {
             cursor.trimmed = Some(block);
@@ -193,10 +193,9 @@ impl OffsetGenerator {
     /// The last I/O, drawn with `drawn` bytes, was made as `io` (`zonemode=zbd`). If it became
     /// shorter, the rest of its blocks can be drawn again.
     pub fn placed(&mut self, cursor: &mut FileCursor, io: &Io, drawn: u32) {
-        let d = io.dir as usize;
         let at = io.offset.saturating_sub(cursor.start);
-        cursor.last[d] = Some(at);
-        cursor.next[d] = at + u64::from(io.len);
+        cursor.last[io.dir] = Some(at);
+        cursor.next[io.dir] = at + u64::from(io.len);
         cursor.moved += u64::from(io.len);
         cursor.give_back(&self.rules, io.dir, io.len);
         if !self.pairs {
@@ -214,14 +213,14 @@ impl OffsetGenerator {
             Displaced::Over => cursor.spent = true,
             Displaced::Passed { lap } if io.offset > cursor.start => {
                 cursor.enough = lap;
-                cursor.next[io.dir as usize] = 0;
+                cursor.next[io.dir] = 0;
             }
             Displaced::Passed { .. } => cursor.spent = true,
         }
     }
 
-    fn sequential(&self, cursor: &FileCursor, d: usize) -> Option<u64> {
-        let mut at = cursor.next[d];
+    fn sequential(&self, cursor: &FileCursor, dir: Dir) -> Option<u64> {
+        let mut at = cursor.next[dir];
         if self.stops_at_end && at >= cursor.len && cursor.zones.is_none() {
             return None;
         }
@@ -240,20 +239,19 @@ impl OffsetGenerator {
             true => Some(at),
             // Whoever places the write knows whether other jobs filled some of the zones: see
             // `Displaced::Passed`.
-            false if self.zone_writes && d == Dir::Write as usize => Some(cursor.len),
+            false if self.zone_writes && dir == Dir::Write => Some(cursor.len),
             false => (self.moved >= self.wraps_from).then_some(0),
         }
     }
 
     fn random(&mut self, cursor: &mut FileCursor, dir: Dir, len: u32) -> Option<(u64, u32)> {
-        let d = dir as usize;
-        if !self.draws_now(d) {
+        if !self.draws_now(dir) {
             if self.identical && self.nth > 1 {
-                if let Some(last) = cursor.last[d] {
+                if let Some(last) = cursor.last[dir] {
                     return Some((last, len));
                 }
-            } else if cursor.next[d] + u64::from(self.sizes[d].min()) <= cursor.end() {
-                return Some((cursor.next[d], len));
+            } else if cursor.next[dir] + u64::from(self.sizes[dir].min()) <= cursor.end() {
+                return Some((cursor.next[dir], len));
             } else if self.moved >= self.wraps_from {
                 return Some((0, len));
             }
@@ -274,11 +272,11 @@ impl OffsetGenerator {
 
     /// Whether the next I/O gets a random offset.
     #[inline]
-    fn draws_now(&mut self, d: usize) -> bool {
+    fn draws_now(&mut self, dir: Dir) -> bool {
         if self.nth > 1 && !self.count.is_multiple_of(u64::from(self.nth)) {
             return false;
         }
-        match self.percent[d] {
+        match self.percent[dir] {
             100.. => true,
             percent => self.random_rng.below(100) < u64::from(percent),
         }
@@ -306,8 +304,8 @@ impl FileCursor {
             start: file.offset,
             len: file.len,
             reach: file.reach(),
-            last: [None; 3],
-            next: [0; 3],
+            last: PerDir::all(None),
+            next: PerDir::all(0),
             offsets,
             trimmed: None,
             zones,
@@ -322,8 +320,8 @@ impl FileCursor {
     #[cold]
     fn enter_zone(&mut self, rules: &Rules) {
         if let Some(zones) = &self.zones {
-            self.next = [zones.start(); 3];
-            self.last = [None; 3];
+            self.next = PerDir::all(zones.start());
+            self.last = PerDir::all(None);
             self.draw_in_zone(rules);
         }
     }

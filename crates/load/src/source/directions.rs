@@ -1,6 +1,7 @@
 //! Direction of the next I/O.
 
-use fiord_plan::{Dir, Mix};
+use fiord_plan::Mix;
+use fiord_types::Dir;
 
 use crate::rng::Rng;
 

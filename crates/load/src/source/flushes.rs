@@ -4,7 +4,8 @@
 //! follows the n-th write, and not at all if nothing follows. Of several flushes that are due
 //! together only the strongest is made. It goes to the file that was written last.
 
-use fiord_plan::{Dir, Load};
+use fiord_plan::Load;
+use fiord_types::Dir;
 
 use crate::{Flush, Io, Next};
 

@@ -1,7 +1,8 @@
 //! The general source, for every load that is not plain: mixes, several files, several block sizes,
 //! flushes.
 
-use fiord_plan::{Dir, FileService, JobPlan, Mix, TrimRange};
+use fiord_plan::{FileService, JobPlan, Mix, TrimRange};
+use fiord_types::{Dir, PerDir};
 
 use super::cursor::{FileCursor, OffsetGenerator};
 use super::directions::Directions;
@@ -56,14 +57,14 @@ impl General {
     /// The job has nothing to do, or its blocks and files do not fit together.
     pub fn new(job: &JobPlan) -> Result<Self, LoadError> {
         let load = &job.load;
-        let mut sizes = std::array::from_fn(|i| Sizes::new(&load.blocks[i], load.unaligned));
+        let mut sizes = PerDir::from_fn(|dir| Sizes::new(&load.blocks[dir], load.unaligned));
         if load.mix == Mix::TrimWrite {
             // A write has the size of the trim before it.
-            sizes[Dir::Write as usize] = sizes[Dir::Trim as usize].clone();
+            sizes[Dir::Write] = sizes[Dir::Trim].clone();
         }
         check(job, &sizes)?;
-        let largest = used(load.mix).map(|d| sizes[d as usize].max()).max().unwrap_or(0);
-        let smallest = used(load.mix).map(|d| sizes[d as usize].min()).min().unwrap_or(0);
+        let largest = load.mix.dirs().map(|dir| sizes[dir].max()).max().unwrap_or(0);
+        let smallest = load.mix.dirs().map(|dir| sizes[dir].min()).min().unwrap_or(0);
         let limits = Limits::new(job, smallest, largest);
         let mut file_rng = Rng::new(load.seed, Purpose::File, 0);
         let files = Files::new(job, &mut file_rng);
@@ -249,24 +250,19 @@ impl Source for General {
     }
 }
 
-/// The directions of a mix.
-fn used(mix: Mix) -> impl Iterator<Item = Dir> {
-    [Dir::Read, Dir::Write, Dir::Trim].into_iter().filter(move |&dir| mix.has(dir))
-}
-
 /// Checks that some file holds a block of every direction. Otherwise the source would never find an
 /// offset.
 ///
 /// # Errors
 ///
 /// No file holds a block, or a block size is 0.
-fn check(job: &JobPlan, sizes: &[Sizes; 3]) -> Result<(), LoadError> {
+fn check(job: &JobPlan, sizes: &PerDir<Sizes>) -> Result<(), LoadError> {
     let len = job.target.files.iter().map(|f| f.len).max().ok_or(LoadError::NoFile)?;
-    if used(job.load.mix).all(|dir| u64::from(sizes[dir as usize].min()) > len) {
+    if job.load.mix.dirs().all(|dir| u64::from(sizes[dir].min()) > len) {
         return Err(LoadError::NothingFits);
     }
-    for dir in used(job.load.mix) {
-        let block = sizes[dir as usize].min();
+    for dir in job.load.mix.dirs() {
+        let block = sizes[dir].min();
         if block == 0 {
             return Err(LoadError::NoBlockSize);
         }

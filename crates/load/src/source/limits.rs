@@ -12,7 +12,8 @@
 //!   have reached the limit.
 //! - With `time_based` only the clock ends the work.
 
-use fiord_plan::{Dir, JobPlan, Mix};
+use fiord_plan::{JobPlan, Mix};
+use fiord_types::Dir;
 
 /// Counts I/Os and bytes against the limits of a job.
 #[derive(Debug, Clone)]

@@ -5,7 +5,8 @@
 //! chooses the offset. Shares are exact to one part in 2^32. Passes and loops follow the rules of
 //! [`super::limits`].
 
-use fiord_plan::{BlockSize, Dir, Distribution, JobPlan, Mix};
+use fiord_plan::{BlockSize, Distribution, JobPlan, Mix};
+use fiord_types::Dir;
 
 use super::limits::Limits;
 use super::permute::Permutation;
@@ -51,7 +52,7 @@ impl DirectionRules {
     /// `None` if there are too many sizes, or if a block does not fit into the file.
     fn new(job: &JobPlan, dir: Dir, len: u64) -> Option<Self> {
         let load = &job.load;
-        let drawn = Sizes::new(&load.blocks[dir as usize], load.unaligned);
+        let drawn = Sizes::new(&load.blocks[dir], load.unaligned);
         let (shares, total) = drawn.shares()?;
         if shares.len() > SIZES || drawn.min() == 0 || u64::from(drawn.max()) > len {
             return None;
@@ -63,7 +64,7 @@ impl DirectionRules {
                 from[i] = ((u128::from(*upto) << 32) / u128::from(total)) as u64;
             }
         }
-        let align = load.align[dir as usize].max(1);
+        let align = load.align[dir].max(1);
         let places = (len - u64::from(drawn.min())) / align + 1;
         Some(DirectionRules { dir, from, sizes, min: drawn.min(), align, places })
     }
@@ -114,7 +115,7 @@ impl Mixed {
         if !load.random || load.distribution != Distribution::Even {
             return None;
         }
-        let whole = |dir: Dir| load.random_percent[dir as usize] == 100;
+        let whole = |dir: Dir| load.random_percent[dir] == 100;
         if !whole(Dir::Read) || !whole(Dir::Write) {
             return None;
         }
@@ -122,7 +123,7 @@ impl Mixed {
             DirectionRules::new(job, Dir::Read, file.len)?,
             DirectionRules::new(job, Dir::Write, file.len)?,
         ];
-        let order = match (&load.blocks[0], &load.blocks[1]) {
+        let order = match (&load.blocks[Dir::Read], &load.blocks[Dir::Write]) {
             _ if load.no_map => None,
             (BlockSize::Fixed(a), BlockSize::Fixed(b))
                 if a == b && ways.iter().all(|way| way.align == u64::from(*a)) =>

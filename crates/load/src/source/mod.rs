@@ -25,7 +25,8 @@ mod tests;
 mod write_commands;
 
 pub use any::AnySource;
-use fiord_plan::{BlockSize, Dir, Distribution, FilePlan, JobPlan, Load, Mix, Step};
+use fiord_plan::{BlockSize, Distribution, FilePlan, JobPlan, Load, Mix, Step};
+use fiord_types::Dir;
 use flushes::Flushes;
 use general::General;
 use limits::Asked;
@@ -119,11 +120,10 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
         Mix::Trim => Dir::Trim,
         Mix::ReadWrite { .. } | Mix::TrimWrite => return None,
     };
-    let BlockSize::Fixed(block) = load.blocks[dir as usize] else { return None };
+    let BlockSize::Fixed(block) = load.blocks[dir] else { return None };
     let [file] = &job.target.files[..] else { return None };
     let blocks = file.len.checked_div(u64::from(block)).filter(|&n| n > 0)?;
-    let random =
-        load.random_percent[dir as usize] == 100 && load.align[dir as usize] == u64::from(block);
+    let random = load.random_percent[dir] == 100 && load.align[dir] == u64::from(block);
     let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
     if is_special(load) || !spread || (load.random && !random) {
         return None;

@@ -1,6 +1,7 @@
 //! Random offsets in a file, with or without a record of the blocks that were visited.
 
-use fiord_plan::{Dir, Distribution, Generator, Load, SpRandom};
+use fiord_plan::{Distribution, Generator, Load, SpRandom};
+use fiord_types::{Dir, PerDir};
 
 use super::bitmap::Bitmap;
 use super::permute::Permutation;
@@ -15,8 +16,8 @@ use crate::rng::{Purpose, Rng};
 pub struct Rules {
     kind: Kind,
     /// Per direction: the smallest block, and the number that offsets are multiples of.
-    min: [u64; 3],
-    align: [u64; 3],
+    min: PerDir<u64>,
+    align: PerDir<u64>,
     /// The smallest block of all directions in use.
     unit: u64,
     seed: u64,
@@ -41,13 +42,14 @@ enum Kind {
 
 impl Rules {
     /// Rules of a load. `sizes`: block sizes per direction.
-    pub fn new(load: &Load, sizes: &[Sizes; 3]) -> Self {
-        let used: Vec<usize> = directions(load).map(|dir| dir as usize).collect();
-        let min = std::array::from_fn(|i| u64::from(sizes[i].min()));
-        let align: [u64; 3] = std::array::from_fn(|i| load.align[i].max(1));
-        let aligned = used.iter().all(|&i| align[i] == min[i]);
-        let fixed = used.iter().all(|&i| sizes[i].fixed());
-        let same = used.iter().all(|&i| min[i] == min[used[0]]);
+    pub fn new(load: &Load, sizes: &PerDir<Sizes>) -> Self {
+        let used = || directions(load);
+        let min = PerDir::from_fn(|dir| u64::from(sizes[dir].min()));
+        let align = load.align.map(|align| align.max(1));
+        let aligned = used().all(|dir| align[dir] == min[dir]);
+        let fixed = used().all(|dir| sizes[dir].fixed());
+        let first = used().next();
+        let same = used().all(|dir| Some(min[dir]) == first.map(|first| min[first]));
         let kind = if load.no_map || !aligned {
             Kind::Free
         } else if !fixed && load.generator != Generator::Lfsr {
@@ -57,7 +59,7 @@ impl Rules {
         } else {
             Kind::PerDirection
         };
-        let unit = used.iter().map(|&i| min[i]).min().unwrap_or(1).max(1);
+        let unit = used().map(|dir| min[dir]).min().unwrap_or(1).max(1);
         let distribution = load.distribution.clone();
         let sequence = match &distribution {
             Distribution::Sequence { blocks, stride } => Some(Sequence::new(blocks, *stride)),
@@ -87,28 +89,30 @@ impl Rules {
     /// Number of possible offsets of a direction in a range of `len` bytes; `None` if no block
     /// fits.
     #[inline]
-    fn places(&self, d: usize, len: u64) -> Option<u64> {
-        Some(len.checked_sub(self.min[d])? / self.align[d] + 1)
+    fn places(&self, dir: Dir, len: u64) -> Option<u64> {
+        Some(len.checked_sub(self.min[dir])? / self.align[dir] + 1)
     }
 
     /// Distributions of the offsets in a file, per direction. `None` if all offsets are equally
     /// likely.
     fn spread(&self, len: u64, index: usize) -> Option<Memory> {
-        let places = |d: usize| self.places(d, len).unwrap_or(1);
+        let places = |dir: Dir| self.places(dir, len).unwrap_or(1);
         match &self.distribution {
             Distribution::Even => None,
             Distribution::Skewed(skew) => {
-                let new = |d: usize| Skewed::new(*skew, places(d), self.seed, index as u64);
-                let mut all: Vec<Skewed> = Vec::with_capacity(3);
-                for d in 0..3 {
-                    let same = all.iter().find(|s| s.blocks() == places(d)).cloned();
-                    all.push(same.unwrap_or_else(|| new(d)));
-                }
-                Some(Memory::Skewed(all.into()))
+                let new = |dir| Skewed::new(*skew, places(dir), self.seed, index as u64);
+                let reads = new(Dir::Read);
+                // Directions with equally many blocks share the tables of the distribution.
+                let like_reads = |dir| match reads.blocks() == places(dir) {
+                    true => reads.clone(),
+                    false => new(dir),
+                };
+                let all = PerDir::new(reads.clone(), like_reads(Dir::Write), like_reads(Dir::Trim));
+                Some(Memory::Skewed(Box::new(all)))
             }
             Distribution::Zoned(zones) => {
-                let new = |d: usize| Zoned::new(&zones[d], len, places(d), self.align[d]);
-                Some(Memory::Zoned((0..3).map(new).collect()))
+                let new = |dir| Zoned::new(&zones[dir], len, places(dir), self.align[dir]);
+                Some(Memory::Zoned(Box::new(PerDir::from_fn(new))))
             }
             Distribution::Sequence { .. } => Some(Memory::Sequence),
         }
@@ -119,7 +123,7 @@ impl Rules {
 pub fn directions(load: &Load) -> impl Iterator<Item = Dir> + use<> {
     let mix = load.mix;
     let follows = move |dir| mix == fiord_plan::Mix::TrimWrite && dir == Dir::Write;
-    [Dir::Read, Dir::Write, Dir::Trim].into_iter().filter(move |&d| mix.has(d) && !follows(d))
+    mix.dirs().filter(move |&dir| !follows(dir))
 }
 
 /// Random offsets of one file.
@@ -152,11 +156,11 @@ enum Memory {
     None,
     Order(Option<Order>),
     /// Boxed, because it is large and rarely used, and a job may have a hundred thousand files.
-    Orders(Box<[Option<Order>; 3]>),
+    Orders(Box<PerDir<Option<Order>>>),
     Map(Bitmap),
     /// One distribution per direction.
-    Skewed(Box<[Skewed]>),
-    Zoned(Box<[Zoned]>),
+    Skewed(Box<PerDir<Skewed>>),
+    Zoned(Box<PerDir<Zoned>>),
     Sequence,
     Walk(Box<Walk>),
 }
@@ -187,7 +191,7 @@ impl RandomOffsets {
         let even = || match rules.kind {
             Kind::Free => Memory::None,
             Kind::Shared => Memory::Order(None),
-            Kind::PerDirection => Memory::Orders(Box::new([None, None, None])),
+            Kind::PerDirection => Memory::Orders(Box::default()),
             Kind::Mapped => Memory::Map(Bitmap::new(len / rules.unit)),
         };
         let memory = match rules.sprandom {
@@ -220,24 +224,23 @@ impl RandomOffsets {
         len: u32,
         rng: &mut Rng,
     ) -> Option<(u64, u32)> {
-        let d = dir as usize;
-        let (min, align) = (rules.min[d], rules.align[d]);
+        let (min, align) = (rules.min[dir], rules.align[dir]);
         let order = match &mut self.memory {
             Memory::None => {
-                let places = rules.places(d, self.len)?;
+                let places = rules.places(dir, self.len)?;
                 return Some((rng.below(places) * align, len));
             }
             Memory::Skewed(all) => {
-                let at = fold(all[d].draw(rng), rules.places(d, self.len)?);
+                let at = fold(all[dir].draw(rng), rules.places(dir, self.len)?);
                 return Some((at * align, len));
             }
             Memory::Zoned(all) => {
-                let at = fold(all[d].draw(rng), rules.places(d, self.len)?);
+                let at = fold(all[dir].draw(rng), rules.places(dir, self.len)?);
                 return Some((at * align, len));
             }
             Memory::Sequence => {
-                let block = rules.sequence.as_mut()?.draw(d);
-                return (block < rules.places(d, self.len)?).then_some((block * align, len));
+                let block = rules.sequence.as_mut()?.draw(dir);
+                return (block < rules.places(dir, self.len)?).then_some((block * align, len));
             }
             Memory::Walk(walk) => return Some((walk.draw()? * align, len)),
             Memory::Map(map) => {
@@ -246,11 +249,11 @@ impl RandomOffsets {
                 return Some((offset, len));
             }
             Memory::Order(order) => order,
-            Memory::Orders(orders) => &mut orders[d],
+            Memory::Orders(orders) => &mut orders[dir],
         };
         let order = order.get_or_insert_with(|| {
             let blocks = self.len / min;
-            let stream = self.stream | (d as u64) << 24;
+            let stream = self.stream | (dir as u64) << 24;
             let mut rng = Rng::new(rules.seed, Purpose::Offset, stream);
             Order { order: Permutation::new(blocks, &mut rng), left: blocks, returned: None }
         });
@@ -269,7 +272,7 @@ impl RandomOffsets {
             }
             (Memory::Order(Some(order)), Last::Block(block)) if made == 0 => order.put_back(block),
             (Memory::Orders(orders), Last::Block(block)) if made == 0 => {
-                if let Some(order) = &mut orders[dir as usize] {
+                if let Some(order) = &mut orders[dir] {
                     order.put_back(block);
                 }
             }
@@ -289,7 +292,7 @@ impl RandomOffsets {
                 walk.begin(Rng::new(rules.seed, Purpose::Offset, self.stream));
             }
             Memory::Order(order) => *order = None,
-            Memory::Orders(orders) => **orders = [None, None, None],
+            Memory::Orders(orders) => **orders = PerDir::default(),
             Memory::Map(map) => map.clear(),
         }
     }

@@ -1,7 +1,7 @@
 //! Plain sources: one file, one direction, one block size, no further option. They take only a few
 //! instructions per I/O, because most benchmarks use one of them.
 
-use fiord_plan::Dir;
+use fiord_types::Dir;
 
 use super::permute::Permutation;
 use super::spread::Skewed;

@@ -56,6 +56,7 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{BlockSize, EnginePlan, JobPlan, Mix};
+    use fiord_types::Dir;
 
     use crate::source::any_source;
     use crate::{Next, Source};
@@ -110,7 +111,7 @@ mod tests {
         for sizes in [range, split] {
             let (ios, _) = run(|job| {
                 (job.load.random, job.load.no_map) = (true, true);
-                job.load.blocks[2] = sizes.clone();
+                job.load.blocks[Dir::Trim] = sizes.clone();
                 job.target.files[0].len = 80 << 20;
                 job.end.bytes = 80 << 20;
             });

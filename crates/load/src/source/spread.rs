@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use fiord_plan::{Law, Skew, ZoneShare, ZoneSize};
+use fiord_types::{Dir, PerDir};
 
 use super::laws::Sums;
 use super::permute::Scatter;
@@ -138,31 +139,31 @@ impl Zoned {
 pub struct Sequence {
     blocks: Box<[u64]>,
     stride: u64,
-    at: [usize; 3],
-    base: [u64; 3],
+    at: PerDir<usize>,
+    base: PerDir<u64>,
 }
 
 impl Sequence {
     /// `stride`: each round begins further on, by the length of the list.
     pub fn new(blocks: &[u64], stride: bool) -> Self {
         let stride = if stride { blocks.len() as u64 } else { 0 };
-        Sequence { blocks: blocks.into(), stride, at: [0; 3], base: [0; 3] }
+        Sequence { blocks: blocks.into(), stride, at: PerDir::all(0), base: PerDir::all(0) }
     }
 
     /// Returns to the start of the list.
     pub fn rewind(&mut self) {
-        (self.at, self.base) = ([0; 3], [0; 3]);
+        (self.at, self.base) = (PerDir::all(0), PerDir::all(0));
     }
 
     /// The next block of a direction.
     #[inline]
-    pub fn draw(&mut self, d: usize) -> u64 {
-        let Some(&block) = self.blocks.get(self.at[d]) else { return 0 };
-        let block = self.base[d].saturating_add(block);
-        self.at[d] += 1;
-        if self.at[d] == self.blocks.len() {
-            self.at[d] = 0;
-            self.base[d] = self.base[d].saturating_add(self.stride);
+    pub fn draw(&mut self, dir: Dir) -> u64 {
+        let Some(&block) = self.blocks.get(self.at[dir]) else { return 0 };
+        let block = self.base[dir].saturating_add(block);
+        self.at[dir] += 1;
+        if self.at[dir] == self.blocks.len() {
+            self.at[dir] = 0;
+            self.base[dir] = self.base[dir].saturating_add(self.stride);
         }
         block
     }

@@ -1,7 +1,8 @@
 //! Attributes of an I/O: priority, placement and kind of write command, for jobs that set any of
 //! them.
 
-use fiord_plan::{Dir, Load, Placement, PlacementSelect, Priorities, PriorityShare};
+use fiord_plan::{Load, Placement, PlacementSelect, Priorities, PriorityShare};
+use fiord_types::Dir;
 
 use super::write_commands::WriteCommandMix;
 
@@ -40,7 +41,7 @@ impl Tags {
     pub fn of(&mut self, io: &Io) -> Tag {
         let mut tag = Tag::PLAIN;
         if let Some(priorities) = &self.priorities {
-            let shares = priorities.shares.get(io.dir as usize).map_or(&[][..], |s| s);
+            let shares = &priorities.shares[io.dir];
             tag.priority = drawn(shares, io, &mut self.priority_rng);
         }
         if io.dir == Dir::Write {
@@ -98,6 +99,7 @@ fn drawn(shares: &[PriorityShare], io: &Io, rng: &mut Rng) -> u8 {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{EnginePlan, IoPrio, JobPlan, SchemeRange};
+    use fiord_types::PerDir;
 
     use super::*;
 
@@ -105,9 +107,10 @@ mod tests {
         Io { dir, file: 0, offset: 0, len, tag: Tag::PLAIN }
     }
 
-    fn tags(shares: [Vec<PriorityShare>; 2]) -> Box<Tags> {
+    fn tags([reads, writes]: [Vec<PriorityShare>; 2]) -> Box<Tags> {
         let mut load = JobPlan::plain(EnginePlan::Null, 1 << 20).load;
         let values = vec![IoPrio { class: 1, level: 0, hint: 0 }; 3];
+        let shares = PerDir::new(reads, writes, vec![]);
         load.priorities = Some(Priorities { values, shares });
         Tags::new(&load).unwrap()
     }

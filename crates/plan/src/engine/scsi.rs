@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use fiord_types::Dir;
+
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
-use crate::model::{
-    Access, Dir, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteForm,
-};
+use crate::model::{Access, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteForm};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 

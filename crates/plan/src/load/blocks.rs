@@ -1,33 +1,31 @@
 //! Block sizes: `bs`, `bsrange`, `bssplit`, `ba`.
 
-use crate::model::{BlockSize, Dir, Load, Mix};
+use fiord_types::PerDir;
+
+use crate::model::{BlockSize, Load, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The default of `bs` in bytes.
 const DEFAULT: u32 = 4096;
 
-/// All directions in the order of their indexes.
-pub(crate) const DIRS: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
-
 /// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
 /// regardless of their order.
-pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> [BlockSize; 3] {
+pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> {
     let plain = job.ints("bs");
     let ranges = job.set_ranges("bsrange").unwrap_or_default();
     let splits = job.set_splits("bssplit");
-    DIRS.map(|dir| {
-        let i = dir as usize;
-        if let Some(split) = splits.map(|s| &s[i]).filter(|s| !s.is_empty()) {
+    PerDir::from_fn(|dir| {
+        if let Some(split) = splits.map(|s| s[dir]).filter(|s| !s.is_empty()) {
             return of_split(job, split, messages);
         }
-        if let Some((low, high)) = ranges[i] {
+        if let Some((low, high)) = ranges[dir] {
             // The ends may be in either order.
             let ends = [low, high].map(|end| fit(job, "bsrange", end, messages));
             let (min, max) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
-        let bytes = plain[i].map_or(u64::from(DEFAULT), |b| b.clamp(0, u64::MAX as i128) as u64);
+        let bytes = plain[dir].map_or(u64::from(DEFAULT), |b| b.clamp(0, u64::MAX as i128) as u64);
         BlockSize::Fixed(fit(job, "bs", bytes, messages))
     })
 }
@@ -65,24 +63,18 @@ fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
 }
 
 /// Reads `ba`, the alignment of random offsets in bytes; by default the smallest block size.
-pub(crate) fn align(job: Reading, blocks: &[BlockSize; 3]) -> [u64; 3] {
-    let set = if job.is_set("ba") { job.ints("ba") } else { [None; 3] };
-    DIRS.map(|dir| {
-        let i = dir as usize;
-        match set[i] {
-            Some(v) if v > 0 => v.min(u64::MAX as i128) as u64,
-            _ => u64::from(blocks[i].min()),
-        }
+pub(crate) fn align(job: Reading, blocks: &PerDir<BlockSize>) -> PerDir<u64> {
+    let set = if job.is_set("ba") { job.ints("ba") } else { PerDir::all(None) };
+    PerDir::from_fn(|dir| match set[dir] {
+        Some(v) if v > 0 => v.min(u64::MAX as i128) as u64,
+        _ => u64::from(blocks[dir].min()),
     })
 }
 
 /// Whether the alignment of a direction that the job uses differs from the direction's smallest
 /// block size.
-pub(super) fn off_grid(align: &[u64; 3], blocks: &[BlockSize; 3], mix: Mix) -> bool {
-    DIRS.into_iter()
-        .filter(|dir| mix.has(*dir))
-        .map(|dir| dir as usize)
-        .any(|i| align[i] != u64::from(blocks[i].min()))
+pub(super) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix) -> bool {
+    mix.dirs().any(|dir| align[dir] != u64::from(blocks[dir].min()))
 }
 
 /// Warns of an alignment other than the block size, which turns off the map of random blocks.
@@ -96,10 +88,10 @@ pub(crate) fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) 
 }
 
 /// The smallest block size in bytes of the directions that a job uses.
-pub(crate) fn smallest(blocks: &[BlockSize; 3], mix: Mix) -> u32 {
+pub(crate) fn smallest(blocks: &PerDir<BlockSize>, mix: Mix) -> u32 {
     of_used(blocks, mix).map(BlockSize::min).min().unwrap_or(DEFAULT).max(1)
 }
 
-fn of_used(blocks: &[BlockSize; 3], mix: Mix) -> impl Iterator<Item = &BlockSize> {
-    DIRS.into_iter().filter(move |d| mix.has(*d)).map(move |d| &blocks[d as usize])
+fn of_used(blocks: &PerDir<BlockSize>, mix: Mix) -> impl Iterator<Item = &BlockSize> {
+    mix.dirs().map(move |d| &blocks[d])
 }

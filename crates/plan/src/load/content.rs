@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use fiord_job::option::value::PatternPart;
+use fiord_types::{Dir, PerDir};
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::{BlockSize, Compress, Content, Dedupe, Dir, JobPlan, Mix, Shape};
+use crate::model::{BlockSize, Compress, Content, Dedupe, JobPlan, Mix, Shape};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -17,13 +18,13 @@ const BLOCK: u64 = 4096;
 /// pattern over zeros, zeros over refilling, and refilling over scrambling.
 pub(crate) fn content(
     job: Reading,
-    blocks: &[BlockSize; 3],
+    blocks: &PerDir<BlockSize>,
     mix: Mix,
     messages: &mut Messages,
 ) -> Content {
     let pattern = job.set_pattern("buffer_pattern").unwrap_or_default().to_vec();
     if mix.has(Dir::Write) {
-        longer_than_a_block(job, &pattern, blocks[Dir::Write as usize].max(), messages);
+        longer_than_a_block(job, &pattern, blocks[Dir::Write].max(), messages);
     }
     without_effect(job, &pattern, messages);
     let percent = |name: &str| job.count32(name).and_then(|p| u8::try_from(p).ok()).unwrap_or(0);
@@ -64,14 +65,14 @@ pub(crate) fn content(
 /// Reads `buffer_crc`.
 pub(crate) fn crc(
     job: Reading,
-    blocks: &[BlockSize; 3],
+    blocks: &PerDir<BlockSize>,
     mix: Mix,
     messages: &mut Messages,
 ) -> bool {
     /// Four bytes of CRC-32C, and at least one byte that it covers.
     const LEAST: u32 = 5;
     let wanted = job.flag("buffer_crc") && mix.has(Dir::Write);
-    let least = blocks[Dir::Write as usize].min();
+    let least = blocks[Dir::Write].min();
     if wanted && least < LEAST {
         messages.push(
             job.error("buffer_crc", format!("a block of {least} bytes has no room for its CRC"))
@@ -217,7 +218,7 @@ fn blocks(job: &JobPlan) -> u64 {
     let region = job.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
     let work = match job.end.ios {
         _ if job.end.time_based => u64::MAX,
-        Some(ios) => ios.saturating_mul(u64::from(job.load.blocks[Dir::Write as usize].max())),
+        Some(ios) => ios.saturating_mul(u64::from(job.load.blocks[Dir::Write].max())),
         None => job.end.bytes.saturating_mul(job.end.loops),
     };
     (region.min(work) / BLOCK).max(1)

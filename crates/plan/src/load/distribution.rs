@@ -3,9 +3,10 @@
 
 use fiord_job::number;
 use fiord_job::option::value::{Amount, ValueError};
+use fiord_types::PerDir;
 
 use crate::model::{
-    Dir, Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
+    Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -141,7 +142,7 @@ fn zipf_theta(theta: f64, help: &str) -> Result<f64, Wrong> {
 
 /// Parses `60/10:40/90`, or up to three such lists separated by commas. Missing lists repeat the
 /// last one, as in `bssplit`.
-fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3], Wrong> {
+fn zones(job: Reading, text: &str, absolute: bool) -> Result<PerDir<Vec<ZoneShare>>, Wrong> {
     let lists: Vec<&str> = text.split(',').collect();
     if lists.len() > 3 {
         return wrong(
@@ -149,14 +150,14 @@ fn zones(job: Reading, text: &str, absolute: bool) -> Result<[Vec<ZoneShare>; 3]
             "To fix: give one list, or three separated by commas: read, write, trim",
         );
     }
-    let mut all: [Vec<ZoneShare>; 3] = Default::default();
-    for (i, zones) in all.iter_mut().enumerate() {
+    let mut all: PerDir<Vec<ZoneShare>> = PerDir::default();
+    for (i, (_, zones)) in all.iter_mut().enumerate() {
         let list = lists.get(i).or(lists.last()).map_or("", |l| l.trim());
         if !list.is_empty() {
             *zones = zone_list(job, list, absolute)?;
         }
     }
-    if all.iter().all(Vec::is_empty) {
+    if all.values().all(Vec::is_empty) {
         return wrong(
             "the zones are missing",
             "To fix: write shares of the I/O and of the range in per cent: `zoned:60/10:40/90`",
@@ -306,12 +307,12 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
 
 /// Refuses distributions and strides that do not fit the files.
 pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut Messages) {
-    let dirs = || Dir::ALL.into_iter().filter(|d| load.mix.has(*d));
+    let dirs = || load.mix.dirs();
     if !load.random {
         return;
     }
-    let largest = dirs().map(|d| load.align[d as usize].max(1)).max().unwrap_or(1);
-    let block = dirs().map(|d| u64::from(load.blocks[d as usize].min())).max().unwrap_or(1);
+    let largest = dirs().map(|d| load.align[d].max(1)).max().unwrap_or(1);
+    let block = dirs().map(|d| u64::from(load.blocks[d].min())).max().unwrap_or(1);
     if let Some(zones) = load.strided
         && zones.range < block
     {
@@ -346,7 +347,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
                 ZoneSize::Percent(_) => 0,
             };
             let sum = |list: &Vec<ZoneShare>| list.iter().map(size).fold(0, u64::saturating_add);
-            let most = dirs().map(|d| sum(&lists[d as usize])).max().unwrap_or(0);
+            let most = dirs().map(|d| sum(&lists[d])).max().unwrap_or(0);
             if most > shortest.len {
                 messages.push(
                     job.error(

@@ -26,8 +26,9 @@ pub(crate) mod zones;
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
+use fiord_types::{Dir, PerDir};
 
-use crate::model::{BlockSize, Dir, Distribution, Generator, Load, Mix, Sequencer, Step};
+use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Sequencer, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -82,7 +83,7 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
     }
 }
 
-fn random_percent(job: Reading) -> [u8; 3] {
+fn random_percent(job: Reading) -> PerDir<u8> {
     job.ints("percentage_random").map(|v| v.unwrap_or(100).clamp(0, 100) as u8)
 }
 
@@ -112,7 +113,7 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
 }
 
 /// Reads the workload of one section. Its seed is 0 here: it depends on the instance.
-pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Messages) -> Load {
+pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Messages) -> Load {
     let (mix, random) = mix(job);
     let every = |name: &str| job.count32(name).unwrap_or(0);
     // An invalid distribution is an error in a sequential job, too.
@@ -140,7 +141,7 @@ pub(crate) fn load(job: Reading, blocks: &[BlockSize; 3], messages: &mut Message
             || job.flag("write_zone_remainder") && zones::wanted(job)
             || blocks::off_grid(&align, blocks, mix)
             // A map would shorten ranges of several sizes where they meet blocks trimmed before.
-            || ranges > 1 && !matches!(blocks[Dir::Trim as usize], BlockSize::Fixed(_))
+            || ranges > 1 && !matches!(blocks[Dir::Trim], BlockSize::Fixed(_))
             || distribution != Distribution::Even,
         distribution,
         sprandom: sprandom::sprandom(job, messages),

@@ -5,11 +5,12 @@ use std::path::Path;
 use fiord_job::number;
 use fiord_job::option::def::Unit;
 use fiord_job::option::value::ValueError;
+use fiord_types::Dir;
 
 use crate::machine::survey::Survey;
 use crate::model::{
-    Dir, EnginePlan, FileKind, FilePlan, Load, Placement, PlacementKind, PlacementSelect,
-    SchemeRange, WritePlacement,
+    EnginePlan, FileKind, FilePlan, Load, Placement, PlacementKind, PlacementSelect, SchemeRange,
+    WritePlacement,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;

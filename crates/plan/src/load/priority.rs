@@ -2,8 +2,9 @@
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
+use fiord_types::{Dir, PerDir};
 
-use crate::model::{BlockSize, Dir, EnginePlan, IoPrio, Load, Priorities, PriorityShare};
+use crate::model::{BlockSize, EnginePlan, IoPrio, Load, Priorities, PriorityShare};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -53,21 +54,21 @@ pub(crate) fn priorities(
     match split {
         Some(text) => table.split(job, &text, usual, messages),
         None => {
-            for (d, share) in percent.unwrap_or_default().iter().take(2).enumerate() {
-                let percent = share.unwrap_or(0).clamp(0, 100) as u8;
-                table.add(d, None, percent, usual[d]);
+            for dir in DIRS {
+                let share = percent.and_then(|percent| percent[dir]).unwrap_or(0);
+                table.add(dir, None, share.clamp(0, 100) as u8, usual[dir]);
             }
         }
     }
     let mut made = Priorities { values: table.values, shares: table.shares };
-    for (d, dir) in DIRS.into_iter().enumerate() {
+    for (dir, shares) in made.shares.iter_mut() {
         if load.mix.has(dir) {
-            sizes_exist(job, &made.shares[d], &load.blocks[d], messages);
+            sizes_exist(job, shares, &load.blocks[dir], messages);
         } else {
-            made.shares[d].clear();
+            shares.clear();
         }
     }
-    made.shares.iter().any(|s| !s.is_empty()).then_some(made)
+    made.shares.values().any(|s| !s.is_empty()).then_some(made)
 }
 
 /// Warns of options that set a priority when no share of I/Os has it.
@@ -83,17 +84,17 @@ fn details_alone(job: Reading, messages: &mut Messages) {
     }
 }
 
-/// The priority of reads and of writes if an entry names none.
-fn usual(job: Reading) -> [IoPrio; 2] {
+/// The priority of an I/O if an entry names none.
+fn usual(job: Reading) -> PerDir<IoPrio> {
     let of = |name: &str| match job.is_set(name) {
         true => job.ints(name),
-        false => [None; 3],
+        false => PerDir::all(None),
     };
     let [class, level, hint] = DETAILS.map(of);
-    std::array::from_fn(|d| IoPrio {
-        class: class[d].map_or(REAL_TIME, |c| c.clamp(1, 3) as u8),
-        level: level[d].unwrap_or(0).clamp(0, 7) as u8,
-        hint: hint[d].unwrap_or(0).clamp(0, 1023) as u16,
+    PerDir::from_fn(|dir| IoPrio {
+        class: class[dir].map_or(REAL_TIME, |c| c.clamp(1, 3) as u8),
+        level: level[dir].unwrap_or(0).clamp(0, 7) as u8,
+        hint: hint[dir].unwrap_or(0).clamp(0, 1023) as u16,
     })
 }
 
@@ -101,11 +102,11 @@ fn usual(job: Reading) -> [IoPrio; 2] {
 #[derive(Default)]
 struct Table {
     values: Vec<IoPrio>,
-    shares: [Vec<PriorityShare>; 2],
+    shares: PerDir<Vec<PriorityShare>>,
 }
 
 impl Table {
-    fn add(&mut self, dir: usize, block: Option<u32>, percent: u8, value: IoPrio) -> bool {
+    fn add(&mut self, dir: Dir, block: Option<u32>, percent: u8, value: IoPrio) -> bool {
         if percent == 0 {
             return true;
         }
@@ -120,12 +121,12 @@ impl Table {
 
     /// Parses `cmdprio_bssplit`, such as `4k/10:64k/5/2/4,8k/20`: reads, then writes. Ignores a
     /// list for trims.
-    fn split(&mut self, job: Reading, text: &str, usual: [IoPrio; 2], messages: &mut Messages) {
+    fn split(&mut self, job: Reading, text: &str, usual: PerDir<IoPrio>, messages: &mut Messages) {
         let lists: Vec<&str> = text.split(',').collect();
-        for (d, usual) in usual.into_iter().enumerate() {
-            let list = lists.get(d).or(lists.last()).copied().unwrap_or("");
+        for (i, dir) in DIRS.into_iter().enumerate() {
+            let list = lists.get(i).or(lists.last()).copied().unwrap_or("");
             for entry in list.split(':').filter(|e| !e.trim().is_empty()) {
-                match entry_of(entry, usual, job) {
+                match entry_of(entry, usual[dir], job) {
                     Err(wrong) => messages.push(
                         job.error("cmdprio_bssplit", format!("`{entry}`: {wrong}")).help(
                             "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
@@ -137,7 +138,7 @@ impl Table {
                         format!("`{entry}` has a share of 0, so it gives no I/O a priority"),
                     )),
                     Ok((size, percent, value)) => {
-                        if !self.add(d, Some(size), percent, value) {
+                        if !self.add(dir, Some(size), percent, value) {
                             messages.push(
                                 job.error("cmdprio_bssplit", "there are more than 255 priorities"),
                             );
@@ -146,12 +147,12 @@ impl Table {
                     }
                 }
             }
-            self.sums(job, d, messages);
+            self.sums(job, dir, messages);
         }
     }
 
     /// Checks that the shares of one size add up to at most 100 per cent.
-    fn sums(&self, job: Reading, dir: usize, messages: &mut Messages) {
+    fn sums(&self, job: Reading, dir: Dir, messages: &mut Messages) {
         let all = &self.shares[dir];
         for share in all {
             let same = all.iter().filter(|s| s.block == share.block);

@@ -1,6 +1,8 @@
 //! `num_range`: trims of several ranges in one command.
 
-use crate::model::{Dir, EnginePlan, FileService, Load, Mix};
+use fiord_types::Dir;
+
+use crate::model::{EnginePlan, FileService, Load, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -28,7 +30,7 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
     } else if job.plain_word("zonemode") == "zbd" {
         wrong("a zone is reset, not trimmed in ranges", "To fix: leave out `num_range`");
     }
-    let block = load.blocks[Dir::Trim as usize].max();
+    let block = load.blocks[Dir::Trim].max();
     if block.checked_mul(ranges).is_none() {
         messages.push(
             job.error(

@@ -1,9 +1,9 @@
 //! `sprandom`, `spr_num_regions`, `spr_op`, `spr_cs`: their values, and the options that contradict
 //! them.
 
-use crate::model::{
-    BlockSize, Dir, Distribution, End, FilePlan, Generator, Load, Mix, SpRandom, Step,
-};
+use fiord_types::Dir;
+
+use crate::model::{BlockSize, Distribution, End, FilePlan, Generator, Load, Mix, SpRandom, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -59,7 +59,7 @@ pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
         let what = "`sprandom` spreads its writes by itself";
         wrong("random_distribution", what, "To fix: leave out `random_distribution`");
     }
-    if Dir::ALL.iter().any(|d| load.mix.has(*d) && load.random_percent[*d as usize] != 100) {
+    if load.mix.dirs().any(|dir| load.random_percent[dir] != 100) {
         let what = "`sprandom` has no sequential part";
         wrong("percentage_random", what, "To fix: leave out `percentage_random`");
     }
@@ -81,15 +81,14 @@ pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
 }
 
 fn one_block_size(job: Reading, load: &Load, messages: &mut Messages) {
-    let used = || Dir::ALL.into_iter().filter(|dir| load.mix.has(*dir)).map(|dir| dir as usize);
-    let sizes = || used().map(|d| &load.blocks[d]);
+    let sizes = || load.mix.dirs().map(|dir| &load.blocks[dir]);
     let fixed = sizes().all(|size| matches!(size, BlockSize::Fixed(_)));
     if !fixed || sizes().any(|size| Some(size) != sizes().next()) {
         let name = ["bssplit", "bsrange"].into_iter().find(|name| job.is_set(name)).unwrap_or("bs");
         let what = "`sprandom` counts blocks, which must be of one size";
         let help = "To fix: write one size, such as `bs=4k`, ideally the drive's mapping unit";
         messages.push(job.error(name, what).help(help));
-    } else if used().any(|d| load.align[d] != u64::from(load.blocks[d].min())) {
+    } else if super::blocks::off_grid(&load.align, &load.blocks, load.mix) {
         let what = "`sprandom` writes adjacent blocks, at multiples of their size";
         messages.push(job.error("ba", what).help("To fix: leave out `blockalign`"));
     }
@@ -141,7 +140,7 @@ pub(crate) fn bytes(
     messages: &mut Messages,
 ) -> Option<u64> {
     let plan = load.sprandom?;
-    let block = load.blocks[Dir::Write as usize].min().max(1);
+    let block = load.blocks[Dir::Write].min().max(1);
     let cache = job.count("spr_cs").unwrap_or(0);
     let mut sum = 0u64;
     for file in files {

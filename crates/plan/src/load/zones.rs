@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fiord_job::option::value::Amount;
+use fiord_types::Dir;
 
 use crate::load::forms;
 use crate::model::{
-    Access, Dir, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned,
+    Access, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;

@@ -3,7 +3,7 @@
 use fiord_job::spec::Setting;
 
 use crate::measure::specification;
-use crate::model::{Reporting, Unified};
+use crate::model::{ContinueOnError, Reporting, Unified};
 use crate::options::messages::Messages;
 use crate::options::reading::{Reading, Word};
 
@@ -23,12 +23,12 @@ pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
         kb_base: job.spec.bases.kb,
         unit_base: job.int("unit_base").unwrap_or(0).clamp(0, 8) as u8,
         continue_on_error: match job.plain_word("continue_on_error") {
-            "read" => [true, false, false],
-            "write" => [false, true, false],
-            "io" => [true, true, false],
-            "verify" => [false, false, true],
-            "all" | "1" => [true; 3],
-            _ => [false; 3],
+            "read" => ContinueOnError { reads: true, ..ContinueOnError::default() },
+            "write" => ContinueOnError { writes: true, ..ContinueOnError::default() },
+            "io" => ContinueOnError { verification: false, ..ContinueOnError::ALL },
+            "verify" => ContinueOnError { verification: true, ..ContinueOnError::default() },
+            "all" | "1" => ContinueOnError::ALL,
+            _ => ContinueOnError::default(),
         },
         spec: specification::stated(job, messages),
         ignore_findings: names(job.words("ignore_findings")),

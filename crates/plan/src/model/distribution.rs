@@ -1,5 +1,7 @@
 //! How random offsets are distributed over a file.
 
+use fiord_types::PerDir;
+
 /// `random_distribution`. All distributions except [`Distribution::Even`] may repeat blocks: they
 /// use no map of the blocks that the job has accessed.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,7 +12,7 @@ pub enum Distribution {
     Skewed(Skew),
     /// Each part of a file gets a share of the I/O, per direction. An empty list means an even
     /// distribution.
-    Zoned([Vec<ZoneShare>; 3]),
+    Zoned(PerDir<Vec<ZoneShare>>),
     /// Block numbers repeat.
     Sequence {
         /// The block numbers in the order of access.

@@ -1,23 +1,8 @@
 //! The workload of a job: directions, offsets, block sizes and flushes.
 
+use fiord_types::{Dir, PerDir};
+
 use super::{Distribution, Placement, Priorities, SpRandom, Strided, WriteForm, Zoned};
-
-/// The direction of an I/O. It indexes every `[T; 3]` of the plan and of the statistics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Dir {
-    /// Device to memory.
-    Read = 0,
-    /// Memory to device.
-    Write = 1,
-    /// Deallocate blocks; moves no data.
-    Trim = 2,
-}
-
-impl Dir {
-    /// All directions in the order of their indexes.
-    pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
-}
 
 /// The workload of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,15 +12,15 @@ pub struct Load {
     /// Whether offsets are random; `false`: sequential.
     pub random: bool,
     /// `percentage_random` per direction, in per cent. Used only with `random`.
-    pub random_percent: [u8; 3],
+    pub random_percent: PerDir<u8>,
     /// The number after the colon of `rw`.
     pub step: Step,
     /// `rw_sequencer`: how the offset continues within a step.
     pub sequencer: Sequencer,
     /// Block sizes per direction, in bytes.
-    pub blocks: [BlockSize; 3],
+    pub blocks: PerDir<BlockSize>,
     /// `blockalign` per direction, in bytes: offsets of random I/O are multiples of it.
-    pub align: [u64; 3],
+    pub align: PerDir<u64>,
     /// `bs_unaligned`: a block size range yields any number of bytes, not only multiples of the
     /// minimum.
     pub unaligned: bool,
@@ -130,6 +115,11 @@ impl Mix {
             Mix::ReadWrite { .. } => dir != Dir::Trim,
             Mix::TrimWrite => dir != Dir::Read,
         }
+    }
+
+    /// The directions of the job's I/Os.
+    pub fn dirs(self) -> impl Iterator<Item = Dir> + Clone {
+        Dir::ALL.into_iter().filter(move |dir| self.has(*dir))
     }
 
     /// Whether the job changes data: it writes or trims.

@@ -1,12 +1,14 @@
 //! When a job issues its I/Os: rates, think times, flows and latency targets.
 
+use fiord_types::PerDir;
+
 /// How fast a job issues its I/Os.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pace {
     /// `rate`, `rate_iops` per direction. `None`: no limit.
-    pub rate: [Option<Rate>; 3],
+    pub rate: PerDir<Option<Rate>>,
     /// `rate_min`, `rate_iops_min` per direction: the job fails if it gets slower.
-    pub floor: [Option<Rate>; 3],
+    pub floor: PerDir<Option<Rate>>,
     /// `rate_cycle` in nanoseconds: the interval over which the job checks `floor`.
     pub cycle: u64,
     /// `rate_process`: how I/Os of a rate are spaced.
@@ -19,7 +21,7 @@ pub struct Pace {
     /// `flow`: the job's share of I/Os among the jobs with the same `flow_id`.
     pub flow: Option<FlowShare>,
     /// `max_latency` per direction, in nanoseconds: an I/O that takes longer ends the job.
-    pub max_latency: [Option<u64>; 3],
+    pub max_latency: PerDir<Option<u64>>,
     /// `latency_target`: the job searches for the largest depth that meets it.
     pub goal: Option<LatencyGoal>,
     /// `io_submit_mode=offload`: a synchronous engine has one thread per I/O in flight.
@@ -30,11 +32,11 @@ impl Pace {
     /// Whether only the device and the queue depth decide when the job issues an I/O, and the job
     /// checks nothing when an I/O ends.
     pub fn is_free(&self) -> bool {
-        self.rate == [None; 3]
-            && self.floor == [None; 3]
+        self.rate == PerDir::all(None)
+            && self.floor == PerDir::all(None)
             && self.think.is_none()
             && self.flow.is_none()
-            && self.max_latency == [None; 3]
+            && self.max_latency == PerDir::all(None)
             && self.goal.is_none()
     }
 }

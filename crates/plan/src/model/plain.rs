@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use fiord_types::PerDir;
+
 use super::*;
 
 impl JobPlan {
@@ -119,11 +121,11 @@ fn load() -> Load {
     Load {
         mix: Mix::Read,
         random: false,
-        random_percent: [100; 3],
+        random_percent: PerDir::all(100),
         step: Step::None,
         sequencer: Sequencer::Sequential,
-        blocks: [BlockSize::Fixed(4096), BlockSize::Fixed(4096), BlockSize::Fixed(4096)],
-        align: [4096; 3],
+        blocks: PerDir::from_fn(|_| BlockSize::Fixed(4096)),
+        align: PerDir::all(4096),
         unaligned: false,
         distribution: Distribution::Even,
         sprandom: None,
@@ -195,7 +197,7 @@ fn reporting() -> Reporting {
         per_core: false,
         kb_base: 1024,
         unit_base: 0,
-        continue_on_error: [false; 3],
+        continue_on_error: ContinueOnError::default(),
         spec: Vec::new(),
         ignore_findings: Vec::new(),
     }

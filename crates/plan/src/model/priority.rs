@@ -1,5 +1,7 @@
 //! I/O priorities of single I/Os.
 
+use fiord_types::PerDir;
+
 use super::IoPrio;
 
 /// The shares of I/Os that have their own priority instead of the job's (`cmdprio*`).
@@ -8,8 +10,8 @@ pub struct Priorities {
     /// The priorities. [`Tag::priority`](super::Tag::priority) is a position in this list, counted
     /// from 1.
     pub values: Vec<IoPrio>,
-    /// The shares of reads, then those of writes. Trims have none.
-    pub shares: [Vec<PriorityShare>; 2],
+    /// The shares of reads and of writes. Trims have none.
+    pub shares: PerDir<Vec<PriorityShare>>,
 }
 
 /// A share of the I/Os of one direction. All shares that apply to an I/O add up to at most 100.

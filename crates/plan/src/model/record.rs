@@ -85,13 +85,34 @@ pub struct Reporting {
     pub kb_base: u32,
     /// `unit_base`: 0 (chosen by the engine), 1 (bits) or 8 (bytes).
     pub unit_base: u8,
-    /// `continue_on_error`: whether the job continues after errors of reads, writes and
-    /// verification, in this order.
-    pub continue_on_error: [bool; 3],
+    /// `continue_on_error`: the errors after which the job continues.
+    pub continue_on_error: ContinueOnError,
     /// `spec`: the numbers of the device's data sheet.
     pub spec: Vec<Stated>,
     /// `ignore_findings`: ids of findings that reports omit for this job.
     pub ignore_findings: Vec<String>,
+}
+
+/// `continue_on_error`: the errors after which a job continues. By default every error ends the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContinueOnError {
+    /// Errors of reads.
+    pub reads: bool,
+    /// Errors of writes, trims and flushes.
+    pub writes: bool,
+    /// Errors of verification.
+    pub verification: bool,
+}
+
+impl ContinueOnError {
+    /// The job continues after all errors.
+    pub const ALL: ContinueOnError =
+        ContinueOnError { reads: true, writes: true, verification: true };
+
+    /// Whether the job continues after any kind of error.
+    pub fn any(self) -> bool {
+        self.reads || self.writes || self.verification
+    }
 }
 
 /// `unified_rw_reporting`: how reports combine the directions.

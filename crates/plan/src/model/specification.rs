@@ -1,6 +1,8 @@
 //! `spec`: the numbers of a device's data sheet.
 
-use super::{Dir, Load};
+use fiord_types::Dir;
+
+use super::Load;
 
 /// One number of a data sheet.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 use fiord_job::diagnostic::{Diagnostic, Level, Note, Subject};
 use fiord_job::option::value::{Amount, PatternPart, Value};
 use fiord_job::spec::{JobSpec, Place, Setting};
+use fiord_types::PerDir;
 
 /// A value word and the text after its colon.
 pub(crate) type Word = (&'static str, Option<String>);
@@ -64,11 +65,11 @@ impl<'a> Reading<'a> {
         self.count32(name)
     }
     /// Numbers for read, write and trim.
-    pub(crate) fn ints(&self, name: &str) -> [Option<i128>; 3] {
+    pub(crate) fn ints(&self, name: &str) -> PerDir<Option<i128>> {
         match self.value(name) {
-            Some(Value::Ints(v)) => v,
-            Some(other) => [integer(other); 3],
-            None => [None; 3],
+            Some(Value::Ints(v)) => v.into(),
+            Some(other) => PerDir::all(integer(other)),
+            None => PerDir::all(None),
         }
     }
     /// A size in bytes, per cent or zones.
@@ -150,10 +151,10 @@ impl<'a> Reading<'a> {
         }
     }
     /// Ranges for read, write and trim; `None` if the job does not set the option.
-    pub(crate) fn set_ranges(&self, name: &str) -> Option<[Option<(u64, u64)>; 3]> {
+    pub(crate) fn set_ranges(&self, name: &str) -> Option<PerDir<Option<(u64, u64)>>> {
         match self.set(name)?.value {
-            Value::Ranges(r) => Some(r),
-            Value::Range(a, b) => Some([Some((a, b)); 3]),
+            Value::Ranges(r) => Some(r.into()),
+            Value::Range(a, b) => Some(PerDir::all(Some((a, b)))),
             _ => None,
         }
     }
@@ -168,9 +169,9 @@ impl<'a> Reading<'a> {
     }
     /// Block sizes in bytes with shares in per cent, for read, write and trim; `None` if the job
     /// does not set the option.
-    pub(crate) fn set_splits(&self, name: &str) -> Option<&'a [Vec<(u64, u8)>; 3]> {
+    pub(crate) fn set_splits(&self, name: &str) -> Option<PerDir<&'a [(u64, u8)]>> {
         match &self.set(name)?.value {
-            Value::Splits(s) => Some(s),
+            Value::Splits(s) => Some(PerDir::from(s.each_ref().map(Vec::as_slice))),
             _ => None,
         }
     }

@@ -4,7 +4,9 @@
 
 mod rules;
 
-use crate::model::{Access, Dir, EnginePlan, FileKind, FilePlan, JobPlan, Load};
+use fiord_types::Dir;
+
+use crate::model::{Access, EnginePlan, FileKind, FilePlan, JobPlan, Load};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use fiord_job::diagnostic::Diagnostic;

@@ -1,5 +1,7 @@
 //! How fast a job issues I/Os: rates, think times, flows, latency targets.
 
+use fiord_types::{Dir, PerDir};
+
 use crate::model::{FlowShare, LatencyGoal, Load, Mix, Pace, Rate, RateProcess, Think};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -10,9 +12,6 @@ const SECOND: u64 = 1_000_000_000;
 const FASTEST: u64 = 1 << 60;
 /// The default of `latency_window` in nanoseconds.
 const WINDOW: u64 = 5 * SECOND;
-
-/// The names of the directions in messages.
-const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
 
 /// Reads the options of rates, think times, flows and latency targets.
 pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
@@ -51,27 +50,27 @@ fn positive(value: i128) -> Option<u64> {
 }
 
 /// Reads rates in bytes or in I/Os per second. Refuses a job that sets both kinds.
-fn rates(job: Reading, names: [&str; 2], messages: &mut Messages) -> [Option<Rate>; 3] {
+fn rates(job: Reading, names: [&str; 2], messages: &mut Messages) -> PerDir<Option<Rate>> {
     let [bytes, ios] = names.map(|name| {
         let values = job.ints(name).map(|v| v.and_then(positive));
         values.map(|v| v.map(|v| v.min(FASTEST)))
     });
-    if bytes != [None; 3] && ios != [None; 3] {
+    if bytes != PerDir::all(None) && ios != PerDir::all(None) {
         let [a, b] = names;
         messages.push(
             job.error(b, format!("{a} and {b} are mutually exclusive: a job has one kind of rate"))
                 .help(format!("To fix: leave out `{a}` or `{b}`")),
         );
     }
-    std::array::from_fn(|i| bytes[i].map(Rate::Bytes).or(ios[i].map(Rate::Ios)))
+    PerDir::from_fn(|dir| bytes[dir].map(Rate::Bytes).or(ios[dir].map(Rate::Ios)))
 }
 
 /// Refuses a minimum rate above the rate.
 fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
-    for (i, direction) in DIRECTIONS.iter().enumerate() {
-        let block = u64::from(load.blocks[i].min().max(1));
-        let largest = u64::from(load.blocks[i].max().max(1));
-        let above = match (pace.rate[i], pace.floor[i]) {
+    for dir in Dir::ALL {
+        let block = u64::from(load.blocks[dir].min().max(1));
+        let largest = u64::from(load.blocks[dir].max().max(1));
+        let above = match (pace.rate[dir], pace.floor[dir]) {
             (Some(Rate::Bytes(rate)), Some(Rate::Bytes(floor))) => floor > rate,
             (Some(Rate::Ios(rate)), Some(Rate::Ios(floor))) => floor > rate,
             // Compare with the most I/Os per second that the rate permits.
@@ -82,7 +81,7 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
             _ => false,
         };
         if above {
-            let name = if matches!(pace.floor[i], Some(Rate::Bytes(_))) {
+            let name = if matches!(pace.floor[dir], Some(Rate::Bytes(_))) {
                 "rate_min"
             } else {
                 "rate_iops_min"
@@ -90,7 +89,10 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
             messages.push(
                 job.error(
                     name,
-                    format!("minimum rate exceeds rate: for {direction} it can never be reached"),
+                    format!(
+                        "minimum rate exceeds rate: for {}s it can never be reached",
+                        dir.name()
+                    ),
                 )
                 .help(format!("To fix: lower `{name}`, or raise the rate")),
             );
@@ -103,7 +105,7 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
 /// mix. A mix that agrees with the rates needs no warning.
 fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     let Mix::ReadWrite { read_percent } = load.mix else { return };
-    let [Some(read), Some(write), _] = pace.rate else { return };
+    let (Some(read), Some(write)) = (pace.rate[Dir::Read], pace.rate[Dir::Write]) else { return };
     let agree = match (read, write) {
         (Rate::Ios(read), Rate::Ios(write)) => {
             let all = u128::from(read) + u128::from(write);
@@ -130,7 +132,7 @@ fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
 /// Warns if think times make the rate unreachable.
 fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
     let Some(think) = pace.think.filter(|t| t.time > 0) else { return };
-    let slowest = pace.rate.iter().flatten().filter_map(|rate| match rate {
+    let slowest = pace.rate.values().flatten().filter_map(|rate| match rate {
         Rate::Ios(n) => Some(SECOND / n),
         Rate::Bytes(_) => None,
     });

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use fiord_job::option::value::Amount;
 use fiord_sys::nvme::CommandSet;
+use fiord_types::Dir;
 
 use crate::machine::facts::{Passthrough, ZoneFacts};
 use crate::machine::survey::Survey;
-use crate::model::{BlockSize, Dir, FileKind, Load, Zoned, Zones};
+use crate::model::{BlockSize, FileKind, Load, Zoned, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::Region;
@@ -247,7 +248,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
 fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     let capacity = zones.emulated.unwrap_or(zones.size);
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
-    let most = dirs.map(|dir| load.blocks[dir as usize].max()).max().unwrap_or(0);
+    let most = dirs.map(|dir| load.blocks[dir].max()).max().unwrap_or(0);
     if u64::from(most) > capacity {
         messages.push(
             job.error(
@@ -259,7 +260,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
             .help(format!("To fix: write `bs={capacity}` or less")),
         );
     }
-    let trim = &load.blocks[Dir::Trim as usize];
+    let trim = &load.blocks[Dir::Trim];
     if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.try_into().unwrap_or(0)) {
         messages.push(
             job.error(

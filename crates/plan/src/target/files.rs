@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_types::Dir;
 
 use crate::machine::survey::Survey;
-use crate::model::{Dir, FileKind, FilePlan, Load, Mix, Zones};
+use crate::model::{FileKind, FilePlan, Load, Mix, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};

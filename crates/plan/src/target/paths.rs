@@ -3,11 +3,13 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use fiord_types::Dir;
+
 use crate::engine::{nvme, scsi};
 use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::{LookupError, Survey};
-use crate::model::{Access, Dir, FileKind, Layout, Mix};
+use crate::model::{Access, FileKind, Layout, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::Extent;

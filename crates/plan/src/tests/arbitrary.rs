@@ -114,7 +114,7 @@ fn holds_together(resolved: &Resolved) {
         assert!((1..=job.target.files.len() as u32).contains(&job.target.open_files));
         assert!(job.end.loops >= 1 && job.depth.depth >= 1);
         assert!(job.process.memory_align.is_power_of_two());
-        assert!(job.load.blocks.iter().all(|b| b.min() >= 1 && b.min() <= b.max()));
+        assert!(job.load.blocks.values().all(|b| b.min() >= 1 && b.min() <= b.max()));
         assert!(!job.end.time_based || job.end.runtime.is_some());
         for file in &job.target.files {
             let end = file.offset.checked_add(file.len).expect("regions do not wrap");

@@ -1,5 +1,7 @@
 //! `random_distribution`, skewed `file_service_type`, `zonemode=strided`: valid and invalid values.
 
+use fiord_types::PerDir;
+
 use super::{Fake, error, job, run};
 use crate::{Distribution, FileService, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip};
 
@@ -27,22 +29,25 @@ fn distributions_are_read() {
     let both = vec![percent(60, 10.0), percent(40, 90.0)];
     assert_eq!(
         distribution("zoned:60/10:40/90"),
-        Distribution::Zoned([both.clone(), both.clone(), both.clone()])
+        Distribution::Zoned(PerDir::from([both.clone(), both.clone(), both.clone()]))
     );
     assert_eq!(
         distribution("zoned:60/10:40/"),
-        Distribution::Zoned([both.clone(), both.clone(), both.clone()])
+        Distribution::Zoned(PerDir::from([both.clone(), both.clone(), both.clone()]))
     );
     let all = vec![percent(100, 100.0)];
     assert_eq!(
         distribution("zoned:60/10:40/90,100/100"),
-        Distribution::Zoned([both.clone(), all.clone(), all])
+        Distribution::Zoned(PerDir::from([both.clone(), all.clone(), all]))
     );
-    assert_eq!(distribution("zoned:60/10:40/90,,"), Distribution::Zoned([both, vec![], vec![]]));
+    assert_eq!(
+        distribution("zoned:60/10:40/90,,"),
+        Distribution::Zoned(PerDir::from([both, vec![], vec![]]))
+    );
     let sizes = vec![bytes(60, 8192), bytes(40, 16384)];
     assert_eq!(
         distribution("zoned_abs:60/8k:40/16k"),
-        Distribution::Zoned([sizes.clone(), sizes.clone(), sizes])
+        Distribution::Zoned(PerDir::from([sizes.clone(), sizes.clone(), sizes]))
     );
     assert_eq!(
         distribution("sequence:2,0,1"),

@@ -1,5 +1,7 @@
 //! Options that set one field of the plan.
 
+use fiord_types::{Dir, PerDir};
+
 use super::*;
 use crate::model::*;
 
@@ -35,7 +37,7 @@ fn load() {
         ("--rw=randread:8 --rw_sequencer=identical", |j| j.load.sequencer == Sequencer::Identical),
         ("--percentage_random=50,60", |j| j.load.random_percent == [50, 60, 60]),
         ("--norandommap", |j| j.load.no_map),
-        ("--ba=512 --rw=randread", |j| j.load.align == [512; 3] && j.load.no_map),
+        ("--ba=512 --rw=randread", |j| j.load.align == PerDir::all(512) && j.load.no_map),
         // fio 3.42 keeps the map if offsets are multiples of the smallest block.
         ("--ba=4k --rw=randread", |j| !j.load.no_map),
         ("--ba=4k --bsrange=4k-64k --rw=randread", |j| !j.load.no_map),
@@ -44,7 +46,7 @@ fn load() {
         ("--ba=4k,8k --bs=4k,8k --rw=randrw", |j| !j.load.no_map),
         ("--ba=4k --bs=4k,8k --rw=randrw", |j| j.load.no_map),
         ("--ba=8k --bs=4k,8k --rw=randwrite", |j| !j.load.no_map),
-        ("--bs=8k", |j| j.load.align == [8192; 3]),
+        ("--bs=8k", |j| j.load.align == PerDir::all(8192)),
         ("--random_generator=lfsr", |j| j.load.generator == Generator::Lfsr),
         ("--random_generator=tausworthe64", |j| j.load.generator == Generator::Tausworthe64),
         ("--fsync=8 --fdatasync=4 --write_barrier=2", |j| {
@@ -67,14 +69,16 @@ fn blocks() {
         ("--bs=,8k", |j| j.load.blocks == [4096, 8192, 8192].map(BlockSize::Fixed)),
         ("--bs=8k,16k", |j| j.load.blocks == [8192, 16384, 16384].map(BlockSize::Fixed)),
         ("--bsrange=4k-8k --bs=16k", |j| {
-            j.load.blocks[0] == BlockSize::Range { min: 4096, max: 8192 }
+            j.load.blocks[Dir::Read] == BlockSize::Range { min: 4096, max: 8192 }
         }),
-        ("--bsrange=8k-4k", |j| j.load.blocks[0] == BlockSize::Range { min: 4096, max: 8192 }),
-        ("--bsrange=4k-4k", |j| j.load.blocks[0] == BlockSize::Fixed(4096)),
+        ("--bsrange=8k-4k", |j| {
+            j.load.blocks[Dir::Read] == BlockSize::Range { min: 4096, max: 8192 }
+        }),
+        ("--bsrange=4k-4k", |j| j.load.blocks[Dir::Read] == BlockSize::Fixed(4096)),
         ("--bssplit=4k/50:8k/50 --bs=16k", |j| {
-            j.load.blocks[0] == BlockSize::Split(vec![(4096, 50), (8192, 50)])
+            j.load.blocks[Dir::Read] == BlockSize::Split(vec![(4096, 50), (8192, 50)])
         }),
-        ("--bssplit=4k/0:8k/100", |j| j.load.blocks[0] == BlockSize::Fixed(8192)),
+        ("--bssplit=4k/0:8k/100", |j| j.load.blocks[Dir::Read] == BlockSize::Fixed(8192)),
         ("--bsrange=4k-8k --bs_unaligned", |j| j.load.unaligned),
         ("--bs=3g --size=8g --ioengine=null", |j| j.end.bytes == 6 << 30),
     ]);
@@ -317,8 +321,11 @@ fn records_and_reports() {
         ("--kb_base=1000 --unit_base=8", |j| {
             (j.reporting.kb_base, j.reporting.unit_base) == (1000, 8)
         }),
-        ("--continue_on_error=io", |j| j.reporting.continue_on_error == [true, true, false]),
-        ("--continue_on_error=1", |j| j.reporting.continue_on_error == [true; 3]),
+        ("--continue_on_error=io", |j| {
+            j.reporting.continue_on_error
+                == ContinueOnError { verification: false, ..ContinueOnError::ALL }
+        }),
+        ("--continue_on_error=1", |j| j.reporting.continue_on_error == ContinueOnError::ALL),
         ("--description=words", |j| j.identity.description.as_deref() == Some("words")),
     ]);
 }
@@ -428,7 +435,7 @@ fn pace() {
             j.pace.rate == [None, Some(Rate::Bytes(500 << 10)), Some(Rate::Bytes(500 << 10))]
         }),
         ("--rate=1m --rate_min=512k --ratecycle=500", |j| {
-            j.pace.floor[0] == Some(Rate::Bytes(512 << 10)) && j.pace.cycle == SECOND / 2
+            j.pace.floor[Dir::Read] == Some(Rate::Bytes(512 << 10)) && j.pace.cycle == SECOND / 2
         }),
         ("--rate_iops=9 --rate_process=poisson --rate_ignore_thinktime=1", |j| {
             j.pace.process == RateProcess::Poisson && j.pace.forgive_think
@@ -508,17 +515,17 @@ fn priorities_of_single_ios() {
     assert_eq!(of("--cmdprio_percentage=0").load.priorities, None);
     let both = of("--cmdprio_percentage=30").load.priorities.unwrap();
     assert_eq!(both.values, [prio(1, 0, 0)]);
-    assert_eq!(both.shares, [vec![share(None, 30, 1)], vec![share(None, 30, 1)]]);
+    assert_eq!(both.shares, [vec![share(None, 30, 1)], vec![share(None, 30, 1)], vec![]]);
     let each = "--cmdprio_percentage=30,5 --cmdprio_class=2,3 --cmdprio=4,0 --cmdprio_hint=9";
     let each = of(each).load.priorities.unwrap();
     assert_eq!(each.values, [prio(2, 4, 9), prio(3, 0, 9)]);
-    assert_eq!(each.shares, [vec![share(None, 30, 1)], vec![share(None, 5, 2)]]);
+    assert_eq!(each.shares, [vec![share(None, 30, 1)], vec![share(None, 5, 2)], vec![]]);
     let split = "--bssplit=4k/50:8k/50 --cmdprio=2 \
                  --cmdprio_bssplit=4k/20/1/0/7:4k/10/2/4:8k/,8k/60";
     let split = of(split).load.priorities.unwrap();
     assert_eq!(split.values, [prio(1, 0, 7), prio(2, 4, 0), prio(1, 2, 0)]);
-    assert_eq!(split.shares[0], [share(Some(4096), 20, 1), share(Some(4096), 10, 2)]);
-    assert_eq!(split.shares[1], [share(Some(8192), 60, 3)]);
+    assert_eq!(split.shares[Dir::Read], [share(Some(4096), 20, 1), share(Some(4096), 10, 2)]);
+    assert_eq!(split.shares[Dir::Write], [share(Some(8192), 60, 3)]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use fiord_types::Dir;
+
 use super::*;
 use crate::model::*;
 
@@ -19,7 +21,7 @@ fn a_plain_job() {
     assert_eq!((file.size_now, file.size_needed), (None, Some(1 << 20)));
     assert_eq!(job.load.mix, Mix::Read);
     assert!(job.load.random);
-    assert_eq!(job.load.blocks[0], BlockSize::Fixed(8192));
+    assert_eq!(job.load.blocks[Dir::Read], BlockSize::Fixed(8192));
     assert_eq!(job.end.bytes, 1 << 20);
     assert_eq!(job.end.loops, 1);
     assert_eq!(job.depth.depth, 4);

@@ -175,7 +175,6 @@ fn spec(spec: &SpecReport) -> Value {
 
 /// The I/O that reached a device, and under `issued` the I/O that the jobs issued.
 fn device(device: &DeviceView) -> Value {
-    const NAMES: [&str; 3] = ["read", "write", "trim"];
     let mut keys = vec![
         ("name".to_string(), text(&device.name)),
         ("seconds".into(), number(device.seconds)),
@@ -183,8 +182,7 @@ fn device(device: &DeviceView) -> Value {
         ("util".into(), number(device.util)),
         ("flushes".into(), integer(device.flushes)),
     ];
-    for (dir, name) in NAMES.iter().enumerate() {
-        let seen = &device.dirs[dir];
+    for (dir, seen) in device.dirs.iter() {
         if seen.ios == 0 && device.issued.is_none_or(|issued| issued.ios[dir] == 0) {
             continue;
         }
@@ -202,7 +200,7 @@ fn device(device: &DeviceView) -> Value {
             row.push(("issued_bytes".into(), integer(issued.bytes[dir])));
             row.push(("issued_mean_bytes".into(), number(issued.size(dir))));
         }
-        keys.push(((*name).into(), Value::Object(row)));
+        keys.push((dir.name().into(), Value::Object(row)));
     }
     if let Some(depth) = device.issued.and_then(|issued| issued.depth) {
         keys.push(("issued_depth".into(), number(depth)));

@@ -4,13 +4,11 @@ use std::io::{self, Write};
 
 use fiord_stat::device::{DeviceView, Issued};
 use fiord_stat::units;
-
-/// Rows of a device, in the order of its directions.
-const NAMES: [&str; 3] = ["read", "write", "trim"];
+use fiord_types::Dir;
 
 /// Writes the block, or nothing if no device had I/O.
 pub(super) fn write(devices: &[DeviceView], out: &mut dyn Write) -> io::Result<()> {
-    let busy = |device: &&DeviceView| device.dirs.iter().any(|dir| dir.ios > 0);
+    let busy = |device: &&DeviceView| device.dirs.values().any(|dir| dir.ios > 0);
     let mut devices = devices.iter().filter(busy).peekable();
     if devices.peek().is_none() {
         return Ok(());
@@ -27,12 +25,11 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
         "{margin}{}: depth={:.2}{issued}, busy={:.2}%, flushes={}",
         device.name, device.depth, device.util, device.flushes
     )?;
-    for (dir, name) in NAMES.iter().enumerate() {
-        let seen = &device.dirs[dir];
+    for (dir, seen) in device.dirs.iter() {
         if seen.ios == 0 && device.issued.is_none_or(|issued| issued.ios[dir] == 0) {
             continue;
         }
-        write!(out, "{margin}  {name}: ios={}", seen.ios)?;
+        write!(out, "{margin}  {}: ios={}", dir.name(), seen.ios)?;
         if seen.ios > 0 {
             write!(out, " of {}", size(seen.size()))?;
         }
@@ -43,7 +40,9 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
         if let Some(splits) = device.splits(dir).filter(|n| *n > 0) {
             write!(out, ", split off={splits}")?;
         }
-        if let Some(issued) = device.issued.filter(|issued| dir == 1 && issued.zone_commands > 0) {
+        if let Some(issued) =
+            device.issued.filter(|issued| dir == Dir::Write && issued.zone_commands > 0)
+        {
             write!(out, ", zone commands={}", issued.zone_commands)?;
         }
         writeln!(out, ", mean={:.3}msec", seen.mean_ms)?;
@@ -52,7 +51,7 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
     device.members.iter().try_for_each(|member| one(member, &margin, out))
 }
 
-fn asked(issued: &Issued, dir: usize) -> String {
+fn asked(issued: &Issued, dir: Dir) -> String {
     match issued.ios[dir] {
         0 => "none issued".into(),
         ios => format!("issued {ios} of {}", size(issued.size(dir))),
@@ -68,6 +67,7 @@ fn size(bytes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::DeviceDir;
+    use fiord_types::PerDir;
 
     use super::*;
 
@@ -76,15 +76,15 @@ mod tests {
         // Three of the 295 are flushes, which carry no data and are no pieces of writes.
         let written = DeviceDir { ios: 295, merges: 0, bytes: 100 << 20, mean_ms: 1.5 };
         let issued = Issued {
-            ios: [0, 100, 0],
-            bytes: [0, 100 << 20, 0],
+            ios: PerDir::new(0, 100, 0),
+            bytes: PerDir::new(0, 100 << 20, 0),
             depth: Some(8.0),
             ..Issued::default()
         };
         let device = DeviceView {
             name: "sda".into(),
             seconds: 1.0,
-            dirs: [DeviceDir::default(), written, DeviceDir::default()],
+            dirs: PerDir::new(DeviceDir::default(), written, DeviceDir::default()),
             flushes: 3,
             depth: 1.25,
             util: 99.5,
@@ -100,9 +100,13 @@ mod tests {
              mean=1.500msec\n"
         );
         // Writes of other programs are not pieces of this job's I/O.
-        let none = Issued { ios: [1, 0, 0], bytes: [4096, 0, 0], ..Issued::default() };
+        let none = Issued {
+            ios: PerDir::new(1, 0, 0),
+            bytes: PerDir::new(4096, 0, 0),
+            ..Issued::default()
+        };
         let device = DeviceView { dirs: device.dirs, issued: Some(none), ..DeviceView::default() };
-        assert_eq!(device.splits(1), None);
+        assert_eq!(device.splits(Dir::Write), None);
         let mut out = Vec::new();
         write(&[DeviceView::default()], &mut out).unwrap();
         assert!(out.is_empty());

@@ -173,8 +173,8 @@ fn standings(run: &Run, entries: &[JobEntry], now: u64) -> Vec<Standing> {
         Standing {
             running: entry.watch.released.map(|at| now.saturating_sub(at)),
             ended: entry.finished.is_some(),
-            bytes: totals.bytes.iter().sum(),
-            ios: totals.ios.iter().sum(),
+            bytes: totals.bytes.values().sum(),
+            ios: totals.ios.values().sum(),
         }
     };
     entries.iter().zip(&run.jobs).map(one).collect()

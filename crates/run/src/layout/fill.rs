@@ -6,8 +6,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
 use fiord_load::{AnyContent, Content as _, Io, Tag};
-use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
+use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Guard, Open};
+use fiord_types::Dir;
 
 use super::{Done, ENOSPC, Overseer};
 use crate::content::content_of;

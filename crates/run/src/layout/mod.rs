@@ -17,8 +17,9 @@ mod fill;
 mod make;
 mod mounted;
 
-use fiord_plan::{Content, Dir, FileKind, FilePlan, JobPlan};
+use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
+use fiord_types::Dir;
 
 use crate::error::{JobError, Stage, failed};
 

@@ -5,6 +5,7 @@ use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity};
+use fiord_types::PerDir;
 
 /// Size of the sectors in kernel counters, bytes.
 const SECTOR: u64 = 512;
@@ -84,7 +85,7 @@ impl Devices {
                 return None;
             }
             sum.zone_commands += job.zone_commands;
-            for (dir, recorder) in job.recorder.dirs.iter().enumerate() {
+            for (dir, recorder) in job.recorder.dirs.iter() {
                 sum.ios[dir] += recorder.ios;
                 sum.bytes[dir] += recorder.bytes;
                 sum.failed_bytes[dir] += recorder.failed_bytes;
@@ -114,11 +115,11 @@ fn view(activity: &Activity, ns: u64) -> DeviceView {
     DeviceView {
         name: activity.name.clone(),
         seconds: ns as f64 / 1e9,
-        dirs: [
+        dirs: PerDir::new(
             dir(c.read_ios, c.read_merges, c.read_sectors, c.read_ticks),
             dir(c.write_ios, c.write_merges, c.write_sectors, c.write_ticks),
             dir(c.discard_ios, c.discard_merges, c.discard_sectors, c.discard_ticks),
-        ],
+        ),
         flushes: c.flush_ios,
         depth: share(c.in_queue),
         util: (share(c.io_ticks) * 100.0).min(100.0),

@@ -1,8 +1,9 @@
 //! Computes the numbers of the live line.
 
-use fiord_plan::{Dir, JobPlan, Mix, Plan, Rate, Unified};
+use fiord_plan::{JobPlan, Mix, Plan, Rate, Unified};
 use fiord_stat::live::Totals;
 use fiord_stat::progress::{JobPhase, Progress, RunKind};
+use fiord_types::{Dir, PerDir};
 
 use super::{Standing, estimate};
 use crate::control::Phase;
@@ -43,15 +44,15 @@ impl Meter {
     ) -> Progress {
         let plan: &Plan = &run.plan;
         let spent = now.saturating_sub(self.last_ns).max(1);
-        let mut bytes = [0u64; 3];
-        let mut ios = [0u64; 3];
+        let mut bytes = PerDir::all(0);
+        let mut ios = PerDir::all(0);
         let mut phases = Vec::with_capacity(plan.jobs.len());
         let mut open_files = 0;
         let mut limits = Limits::default();
         for (index, job) in plan.jobs.iter().enumerate() {
             let shared = &run.jobs[index];
             let totals = shared.live.totals();
-            for dir in 0..3 {
+            for dir in Dir::ALL {
                 bytes[dir] += grown(totals.bytes[dir], self.last[index].bytes[dir]);
                 ios[dir] += grown(totals.ios[dir], self.last[index].ios[dir]);
             }
@@ -93,16 +94,13 @@ struct Limits {
 impl Limits {
     /// Adds the minimum and maximum rates of the directions that a job uses.
     fn add(&mut self, job: &JobPlan) {
-        for dir in [Dir::Read, Dir::Write, Dir::Trim] {
-            if !job.load.mix.has(dir) {
-                continue;
-            }
-            match job.pace.floor[dir as usize] {
+        for dir in job.load.mix.dirs() {
+            match job.pace.floor[dir] {
                 Some(Rate::Bytes(n)) => self.bytes.0 = self.bytes.0.saturating_add(n),
                 Some(Rate::Ios(n)) => self.ios.0 = self.ios.0.saturating_add(n),
                 None => {}
             }
-            match job.pace.rate[dir as usize] {
+            match job.pace.rate[dir] {
                 Some(Rate::Bytes(n)) => self.bytes.1 = self.bytes.1.saturating_add(n),
                 Some(Rate::Ios(n)) => self.ios.1 = self.ios.1.saturating_add(n),
                 None => {}
@@ -149,6 +147,7 @@ fn kind(job: &JobPlan) -> RunKind {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{EnginePlan, JobPlan, Mix, Rate};
+    use fiord_types::PerDir;
 
     use super::Limits;
 
@@ -159,14 +158,14 @@ mod tests {
     fn only_rates_of_directions_in_use_count() {
         let mut mixed = JobPlan::plain(EnginePlan::Null, 1 << 20);
         mixed.load.mix = Mix::ReadWrite { read_percent: 50 };
-        mixed.pace.rate = [Some(Rate::Ios(1000)), Some(Rate::Ios(500)), Some(Rate::Ios(9))];
+        mixed.pace.rate = PerDir::new(1000, 500, 9).map(|n| Some(Rate::Ios(n)));
         let mut limits = Limits::default();
         limits.add(&mixed);
         assert_eq!((limits.bytes, limits.ios), ((0, 0), (0, 1500)));
         let mut reads = JobPlan::plain(EnginePlan::Null, 1 << 20);
         reads.load.mix = Mix::Read;
-        reads.pace.rate = [Some(Rate::Bytes(1 << 20)); 3];
-        reads.pace.floor = [Some(Rate::Bytes(102_400)); 3];
+        reads.pace.rate = PerDir::all(Some(Rate::Bytes(1 << 20)));
+        reads.pace.floor = PerDir::all(Some(Rate::Bytes(102_400)));
         limits.add(&reads);
         assert_eq!((limits.bytes, limits.ios), ((102_400, 1 << 20), (0, 1500)));
     }

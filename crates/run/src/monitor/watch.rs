@@ -64,7 +64,7 @@ impl Watch {
         if let Some(timeline) = &mut self.timeline
             && (!self.other_clock || self.real_time)
         {
-            timeline.sample(now, totals.ios.iter().sum());
+            timeline.sample(now, totals.ios.values().sum());
         }
         if self.other_clock || control.phase() >= Phase::Ended {
             return;

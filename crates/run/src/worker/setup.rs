@@ -5,10 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{Dir, InFlight, IoPrio, JobPlan, LockFile, Record};
+use fiord_plan::{InFlight, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
-use fiord_stat::recorder::{self, Recorder, axes};
+use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
+use fiord_types::Dir;
 
 use super::core::{JobState, opens_all};
 use super::locked::Locked;
@@ -378,12 +379,7 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
     let at_once_or_gathered = at_once || job.engine.def().in_flight == InFlight::Combined;
     let wanted = wanted_axes(&job.record, at_once_or_gathered);
-    let dirs: Vec<recorder::Dir> = recorder::Dir::ALL
-        .into_iter()
-        .zip([Dir::Read, Dir::Write, Dir::Trim])
-        .filter(|(_, dir)| job.load.mix.has(*dir))
-        .map(|(recorded, _)| recorded)
-        .collect();
+    let dirs: Vec<Dir> = job.load.mix.dirs().collect();
     let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
     recorder.axes = wanted;
     if let Some(priorities) = &job.load.priorities {

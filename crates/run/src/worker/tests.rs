@@ -9,9 +9,10 @@ use fiord_engine::{
     Target, Time, Want,
 };
 use fiord_load::{Flush, Io, Next, Source, Tag};
-use fiord_plan::{Dir, EnginePlan, JobPlan, Mix};
+use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
-use fiord_stat::recorder::{self, Recorder, axes};
+use fiord_stat::recorder::{Recorder, axes};
+use fiord_types::{Dir, PerDir};
 
 use super::core::JobState;
 use super::loops::mode::{Asynchronous, Dynamic, Mode};
@@ -61,7 +62,7 @@ fn null_reads_every_block_once() {
         job.depth.depth = depth;
         let result = run_plain(&job);
         assert_eq!(result.error, None);
-        let read = &result.recorder.dirs[0];
+        let read = &result.recorder.dirs[Dir::Read];
         assert_eq!((read.ios, read.bytes, read.issued), (256, 1 << 20, 256), "depth {depth}");
         assert_eq!(read.lat.n(), 256);
         assert_eq!(read.clat_hist.count(), 256);
@@ -72,10 +73,10 @@ fn null_reads_every_block_once() {
 fn loops_multiply_and_number_ios_limits() {
     let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
     job.end.loops = 3;
-    assert_eq!(run_plain(&job).recorder.dirs[0].ios, 3 * 256);
+    assert_eq!(run_plain(&job).recorder.dirs[Dir::Read].ios, 3 * 256);
     job.end.loops = 1;
     job.end.ios = Some(10);
-    assert_eq!(run_plain(&job).recorder.dirs[0].ios, 10);
+    assert_eq!(run_plain(&job).recorder.dirs[Dir::Read].ios, 10);
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn a_run_time_ends_a_time_based_job() {
         job.end.ramp_time = 20_000_000;
         let result = run_plain(&job);
         assert!((30_000_000..60_000_000).contains(&result.runtime_ns), "{}", result.runtime_ns);
-        assert!(result.recorder.dirs[0].ios > 1000);
+        assert!(result.recorder.dirs[Dir::Read].ios > 1000);
     }
 }
 
@@ -257,7 +258,7 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     let engine = Scripted::new(depth == 1, depth, answer);
     let (control, live) = (JobControl::new(), Live::new());
     let mut files = NoFiles(1);
-    let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
+    let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let mut worker = Worker::new(engine, List(list, 0), Nothing, |now| {
         JobState::new((&job, &mut files), (&control, &live), (recorder, 1), None, now)
     });
@@ -285,7 +286,7 @@ fn short_transfers_are_continued_and_counted_once() {
         let answer = |_: usize, op: &Op| Outcome::ok(op.len.min(1024));
         let (result, log, _) = run_list(plain(), depth, (0..4).map(write_at).collect(), answer);
         assert_eq!(result.error, None);
-        let write = &result.recorder.dirs[1];
+        let write = &result.recorder.dirs[Dir::Write];
         assert_eq!((write.ios, write.bytes, write.short), (4, 16384, 4), "depth {depth}");
         assert_eq!(log.len(), 16);
         let mut ends: Vec<u64> = log.iter().map(|op| op.offset + 1024).collect();
@@ -312,13 +313,13 @@ fn an_error_names_file_offset_and_cause_and_ends_the_job() {
 fn continue_on_error_continues_and_counts_errors() {
     for depth in [1, 4] {
         let mut job = plain();
-        job.reporting.continue_on_error = [true; 3];
+        job.reporting.continue_on_error = ContinueOnError::ALL;
         let answer =
             |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(5) } else { Outcome::ok(op.len) };
         let (result, ..) = run_list(job, depth, (0..100).map(write_at).collect(), answer);
         assert_eq!(result.error, None);
         assert_eq!((result.recorder.errors, result.recorder.first_error), (10, 5));
-        let write = &result.recorder.dirs[1];
+        let write = &result.recorder.dirs[Dir::Write];
         assert_eq!((write.ios, write.issued), (90, 100), "depth {depth}");
         assert_eq!(write.failed_bytes, 10 * 4096);
     }
@@ -328,7 +329,8 @@ fn continue_on_error_continues_and_counts_errors() {
 fn an_error_that_the_engine_detects_belongs_to_its_io() {
     for goes_on in [true, false] {
         let mut job = plain();
-        job.reporting.continue_on_error = [false, goes_on, false];
+        job.reporting.continue_on_error =
+            ContinueOnError { writes: goes_on, ..ContinueOnError::default() };
         let answer =
             |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(84) } else { Outcome::ok(op.len) };
         let (result, ..) = run_list(job, 4, (0..100).map(write_at).collect(), answer);
@@ -348,7 +350,7 @@ fn an_error_that_the_engine_detects_belongs_to_its_io() {
 fn only_errors_of_the_medium_are_survived() {
     for errno in [28, 22, 9] {
         let mut job = plain();
-        job.reporting.continue_on_error = [true; 3];
+        job.reporting.continue_on_error = ContinueOnError::ALL;
         let answer = |n: usize, op: &Op| {
             if n == 2 { Outcome::err(errno) } else { Outcome::ok(op.len) }
         };
@@ -367,7 +369,7 @@ fn a_full_device_ends_a_job_with_fill_device() {
             |n: usize, op: &Op| if n >= 20 { Outcome::err(28) } else { Outcome::ok(op.len) };
         let (result, ..) = run_list(job, depth, (0..100).map(write_at).collect(), answer);
         assert_eq!(result.error, None);
-        assert_eq!(result.recorder.dirs[1].ios, 20);
+        assert_eq!(result.recorder.dirs[Dir::Write].ios, 20);
     }
 }
 
@@ -396,7 +398,7 @@ fn a_barrier_waits_for_earlier_ios() {
         use OpKind::{Fdatasync, Fsync, Write};
         assert_eq!(kinds, [Write, Write, Fsync, Write, Fdatasync]);
         assert_eq!((result.recorder.sync_issued, result.recorder.sync.n()), (2, 2));
-        assert_eq!(result.recorder.dirs[1].issued, 3);
+        assert_eq!(result.recorder.dirs[Dir::Write].issued, 3);
     }
 }
 
@@ -450,7 +452,7 @@ fn latencies_are_the_devices_own_to_the_nanosecond() {
         job.end.ios = Some(3200);
         let result = run_plain(&job);
         assert_eq!(result.error, None);
-        let read = &result.recorder.dirs[0];
+        let read = &result.recorder.dirs[Dir::Read];
         assert_eq!(read.ios, 3200);
         assert_eq!(read.clat.max(), clat, "depth {depth}, {channels} channels");
         assert_eq!(read.lat.max(), clat);
@@ -474,7 +476,7 @@ fn latencies_of_batches_are_the_devices_own_to_the_nanosecond() {
             job.end.ios = Some(3200);
             let result = run_plain(&job);
             assert_eq!(result.error, None);
-            let busy = result.recorder.dirs.iter().filter(|dir| dir.ios > 0);
+            let busy = result.recorder.dirs.values().filter(|dir| dir.ios > 0);
             assert_eq!(busy.clone().map(|dir| dir.ios).sum::<u64>(), 3200);
             for dir in busy {
                 assert_eq!((dir.clat.min(), dir.clat.max()), (100_000, 100_000));
@@ -496,7 +498,7 @@ fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
     job.end.runtime = Some(3_600_000_000_000);
     job.end.time_based = true;
     let result = run_plain(&job);
-    assert_eq!(result.recorder.dirs[0].ios, 3_600_000);
+    assert_eq!(result.recorder.dirs[Dir::Read].ios, 3_600_000);
     assert_eq!(result.runtime_ns, 3_600_000_000_000);
     assert!(began.elapsed() < std::time::Duration::from_secs(20));
 }
@@ -507,12 +509,12 @@ fn a_rate_is_exact_on_the_virtual_clock() {
     for (depth, rate) in [(1, 1000), (1, 1), (8, 1000), (1, 333_333), (32, 900_000)] {
         let mut job = on_sim(&[("sim_latency", "constant:1us"), ("sim_channels", "32")]);
         job.depth.depth = depth;
-        job.pace.rate = [Some(fiord_plan::Rate::Ios(rate)); 3];
+        job.pace.rate = PerDir::all(Some(fiord_plan::Rate::Ios(rate)));
         job.end.time_based = true;
         job.end.runtime = Some(5_000_000_000);
         let result = run_plain(&job);
         assert_eq!(result.error, None);
-        let read = &result.recorder.dirs[0];
+        let read = &result.recorder.dirs[Dir::Read];
         let wanted = 5 * rate;
         assert!(read.ios.abs_diff(wanted) <= 1, "{rate} at {depth}: {} I/Os", read.ios);
         assert_eq!(read.intended.n(), read.ios);

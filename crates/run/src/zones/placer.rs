@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fiord_load::{Dir, Io};
+use fiord_load::Io;
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteForm};
 use fiord_sys::zone::Action;
+use fiord_types::Dir;
 
 use super::open_zones::{Claim, ZoneUser};
 use super::table::{Filling, Use, ZoneTable, advice};
@@ -98,7 +99,7 @@ impl Placer {
     /// the zones do not fit the job.
     pub fn new(job: &JobPlan, tables: Vec<Arc<ZoneTable>>) -> Result<Option<Placer>, JobError> {
         let Some(zoned) = job.load.zoned else { return Ok(None) };
-        let min = |dir: Dir| job.load.blocks[dir as usize].min();
+        let min = |dir: Dir| job.load.blocks[dir].min();
         let files = job.target.files.iter().zip(tables);
         let files = files.map(|(plan, table)| File::new(job, plan, table));
         Ok(Some(Placer {
@@ -380,7 +381,7 @@ impl File {
         let (first, end) = (range.0 as u32, range.1 as u32);
         let writes = job.load.mix.has(Dir::Write);
         let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
-        let most = dirs.map(|dir| job.load.blocks[dir as usize].max()).max().unwrap_or(0);
+        let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
         let small = (first..end).find(|zone| {
             let view = table.view(*zone);
             view.usage() == Use::Sequential && view.limit - view.start < u64::from(most)
@@ -409,7 +410,7 @@ impl File {
             },
             id,
             sequential: !job.load.random,
-            min: job.load.blocks[Dir::Write as usize].min().max(1),
+            min: job.load.blocks[Dir::Write].min().max(1),
             unaligned: job.load.unaligned,
             remainders: zoned.remainders,
             own_limit: zoned.job_max_open,

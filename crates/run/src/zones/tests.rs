@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fiord_load::{Dir, Io, Tag};
+use fiord_load::{Io, Tag};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteForm, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
+use fiord_types::Dir;
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;

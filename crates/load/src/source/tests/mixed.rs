@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fiord_plan::{BlockSize, Dir};
+use fiord_plan::BlockSize;
+use fiord_types::{Dir, PerDir};
 
 use super::job;
 use crate::source::{AnySource, any_source};
@@ -37,8 +38,8 @@ fn other_loads_do_not_get_the_mixed_source() {
 fn directions_and_sizes_keep_their_shares_whatever_the_other_is() {
     let mut job = job("rw=randrw size=1g rwmixread=70 norandommap io_size=1t");
     let split = BlockSize::Split(vec![(4096, 60), (8192, 30), (65536, 10)]);
-    job.load.blocks = std::array::from_fn(|_| split.clone());
-    job.load.align = [4096; 3];
+    job.load.blocks = PerDir::from_fn(|_| split.clone());
+    job.load.align = PerDir::all(4096);
     let mut source = any_source(&job).unwrap();
     assert!(matches!(source, AnySource::Mixed(_)));
     let n = 200_000;

@@ -9,6 +9,7 @@ mod strided;
 mod totals;
 
 use fiord_plan::*;
+use fiord_types::{Dir, PerDir};
 
 use super::{SourceVisitor, with_source};
 use crate::{Next, Source};
@@ -37,7 +38,7 @@ fn job(words: &str) -> JobPlan {
     job.target.open_files = open.unwrap_or(files as u32);
     job.end.bytes = io_size.unwrap_or(each * files);
     if let Some(plan) = job.load.sprandom {
-        let block = job.load.blocks[Dir::Write as usize].min();
+        let block = job.load.blocks[Dir::Write].min();
         job.end.bytes = files * plan.writes(each, block) * u64::from(block);
     }
     job
@@ -85,9 +86,9 @@ fn load_word(load: &mut Load, name: &str, value: &str) {
             blocks(load, vec![BlockSize::Split(value.split(':').map(share).collect())]);
         }
         "bs_unaligned" => load.unaligned = true,
-        "ba" => (load.align, load.no_map) = ([bytes(value); 3], true),
+        "ba" => (load.align, load.no_map) = (PerDir::all(bytes(value)), true),
         "norandommap" => load.no_map = true,
-        "percentage_random" => load.random_percent = [number() as u8; 3],
+        "percentage_random" => load.random_percent = PerDir::all(number() as u8),
         "rw_sequencer" => load.sequencer = Sequencer::Identical,
         "rwmixread" => load.mix = Mix::ReadWrite { read_percent: number() as u8 },
         "fsync" => load.fsync = number(),
@@ -130,7 +131,9 @@ fn distribution(text: &str) -> Distribution {
         "zoned" | "zoned_abs" => {
             let lists: Vec<&str> = rest.split(',').collect();
             let list = |i: usize| lists.get(i).unwrap_or(&lists[lists.len() - 1]);
-            Distribution::Zoned(std::array::from_fn(|i| list(i).split(':').map(zone).collect()))
+            Distribution::Zoned(PerDir::from_fn(|dir| {
+                list(dir as usize).split(':').map(zone).collect()
+            }))
         }
         "sequence" | "strides" => Distribution::Sequence {
             blocks: rest.split(',').map(|n| n.parse().unwrap()).collect(),
@@ -141,9 +144,9 @@ fn distribution(text: &str) -> Distribution {
 }
 
 fn blocks(load: &mut Load, sizes: Vec<BlockSize>) {
-    let of = |i: usize| sizes.get(i).unwrap_or(&sizes[sizes.len() - 1]).clone();
-    load.blocks = std::array::from_fn(of);
-    load.align = std::array::from_fn(|i| of(i).min().into());
+    let of = |dir: Dir| sizes.get(dir as usize).unwrap_or(&sizes[sizes.len() - 1]).clone();
+    load.blocks = PerDir::from_fn(of);
+    load.align = PerDir::from_fn(|dir| of(dir).min().into());
 }
 
 fn rw(load: &mut Load, value: &str) {

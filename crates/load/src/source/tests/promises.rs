@@ -1,9 +1,10 @@
 //! Properties of every load: I/Os are in bounds and aligned, a map visits each block once, equal
 //! seeds give equal I/Os.
 
+use fiord_types::Dir;
 use proptest::prelude::*;
 
-use fiord_plan::{BlockSize, Dir};
+use fiord_plan::BlockSize;
 
 use super::{ios, job, said};
 use crate::{Flush, Io, Next};
@@ -112,7 +113,7 @@ proptest! {
             let file = &job.target.files[io.file as usize];
             prop_assert!(io.offset >= file.offset);
             prop_assert!(io.offset + u64::from(io.len) <= file.offset + file.len);
-            let sizes = &job.load.blocks[io.dir as usize];
+            let sizes = &job.load.blocks[io.dir];
             let pair = word.contains("trimwrite");
             prop_assert!(pair || (sizes.min()..=sizes.max()).contains(&io.len));
             if let (BlockSize::Fixed(bs), "randread" | "read") = (sizes, word) {

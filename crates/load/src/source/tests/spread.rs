@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use fiord_plan::{Dir, Skew, skew_of};
+use fiord_plan::{Skew, skew_of};
+use fiord_types::Dir;
 
 use super::super::laws::Sums;
 use super::super::ranks::Ranks;

@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use fiord_plan::{Dir, JobPlan};
+use fiord_plan::JobPlan;
+use fiord_types::Dir;
 
 use super::{job, said};
 use crate::Next;
@@ -197,7 +198,7 @@ fn totals_are_those_of_fio() {
         }
         // A plan that rounds down to whole blocks gives the same totals.
         if !words.contains("io_size") {
-            let blocks = job.load.blocks.each_ref().map(|b| u64::from(b.min()));
+            let blocks = job.load.blocks.clone().map(|b| u64::from(b.min())).into_array();
             let block = if words.contains("trim") { blocks[2] } else { blocks[0].min(blocks[1]) };
             job.end.bytes = job.target.files.iter().map(|f| f.len / block * block).sum();
             assert_eq!(self::ours(&job), ours, "{words}, rounded");

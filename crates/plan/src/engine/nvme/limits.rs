@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_sys::nvme::CommandSet;
+use fiord_types::Dir;
 
 use crate::load::forms;
 use crate::model::{
-    BlockSize, Dir, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step,
-    WriteForm,
+    BlockSize, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step, WriteForm,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -93,8 +93,7 @@ impl Limits<'_> {
     }
 
     fn used(&self) -> impl Iterator<Item = Dir> {
-        let mix = self.load.mix;
-        Dir::ALL.into_iter().filter(move |dir| mix.has(*dir))
+        self.load.mix.dirs()
     }
 
     /// The option that sets the block sizes.
@@ -107,7 +106,7 @@ impl Limits<'_> {
         let block = target.block;
         let option = self.size_option();
         for dir in self.used() {
-            let sizes = &self.load.blocks[dir as usize];
+            let sizes = &self.load.blocks[dir];
             let odd = match sizes {
                 BlockSize::Fixed(bytes) => vec![*bytes],
                 // Sizes in between are multiples of the minimum.
@@ -157,7 +156,7 @@ impl Limits<'_> {
             messages.push(whole(option, self.file.offset));
         }
         if self.job.is_set("ba") {
-            let odd = self.used().map(|dir| self.load.align[dir as usize]);
+            let odd = self.used().map(|dir| self.load.align[dir]);
             if let Some(align) = odd.into_iter().find(|align| !align.is_multiple_of(block)) {
                 messages.push(whole("ba", align));
             }
@@ -234,7 +233,7 @@ impl Limits<'_> {
     fn sizes(&self, target: &NvmeTarget, messages: &mut Messages) {
         let option = self.size_option();
         for dir in self.used() {
-            let bytes = u64::from(self.load.blocks[dir as usize].max());
+            let bytes = u64::from(self.load.blocks[dir].max());
             for most in self.limits_of(dir, target) {
                 if bytes > most.bytes {
                     let what = format!(
@@ -262,7 +261,7 @@ impl Limits<'_> {
         let ranges = self.load.trim_ranges;
         let limits = &target.device.limits;
         let block = u64::from(target.block);
-        let bytes = u64::from(self.load.blocks[Dir::Trim as usize].max()) * u64::from(ranges);
+        let bytes = u64::from(self.load.blocks[Dir::Trim].max()) * u64::from(ranges);
         let most = limits.deallocate_blocks.map(|blocks| blocks.saturating_mul(block));
         if let Some(most) = limits.deallocate_ranges.filter(|most| u32::from(*most) < ranges) {
             messages.push(

@@ -1,10 +1,9 @@
 //! How a job handles the metadata and the protection information of a namespace.
 
 use fiord_sys::nvme::{self, Device};
+use fiord_types::Dir;
 
-use crate::model::{
-    Checks, Dir, Guard, Load, MetadataPlan, NvmeTarget, ProtectionPlan, ProtectionType,
-};
+use crate::model::{Checks, Guard, Load, MetadataPlan, NvmeTarget, ProtectionPlan, ProtectionType};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -109,7 +108,7 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
     };
     let moved = [(Dir::Read, load.mix.has(Dir::Read)), (Dir::Write, load.writes_data())];
     let sizes = moved.into_iter().filter(|(_, moves)| *moves);
-    let largest = sizes.map(|(dir, _)| load.blocks[dir as usize].max()).max().unwrap_or(0);
+    let largest = sizes.map(|(dir, _)| load.blocks[dir].max()).max().unwrap_or(0);
     let needed = metadata.separate_bytes(largest);
     if size > 0 && needed > u64::from(size) {
         messages.push(

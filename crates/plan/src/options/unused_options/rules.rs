@@ -3,6 +3,7 @@
 
 use fiord_job::option::value::Value;
 use fiord_job::spec::Setting;
+use fiord_types::PerDir;
 
 use crate::model::{FileKind, JobPlan, Memory, Mix};
 use crate::options::reading::Reading;
@@ -93,7 +94,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         options: &["rate_process"],
-        applies: |job| job.pace.rate != [None; 3],
+        applies: |job| job.pace.rate != PerDir::all(None),
         why: "on a job that has no rate",
         help: "To fix: add `rate_iops=<I/Os a second>` or `rate=<bytes a second>`",
     },

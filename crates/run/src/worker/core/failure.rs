@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
-use fiord_plan::{Access, Dir, FileKind};
+use fiord_plan::{Access, FileKind};
+use fiord_types::Dir;
 
-use super::super::loops::ops::{direction, recorded};
+use super::super::loops::ops::direction;
 use super::JobState;
 use super::housekeeping::{BUFFERS_LOST, EFAULT};
 use crate::control::StopReason;
@@ -18,27 +19,19 @@ impl JobState<'_> {
     pub fn io_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) -> bool {
         let errno = outcome.get().err().unwrap_or(0);
         let status = outcome.device_status();
-        let dir = match op.kind {
-            OpKind::Read => 0,
-            _ => 1,
-        };
         if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
             // The device is full, which is the expected end.
             self.control.stop(StopReason::Runtime);
             return false;
         }
-        match op.kind {
-            OpKind::Read => self.failed[0] += 1,
-            OpKind::Write => self.failed[1] += 1,
-            OpKind::Trim => self.failed[2] += 1,
-            _ => {}
-        }
         if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
-            let failed = &mut self.recorder.dirs[recorded(direction(op)) as usize].failed_bytes;
+            self.failed[direction(op)] += 1;
+            let failed = &mut self.recorder.dirs[direction(op)].failed_bytes;
             *failed = failed.saturating_add(u64::from(op.len));
         }
         // As in fio, only errors in directions that `continue_on_error` names are counted.
-        let counts = self.job.reporting.continue_on_error[dir];
+        let continues = self.job.reporting.continue_on_error;
+        let counts = if op.kind == OpKind::Read { continues.reads } else { continues.writes };
         let survives = counts && is_survivable(errno, status);
         let first = if survives { self.survived.is_none() } else { self.error.is_none() };
         let error = first.then(|| self.failure(explanation, op, outcome));
@@ -62,7 +55,7 @@ impl JobState<'_> {
     /// at a write pointer.
     fn may_lack_zones(&self, op: &Op, errno: i32) -> Option<String> {
         let kind = self.job.target.files.get(op.file as usize)?.kind;
-        let first = self.recorder.dirs[recorded(Dir::Write) as usize].ios == 0;
+        let first = self.recorder.dirs[Dir::Write].ios == 0;
         (op.kind == OpKind::Write
             && matches!(errno, EIO | EREMOTEIO)
             && kind == FileKind::Block

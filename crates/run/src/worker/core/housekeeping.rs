@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use fiord_stat::delays::ThreadDelays;
-use fiord_stat::recorder::{Dir, Recorder};
+use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::Watch;
 use fiord_sys::usage::{self, Usage};
+use fiord_types::{Dir, PerDir};
 
 use super::super::WorkerResult;
 use super::super::hooks::pacing::PacingVerdict;
@@ -40,7 +41,7 @@ impl JobState<'_> {
             }
         }
         if let Some(ramp) = &self.ramp {
-            let bytes: u64 = self.recorder.totals().iter().map(|t| t.0).sum();
+            let bytes: u64 = self.recorder.totals().values().map(|t| t.0).sum();
             if now >= ramp.until && bytes >= ramp.bytes {
                 self.begin_measuring(now);
             }
@@ -120,7 +121,7 @@ impl JobState<'_> {
         self.recorder.reset();
         self.recorder.begin_slices(now);
         self.stages.forget();
-        self.failed = [0; 3];
+        self.failed = PerDir::all(0);
         self.survived = None;
         self.begin = now;
         self.usage = thread_usage();
@@ -135,7 +136,7 @@ impl JobState<'_> {
     /// Makes the counters visible to the monitor.
     fn publish(&self) {
         for dir in Dir::ALL {
-            let (bytes, ios) = self.recorder.totals()[dir as usize];
+            let (bytes, ios) = self.recorder.totals()[dir];
             self.live.publish(dir, bytes, ios);
         }
     }
@@ -165,7 +166,7 @@ impl JobState<'_> {
         if self.one_by_one {
             // An I/O that was issued has completed or failed.
             for dir in Dir::ALL {
-                let issued = recorder.totals()[dir as usize].1 + self.failed[dir as usize];
+                let issued = recorder.totals()[dir].1 + self.failed[dir];
                 recorder.issued_one_by_one(dir, issued);
             }
         }

@@ -17,6 +17,7 @@ use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::Watch;
 use fiord_sys::usage::{self, Usage};
+use fiord_types::PerDir;
 
 use self::stages::StageTimes;
 use super::Files;
@@ -51,7 +52,7 @@ pub struct JobState<'a> {
     /// I/Os drawn from the source since its last restart.
     pub drawn: u64,
     /// I/Os that failed in the measured part, by direction.
-    pub failed: [u64; 3],
+    pub failed: PerDir<u64>,
     live: &'a Live,
     /// When housekeeping is due.
     next_housekeeping: u64,
@@ -124,7 +125,7 @@ impl<'a> JobState<'a> {
             ramp,
             loops_left: end.loops.max(1),
             drawn: 0,
-            failed: [0; 3],
+            failed: PerDir::all(0),
             usage: housekeeping::thread_usage(),
             ready: usage::ready_time(),
             stride: 1,
@@ -136,7 +137,7 @@ impl<'a> JobState<'a> {
 
     /// I/Os that have completed.
     pub fn completed(&self) -> u64 {
-        self.recorder.totals().iter().map(|t| t.1).sum()
+        self.recorder.totals().values().map(|t| t.1).sum()
     }
 
     /// The time, for loops that measure no latency: the clock is read only as often as keeps it within

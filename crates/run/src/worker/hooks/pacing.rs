@@ -8,12 +8,12 @@ use std::hint::spin_loop;
 use std::time::Duration;
 
 use fiord_engine::{Op, OpKind, Slot, Time, Want};
-use fiord_load::Dir;
 use fiord_load::pace::latency_target::Verdict;
 use fiord_load::pace::think::Thought;
 use fiord_load::pace::{FlowTicket, LatencyTarget, MinRate, Pacer, Thinker};
 use fiord_plan::{JobPlan, Rate};
 use fiord_stat::delays::ThreadDelays;
+use fiord_types::{Dir, PerDir};
 
 use super::super::loops::ops::direction;
 use crate::error::{JobError, Stage};
@@ -52,7 +52,7 @@ pub struct Pacing {
     think_ns: u64,
     /// Think time of the I/Os that completed since the last busy-wait, ns.
     owed: u64,
-    max_latency: [u64; 3],
+    max_latency: PerDir<u64>,
     /// Due time of the I/O in each slot; [`NEVER`] if its direction has no rate.
     dues: Vec<u64>,
     /// End of the current pause.
@@ -259,12 +259,12 @@ impl Pacing {
     /// `max_latency` of a direction, ns; `u64::MAX` if it has none.
     #[inline]
     pub fn max_latency(&self, dir: Dir) -> u64 {
-        self.max_latency[dir as usize]
+        self.max_latency[dir]
     }
 
     /// Checks the minimum rates and the latency target. `totals`: bytes and I/Os by direction since measuring
     /// began.
-    pub fn check(&mut self, now: u64, totals: [(u64, u64); 3]) -> PacingVerdict {
+    pub fn check(&mut self, now: u64, totals: PerDir<(u64, u64)>) -> PacingVerdict {
         if let Some(floor) = &mut self.floor
             && let Err(missed) = floor.check(now, totals)
         {

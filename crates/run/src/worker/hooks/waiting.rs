@@ -4,7 +4,7 @@ use fiord_engine::{Op, Slot, Time, Want};
 use fiord_load::{Next, Source};
 
 use super::super::core::JobState;
-use super::super::loops::ops::{direction, recorded};
+use super::super::loops::ops::direction;
 use crate::error::{JobError, Stage};
 
 /// The longest sleep, ns. A job notices within this time that it must stop.
@@ -70,7 +70,7 @@ impl JobState<'_> {
         let mut from_due = lat;
         if let Some(due) = self.pacing.due_of(slot) {
             from_due = end.saturating_sub(due);
-            self.recorder.intended(recorded(dir), from_due);
+            self.recorder.intended(dir, from_due);
         }
         self.recorder.sliced(end, lat, from_due.max(lat));
         self.pacing.ended(lat);

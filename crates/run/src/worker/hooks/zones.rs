@@ -2,7 +2,8 @@
 //! to the loops.
 
 use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time};
-use fiord_load::{Dir, Displaced, Io, Next, Source};
+use fiord_load::{Displaced, Io, Next, Source};
+use fiord_types::Dir;
 
 use super::super::core::JobState;
 use crate::zones::Place;

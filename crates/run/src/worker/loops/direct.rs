@@ -1,14 +1,15 @@
 //! The loop of engines that complete each I/O before the next is queued: one I/O, one clock read.
 
 use fiord_engine::{Engine, Op, Outcome, Queued, Time};
-use fiord_load::{Dir, Io, Next, Source};
+use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
 use fiord_stat::shares::Part;
+use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::super::hooks::zones::NextStep;
 use super::mode::Mode;
-use super::ops::{direction, op_of, op_of_flush, recorded};
+use super::ops::{direction, op_of, op_of_flush};
 use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
@@ -66,13 +67,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
             let times = Times { slat: 0, clat: lat, lat };
-            self.state.recorder.complete_with(
-                M::AXES,
-                recorded(io.dir),
-                u64::from(io.len),
-                times,
-                1,
-            );
+            self.state.recorder.complete_with(M::AXES, io.dir, u64::from(io.len), times, 1);
             if M::HOOKS && self.state.is_zoned() {
                 self.state.zone_op_done(0);
             }
@@ -207,7 +202,7 @@ fn unusual_completion<E: Engine>(
             }
             Ok(bytes) if bytes < op.len => {
                 if !std::mem::replace(&mut short, true) {
-                    state.recorder.short(recorded(dir));
+                    state.recorder.short(dir);
                 }
                 op.offset += u64::from(bytes);
                 op.at += bytes;
@@ -220,7 +215,7 @@ fn unusual_completion<E: Engine>(
     let end = clock.now();
     let lat = end.wrapping_sub(start);
     let times = Times { slat: 0, clat: lat, lat };
-    state.recorder.complete_with(axes, recorded(dir), u64::from(whole), times, 1);
+    state.recorder.complete_with(axes, dir, u64::from(whole), times, 1);
     if hooks {
         state.zone_op_done(0);
     }

@@ -2,13 +2,14 @@
 //! submits it to the engine.
 
 use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time};
-use fiord_load::{Dir, Io, Next, Source};
+use fiord_load::{Io, Next, Source};
 use fiord_stat::shares::Part;
+use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::super::hooks::zones::Placement;
 use super::mode::Mode;
-use super::ops::{direction, op_of, op_of_flush, recorded};
+use super::ops::{direction, op_of, op_of_flush};
 use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control};
 use crate::error::{JobError, Stage};
@@ -276,7 +277,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
         if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
             self.state.drawn += 1;
-            self.state.recorder.issued(recorded(direction(op)));
+            self.state.recorder.issued(direction(op));
             return 1;
         }
         self.state.recorder.sync_issued += 1;

@@ -1,7 +1,7 @@
 //! The end of a job's work: flushing and closing. The time that takes is part of the measured time.
 
 use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Tag, Want};
-use fiord_plan::Dir;
+use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::detach;

@@ -1,8 +1,8 @@
 //! Converts I/Os and flushes of the source to ops of the engine, and directions to those of the recorder.
 
 use fiord_engine::{Op, OpKind, Tag};
-use fiord_load::{Dir, Flush, Io};
-use fiord_stat::recorder;
+use fiord_load::{Flush, Io};
+use fiord_types::Dir;
 
 /// Converts an I/O to an op.
 #[inline(always)]
@@ -32,15 +32,5 @@ pub fn direction(op: &Op) -> Dir {
         OpKind::Read => Dir::Read,
         OpKind::Trim => Dir::Trim,
         _ => Dir::Write,
-    }
-}
-
-/// Converts a direction to that of the recorder.
-#[inline(always)]
-pub fn recorded(dir: Dir) -> recorder::Dir {
-    match dir {
-        Dir::Read => recorder::Dir::Read,
-        Dir::Write => recorder::Dir::Write,
-        Dir::Trim => recorder::Dir::Trim,
     }
 }

@@ -7,13 +7,14 @@
 
 use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
 use fiord_load::{Next, Source};
-use fiord_stat::recorder::{self, Times, axes};
+use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::Part;
+use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::fill::FillOutcome;
 use super::mode::Mode;
-use super::ops::{direction, recorded};
+use super::ops::direction;
 use super::slots::{Batching, CompletionBatch, CompletionBatches, EMPTY_BATCHES, Slots};
 use super::{Parts, Payload, Worker, burst};
 use crate::error::{JobError, Stage};
@@ -199,10 +200,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 now,
             );
         }
-        let dir = recorded(direction(op));
+        let dir = direction(op);
         let bytes = u64::from(op.len) + u64::from(op.at);
         let (start, issue) = (flight.start, flight.issue);
-        let batch = &mut batches[dir as usize];
+        let batch = &mut batches[dir];
         if batch.start == start && batch.issue == issue {
             batch.count += 1;
             batch.bytes += bytes;
@@ -227,14 +228,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Records completions that were gathered.
     #[inline(always)]
     pub(super) fn record_all<M: Mode>(&mut self, batches: &CompletionBatches, now: u64) {
-        for (dir, batch) in recorder::Dir::ALL.into_iter().zip(batches) {
+        for (dir, batch) in batches.iter() {
             self.record::<M>(dir, batch, now);
         }
     }
 
     /// Records I/Os of one direction that took the same time.
     #[inline(always)]
-    fn record<M: Mode>(&mut self, dir: recorder::Dir, batch: &CompletionBatch, now: u64) {
+    fn record<M: Mode>(&mut self, dir: Dir, batch: &CompletionBatch, now: u64) {
         if batch.count > 0 {
             let times = times(batch.start, batch.issue, now);
             self.state.recorder.complete_with(M::AXES, dir, batch.bytes, times, batch.count);
@@ -265,7 +266,7 @@ fn unusual_completion<E: Engine>(
     match outcome.get() {
         Ok(bytes) if moves && bytes > 0 => {
             if !std::mem::replace(&mut flight.short, true) {
-                state.recorder.short(recorded(direction(&op)));
+                state.recorder.short(direction(&op));
             }
             flight.op.offset += u64::from(bytes);
             flight.op.at += bytes;
@@ -323,7 +324,7 @@ fn queue_rest<E: Engine>(
 
 /// Records an I/O whose rest completed as it was queued.
 fn record_rest(state: &mut JobState<'_>, op: &Op, times: Times) {
-    let dir = recorded(direction(op));
+    let dir = direction(op);
     let bytes = u64::from(op.len) + u64::from(op.at);
     state.recorder.complete_with(axes::DYNAMIC, dir, bytes, times, 1);
     if state.recorder.axes & axes::PRIORITIES != 0 {

@@ -1,6 +1,7 @@
 //! The slots of a job with many I/Os in flight, and the sizes of its submissions and reaps.
 
 use fiord_engine::{Completions, Op, OpKind, Slot, Tag, Want};
+use fiord_types::PerDir;
 
 /// An op that was queued.
 #[derive(Debug, Clone, Copy)]
@@ -127,8 +128,8 @@ pub struct CompletionBatch {
 }
 
 /// One batch for each direction, so that a mix does not end the batch with each change of direction.
-pub type CompletionBatches = [CompletionBatch; 3];
+pub type CompletionBatches = PerDir<CompletionBatch>;
 
 /// No completions yet.
 pub const EMPTY_BATCHES: CompletionBatches =
-    [CompletionBatch { bytes: 0, start: 0, issue: 0, count: 0 }; 3];
+    PerDir::all(CompletionBatch { bytes: 0, start: 0, issue: 0, count: 0 });

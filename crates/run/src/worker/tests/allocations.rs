@@ -60,7 +60,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
     let result = run(&job, clock, &mut NoFiles(1), &control, &live, &|| (), None);
     let count = COUNT.get() - before;
     assert_eq!(result.error, None);
-    let ios: u64 = result.recorder.totals().iter().map(|t| t.1).sum();
+    let ios: u64 = result.recorder.totals().values().map(|t| t.1).sum();
     assert_eq!(ios, loops * 1024);
     count
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use fiord_plan::Rate;
 use fiord_stat::shares::Part;
+use fiord_types::{Dir, PerDir};
 
 use super::loops::mode::{Managed, Synchronous};
 use super::*;
@@ -47,7 +48,7 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let contents = Slow(engine.clock.clone());
     let live = Live::new();
     let mut files = NoFiles(1);
-    let recorder = Recorder::new(axes::ASYNC, &[recorder::Dir::Write]);
+    let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let mut worker = Worker::new(engine, List(list, 0), contents, |now| {
         JobState::new((job, &mut files), (control, &live), (recorder, 1_000_000_000), None, now)
     });
@@ -96,7 +97,7 @@ fn latencies_exclude_the_time_for_contents() {
         job.depth.depth = depth;
         let (result, made) =
             run_loop(which, &job, &JobControl::new(), (at_once, writes(20_000)), whole);
-        let write = &result.recorder.dirs[1];
+        let write = &result.recorder.dirs[Dir::Write];
         let what = format!("{which:?}, {depth} deep, at once: {at_once}");
         assert_eq!((result.error, made, write.ios), (None, 20_000, 20_000), "{what}");
         assert_eq!((write.lat.min(), write.lat.max()), (1000, 1000), "{what}");
@@ -118,14 +119,14 @@ fn measuring_begins_within_a_sampled_round() {
         let mut job = plain();
         job.depth.depth = depth;
         job.load.mix = Mix::Write;
-        job.pace.rate = [Some(Rate::Ios(100)); 3];
+        job.pace.rate = PerDir::all(Some(Rate::Ios(100)));
         job.end.ramp_time = 1_000_000_000;
         job.end.time_based = true;
         job.end.runtime = Some(1_000_000_000);
         let list = (which == PacedDirect, writes(1000));
         let (result, _) = run_loop(which, &job, &JobControl::new(), list, whole);
         assert_eq!(result.error, None);
-        let ios = result.recorder.dirs[1].ios;
+        let ios = result.recorder.dirs[Dir::Write].ios;
         assert!((99..=101).contains(&ios), "{which:?}: {ios}");
         let shares = result.shares.expect("jobs with a rate are sampled as well");
         assert!(shares.share(Part::Waiting) > 0.99, "{which:?}: {shares:?}");
@@ -181,7 +182,7 @@ fn a_status_report_has_everything_that_the_final_report_has() {
     let engine = Scripted::new(true, 1, answer);
     let contents = Slow(engine.clock.clone());
     let (live, job, mut files) = (Live::new(), plain(), NoFiles(1));
-    let mut recorder = Recorder::new(axes::SYNC, &[recorder::Dir::Write]);
+    let mut recorder = Recorder::new(axes::SYNC, &[Dir::Write]);
     recorder.lat_is_clat = true;
     let mut worker = Worker::new(engine, List(writes(7_000), 0), contents, |now| {
         JobState::new((&job, &mut files), (&control, &live), (recorder, 1_000_000_000), None, now)
@@ -189,7 +190,7 @@ fn a_status_report_has_everything_that_the_final_report_has() {
     worker.run_direct::<Synchronous>();
     let snapshot = control.take_snapshot(std::time::Duration::ZERO).expect("it was asked for");
     let same = |recorder: &Recorder, n: u64| {
-        let write = &recorder.dirs[1];
+        let write = &recorder.dirs[Dir::Write];
         assert_eq!((write.issued, write.ios, write.clat.n(), write.lat.n()), (n, n, n, n));
         assert_eq!(write.clat_hist.count(), n);
         assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (n, n, n));
@@ -212,7 +213,7 @@ fn a_submission_that_fails_in_a_sampled_round_is_reported() {
         JobState::new(
             (&job, &mut files),
             (&control, &live),
-            (Recorder::new(axes::ASYNC, &[recorder::Dir::Write]), 1),
+            (Recorder::new(axes::ASYNC, &[Dir::Write]), 1),
             None,
             now,
         )

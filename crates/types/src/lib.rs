@@ -1,0 +1,22 @@
+//! Small types that all crates share. They depend on nothing and cost nothing: each is the integer that it
+//! holds, and the compiler tells apart what is a time, a size, an errno or the index of a job.
+//!
+//! | question | module |
+//! |---|---|
+//! | which way does an I/O move data, and how is a value kept per direction? | `direction` |
+//!
+//! ```
+//! use fiord_types::{Dir, PerDir};
+//!
+//! let mut bytes = PerDir::all(0);
+//! bytes[Dir::Write] += 4096;
+//! assert_eq!(bytes, PerDir::new(0, 4096, 0));
+//! ```
+//!
+//! The feature `serde` makes the types serializable, each as the value that it holds.
+
+#![forbid(unsafe_code)]
+
+mod direction;
+
+pub use direction::{Dir, PerDir};
