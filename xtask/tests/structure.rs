@@ -1,0 +1,271 @@
+//! Counts what makes the code hard to change, and fails if a count grows. `cargo test -p xtask --test
+//! structure -- --nocapture` prints all counts and where they come from. If a change lowers a count,
+//! lower its limit here, so that it does not grow again.
+//!
+//! Only code of the product is counted: no tests, test fixtures, examples or tasks of developers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A count, and the largest value that is allowed.
+struct Limit {
+    what: &'static str,
+    most: usize,
+    /// Finds the counted places of a file: each is one line of text.
+    find: fn(&Source) -> Vec<String>,
+}
+
+const LIMITS: &[Limit] = &[
+    Limit { what: "public fields that are bare integers", most: 647, find: bare_integers },
+    Limit { what: "options looked up by name outside crates/job", most: 294, find: lookups },
+    Limit { what: "engine names outside the registry", most: 58, find: engine_names },
+    Limit {
+        what: "variants of EnginePlan in patterns outside the registry",
+        most: 34,
+        find: engine_plans,
+    },
+    Limit { what: "arrays indexed by `dir as usize`", most: 82, find: direction_indexes },
+    Limit { what: "functions of more than 70 lines", most: 3, find: long_functions },
+    Limit { what: "files of more than 600 lines", most: 0, find: long_files },
+];
+
+/// The largest number of public type names that are defined more than once.
+const MOST_NAMES_TWICE: usize = 81;
+
+/// One file of the product.
+struct Source {
+    /// Path below the root of the repository.
+    name: String,
+    /// The text without the tests at its end.
+    code: String,
+}
+
+impl Source {
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.code.lines().filter(|line| !line.trim_start().starts_with("//"))
+    }
+
+    fn lines_with(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        self.lines().filter(|line| wanted(line)).map(|line| line.trim().to_owned()).collect()
+    }
+}
+
+/// Every source file of the product, sorted by name.
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let mut directories = vec![root.join("crates")];
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).expect("a directory of the workspace") {
+            let path = entry.expect("an entry of a directory").path();
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let test = stem.ends_with("tests") || stem.starts_with("fixture");
+            if test || stem == "examples" || stem == "golden" {
+                continue;
+            }
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("a source file");
+        let name = path.strip_prefix(root).expect("a path below the root").display().to_string();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+        Source { name, code }
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// The item of a line without its visibility; `None` if it is private.
+fn public(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub")?;
+    match rest.strip_prefix('(') {
+        Some(scope) => scope.split_once(") ").map(|(_, item)| item),
+        None => rest.strip_prefix(' '),
+    }
+}
+
+fn bare_integers(source: &Source) -> Vec<String> {
+    const INTEGERS: [&str; 12] =
+        ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
+    source.lines_with(|line| {
+        let field = public(line).and_then(|item| item.strip_suffix(',')?.split_once(": "));
+        field.is_some_and(|(name, kind)| !name.contains([' ', '(']) && INTEGERS.contains(&kind))
+    })
+}
+
+fn lookups(source: &Source) -> Vec<String> {
+    /// The methods that read the option with a name.
+    const READERS: [&str; 24] = [
+        "amount",
+        "count",
+        "count32",
+        "flag",
+        "floats",
+        "int",
+        "ints",
+        "is_set",
+        "patterns",
+        "plain_word",
+        "position",
+        "set",
+        "set_count32",
+        "set_range",
+        "set_ranges",
+        "set_splits",
+        "set_text",
+        "setting",
+        "text",
+        "time",
+        "time_range",
+        "value",
+        "word",
+        "words",
+    ];
+    if source.name.starts_with("crates/job/") {
+        return Vec::new();
+    }
+    let reads = |line: &str| -> usize {
+        READERS.iter().map(|name| line.matches(&format!(".{name}(\"")).count()).sum()
+    };
+    source.lines().flat_map(|line| vec![line.trim().to_owned(); reads(line)]).collect()
+}
+
+/// The names of engines, as the registry writes them, without those that are common words.
+const ENGINES: [&str; 12] = [
+    "io_uring",
+    "io_uring_cmd",
+    "libaio",
+    "mmap",
+    "null",
+    "psync",
+    "pvsync",
+    "pvsync2",
+    "sg",
+    "sim",
+    "sync",
+    "vsync",
+];
+
+fn engine_names(source: &Source) -> Vec<String> {
+    if source.name.starts_with("crates/job/src/option/") {
+        return Vec::new();
+    }
+    let named = |line: &str| ENGINES.iter().any(|engine| line.contains(&format!("\"{engine}\"")));
+    source.lines_with(named)
+}
+
+fn engine_plans(source: &Source) -> Vec<String> {
+    source.lines_with(|line| {
+        let Some(at) = line.find("EnginePlan::") else { return false };
+        let arm = line.find("=>").is_some_and(|arrow| at < arrow);
+        arm || line.contains("matches!(") || line.contains("let EnginePlan")
+    })
+}
+
+fn direction_indexes(source: &Source) -> Vec<String> {
+    let is_direction = |text: &str| {
+        let name = text.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+        let variants = ["Dir::Read", "Dir::Write", "Dir::Trim"];
+        name.is_some_and(|name| ["d", "dir", "direction"].contains(&name))
+            || variants.iter().any(|variant| text.ends_with(variant))
+    };
+    source
+        .lines_with(|line| line.match_indices(" as usize").any(|(at, _)| is_direction(&line[..at])))
+}
+
+/// Functions end where a line has the closing brace at their own indent, because the code is formatted.
+fn long_functions(source: &Source) -> Vec<String> {
+    let lines: Vec<&str> = source.code.lines().collect();
+    let function = |line: &str| {
+        let item = public(line).unwrap_or(line.trim_start());
+        let item = ["const ", "async ", "unsafe ", "extern \"C\" "]
+            .iter()
+            .fold(item, |item, word| item.strip_prefix(word).unwrap_or(item));
+        item.starts_with("fn ") && !line.ends_with([';', '}'])
+    };
+    let length = |start: usize| {
+        let indent = lines[start].len() - lines[start].trim_start().len();
+        let end = format!("{}}}", " ".repeat(indent));
+        lines[start..].iter().position(|line| **line == end).map_or(0, |length| length + 1)
+    };
+    let starts = (0..lines.len()).filter(|start| function(lines[*start]));
+    let long = starts.map(|start| (length(start), lines[start])).filter(|(length, _)| *length > 70);
+    long.map(|(length, line)| format!("{length} lines: {}", line.trim())).collect()
+}
+
+fn long_files(source: &Source) -> Vec<String> {
+    let lines = source.code.lines().count();
+    // Tables of options are lists without logic.
+    let table = source.name.contains("/option/table/");
+    if lines > 600 && !table { vec![format!("{lines} lines")] } else { Vec::new() }
+}
+
+#[test]
+fn counts_do_not_grow() {
+    let sources = sources();
+    assert!(sources.len() > 300, "only {} files were found", sources.len());
+    let mut grown = Vec::new();
+    for Limit { what, most, find } in LIMITS {
+        let found: Vec<(&str, Vec<String>)> =
+            sources.iter().map(|source| (source.name.as_str(), find(source))).collect();
+        let count: usize = found.iter().map(|(_, places)| places.len()).sum();
+        println!("{count:5} (at most {most}) {what}");
+        for (name, number) in by_crate(&found) {
+            println!("        {number:5} {name}");
+        }
+        if count > *most {
+            let mut places = format!("{what}: {count}, at most {most}");
+            for (name, lines) in &found {
+                lines.iter().for_each(|line| places.push_str(&format!("\n  {name}: {line}")));
+            }
+            grown.push(places);
+        }
+    }
+    assert!(grown.is_empty(), "counts that must not grow:\n{}", grown.join("\n"));
+}
+
+/// The number of places in each crate.
+fn by_crate<'a>(found: &[(&'a str, Vec<String>)]) -> BTreeMap<&'a str, usize> {
+    let mut crates = BTreeMap::new();
+    for (name, places) in found.iter().filter(|(_, places)| !places.is_empty()) {
+        let of = name.strip_prefix("crates/").unwrap_or(name).split('/').next().unwrap_or(name);
+        *crates.entry(of).or_default() += places.len();
+    }
+    crates
+}
+
+/// The name of the public type that a line defines.
+fn type_name(line: &str) -> Option<&str> {
+    let (kind, rest) = public(line)?.split_once(' ')?;
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    ["struct", "enum", "trait", "type"].contains(&kind).then_some(name)
+}
+
+#[test]
+fn public_types_have_names_of_their_own() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources() {
+        for name in source.lines().filter_map(type_name) {
+            places.entry(name.to_owned()).or_default().push(source.name.clone());
+        }
+    }
+    let twice: Vec<_> = places.iter().filter(|(_, files)| files.len() > 1).collect();
+    println!(
+        "{} public types, {} names (at most {MOST_NAMES_TWICE}) defined more than once",
+        places.len(),
+        twice.len()
+    );
+    twice.iter().for_each(|(name, files)| println!("  {name}: {}", files.join(", ")));
+    assert!(
+        twice.len() <= MOST_NAMES_TWICE,
+        "{} public type names are defined more than once, at most {MOST_NAMES_TWICE} may be: choose a name that says \
+         which one it is",
+        twice.len()
+    );
+}
