@@ -24,7 +24,7 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
     }
     let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 4096, at: 0, tag: Tag::PLAIN };
     let mut done = Completions::with_capacity(depth);
-    let mut free: Vec<u32> = (0..depth).collect();
+    let mut free = engine.take_slots();
     let (mut queued, mut ended) = (0, 0);
     let start = std::time::Instant::now();
     while ended < ops {
@@ -33,23 +33,22 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
         {
             queued += 1;
             match engine.queue(slot, &op) {
-                Queued::Done(_) => {
+                Queued::Done(slot, _) => {
                     free.push(slot);
                     ended += 1;
                 }
                 Queued::Pending => {}
-                Queued::Full => panic!("full"),
+                Queued::Full(_) => panic!("full"),
             }
         }
         if E::ASYNC {
-            done.clear();
             let want = Want { min: 1, max: depth, timeout: None };
             engine.reap(want, &mut done).expect("cannot reap");
-            for (slot, outcome) in done.as_slice() {
+            while let Some((slot, outcome)) = done.pop_front() {
                 assert!(outcome.get().is_ok(), "{outcome:?}");
-                free.push(*slot);
+                free.push(slot);
+                ended += 1;
             }
-            ended += done.len() as u64;
         }
     }
     println!("{:.1} ns/op", start.elapsed().as_nanos() as f64 / ops as f64);

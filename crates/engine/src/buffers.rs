@@ -1,25 +1,29 @@
 //! Data buffers of a job: one per slot, all in one memory region.
 
+use std::sync::Arc;
+
 use fiord_sys::host;
 use fiord_sys::memory::Region;
 
-use crate::{EngineConfig, EngineError, Slot};
+use crate::slot::SlotPool;
+use crate::{EngineConfig, EngineError, FreeSlot, HeldSlot, Slot};
 
 /// Upper limit of `iodepth`. It is more than any kernel interface accepts, and bounds the memory
 /// per slot.
 const MAX_SLOTS: u32 = 1 << 20;
 
-/// One buffer per slot, each aligned to at least a page. The kernel allocates a page when it is
-/// first touched.
+/// The slots of an engine with one buffer each, aligned to at least a page. The kernel allocates a
+/// page when it is first touched.
+///
+/// An engine in another crate builds on it: it keeps the [`FreeSlot`] of an op in flight, and moves
+/// it to the [`Completions`](crate::Completions) when the op has completed.
 #[derive(Debug)]
 pub struct Buffers {
     base: *mut u8,
     stride: usize,
     bytes: usize,
-    slots: u32,
-    #[cfg(debug_assertions)]
-    in_flight: Vec<bool>,
-    region: Option<Region>,
+    slots: SlotPool,
+    region: Option<Arc<Region>>,
 }
 
 // SAFETY: `base` points into the region that this value owns, which does not move.
@@ -51,39 +55,63 @@ impl Buffers {
             base: region.as_ptr(),
             stride,
             bytes,
-            slots: config.slots,
-            #[cfg(debug_assertions)]
-            in_flight: vec![false; config.slots as usize],
-            region: Some(region),
+            slots: SlotPool::new(config.slots)?,
+            region: Some(Arc::new(region)),
         })
+    }
+
+    /// The tokens of all slots, in the order of their indices. Only the first call returns tokens.
+    pub fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.slots.take()
     }
 
     /// The buffer of a slot.
     ///
     /// # Panics
     ///
-    /// If there is no such slot. Debug builds also panic if the slot has an op in flight.
+    /// If the slot belongs to another engine.
     #[inline]
-    pub fn slice(&mut self, slot: Slot) -> &mut [u8] {
-        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
-        #[cfg(debug_assertions)]
-        assert!(!self.in_flight[slot as usize], "slot {slot}'s buffer is in flight");
-        // SAFETY: the slot exists, so the range lies in the region. `&mut self` excludes other
-        // users in this process, and the kernel uses only buffers that are in flight.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.base.add(slot as usize * self.stride), self.bytes)
-        }
+    pub fn slice<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        assert!(self.slots.owns(slot), "the slot belongs to another engine");
+        // SAFETY: the slot is one of this region, so its buffer lies there. The token is borrowed, so
+        // no op of the slot is in flight and no other reference to its buffer exists.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.bytes) }
+    }
+
+    /// Makes the slot's buffer readable for other threads.
+    ///
+    /// # Panics
+    ///
+    /// If the slot belongs to another engine.
+    pub fn hold(&self, slot: FreeSlot) -> HeldSlot {
+        assert!(self.slots.owns(&slot), "the slot belongs to another engine");
+        let Some(region) = &self.region else { unreachable!("only a drop leaks the buffers") };
+        let data = self.address(&slot);
+        // SAFETY: the slot is one of this region, so its buffer lies there, and access to the buffer
+        // needs the token.
+        unsafe { HeldSlot::new(slot, data, self.bytes, region.clone()) }
+    }
+
+    /// Address of the buffer of a slot of this region.
+    #[inline(always)]
+    fn address(&self, slot: &FreeSlot) -> *mut u8 {
+        self.base.wrapping_add(slot.index() as usize * self.stride)
     }
 
     /// Address of the bytes `at .. at + len` of a slot's buffer; `None` if they do not lie in the
-    /// buffer.
+    /// buffer, or if the slot belongs to another engine.
     #[inline(always)]
-    pub fn span(&self, slot: Slot, at: u32, len: u32) -> Option<*mut u8> {
-        if slot < self.slots && u64::from(at) + u64::from(len) <= self.bytes as u64 {
-            Some(self.base.wrapping_add(slot as usize * self.stride + at as usize))
-        } else {
-            None
-        }
+    pub(crate) fn span(&self, slot: &FreeSlot, at: u32, len: u32) -> Option<*mut u8> {
+        let inside = u64::from(at) + u64::from(len) <= self.bytes as u64;
+        (self.slots.owns(slot) && inside).then(|| self.address(slot).wrapping_add(at as usize))
+    }
+
+    /// As [`Buffers::span`], for an engine with one slot.
+    #[inline(always)]
+    pub(crate) fn only_span(&self, slot: &FreeSlot, at: u32, len: u32) -> Option<*mut u8> {
+        debug_assert!(slot.index() == 0);
+        let inside = u64::from(at) + u64::from(len) <= self.bytes as u64;
+        (self.slots.owns(slot) && inside).then(|| self.base.wrapping_add(at as usize))
     }
 
     /// Address of the region and distance between two buffers in bytes, for registration with the
@@ -97,24 +125,32 @@ impl Buffers {
         std::mem::forget(self.region.take());
     }
 
-    /// Marks a slot as in flight. Only debug builds keep track.
+    /// Whether a slot belongs to these buffers.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, _slot: Slot) {
-        #[cfg(debug_assertions)]
-        assert!(
-            !std::mem::replace(&mut self.in_flight[_slot as usize], true),
-            "slot {_slot} has an op in flight"
-        );
+    pub(crate) fn owns(&self, slot: &FreeSlot) -> bool {
+        self.slots.owns(slot)
     }
 
-    /// Marks a slot as no longer in flight. Only debug builds keep track.
+    /// Takes the token of a slot whose op is now in flight. Returns the slot's index.
+    ///
+    /// # Panics
+    ///
+    /// If the slot belongs to another engine.
     #[inline(always)]
-    pub(crate) fn end(&mut self, _slot: Slot) {
-        #[cfg(debug_assertions)]
-        assert!(
-            std::mem::replace(&mut self.in_flight[_slot as usize], false),
-            "slot {_slot} has no op in flight"
-        );
+    pub(crate) fn begin(&mut self, slot: FreeSlot) -> Slot {
+        self.slots.begin(slot)
+    }
+
+    /// Returns the token of a slot whose op has completed.
+    ///
+    /// # Safety
+    ///
+    /// `index` is a result of [`Buffers::begin`], this is the only call for that result, and neither
+    /// the kernel nor another thread uses the slot's buffer any longer.
+    #[inline(always)]
+    pub(crate) unsafe fn end(&mut self, index: Slot) -> FreeSlot {
+        // SAFETY: the caller vouches for the same.
+        unsafe { self.slots.end(index) }
     }
 }
 
@@ -135,16 +171,19 @@ mod tests {
                 let config =
                     EngineConfig { memory: memory.clone(), memory_align: align, ..config(3, 5000) };
                 let mut buffers = Buffers::new(&config).unwrap();
-                for slot in 0..3 {
+                let mut slots = buffers.take_slots();
+                for slot in &mut slots {
+                    let number = slot.index() as u8 + 1;
                     let data = buffers.slice(slot);
                     assert_eq!(
                         (data.len(), data.as_ptr() as usize % align.max(4096) as usize),
                         (5000, 0)
                     );
-                    data.fill(slot as u8 + 1);
+                    data.fill(number);
                 }
-                for slot in 0..3 {
-                    assert!(buffers.slice(slot).iter().all(|b| *b == slot as u8 + 1));
+                for slot in &mut slots {
+                    let number = slot.index() as u8 + 1;
+                    assert!(buffers.slice(slot).iter().all(|b| *b == number));
                 }
             }
         }
@@ -152,13 +191,13 @@ mod tests {
 
     #[test]
     fn spans_stay_in_their_buffer() {
-        let buffers = Buffers::new(&config(2, 4096)).unwrap();
-        let base = buffers.span(0, 0, 4096).unwrap();
-        assert_eq!(buffers.span(1, 96, 4000), Some(base.wrapping_add(4096 + 96)));
-        assert_eq!(buffers.span(1, 4096, 0), Some(base.wrapping_add(8192)));
-        assert_eq!(buffers.span(1, 97, 4000), None);
-        assert_eq!(buffers.span(1, u32::MAX, u32::MAX), None);
-        assert_eq!(buffers.span(2, 0, 0), None);
+        let mut buffers = Buffers::new(&config(2, 4096)).unwrap();
+        let [first, second] = &buffers.take_slots()[..] else { panic!("two slots") };
+        let base = buffers.span(first, 0, 4096).unwrap();
+        assert_eq!(buffers.span(second, 96, 4000), Some(base.wrapping_add(4096 + 96)));
+        assert_eq!(buffers.span(second, 4096, 0), Some(base.wrapping_add(8192)));
+        assert_eq!(buffers.span(second, 97, 4000), None);
+        assert_eq!(buffers.span(second, u32::MAX, u32::MAX), None);
     }
 
     #[test]

@@ -20,8 +20,8 @@
 //! let mut engine = Sim::new(&config)?;
 //! let start = engine.clock().now();
 //!
-//! for slot in 0..slots {
-//!     let offset = u64::from(slot) * 4096;
+//! for slot in engine.take_slots() {
+//!     let offset = u64::from(slot.index()) * 4096;
 //!     let op = Op { kind: OpKind::Read, file: 0, offset, len: 4096, at: 0, tag: Tag::PLAIN };
 //!     assert_eq!(engine.queue(slot, &op), Queued::Pending);
 //! }
@@ -41,6 +41,7 @@
 //! | what an engine is built from | `config` |
 //! | how synchronous calls run on threads of their own | `offload` |
 //! | where the data buffers are | `buffers` |
+//! | who may use a slot and its buffer | `slot` |
 //! | how trims and syncs are issued | `dataless` |
 
 mod buffers;
@@ -58,6 +59,7 @@ mod null;
 mod offload;
 mod sg;
 pub mod sim;
+mod slot;
 mod sync;
 mod syscall;
 
@@ -67,6 +69,7 @@ use std::sync::Arc;
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
 
+pub use buffers::Buffers;
 pub use clock::MachineClock;
 pub use config::EngineConfig;
 pub use io_uring::IoUring;
@@ -76,12 +79,13 @@ pub use null::Null;
 pub use offload::Offload;
 pub use sg::Sg;
 pub use sim::Sim;
+pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::{FileKind, Tag, TrimRange, WriteForm};
 
 /// Index of one I/O unit of a job, `0 .. iodepth`. A slot owns one data buffer and has at most one
-/// op in flight.
+/// op in flight. The right to use it is a [`FreeSlot`].
 pub type Slot = u32;
 
 /// The operation that an [`Op`] performs.
@@ -231,18 +235,19 @@ impl std::fmt::Display for DeviceStatus {
 }
 
 /// Answer of [`Engine::queue`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "the slot in it is lost"]
 pub enum Queued {
     /// The op has completed with this outcome. [`Engine::reap`] must not return it again.
-    Done(Outcome),
-    /// The engine accepted the op. [`Engine::reap`] returns it exactly once.
+    Done(FreeSlot, Outcome),
+    /// The engine accepted the op. [`Engine::reap`] returns its slot exactly once.
     Pending,
-    /// The engine did not accept the op and holds nothing of it; the slot stays free.
+    /// The engine did not accept the op and holds nothing of it.
     ///
     /// This is not an error. The worker flushes or reaps and then queues the op again. An engine
     /// must not answer `Full` when no op is pending, because the worker would wait for a completion
     /// that never comes.
-    Full,
+    Full(FreeSlot),
 }
 
 /// How many completions [`Engine::reap`] returns, and how long it waits for them.
@@ -254,46 +259,6 @@ pub struct Want {
     pub max: u32,
     /// Wait at most this long, in nanoseconds of the engine's clock. `None`: no limit.
     pub timeout: Option<u64>,
-}
-
-/// Completions that [`Engine::reap`] returns. The list has room for one completion per slot and
-/// never allocates after construction.
-#[derive(Debug)]
-pub struct Completions {
-    list: Vec<(Slot, Outcome)>,
-}
-
-impl Completions {
-    /// An empty list with room for `depth` completions.
-    pub fn with_capacity(depth: u32) -> Self {
-        Completions { list: Vec::with_capacity(depth as usize) }
-    }
-    /// Appends a completion. The caller must not exceed the capacity.
-    #[inline]
-    pub fn push(&mut self, slot: Slot, outcome: Outcome) {
-        debug_assert!(self.list.len() < self.list.capacity());
-        self.list.push((slot, outcome));
-    }
-    /// Number of completions.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-    /// Whether the list is empty.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-    /// Removes all completions and keeps the memory.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.list.clear();
-    }
-    /// All completions, in the order in which the engine returned them.
-    #[inline]
-    pub fn as_slice(&self) -> &[(Slot, Outcome)] {
-        &self.list
-    }
 }
 
 /// An open file or device, as an engine sees it.
@@ -348,7 +313,9 @@ pub trait Time: Clone {
 /// I/Os, so these should not allocate memory, take locks or format text: their cost is part of every
 /// latency that the user measures.
 ///
-/// The engine owns the data buffers, one per slot, so that it can register them with the kernel.
+/// The engine owns the data buffers, one per slot, so that it can register them with the kernel. The
+/// right to use a slot is a token, [`FreeSlot`]: the worker has it while the slot is free, the engine
+/// has it while the slot's op is in flight.
 ///
 /// # What an implementation must guarantee
 ///
@@ -362,6 +329,7 @@ pub trait Time: Clone {
 ///   documentation of the engine says so: the user measures the I/Os that the job describes.
 /// - It does not touch the buffer of a slot without an op in flight. The worker fills the buffer of a
 ///   write before it queues the op, and verifies the buffer of a read after it reaped the op.
+/// - It returns the token of a slot when the kernel is done with the slot's buffer, and not earlier.
 /// - When it is dropped, the kernel and the device are done with all buffers before their memory is
 ///   freed. If the engine cannot make sure of that, it must leak the memory.
 /// - If the kernel lacks something that the job needs, the constructor or
@@ -403,29 +371,37 @@ pub trait Engine {
     ///
     /// The kernel or the device refused to release the file.
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
-    /// The data buffer of a slot, [`EngineConfig::buffer_bytes`] long. The caller makes sure that
-    /// the slot has no op in flight.
+    /// Hands out the slots, in the order of their indices. Only the first call returns slots. An
+    /// engine that never has an op pending has one slot.
+    fn take_slots(&mut self) -> Vec<FreeSlot>;
+    /// The data buffer of a slot, [`EngineConfig::buffer_bytes`] long. After a read it contains the
+    /// bytes that were read.
     ///
     /// # Panics
     ///
-    /// If there is no such slot. Debug builds also panic if the slot has an op in flight.
-    fn buffer(&mut self, slot: Slot) -> &mut [u8];
+    /// If the slot belongs to another engine.
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8];
+    /// Makes the slot's buffer readable for other threads until the slot is released.
+    ///
+    /// # Panics
+    ///
+    /// If the slot belongs to another engine.
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot;
     /// Details of a failure that the engine itself detected, such as wrong protection information;
     /// `None` if the kernel or the device reported the failure. The worker asks after an op of this
     /// slot failed and before it queues the next one on the slot.
-    fn explain(&mut self, _slot: Slot) -> Option<String> {
+    fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
         None
     }
     /// Sets the ranges of the next op on this slot, a trim of several ranges (`num_range`). The
     /// plan refuses such a job on an engine that does not implement this.
-    fn ranges(&mut self, _slot: Slot, _ranges: &[TrimRange]) {}
+    fn ranges(&mut self, _slot: &FreeSlot, _ranges: &[TrimRange]) {}
     /// Accepts an op, or carries it out.
     ///
-    /// The caller makes sure that the slot has no op in flight and that the file is attached. An
-    /// engine whose `ASYNC` is `true` should collect reads and writes here and submit them in
-    /// [`flush`](Self::flush), so that one system call submits a batch. A data range outside the
-    /// slot's buffer is `EINVAL`.
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued;
+    /// The caller makes sure that the file is attached. An engine whose `ASYNC` is `true` should
+    /// collect reads and writes here and submit them in [`flush`](Self::flush), so that one system
+    /// call submits a batch. A data range outside the slot's buffer is `EINVAL`.
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued;
     /// Submits all pending ops, with one system call where the interface allows it. Returns the
     /// number of ops that it submitted.
     ///

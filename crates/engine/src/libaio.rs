@@ -15,8 +15,8 @@ use crate::error::last_errno;
 use crate::files::Files;
 use crate::flags;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
-    Slot, Target, Want, dataless, syscall,
+    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Target, Want, dataless, syscall,
 };
 
 /// `struct iocb` (`linux/aio_abi.h`).
@@ -231,8 +231,9 @@ impl Libaio {
     fn finish(&mut self, event: Event, done: &mut Completions) {
         let slot = event.data as Slot;
         self.in_flight -= 1;
-        self.buffers.end(slot);
-        done.push(slot, Outcome::from_raw(event.res));
+        // SAFETY: the kernel returns each command once, when it is done with the buffer, with the slot
+        // that `queue` put into it.
+        done.push(unsafe { self.buffers.end(slot) }, Outcome::from_raw(event.res));
     }
 
     /// Waits for `min` to `max` completions with `io_getevents(2)` and returns their number, which
@@ -303,8 +304,8 @@ impl Libaio {
     fn take_refused(&mut self, max: u32, done: &mut Completions) -> u32 {
         let count = self.refused.len().min(max as usize);
         for (slot, outcome) in self.refused.drain(..count) {
-            self.buffers.end(slot);
-            done.push(slot, outcome);
+            // SAFETY: the slot was queued, and the kernel did not take its command.
+            done.push(unsafe { self.buffers.end(slot) }, outcome);
         }
         count as u32
     }
@@ -328,22 +329,31 @@ impl Engine for Libaio {
         Ok(())
     }
 
-    #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.slice(slot)
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
     }
 
     #[inline]
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             if self.sent < self.unsent.len() {
-                return Queued::Full;
+                return Queued::Full(slot);
             }
-            return Queued::Done(dataless::on(&self.files, op));
+            return Queued::Done(slot, dataless::on(&self.files, op));
         }
-        let Some(data) = self.buffers.span(slot, op.at, op.len) else {
-            return Queued::Done(Outcome::err(libc::EINVAL));
+        let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
+            return Queued::Done(slot, Outcome::err(libc::EINVAL));
         };
+        let slot = self.buffers.begin(slot);
         let read = op.kind == OpKind::Read;
         let block = &mut self.control[slot as usize];
         *block = Iocb {
@@ -360,7 +370,6 @@ impl Engine for Libaio {
         if self.has_optional_fields {
             self.set_optional_fields(slot, op);
         }
-        self.buffers.begin(slot);
         Queued::Pending
     }
 

@@ -2,8 +2,8 @@
 
 use crate::buffers::Buffers;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
-    Slot, Target, Want,
+    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Target, Want,
 };
 
 /// The `null` engine. With one slot it is synchronous; with more, every op is pending until it is
@@ -61,21 +61,27 @@ impl Engine for Null {
         Ok(())
     }
 
-    #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.slice(slot)
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
     }
 
     #[inline]
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let bytes = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.len } else { 0 };
         if self.slots == 1 {
-            return Queued::Done(Outcome::ok(bytes));
+            return Queued::Done(slot, Outcome::ok(bytes));
         }
-        if self.tail.wrapping_sub(self.head) >= self.slots {
-            return Queued::Full;
-        }
-        self.buffers.begin(slot);
+        // There is room: each pending op has a slot of its own.
+        let slot = self.buffers.begin(slot);
         let mask = self.ring.len() - 1;
         self.ring[self.tail as usize & mask] = (slot, bytes);
         self.tail = self.tail.wrapping_add(1);
@@ -96,8 +102,8 @@ impl Engine for Null {
         for _ in 0..count {
             let (slot, bytes) = self.ring[self.head as usize & mask];
             self.head = self.head.wrapping_add(1);
-            self.buffers.end(slot);
-            done.push(slot, Outcome::ok(bytes));
+            // SAFETY: the op of this slot was pending until now, and used no buffer.
+            done.push(unsafe { self.buffers.end(slot) }, Outcome::ok(bytes));
         }
         Ok(())
     }

@@ -3,31 +3,36 @@
 //!
 //! Each slot has an engine of its own with one buffer. The engine is either idle, and the job fills
 //! its buffer, or busy on the slot's thread, which issues the call. The job sends the engine to the
-//! thread together with the op, and the thread sends it back with the outcome, so the threads share
-//! no data.
+//! thread together with its slot and the op, and the thread sends them back with the outcome, so the
+//! threads share no data. A thread that still runs when the job ends drops its engine itself.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use crate::slot::SlotPool;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FileKind, Op, Outcome, Queued, Slot, Target,
-    Time, Want,
+    Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, Op, Outcome,
+    Queued, Slot, Target, Time, Want,
 };
 
 /// Stack size in bytes of a thread that issues one system call at a time.
 const STACK: usize = 128 << 10;
 
+/// An engine that has no op in flight, and its only slot.
+type Idle<E> = (Box<E>, FreeSlot);
 /// An engine, and the op that the thread is to carry out with it.
-type Task<E> = (Box<E>, Op);
-/// The slot, its engine and the outcome; `None` if the thread has ended and the engine is lost.
-type Return<E> = (Slot, Option<(Box<E>, Outcome)>);
+type Task<E> = (Idle<E>, Op);
+/// The slot of the job, its engine and the outcome; `None` if the thread has ended and the engine is
+/// lost.
+type Return<E> = (Slot, Option<(Idle<E>, Outcome)>);
 
 /// Engine that issues the calls of a synchronous engine on other threads.
 #[derive(Debug)]
 pub struct Offload<E: Engine> {
     clock: E::Clock,
+    pool: SlotPool,
     slots: Vec<Unit<E>>,
     returns: Receiver<Return<E>>,
     /// Every file that was attached or detached, in order, until all slots know of it.
@@ -42,7 +47,7 @@ pub struct Offload<E: Engine> {
 #[derive(Debug)]
 struct Unit<E> {
     /// `None` while the thread has the engine.
-    engine: Option<Box<E>>,
+    engine: Option<Idle<E>>,
     thread: Sender<Task<E>>,
     op: Option<Op>,
     /// Number of entries of `changes` that the engine has seen.
@@ -52,7 +57,8 @@ struct Unit<E> {
 }
 
 impl<E: Engine + Send + 'static> Offload<E> {
-    /// Starts one thread per slot; `make` creates the engine of each slot.
+    /// Starts one thread per slot; `make` creates the engine of each slot, which must complete each op
+    /// as it is queued.
     ///
     /// # Errors
     ///
@@ -67,10 +73,11 @@ impl<E: Engine + Send + 'static> Offload<E> {
         let mut units = Vec::with_capacity(slots as usize);
         let mut clock = None;
         for slot in 0..slots.max(1) {
-            let engine = make(&config)?;
+            let mut engine = make(&config)?;
             clock.get_or_insert_with(|| engine.clock());
+            let own = engine.take_slots().pop();
             units.push(Unit {
-                engine: Some(Box::new(engine)),
+                engine: own.map(|slot| (Box::new(engine), slot)),
                 thread: start(slot, back.clone())?,
                 op: None,
                 known: 0,
@@ -82,6 +89,7 @@ impl<E: Engine + Send + 'static> Offload<E> {
         };
         Ok(Offload {
             clock,
+            pool: SlotPool::new(slots.max(1))?,
             slots: units,
             returns,
             changes: Vec::new(),
@@ -109,6 +117,12 @@ impl<E: Engine + Send + 'static> Offload<E> {
         if self.gone { Err(gone()) } else { Ok(count) }
     }
 
+    /// The unit of a slot.
+    fn unit(&mut self, slot: &FreeSlot) -> &mut Unit<E> {
+        assert!(self.pool.owns(slot), "the slot belongs to another engine");
+        &mut self.slots[slot.index() as usize]
+    }
+
     /// Time from now until `end`.
     fn left(&self, end: u64) -> Duration {
         Duration::from_nanos(end.saturating_sub(self.clock.now()))
@@ -122,7 +136,8 @@ impl<E: Engine + Send + 'static> Offload<E> {
         };
         self.slots[slot as usize].engine = Some(engine);
         self.in_flight -= 1;
-        done.push(slot, outcome);
+        // SAFETY: `queue` sent the slot to its thread, which has sent it back.
+        done.push(unsafe { self.pool.end(slot) }, outcome);
         Ok(())
     }
 }
@@ -145,7 +160,7 @@ impl<E> Drop for Thread<E> {
 impl<E: Engine> Unit<E> {
     /// Attaches and detaches the files that changed while the thread had the engine.
     fn catch_up(&mut self, changes: &[(u32, Option<Target>)]) -> Result<(), EngineError> {
-        let Some(engine) = &mut self.engine else { return Ok(()) };
+        let Some((engine, _)) = &mut self.engine else { return Ok(()) };
         for (file, target) in &changes[self.known.min(changes.len())..] {
             self.known += 1;
             let result = match target {
@@ -191,9 +206,13 @@ fn start<E: Engine + Send + 'static>(
     let (thread, tasks) = channel::<Task<E>>();
     let body = move || {
         let this = Thread { slot, back };
-        for (mut engine, op) in tasks {
-            let outcome = carry_out(&mut *engine, &op);
-            if this.back.send((slot, Some((engine, outcome)))).is_err() {
+        for ((mut engine, own), op) in tasks {
+            let (own, outcome) = match engine.queue(own, &op) {
+                Queued::Done(own, outcome) => (own, outcome),
+                Queued::Full(own) => (own, Outcome::err(libc::EAGAIN)),
+                Queued::Pending => panic!("the engine does not complete each op as it is queued"),
+            };
+            if this.back.send((slot, Some(((engine, own), outcome)))).is_err() {
                 break;
             }
         }
@@ -208,28 +227,6 @@ fn start<E: Engine + Send + 'static>(
             Err(failed.help(
                 "To fix: lower iodepth, or raise the limits on threads (ulimit -u, pids.max)",
             ))
-        }
-    }
-}
-
-/// Carries out one op and waits for its completion.
-fn carry_out<E: Engine>(engine: &mut E, op: &Op) -> Outcome {
-    match engine.queue(0, op) {
-        Queued::Done(outcome) => return outcome,
-        Queued::Full => return Outcome::err(libc::EAGAIN),
-        Queued::Pending => {}
-    }
-    let mut done = Completions::with_capacity(1);
-    loop {
-        match engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done) {
-            Err(error) => {
-                return Outcome::err(if error.errno > 0 { error.errno } else { libc::EIO });
-            }
-            Ok(()) => {
-                if let Some((_, outcome)) = done.as_slice().first() {
-                    return *outcome;
-                }
-            }
         }
     }
 }
@@ -258,23 +255,39 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
         result
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        match &mut self.slots[slot as usize].engine {
-            Some(engine) => engine.buffer(0),
-            None => &mut [],
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.pool.take()
+    }
+
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        match self.unit(slot) {
+            Unit { engine: Some((engine, own)), .. } => engine.buffer(own),
+            _ => &mut [],
         }
     }
 
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
-        let unit = &mut self.slots[slot as usize];
-        if unit.engine.is_none() || unit.op.is_some() {
-            return Queued::Full;
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        let unit = self.unit(&slot);
+        let Some((mut engine, own)) = unit.engine.take() else {
+            unreachable!("the engine of a free slot is idle")
+        };
+        let held = engine.hold(own);
+        // SAFETY: `own` is used only together with `slot`.
+        let (held, own) = unsafe { held.exchange(slot) };
+        unit.engine = Some((engine, own));
+        held
+    }
+
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
+        if !self.pool.owns(&slot) {
+            return Queued::Done(slot, Outcome::err(libc::EINVAL));
         }
+        let unit = &mut self.slots[slot.index() as usize];
         if unit.known < self.changes.len() && unit.catch_up(&self.changes).is_err() {
-            return Queued::Done(Outcome::err(unit.broken));
+            return Queued::Done(slot, Outcome::err(unit.broken));
         }
         unit.op = Some(*op);
-        self.unsent.push(slot);
+        self.unsent.push(self.pool.begin(slot));
         self.in_flight += 1;
         Queued::Pending
     }
@@ -317,10 +330,10 @@ mod tests {
     use fiord_plan::{EnginePlan, Tag};
 
     use super::*;
-    use crate::{MachineClock, OpKind};
+    use crate::{Buffers, MachineClock, OpKind};
 
     /// Sleeps for as many milliseconds as the op's offset says. Panics at offset 0.
-    struct Staged(Vec<u8>);
+    struct Staged(Buffers);
 
     impl Engine for Staged {
         const ASYNC: bool = false;
@@ -334,13 +347,19 @@ mod tests {
         fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
             Ok(())
         }
-        fn buffer(&mut self, _slot: Slot) -> &mut [u8] {
-            &mut self.0
+        fn take_slots(&mut self) -> Vec<FreeSlot> {
+            self.0.take_slots()
         }
-        fn queue(&mut self, _slot: Slot, op: &Op) -> Queued {
+        fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+            self.0.slice(slot)
+        }
+        fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+            self.0.hold(slot)
+        }
+        fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
             assert!(op.offset > 0, "meant to fail");
             std::thread::sleep(Duration::from_millis(op.offset));
-            Queued::Done(Outcome::ok(op.len))
+            Queued::Done(slot, Outcome::ok(op.len))
         }
         fn flush(&mut self) -> Result<u32, EngineError> {
             Ok(0)
@@ -353,8 +372,9 @@ mod tests {
     fn queued(times: &[u64]) -> Offload<Staged> {
         let slots = times.len() as u32;
         let config = EngineConfig::plain(EnginePlan::Psync, slots, 512);
-        let mut engine = Offload::new(&config, slots, |_| Ok(Staged(vec![0; 512]))).unwrap();
-        for (slot, ms) in (0..).zip(times) {
+        let mut engine =
+            Offload::new(&config, slots, |config| Buffers::new(config).map(Staged)).unwrap();
+        for (slot, ms) in engine.take_slots().into_iter().zip(times) {
             let (kind, tag) = (OpKind::Read, Tag::PLAIN);
             let op = Op { kind, file: 0, offset: *ms, len: 512, at: 0, tag };
             assert_eq!(engine.queue(slot, &op), Queued::Pending);
@@ -383,5 +403,21 @@ mod tests {
         engine.reap(Want { min: 4, max: 4, timeout }, &mut done).unwrap();
         assert!((1..=2).contains(&done.len()), "{}", done.len());
         assert!(began.elapsed() >= Duration::from_millis(300));
+    }
+
+    #[test]
+    fn a_held_slot_has_the_bytes_of_its_own_engine() {
+        let config = EngineConfig::plain(EnginePlan::Psync, 2, 512);
+        let make = |config: &EngineConfig| Buffers::new(config).map(Staged);
+        let mut engine = Offload::new(&config, 2, make).unwrap();
+        let mut free = engine.take_slots();
+        for slot in &mut free {
+            let byte = slot.index() as u8;
+            engine.buffer(slot).fill(byte);
+        }
+        let held = free.pop().map(|slot| engine.hold(slot)).unwrap();
+        assert_eq!((held.index(), held.data()), (1, &[1; 512][..]));
+        let mut slot = held.release();
+        assert_eq!(engine.buffer(&mut slot), [1; 512]);
     }
 }

@@ -3,10 +3,10 @@
 mod scratch;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Slot, Tag, Want,
+    Completions, Engine, EngineConfig, FreeSlot, Op, OpKind, Outcome, Queued, Tag, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
-use scratch::{LoopDevice, Scratch, attach};
+use scratch::{LoopDevice, Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 64;
@@ -15,63 +15,52 @@ fn op(kind: OpKind, block: u64) -> Op {
     Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
 }
 
-/// Queues and flushes one op, and reaps until it has completed.
-fn one<E: Engine>(engine: &mut E, slot: Slot, op: &Op) -> Outcome {
-    match engine.queue(slot, op) {
-        Queued::Done(outcome) => outcome,
-        Queued::Full => panic!("full with nothing in flight"),
-        Queued::Pending => {
-            engine.flush().unwrap();
-            let mut done = Completions::with_capacity(64);
-            engine.reap(Want { min: 1, max: 64, timeout: None }, &mut done).unwrap();
-            assert_eq!(done.len(), 1);
-            assert_eq!(done.as_slice()[0].0, slot);
-            done.as_slice()[0].1
-        }
-    }
-}
-
 /// Runs all ops, as many at a time as there are slots, and returns their outcomes by index. Fails
 /// if an op completes twice or never, or if a slot without an op completes.
 fn all<E: Engine>(
     engine: &mut E,
-    slots: u32,
+    free: &mut Vec<FreeSlot>,
     ops: &[Op],
     mut before: impl FnMut(&mut [u8], usize),
     mut after: impl FnMut(&[u8], usize),
 ) -> Vec<Outcome> {
     let mut outcomes = vec![None; ops.len()];
-    let mut holds: Vec<Option<usize>> = vec![None; slots as usize];
+    let slots = free.len() as u32;
+    let mut holds: Vec<Option<usize>> = vec![None; free.len()];
     let mut next = 0;
     let mut done = Completions::with_capacity(slots);
     while outcomes.iter().any(Option::is_none) {
         while next < ops.len() {
-            let Some(slot) = holds.iter().position(Option::is_none) else { break };
-            before(engine.buffer(slot as u32), next);
-            match engine.queue(slot as u32, &ops[next]) {
-                Queued::Done(outcome) => {
-                    after(engine.buffer(slot as u32), next);
+            let Some(mut slot) = free.pop() else { break };
+            let index = slot.index() as usize;
+            before(engine.buffer(&mut slot), next);
+            match engine.queue(slot, &ops[next]) {
+                Queued::Done(mut slot, outcome) => {
+                    after(engine.buffer(&mut slot), next);
+                    free.push(slot);
                     outcomes[next] = Some(outcome);
                     next += 1;
                 }
                 Queued::Pending => {
-                    holds[slot] = Some(next);
+                    assert!(holds[index].replace(next).is_none(), "a slot with two ops");
                     next += 1;
                 }
-                Queued::Full => {
-                    assert!(holds.iter().any(Option::is_some), "full with nothing in flight");
+                Queued::Full(slot) => {
+                    free.push(slot);
+                    assert!(free.len() < slots as usize, "full with nothing in flight");
                     break;
                 }
             }
         }
-        if holds.iter().any(Option::is_some) {
-            done.clear();
+        if free.len() < slots as usize {
             engine.reap(Want { min: 1, max: slots, timeout: None }, &mut done).unwrap();
             assert!(!done.is_empty(), "asked for one, got none");
-            for (slot, outcome) in done.as_slice() {
-                let index = holds[*slot as usize].take().expect("a completion nobody waits for");
-                after(engine.buffer(*slot), index);
-                assert!(outcomes[index].replace(*outcome).is_none(), "completed twice");
+            while let Some((mut slot, outcome)) = done.pop_front() {
+                let op = holds[slot.index() as usize].take();
+                let op = op.expect("a completion nobody waits for");
+                after(engine.buffer(&mut slot), op);
+                free.push(slot);
+                assert!(outcomes[op].replace(outcome).is_none(), "completed twice");
             }
         }
     }
@@ -89,18 +78,19 @@ fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
 }
 
 /// Writes every block, then reads every block.
-fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
+fn write_then_read<E: Engine>(mut engine: E) {
+    let free = &mut engine.take_slots();
     let scratch = Scratch::new("rw", BLOCKS * u64::from(BLOCK));
     attach(&mut engine, 0, &scratch.target(BLOCKS * u64::from(BLOCK), false));
     let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
     let writes: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Write, b)).collect();
-    assert_eq!(all(&mut engine, slots, &writes, |b, i| stamp(b, i as u64), |_, _| {}), full);
+    assert_eq!(all(&mut engine, free, &writes, |b, i| stamp(b, i as u64), |_, _| {}), full);
     let order: Vec<u64> = (0..BLOCKS).map(|i| (i * 37 + 5) % BLOCKS).collect();
     let reads: Vec<Op> = order.iter().map(|b| op(OpKind::Read, *b)).collect();
     let mut expected = vec![0; BLOCK as usize];
     let outcomes = all(
         &mut engine,
-        slots,
+        free,
         &reads,
         |b, _| b.fill(0xff),
         |b, i| {
@@ -111,82 +101,99 @@ fn write_then_read<E: Engine>(mut engine: E, slots: u32) {
     assert_eq!(outcomes, full);
     for kind in [OpKind::Fsync, OpKind::Fdatasync, OpKind::SyncFileRange(2)] {
         let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
-        assert_eq!(one(&mut engine, 0, &sync), Outcome::ok(0), "{kind:?}");
+        assert_eq!(one(&mut engine, free, &sync), Outcome::ok(0), "{kind:?}");
     }
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
-    engine.buffer(0).fill(0xff);
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
-    assert!(engine.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0), "trimmed, yet not empty");
+    assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
+    free.truncate(1);
+    engine.buffer(&mut free[0]).fill(0xff);
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
+    assert!(
+        engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0),
+        "trimmed, yet not empty"
+    );
     engine.detach(0).unwrap();
 }
 
 /// The end of the file, the rest of a short transfer, a file that is not attached, a read-only
 /// file, a span outside the buffer.
 fn edges<E: Engine>(mut engine: E) {
+    let free = &mut engine.take_slots();
+    free.truncate(1);
     let scratch = Scratch::new("edges", 2 * u64::from(BLOCK) + 100);
     attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), false));
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 2)), Outcome::ok(100), "short at the end");
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 3)), Outcome::ok(0), "nothing at the end");
-    engine.buffer(0).fill(0xee);
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(100), "short at the end");
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(0), "nothing at the end");
+    engine.buffer(&mut free[0]).fill(0xee);
     let rest = Op { at: 1000, len: 96, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, 0, &rest), Outcome::ok(96));
-    assert!(engine.buffer(0)[..1000].iter().all(|b| *b == 0xee));
-    assert!(engine.buffer(0)[1000..1096].iter().all(|b| *b == 0));
-    assert!(engine.buffer(0)[1096..].iter().all(|b| *b == 0xee));
+    assert_eq!(one(&mut engine, free, &rest), Outcome::ok(96));
+    assert!(engine.buffer(&mut free[0])[..1000].iter().all(|b| *b == 0xee));
+    assert!(engine.buffer(&mut free[0])[1000..1096].iter().all(|b| *b == 0));
+    assert!(engine.buffer(&mut free[0])[1096..].iter().all(|b| *b == 0xee));
     let outside = Op { at: 4 * BLOCK - 1, len: 2, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, 0, &outside), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, free, &outside), Outcome::err(libc::EINVAL));
     engine.detach(0).unwrap();
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 0)), Outcome::err(libc::EBADF), "detached");
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::err(libc::EBADF), "detached");
     attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), true));
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 0)), Outcome::err(libc::EBADF), "read-only");
+    assert_eq!(
+        one(&mut engine, free, &op(OpKind::Write, 0)),
+        Outcome::err(libc::EBADF),
+        "read-only"
+    );
 }
 
 /// Direct I/O on a block device: data, trims, the end of the device, alignment.
-fn on_a_device<E: Engine>(mut engine: E, slots: u32, maps: bool) {
+fn on_a_device<E: Engine>(mut engine: E, maps: bool) {
+    let free = &mut engine.take_slots();
     let Some(device) = LoopDevice::new(BLOCKS * u64::from(BLOCK)) else { return };
     attach(&mut engine, 0, &device.target());
     let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
     let order: Vec<u64> = (0..BLOCKS).map(|i| (i * 37 + 5) % BLOCKS).collect();
     let writes: Vec<Op> = order.iter().map(|b| op(OpKind::Write, *b)).collect();
-    assert_eq!(all(&mut engine, slots, &writes, |b, i| stamp(b, order[i]), |_, _| {}), full);
+    assert_eq!(all(&mut engine, free, &writes, |b, i| stamp(b, order[i]), |_, _| {}), full);
     let reads: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Read, b)).collect();
     let mut expected = vec![0; BLOCK as usize];
     let check = |b: &[u8], i: usize| {
         stamp(&mut expected, i as u64);
         assert!(b[..BLOCK as usize] == expected[..], "block {i}");
     };
-    assert_eq!(all(&mut engine, slots, &reads, |b, _| b.fill(0xff), check), full);
+    assert_eq!(all(&mut engine, free, &reads, |b, _| b.fill(0xff), check), full);
     let sync = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
-    assert_eq!(one(&mut engine, 0, &sync), Outcome::ok(0));
+    assert_eq!(one(&mut engine, free, &sync), Outcome::ok(0));
     let trims: Vec<Op> = (0..8).map(|b| op(OpKind::Trim, b)).collect();
-    assert_eq!(all(&mut engine, slots, &trims, |_, _| {}, |_, _| {}), [Outcome::ok(0); 8]);
-    engine.buffer(0).fill(0xff);
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
-    assert!(engine.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0), "trimmed, yet not empty");
+    assert_eq!(all(&mut engine, free, &trims, |_, _| {}, |_, _| {}), [Outcome::ok(0); 8]);
+    free.truncate(1);
+    engine.buffer(&mut free[0]).fill(0xff);
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
+    assert!(
+        engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0),
+        "trimmed, yet not empty"
+    );
     if maps {
-        assert_eq!(one(&mut engine, 0, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::EIO));
+        assert_eq!(one(&mut engine, free, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::EIO));
         return;
     }
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::ENOSPC));
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, BLOCKS)), Outcome::ok(0));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::ENOSPC));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, BLOCKS)), Outcome::ok(0));
     let askew = Op { offset: 100, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, 0, &askew), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, free, &askew), Outcome::err(libc::EINVAL));
     let odd = Op { len: 100, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, 0, &odd), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, free, &odd), Outcome::err(libc::EINVAL));
 }
 
 /// Character devices: `/dev/zero`, and `/dev/full`, whose writes fail.
 fn on_character_devices<E: Engine>(mut engine: E) {
+    let free = &mut engine.take_slots();
+    free.truncate(1);
     attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
-    engine.buffer(0).fill(0xff);
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Read, 7)), Outcome::ok(BLOCK));
-    assert!(engine.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0));
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Write, 7)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut engine, 0, &op(OpKind::Trim, 7)), Outcome::err(libc::EOPNOTSUPP));
+    engine.buffer(&mut free[0]).fill(0xff);
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 7)), Outcome::ok(BLOCK));
+    assert!(engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 7)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 7)), Outcome::err(libc::EOPNOTSUPP));
     engine.detach(0).unwrap();
     attach(&mut engine, 0, &scratch::device_target("/dev/full"));
     // The driver has no asynchronous write, so libaio returns EINVAL.
-    let full = one(&mut engine, 0, &op(OpKind::Write, 0)).get();
+    let full = one(&mut engine, free, &op(OpKind::Write, 0)).get();
     assert!(matches!(full, Err(libc::ENOSPC | libc::EINVAL)), "{full:?}");
 }
 
@@ -211,7 +218,7 @@ macro_rules! engines {
             #[test]
             fn writes_then_reads_at_every_depth() {
                 for slots in [1, 2, 16] {
-                    write_then_read(<$type>::new(&config($plan, slots)).unwrap(), slots);
+                    write_then_read(<$type>::new(&config($plan, slots)).unwrap());
                 }
             }
 
@@ -223,7 +230,7 @@ macro_rules! engines {
             #[test]
             fn block_devices_work() {
                 let config = EngineConfig { direct: true, ..config($plan, 8) };
-                on_a_device(<$type>::new(&config).unwrap(), 8, stringify!($name) == "mmap");
+                on_a_device(<$type>::new(&config).unwrap(), stringify!($name) == "mmap");
             }
 
             #[test]
@@ -266,9 +273,10 @@ fn null_completes_everything_once() {
     for slots in [1, 3, 64] {
         let mut null = fiord_engine::Null::new(&config(EnginePlan::Null, slots)).unwrap();
         let ops: Vec<Op> = (0..1000).map(|b| op(OpKind::Write, b)).collect();
-        let outcomes = all(&mut null, slots, &ops, |_, _| {}, |_, _| {});
+        let free = &mut null.take_slots();
+        let outcomes = all(&mut null, free, &ops, |_, _| {}, |_, _| {});
         assert!(outcomes.iter().all(|o| *o == Outcome::ok(BLOCK)));
-        assert_eq!(one(&mut null, 0, &op(OpKind::Trim, 0)), Outcome::ok(0));
+        assert_eq!(one(&mut null, free, &op(OpKind::Trim, 0)), Outcome::ok(0));
     }
 }
 
@@ -277,6 +285,6 @@ fn sim_keeps_what_is_written() {
     for slots in [1, 2, 16] {
         let options = fiord_engine::sim::SimOptions { store: true, ..Default::default() };
         let config = config(EnginePlan::Sim(Default::default()), slots);
-        write_then_read(fiord_engine::Sim::with_options(&config, options).unwrap(), slots);
+        write_then_read(fiord_engine::Sim::with_options(&config, options).unwrap());
     }
 }

@@ -5,8 +5,8 @@ use fiord_engine::sim::random::Distribution;
 mod scratch;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, IoUring, Libaio, Null, Op, OpKind, Outcome, Queued, Sim,
-    Slot, Tag, Time, Vsync, Want,
+    Completions, Engine, EngineConfig, FreeSlot, IoUring, Libaio, Null, Op, OpKind, Outcome,
+    Queued, Sim, Slot, Tag, Time, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use proptest::prelude::*;
@@ -40,16 +40,22 @@ fn kind(number: u8) -> OpKind {
     }
 }
 
-/// Makes the calls, and keeps track of what is in flight.
-fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), TestCaseError> {
+/// Makes the calls, and keeps track of what is in flight. `free`: all slots of the engine.
+fn follow<E: Engine>(
+    engine: &mut E,
+    free: Vec<FreeSlot>,
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
+    let slots = free.len() as u32;
+    let mut free: Vec<Option<FreeSlot>> = free.into_iter().map(Some).collect();
     let mut in_flight: Vec<Option<u32>> = vec![None; slots as usize];
     let mut done = Completions::with_capacity(slots);
     let mut last = engine.clock().now();
     let drain = Step::Reap(slots, slots, None);
     for step in steps.iter().chain([&drain]) {
         match step {
-            Step::Queue(slot, ..) if in_flight[*slot as usize].is_some() => continue,
-            Step::Queue(slot, number, len) => {
+            Step::Queue(index, number, len) => {
+                let Some(slot) = free[*index as usize].take() else { continue };
                 let op = Op {
                     kind: kind(*number),
                     file: 0,
@@ -58,18 +64,24 @@ fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), T
                     at: 0,
                     tag: Tag::PLAIN,
                 };
-                match engine.queue(*slot, &op) {
-                    Queued::Pending => in_flight[*slot as usize] = Some(*len),
-                    Queued::Done(outcome) => prop_assert!(bounded(outcome, *len)),
+                match engine.queue(slot, &op) {
+                    Queued::Pending => in_flight[*index as usize] = Some(*len),
+                    Queued::Done(slot, outcome) => {
+                        prop_assert_eq!(slot.index(), *index);
+                        free[*index as usize] = Some(slot);
+                        prop_assert!(bounded(outcome, *len));
+                    }
                     // A real engine may have to submit earlier ops before it accepts this one.
-                    Queued::Full => prop_assert!(in_flight.iter().any(Option::is_some)),
+                    Queued::Full(slot) => {
+                        free[*index as usize] = Some(slot);
+                        prop_assert!(in_flight.iter().any(Option::is_some));
+                    }
                 }
             }
             Step::Flush => {
                 engine.flush().unwrap();
             }
             Step::Reap(min, max, timeout) => {
-                done.clear();
                 let waiting = in_flight.iter().flatten().count();
                 let want = Want { min: *min, max: *max, timeout: *timeout };
                 engine.reap(want, &mut done).unwrap();
@@ -77,9 +89,11 @@ fn follow<E: Engine>(engine: &mut E, slots: u32, steps: &[Step]) -> Result<(), T
                 if timeout.is_none() {
                     prop_assert!(done.len() >= waiting.min(*min as usize).min(*max as usize));
                 }
-                for (slot, outcome) in done.as_slice() {
-                    let len = in_flight[*slot as usize].take();
-                    prop_assert!(len.is_some_and(|len| bounded(*outcome, len)));
+                while let Some((slot, outcome)) = done.pop_front() {
+                    let index = slot.index() as usize;
+                    let len = in_flight[index].take();
+                    prop_assert!(len.is_some_and(|len| bounded(outcome, len)));
+                    prop_assert!(free[index].replace(slot).is_none(), "two tokens of a slot");
                 }
             }
         }
@@ -137,13 +151,17 @@ proptest! {
     #[test]
     fn on_a_simulated_device((slots, steps) in run(), options in options()) {
         let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 8192);
-        follow(&mut Sim::with_options(&config, options).unwrap(), slots, &steps)?;
+        let mut sim = Sim::with_options(&config, options).unwrap();
+        let free = sim.take_slots();
+        follow(&mut sim, free, &steps)?;
     }
 
     #[test]
     fn on_null((slots, steps) in run()) {
         let config = EngineConfig::plain(EnginePlan::Null, slots, 8192);
-        follow(&mut Null::new(&config).unwrap(), slots, &steps)?;
+        let mut null = Null::new(&config).unwrap();
+        let free = null.take_slots();
+        follow(&mut null, free, &steps)?;
     }
 
     #[test]
@@ -151,11 +169,14 @@ proptest! {
         let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 8192);
         let mut sim = Sim::new(&config).unwrap();
         let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, tag: Tag::PLAIN };
-        for slot in 0..slots {
+        for slot in sim.take_slots() {
             prop_assert_eq!(sim.queue(slot, &op), Queued::Pending);
         }
-        sim.reap(Want { min: slots, max: slots, timeout: None }, &mut Completions::with_capacity(slots)).unwrap();
-        follow(&mut sim, slots, &steps)?;
+        let mut done = Completions::with_capacity(slots);
+        sim.reap(Want { min: slots, max: slots, timeout: None }, &mut done).unwrap();
+        let mut free: Vec<FreeSlot> = std::iter::from_fn(|| Some(done.pop_front()?.0)).collect();
+        free.sort_by_key(FreeSlot::index);
+        follow(&mut sim, free, &steps)?;
     }
 }
 
@@ -170,7 +191,8 @@ fn on_a_file<E: Engine>(
         let config = EngineConfig::plain(plan.clone(), slots, 8192);
         let mut engine = make(&config).unwrap();
         attach(&mut engine, 0, &file.target(8192, false));
-        follow(&mut engine, slots, &steps)
+        let free = engine.take_slots();
+        follow(&mut engine, free, &steps)
     });
     result.unwrap();
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FileKind, IoUring, Libaio, Mmap, Op, OpKind, Outcome, Psync,
-    Pvsync2, Queued, Tag, Target, Vsync, Want,
+    Completions, Engine, EngineConfig, FileKind, FreeSlot, IoUring, Libaio, Mmap, Op, OpKind,
+    Outcome, Psync, Pvsync2, Queued, Tag, Target, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
-use scratch::{Scratch, attach};
+use scratch::{Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
 const B: u64 = BLOCK as u64;
@@ -34,6 +34,22 @@ fn uring(change: impl FnOnce(&mut IoUringPlan)) -> EnginePlan {
     EnginePlan::IoUring(plan)
 }
 
+/// Queues an op on a slot of the list. It must be pending.
+fn pending<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) {
+    assert_eq!(engine.queue(free.pop().unwrap(), op), Queued::Pending);
+}
+
+/// Queues an op, which the engine must refuse.
+fn refused<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) {
+    let slot = free.pop().unwrap();
+    let index = slot.index();
+    match engine.queue(slot, op) {
+        Queued::Full(slot) => free.push(slot),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(free.last().map(FreeSlot::index), Some(index));
+}
+
 const SYNC: Op = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
 
 #[test]
@@ -41,14 +57,16 @@ fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {
     let mut engine = Vsync::new(&config(EnginePlan::Vsync, 8)).unwrap();
     let file = Scratch::new("vsync", 2 * B + 100);
     attach(&mut engine, 0, &file.target(8 * B, false));
-    for slot in 0..4 {
-        assert_eq!(engine.queue(slot, &op(OpKind::Read, u64::from(slot))), Queued::Pending);
+    let free = &mut engine.take_slots();
+    for block in 0..4 {
+        pending(&mut engine, free, &op(OpKind::Read, block));
     }
-    assert_eq!(engine.queue(4, &op(OpKind::Read, 6)), Queued::Full, "no neighbour");
-    assert_eq!(engine.queue(4, &op(OpKind::Write, 4)), Queued::Full, "other direction");
-    assert_eq!(engine.queue(4, &SYNC), Queued::Full, "a sync after what is queued");
+    // No neighbour, another direction, a sync after what is queued.
+    for other in [op(OpKind::Read, 6), op(OpKind::Write, 4), SYNC] {
+        refused(&mut engine, free, &other);
+    }
     assert_eq!(engine.flush().unwrap(), 4);
-    assert_eq!(engine.queue(4, &op(OpKind::Write, 4)), Queued::Pending);
+    pending(&mut engine, free, &op(OpKind::Write, 4));
     let mut done = Completions::with_capacity(8);
     engine.reap(ALL, &mut done).unwrap();
     let expected = [
@@ -60,7 +78,7 @@ fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {
     ];
     let found: Vec<_> = done.as_slice().iter().map(|(_, outcome)| *outcome).collect();
     assert_eq!(found, expected);
-    assert_eq!(engine.queue(4, &SYNC), Queued::Done(Outcome::ok(0)));
+    assert_eq!(one(&mut engine, free, &SYNC), Outcome::ok(0));
 }
 
 #[test]
@@ -68,10 +86,12 @@ fn libaio_syncs_after_what_is_queued_was_submitted() {
     let mut engine = Libaio::new(&config(LIBAIO, 2)).unwrap();
     let file = Scratch::new("aiosync", B);
     attach(&mut engine, 0, &file.target(B, false));
-    assert_eq!(engine.queue(0, &op(OpKind::Write, 0)), Queued::Pending);
-    assert_eq!(engine.queue(1, &SYNC), Queued::Full);
+    let free = &mut engine.take_slots();
+    pending(&mut engine, free, &op(OpKind::Write, 0));
+    refused(&mut engine, free, &SYNC);
     assert_eq!(engine.flush().unwrap(), 1);
-    assert_eq!(engine.queue(1, &SYNC), Queued::Done(Outcome::ok(0)));
+    let synced = engine.queue(free.remove(0), &SYNC);
+    assert!(matches!(synced, Queued::Done(_, outcome) if outcome == Outcome::ok(0)));
 }
 
 #[test]
@@ -81,9 +101,9 @@ fn one_refused_op_does_not_hold_up_the_others() {
         let mut engine = Libaio::new(&config(plan, 4)).unwrap();
         let file = Scratch::new("refused", 4 * B);
         attach(&mut engine, 0, &file.target(4 * B, false));
-        for slot in 0..4u32 {
-            let file = u32::from(slot == 1);
-            let op = Op { file, ..op(OpKind::Read, u64::from(slot)) };
+        for slot in engine.take_slots() {
+            let file = u32::from(slot.index() == 1);
+            let op = Op { file, ..op(OpKind::Read, u64::from(slot.index())) };
             assert_eq!(engine.queue(slot, &op), Queued::Pending);
         }
         let mut done = Completions::with_capacity(4);
@@ -91,7 +111,8 @@ fn one_refused_op_does_not_hold_up_the_others() {
             engine.reap(Want { min: 1, max: 4, timeout: None }, &mut done).unwrap();
         }
         for (slot, outcome) in done.as_slice() {
-            let expected = if *slot == 1 { Outcome::err(libc::EBADF) } else { Outcome::ok(BLOCK) };
+            let expected =
+                if slot.index() == 1 { Outcome::err(libc::EBADF) } else { Outcome::ok(BLOCK) };
             assert_eq!(*outcome, expected);
         }
     }
@@ -105,7 +126,8 @@ fn a_timed_wait_ends_and_takes_nothing_away() {
         let pipe = Target { fd, kind: FileKind::Pipe, offset: 0, len: 1 << 20, read_only: true };
         let mut engine = IoUring::new(&config(plan, 2)).unwrap();
         attach(&mut engine, 0, &pipe);
-        engine.queue(0, &op(OpKind::Read, 0));
+        let free = &mut engine.take_slots();
+        pending(&mut engine, free, &op(OpKind::Read, 0));
         let mut done = Completions::with_capacity(2);
         let start = Instant::now();
         engine.reap(Want { min: 1, max: 2, timeout: Some(20_000_000) }, &mut done).unwrap();
@@ -115,7 +137,7 @@ fn a_timed_wait_ends_and_takes_nothing_away() {
         assert!(done.is_empty());
         write.write_all(b"hello").unwrap();
         engine.reap(Want { min: 1, max: 2, timeout: None }, &mut done).unwrap();
-        assert_eq!(done.as_slice(), [(0, Outcome::ok(5))]);
+        assert_eq!(done.pop_front().map(|(_, outcome)| outcome), Some(Outcome::ok(5)));
     }
 }
 
@@ -126,12 +148,13 @@ fn dropping_an_engine_waits_for_ops_in_flight() {
     let mut aio = Libaio::new(&config(LIBAIO, 64)).unwrap();
     attach(&mut ring, 0, &file.target(64 * B, false));
     attach(&mut aio, 0, &file.target(64 * B, false));
-    for slot in 0..64 {
-        ring.queue(slot, &op(OpKind::Write, u64::from(slot)));
-        aio.queue(slot, &op(OpKind::Read, u64::from(slot)));
+    let (in_ring, in_aio) = (&mut ring.take_slots(), &mut aio.take_slots());
+    for block in 0..63 {
+        pending(&mut ring, in_ring, &op(OpKind::Write, block));
+        pending(&mut aio, in_aio, &op(OpKind::Read, block));
     }
-    assert_eq!(aio.flush().unwrap(), 64);
-    ring.queue(63, &SYNC);
+    assert_eq!(aio.flush().unwrap(), 63);
+    pending(&mut ring, in_ring, &SYNC);
 }
 
 #[test]
@@ -140,15 +163,15 @@ fn a_depth_beyond_the_kernels_is_full_in_between() {
     let mut engine = IoUring::new(&EngineConfig::plain(uring(|_| {}), SLOTS, 512)).unwrap();
     attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
     let read = Op { len: 512, ..op(OpKind::Read, 0) };
-    let taken = (0..SLOTS).take_while(|s| engine.queue(*s, &read) == Queued::Pending).count();
-    assert_eq!(taken, 32_768);
+    let free = &mut engine.take_slots();
+    for _ in 0..32_768 {
+        pending(&mut engine, free, &read);
+    }
+    refused(&mut engine, free, &read);
     let mut done = Completions::with_capacity(SLOTS);
     engine.reap(ALL, &mut done).unwrap();
-    assert_eq!(done.len(), taken);
-    assert_eq!(engine.queue(SLOTS - 1, &read), Queued::Pending);
-    done.clear();
-    engine.reap(ALL, &mut done).unwrap();
-    assert_eq!(done.as_slice(), [(SLOTS - 1, Outcome::ok(512))]);
+    assert_eq!(done.len(), 32_768);
+    assert_eq!(one(&mut engine, free, &read), Outcome::ok(512));
 }
 
 /// A file that is registered with a ring keeps its device busy, and the kernel releases the files
@@ -162,7 +185,8 @@ fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
         let fd = Some(Arc::new(OwnedFd::from(writer)));
         let target = Target { fd, kind: FileKind::Pipe, offset: 0, len: B, read_only: false };
         attach(&mut engine, 0, &target);
-        engine.queue(0, &Op { len: 1, ..op(OpKind::Write, 0) });
+        let free = &mut engine.take_slots();
+        pending(&mut engine, free, &Op { len: 1, ..op(OpKind::Write, 0) });
         drop((engine, target));
         // SAFETY: sets a flag of a descriptor that is open.
         let set = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
@@ -186,9 +210,10 @@ fn every_op_goes_to_the_file_that_it_names() {
         for (index, file) in files.iter().enumerate() {
             attach(&mut engine, index as u32, &file.target(B, false));
         }
-        for index in 0..3 {
-            engine.buffer(index).fill(index as u8 + 1);
-            engine.queue(index, &Op { file: index, ..op(OpKind::Write, 0) });
+        let free = &mut engine.take_slots();
+        for file in 0..3 {
+            engine.buffer(free.last_mut().unwrap()).fill(file as u8 + 1);
+            pending(&mut engine, free, &Op { file, ..op(OpKind::Write, 0) });
         }
         let mut done = Completions::with_capacity(4);
         engine.reap(ALL, &mut done).unwrap();
@@ -207,13 +232,14 @@ fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
     let file = Scratch::new("shrinks", 4 * B);
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
     attach(&mut engine, 0, &file.target(4 * B, false));
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(BLOCK)));
+    let free = &mut engine.take_slots();
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
     let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
     opened.set_len(B).unwrap();
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::err(libc::EIO)));
-    assert_eq!(engine.queue(0, &op(OpKind::Write, 2)), Queued::Done(Outcome::err(libc::EIO)));
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 0)), Queued::Done(Outcome::ok(BLOCK)));
-    assert_eq!(engine.queue(0, &op(OpKind::Write, 4)), Queued::Done(Outcome::err(libc::EIO)));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 2)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 4)), Outcome::err(libc::EIO));
 }
 
 #[test]
@@ -221,15 +247,16 @@ fn a_mapped_file_that_grows_is_read_further() {
     let file = Scratch::new("grows", B + 100);
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
     attach(&mut engine, 0, &file.target(4 * B, false));
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 0)), Queued::Done(Outcome::ok(BLOCK)));
+    let free = &mut engine.take_slots();
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
     // The part of the block that is in the file, then the end.
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 1)), Queued::Done(Outcome::ok(100)));
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(0)));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 1)), Outcome::ok(100));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(0));
     let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
     opened.set_len(3 * B).unwrap();
-    assert_eq!(engine.queue(0, &op(OpKind::Read, 2)), Queued::Done(Outcome::ok(BLOCK)));
-    assert_eq!(engine.queue(0, &op(OpKind::Write, 2)), Queued::Done(Outcome::ok(BLOCK)));
-    assert_eq!(engine.queue(0, &op(OpKind::Write, 3)), Queued::Done(Outcome::err(libc::EIO)));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 2)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 3)), Outcome::err(libc::EIO));
 }
 
 #[test]
@@ -238,17 +265,18 @@ fn a_window_moves_over_a_file_larger_than_it() {
     let file = Scratch::new("window", size);
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
     attach(&mut engine, 0, &file.target(size, false));
+    let free = &mut engine.take_slots();
     for offset in [0, 100 << 30, (64 << 30) - 2048, size - B, 4096] {
         let write = Op { offset, ..op(OpKind::Write, 0) };
-        engine.buffer(0).fill((offset % 251) as u8 + 1);
-        assert_eq!(engine.queue(0, &write), Queued::Done(Outcome::ok(BLOCK)));
+        engine.buffer(&mut free[0]).fill((offset % 251) as u8 + 1);
+        assert_eq!(one(&mut engine, free, &write), Outcome::ok(BLOCK));
     }
-    assert_eq!(engine.queue(0, &SYNC), Queued::Done(Outcome::ok(0)));
+    assert_eq!(one(&mut engine, free, &SYNC), Outcome::ok(0));
     for offset in [100 << 30, size - B] {
         let read = Op { offset, ..op(OpKind::Read, 0) };
-        engine.buffer(0).fill(0);
-        assert_eq!(engine.queue(0, &read), Queued::Done(Outcome::ok(BLOCK)));
-        assert!(engine.buffer(0).iter().all(|b| *b == (offset % 251) as u8 + 1));
+        engine.buffer(&mut free[0]).fill(0);
+        assert_eq!(one(&mut engine, free, &read), Outcome::ok(BLOCK));
+        assert!(engine.buffer(&mut free[0]).iter().all(|b| *b == (offset % 251) as u8 + 1));
     }
 }
 
@@ -264,9 +292,10 @@ fn an_unsupported_option_is_named_in_the_error() {
     for (option, plan) in plans {
         let config = EngineConfig { direct: option == "hipri", ..config(plan, 1) };
         let mut engine = IoUring::new(&config).unwrap();
+        let free = &mut engine.take_slots();
         let mut done = Completions::with_capacity(1);
         let result = engine.attach(0, &file.target(4 * B, false)).and_then(|()| {
-            engine.queue(0, &op(OpKind::Read, 0));
+            pending(&mut engine, free, &op(OpKind::Read, 0));
             engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done)
         });
         match result {
@@ -305,4 +334,45 @@ fn impossible_options_are_refused_with_a_remedy() {
 
     let error = IoUring::new(&config(uring(|p| p.hipri = true), 1)).unwrap_err();
     assert!(error.help.unwrap().contains("direct=1"));
+}
+
+#[test]
+fn the_slot_of_another_engine_gives_access_to_nothing() {
+    let file = Scratch::new("foreign", 4 * B);
+    let mut engine = IoUring::new(&config(uring(|_| {}), 2)).unwrap();
+    attach(&mut engine, 0, &file.target(4 * B, false));
+    let mut foreign = Psync::new(&config(EnginePlan::Psync, 1)).unwrap().take_slots();
+    assert_eq!(one(&mut engine, &mut foreign, &op(OpKind::Read, 0)), Outcome::err(libc::EINVAL));
+    let buffer = || engine.buffer(&mut foreign[0]).fill(0);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(buffer)).is_err());
+    let hold = || engine.hold(foreign.remove(0));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(hold)).is_err());
+    assert_eq!(engine.take_slots().len(), 2);
+    assert!(engine.take_slots().is_empty(), "each slot has one token");
+}
+
+#[test]
+fn a_held_slot_is_read_by_another_thread_while_the_engine_goes_on() {
+    let file = Scratch::new("held", 2 * B);
+    std::fs::write(&file.path, [[1; BLOCK as usize], [2; BLOCK as usize]].concat()).unwrap();
+    let mut engine = IoUring::new(&config(uring(|_| {}), 2)).unwrap();
+    attach(&mut engine, 0, &file.target(2 * B, true));
+    let mut free = engine.take_slots();
+    let [first, second] = &mut free[..] else { panic!("two slots") };
+    for slot in [first, second] {
+        engine.buffer(slot).fill(0);
+    }
+    assert_eq!(one(&mut engine, &mut free, &op(OpKind::Read, 1)), Outcome::ok(BLOCK));
+    let held = engine.hold(free.pop().unwrap());
+    let checker = std::thread::spawn(move || {
+        let equal = held.data().iter().all(|byte| *byte == 2);
+        (held, equal)
+    });
+    assert_eq!(one(&mut engine, &mut free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
+    let (held, equal) = checker.join().unwrap();
+    assert!(equal);
+    // The memory outlives the engine.
+    drop(engine);
+    assert_eq!(held.data(), [2; BLOCK as usize]);
+    assert_eq!(held.release().index(), 1);
 }

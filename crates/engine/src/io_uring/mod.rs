@@ -16,8 +16,8 @@ use fiord_plan::IoUringPlan;
 use crate::buffers::Buffers;
 use crate::flags;
 use crate::{
-    Completions, Engine, EngineError, FileKind, MachineClock, Op, OpKind, Outcome, Queued, Slot,
-    Target, Want, dataless,
+    Completions, Engine, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Target, Want, dataless,
 };
 use abi::*;
 use driver::{CompletionMode, RingDriver};
@@ -178,8 +178,9 @@ impl RingDriver for IoUring {
                     outcome = dataless::on(files.files(), &trims[slot as usize]);
                 }
             }
-            buffers.end(slot);
-            done.push(slot, outcome);
+            // SAFETY: the kernel returns each entry once, when it is done with the buffer, with the
+            // slot that `queue` put into it.
+            done.push(unsafe { buffers.end(slot) }, outcome);
         });
         self.in_flight -= count;
         if unsupported {
@@ -207,29 +208,41 @@ impl Engine for IoUring {
         self.files.detach(&self.ring, file)
     }
 
-    #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.slice(slot)
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
     }
 
     #[inline]
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if self.in_flight >= self.limit {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
         let sqe = if matches!(op.kind, OpKind::Read | OpKind::Write) {
-            let Some(data) = self.buffers.span(slot, op.at, op.len) else {
-                return Queued::Done(Outcome::err(libc::EINVAL));
+            let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
+                return Queued::Done(slot, Outcome::err(libc::EINVAL));
             };
+            let slot = self.buffers.begin(slot);
             self.transfer(slot, op, data)
         } else {
-            let Some(sqe) = self.without_data(slot, op) else {
-                return Queued::Done(dataless::on(self.files.files(), op));
+            let Some(sqe) = self.without_data(slot.index(), op) else {
+                return Queued::Done(slot, dataless::on(self.files.files(), op));
             };
+            self.buffers.begin(slot);
             sqe
         };
-        self.buffers.begin(slot);
-        self.ring.push(sqe);
+        // SAFETY: the entry refers to nothing, or to the buffer of a slot that is now in flight and
+        // whose token `take` returns when the op has completed. A drop with ops in flight waits for
+        // them or leaks the memory.
+        unsafe { self.ring.push(sqe) };
         self.in_flight += 1;
         Queued::Pending
     }

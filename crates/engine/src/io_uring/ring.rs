@@ -188,10 +188,15 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         self.flags & SETUP_SQPOLL != 0
     }
 
-    /// Appends a submission entry. The caller makes sure that there is room: fewer than `entries`
-    /// ops are queued or in flight.
+    /// Appends a submission entry.
+    ///
+    /// # Safety
+    ///
+    /// The memory that the entry refers to stays valid until the op has completed, and until then
+    /// nothing uses it in a way that conflicts with the op. Fewer than `entries` ops are queued or in
+    /// flight.
     #[inline(always)]
-    pub fn push(&mut self, sqe: S) {
+    pub unsafe fn push(&mut self, sqe: S) {
         // SAFETY: the masked index is within the array. The kernel no longer reads this entry: it
         // consumed the entry before the op completed, and fewer ops than entries are in flight.
         unsafe { self.sqes.add((self.sq_tail & self.sq_mask) as usize).write(sqe) };
@@ -451,7 +456,9 @@ mod tests {
             for round in 0..5u64 {
                 for i in 0..8 {
                     let user_data = round * 8 + i;
-                    ring.push(Sqe { opcode: OP_NOP, user_data, ..Default::default() });
+                    let sqe = Sqe { opcode: OP_NOP, user_data, ..Default::default() };
+                    // SAFETY: the entry refers to no memory, and there are 8 entries.
+                    unsafe { ring.push(sqe) };
                 }
                 let mut seen = Vec::new();
                 while seen.len() < 8 {
@@ -474,7 +481,9 @@ mod tests {
             for round in 0..5u64 {
                 for i in 0..8 {
                     let user_data = round * 8 + i;
-                    ring.push(Sqe128 { opcode: OP_NOP, user_data, ..Default::default() });
+                    let sqe = Sqe128 { opcode: OP_NOP, user_data, ..Default::default() };
+                    // SAFETY: the entry refers to no memory, and there are 8 entries.
+                    unsafe { ring.push(sqe) };
                 }
                 let mut seen = Vec::new();
                 while seen.len() < 8 {

@@ -30,8 +30,8 @@ use crate::io_uring::extras::Extras;
 use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
 use crate::{
-    Completions, Engine, EngineError, MachineClock, Op, OpKind, Outcome, Queued, Slot, Target,
-    TrimRange, Want,
+    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind, Outcome,
+    Queued, Slot, Target, TrimRange, Want,
 };
 use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use deallocate::RangeLists;
@@ -139,14 +139,15 @@ impl IoUringCmd {
     /// Prepares the metadata of an op that transfers data, before its first command: generates the
     /// protection information of a write, and notes a read to be checked.
     #[inline(never)]
-    fn prepare_metadata(&mut self, slot: Slot, op: &Op) {
+    fn prepare_metadata(&mut self, slot: &mut FreeSlot, op: &Op) {
         let (first, _) = self.space(op.file).blocks(op.offset, op.len);
         let Some(metadata) = &mut self.metadata else { return };
         if op.kind == OpKind::Read {
-            metadata.expect(slot, op.file, first);
+            metadata.expect(slot.index(), op.file, first);
         } else {
+            let index = slot.index();
             let data = &mut self.buffers.slice(slot)[op.at as usize..][..op.len as usize];
-            metadata.seal(slot, op.file, first, data);
+            metadata.seal(index, op.file, first, data);
         }
     }
 
@@ -197,15 +198,16 @@ impl IoUringCmd {
 
     /// Queues an op that is longer than a command may be, split into several commands.
     #[cold]
-    fn queue_parts(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Queued {
+    fn queue_parts(&mut self, slot: FreeSlot, op: &Op, data: *mut u8) -> Queued {
         let most = self.space(op.file).most_data;
         let count = op.len.div_ceil(most);
         if count > self.limit {
-            return Queued::Done(Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(libc::EINVAL));
         }
         if self.commands + count > self.limit {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
+        let slot = self.began(slot, count);
         self.parts.begin(slot, count);
         for part in 0..count {
             let at = part * most;
@@ -213,9 +215,9 @@ impl IoUringCmd {
             let part = Op { offset: op.offset + u64::from(at), len, at: op.at + at, ..*op };
             let mut sqe = self.transfer(slot, &part, data.wrapping_add(at as usize));
             sqe.user_data |= PART;
-            self.ring.push(sqe);
+            // SAFETY: as in `queue`, and there is room for all parts.
+            unsafe { self.ring.push(sqe) };
         }
-        self.began(slot, count);
         Queued::Pending
     }
 
@@ -244,26 +246,30 @@ impl IoUringCmd {
                     None => return,
                 }
             }
-            buffers.end(slot);
+            // SAFETY: the kernel returns each command once, when it is done with the buffer, with the
+            // slot that `queue` put into it, and this is the only or the last command of the op.
+            let mut free = unsafe { buffers.end(slot) };
             if let Some(metadata) = metadata
                 && let Some(read) = metadata.expected(slot)
                 && let Ok(bytes) = outcome.get()
-                && !metadata.is_right(slot, read, &buffers.slice(slot)[..bytes as usize])
+                && !metadata.is_right(slot, read, &buffers.slice(&mut free)[..bytes as usize])
             {
                 outcome = Outcome::err(libc::EILSEQ);
             }
-            done.push(slot, outcome);
+            done.push(free, outcome);
             ended += 1;
         });
         self.commands -= commands;
         (commands > 0).then_some(ended)
     }
 
+    /// Takes the token of a slot whose op consists of this many commands. Returns the slot's index.
     #[inline(always)]
-    fn began(&mut self, slot: Slot, commands: u32) {
-        self.buffers.begin(slot);
+    fn began(&mut self, slot: FreeSlot, commands: u32) -> Slot {
+        let slot = self.buffers.begin(slot);
         self.in_flight += 1;
         self.commands += commands;
+        slot
     }
 }
 
@@ -336,23 +342,31 @@ impl Engine for IoUringCmd {
         self.files.detach(&self.ring, file)
     }
 
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
+    }
+
     #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.buffers.slice(slot)
     }
 
-    fn explain(&mut self, slot: Slot) -> Option<String> {
-        self.metadata.as_mut()?.mismatch(slot).map(|wrong| setup::mismatch_text(&wrong))
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
     }
 
-    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
-        self.ranges.set_ranges(slot, ranges);
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
+        self.metadata.as_mut()?.mismatch(slot.index()).map(|wrong| setup::mismatch_text(&wrong))
+    }
+
+    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
+        self.ranges.set_ranges(slot.index(), ranges);
     }
 
     #[inline]
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn queue(&mut self, mut slot: FreeSlot, op: &Op) -> Queued {
         if self.commands >= self.limit {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
         let moves = match op.kind {
             OpKind::Read => true,
@@ -360,24 +374,32 @@ impl Engine for IoUringCmd {
             _ => false,
         };
         let sqe = if moves {
-            let Some(data) = self.buffers.span(slot, op.at, op.len) else {
-                return Queued::Done(Outcome::err(libc::EINVAL));
+            let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
+                return Queued::Done(slot, Outcome::err(libc::EINVAL));
             };
             if self.metadata.is_some() {
-                self.prepare_metadata(slot, op);
+                self.prepare_metadata(&mut slot, op);
             }
             if op.len > self.space(op.file).most_data {
                 return self.queue_parts(slot, op, data);
             }
+            let slot = self.began(slot, 1);
             self.transfer(slot, op, data)
         } else {
-            match self.without_data(slot, op) {
-                Some(sqe) => sqe,
-                None => return Queued::Done(Outcome::err(libc::EOPNOTSUPP)),
+            // The range list of a trim belongs to the slot as well.
+            if !self.buffers.owns(&slot) {
+                return Queued::Done(slot, Outcome::err(libc::EINVAL));
             }
+            let Some(sqe) = self.without_data(slot.index(), op) else {
+                return Queued::Done(slot, Outcome::err(libc::EOPNOTSUPP));
+            };
+            self.began(slot, 1);
+            sqe
         };
-        self.ring.push(sqe);
-        self.began(slot, 1);
+        // SAFETY: the entry refers to the buffer, the vector, the metadata and the range list of a slot
+        // that is now in flight and whose token `take` returns when the op has completed. A drop with
+        // ops in flight waits for them or leaks the memory.
+        unsafe { self.ring.push(sqe) };
         Queued::Pending
     }
 

@@ -16,8 +16,8 @@ use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
 use crate::buffers::Buffers;
 use crate::error::last_errno;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FileKind, MachineClock, Op, OpKind, Outcome,
-    Queued, Slot, Target, Time, Want,
+    Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
+    OpKind, Outcome, Queued, Slot, Target, Time, Want,
 };
 use command::{CommandBuilder, DataPhase, Request};
 
@@ -59,6 +59,8 @@ struct SlotCommand {
     blocks: u32,
     /// The slot of the next trim in the same UNMAP.
     next: Option<Slot>,
+    /// The driver has the command, or will get it with the next flush.
+    in_flight: bool,
 }
 
 /// The `sg` engine.
@@ -73,7 +75,7 @@ pub struct Sg {
     /// only the first is here.
     unsent: Vec<Slot>,
     /// Ops that the kernel refused at submission.
-    refused: Vec<(Slot, Outcome)>,
+    refused: Vec<(FreeSlot, Outcome)>,
     /// The devices that `ppoll(2)` waits for.
     waiting: Vec<libc::pollfd>,
     /// Number of ops that are queued and have not completed.
@@ -105,6 +107,7 @@ impl Sg {
             list: Vec::new(),
             blocks: 0,
             next: None,
+            in_flight: false,
         };
         Ok(Sg {
             plan,
@@ -128,7 +131,7 @@ impl Sg {
     /// # Errors
     ///
     /// The outcome of an op that cannot be a command on this device.
-    fn prepare(&mut self, slot: Slot, op: &Op) -> Result<(), Outcome> {
+    fn prepare(&mut self, slot: &FreeSlot, op: &Op) -> Result<(), Outcome> {
         let device = self.device(op.file).ok_or(Outcome::err(libc::EBADF))?;
         let order = device.builder.of(op, device.capacity).ok_or(Outcome::err(libc::EINVAL))?;
         let moved = match order.data {
@@ -137,7 +140,7 @@ impl Sg {
         };
         let data = self.buffers.span(slot, op.at, moved).ok_or(Outcome::err(libc::EINVAL))?;
         let flags = generic::FLAG_DIRECT_IO | if self.plan.hipri { generic::FLAG_HIPRI } else { 0 };
-        let place = &mut self.places[slot as usize];
+        let place = &mut self.places[slot.index() as usize];
         place.file = op.file;
         place.whole = match op.kind {
             OpKind::Read | OpKind::Write if moved == op.len => None,
@@ -166,16 +169,16 @@ impl Sg {
             cmdp: cdb.as_bytes().as_ptr(),
             sbp: place.sense.as_mut_ptr(),
             flags,
-            pack_id: slot as i32,
-            usr_ptr: std::ptr::without_provenance_mut(slot as usize),
+            pack_id: slot.index() as i32,
+            usr_ptr: std::ptr::without_provenance_mut(slot.index() as usize),
             ..Header::EMPTY
         };
         Ok(())
     }
 
     /// Issues the slot's command with `SG_IO` and waits for its completion.
-    fn at_once(&mut self, slot: Slot, fd: RawFd) -> Outcome {
-        let place = &mut self.places[slot as usize];
+    fn at_once(&mut self, slot: &FreeSlot, fd: RawFd) -> Outcome {
+        let place = &mut self.places[slot.index() as usize];
         // SAFETY: the pointers in the header are to the slot's command, sense data and buffer,
         // which outlive the call and which nothing else uses while `self` is borrowed.
         let rc = unsafe { libc::ioctl(fd, generic::SG_IO, &raw mut place.header) };
@@ -200,7 +203,7 @@ impl Sg {
             };
         }
         let slot = header.usr_ptr.addr() as Slot;
-        let Some(place) = self.places.get_mut(slot as usize) else {
+        let Some(place) = self.places.get_mut(slot as usize).filter(|place| place.in_flight) else {
             return Err(EngineError::plain(
                 "ioengine=sg: read: the driver returned a command that this job did not send",
             )
@@ -209,17 +212,24 @@ impl Sg {
         device.in_flight -= 1;
         place.header = header;
         let outcome = outcome(place);
-        Ok(self.ended(slot, |slot| done.push(slot, outcome)))
+        // SAFETY: the driver has returned the command, which was in flight.
+        Ok(unsafe { self.ended(slot, |slot| done.push(slot, outcome)) })
     }
 
     /// Ends the command of a slot and all ops that it carries: passes each slot to `each`. Returns
     /// the number of ops.
-    fn ended(&mut self, first: Slot, mut each: impl FnMut(Slot)) -> u32 {
+    ///
+    /// # Safety
+    ///
+    /// The command is in flight, and the kernel is done with it.
+    unsafe fn ended(&mut self, first: Slot, mut each: impl FnMut(FreeSlot)) -> u32 {
         let (mut slot, mut count) = (Some(first), 0);
         while let Some(now) = slot {
-            slot = self.places[now as usize].next.take();
-            self.buffers.end(now);
-            each(now);
+            let place = &mut self.places[now as usize];
+            slot = place.next.take();
+            place.in_flight = false;
+            // SAFETY: the caller vouches for the command, and no other command carries its ops.
+            each(unsafe { self.buffers.end(now) });
             count += 1;
         }
         self.in_flight -= count;
@@ -346,40 +356,50 @@ impl Engine for Sg {
             .map_err(|failure| refused("STREAM CONTROL (close)", failure))
     }
 
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
+    }
+
     #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.buffers.slice(slot)
     }
 
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let Some(device) = self.device(op.file) else {
-            return Queued::Done(Outcome::err(libc::EBADF));
+            return Queued::Done(slot, Outcome::err(libc::EBADF));
         };
         let (fd, queues) = (device.raw, device.queues);
         let is_sync = !matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
         let full = device.in_flight >= ROOM;
         if queues && (full && op.kind != OpKind::Trim || is_sync && !self.unsent.is_empty()) {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
-        if let Err(outcome) = self.prepare(slot, op) {
-            return Queued::Done(outcome);
+        if let Err(outcome) = self.prepare(&slot, op) {
+            return Queued::Done(slot, outcome);
         }
         if !queues || is_sync {
-            return Queued::Done(self.at_once(slot, fd));
+            let outcome = self.at_once(&slot, fd);
+            return Queued::Done(slot, outcome);
         }
-        if self.joins(slot) {
+        if self.joins(slot.index()) {
             self.in_flight += 1;
             self.buffers.begin(slot);
             return Queued::Pending;
         }
         if full {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
         if let Some(Some(device)) = self.devices.get_mut(op.file as usize) {
             device.in_flight += 1;
         }
         self.in_flight += 1;
-        self.buffers.begin(slot);
+        let slot = self.buffers.begin(slot);
+        self.places[slot as usize].in_flight = true;
         self.unsent.push(slot);
         Queued::Pending
     }
@@ -401,7 +421,8 @@ impl Engine for Sg {
             device.in_flight -= 1;
             let outcome = Outcome::err(last_errno());
             let mut refused = std::mem::take(&mut self.refused);
-            self.ended(slot, |slot| refused.push((slot, outcome)));
+            // SAFETY: the slot was queued, and the kernel did not take its command.
+            unsafe { self.ended(slot, |slot| refused.push((slot, outcome))) };
             self.refused = refused;
         }
         self.unsent.clear();

@@ -25,8 +25,8 @@ pub use options::SimOptions;
 
 use crate::buffers::Buffers;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, Op, OpKind, Outcome, Queued, Slot, Target,
-    Time, Want,
+    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, Op, OpKind, Outcome,
+    Queued, Slot, Target, Time, Want,
 };
 use options::FaultOn;
 use random::Random;
@@ -66,14 +66,13 @@ pub struct Sim {
     store: Option<Store>,
     /// When each channel becomes free, in nanoseconds of the engine's clock.
     channels: Vec<u64>,
-    queued: Vec<(Slot, Op)>,
+    queued: Vec<(FreeSlot, Op)>,
     /// Ops in flight: time of completion, order of submission, slot.
     in_flight: BinaryHeap<Reverse<(u64, u64, Slot)>>,
-    /// Outcome of each slot's op.
-    outcomes: Vec<Outcome>,
+    /// The token of each slot in flight, and the outcome of its op.
+    ends: Vec<Option<(FreeSlot, Outcome)>>,
     /// Number of ops submitted so far.
     count: u64,
-    slots: u32,
     trace: Option<Trace>,
 }
 
@@ -106,9 +105,8 @@ impl Sim {
             channels: vec![0; (options.channels as usize).min(slots)],
             queued: Vec::with_capacity(slots),
             in_flight: BinaryHeap::with_capacity(slots),
-            outcomes: vec![Outcome::ok(0); slots],
+            ends: (0..slots).map(|_| None).collect(),
             count: 0,
-            slots: config.slots,
             trace: None,
             options,
         })
@@ -152,7 +150,7 @@ impl Sim {
     }
 
     /// Decides the outcome of an op, and moves its data accordingly.
-    fn carry_out(&mut self, slot: Slot, op: &Op) -> Outcome {
+    fn carry_out(&mut self, slot: &mut FreeSlot, op: &Op) -> Outcome {
         if let Some(errno) = self.fault(op) {
             return Outcome::err(errno);
         }
@@ -212,12 +210,9 @@ impl Sim {
         if sectors < 2 { len } else { (1 + self.random.below(sectors - 1)) * SECTOR }
     }
 
-    fn move_data(&mut self, slot: Slot, op: &Op, len: usize) {
+    fn move_data(&mut self, slot: &mut FreeSlot, op: &Op, len: usize) {
         let Some(store) = &mut self.store else { return };
-        let Some(data) = self.buffers.span(slot, op.at, len as u32) else { return };
-        // SAFETY: the span lies in the buffer of the slot, whose op is in flight, so nothing else
-        // uses it.
-        let data = unsafe { std::slice::from_raw_parts_mut(data, len) };
+        let data = &mut self.buffers.slice(slot)[op.at as usize..][..len];
         if op.kind == OpKind::Read {
             store.read(op.file, op.offset, data);
         } else {
@@ -226,23 +221,23 @@ impl Sim {
     }
 
     fn submit(&mut self) -> u32 {
-        let queued = std::mem::take(&mut self.queued);
-        for (slot, op) in &queued {
+        let mut queued = std::mem::take(&mut self.queued);
+        let count = queued.len() as u32;
+        for (mut slot, op) in queued.drain(..) {
             self.clock.pass(self.options.submit_cost);
             self.count += 1;
             let submitted = self.clock.now();
             let ended = self.end_of(op.kind);
-            let outcome = self.carry_out(*slot, op);
-            self.outcomes[*slot as usize] = outcome;
-            self.in_flight.push(Reverse((ended, self.count, *slot)));
+            let outcome = self.carry_out(&mut slot, &op);
             if let Some(trace) = &self.trace {
-                let access = Access { slot: *slot, op: *op, submitted, ended, outcome };
+                let access = Access { slot: slot.index(), op, submitted, ended, outcome };
                 trace.borrow_mut().push(access);
             }
+            self.in_flight.push(Reverse((ended, self.count, slot.index())));
+            let index = slot.index() as usize;
+            self.ends[index] = Some((slot, outcome));
         }
-        let count = queued.len() as u32;
         self.queued = queued;
-        self.queued.clear();
         count
     }
 }
@@ -263,19 +258,23 @@ impl Engine for Sim {
         Ok(())
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
+    }
+
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.buffers.slice(slot)
     }
 
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
-        if self.queued.len() + self.in_flight.len() >= self.slots as usize {
-            return Queued::Full;
-        }
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let carries = matches!(op.kind, OpKind::Read | OpKind::Write);
-        if carries && self.buffers.span(slot, op.at, op.len).is_none() {
-            return Queued::Done(Outcome::err(libc::EINVAL));
+        if carries && self.buffers.span(&slot, op.at, op.len).is_none() {
+            return Queued::Done(slot, Outcome::err(libc::EINVAL));
         }
-        self.buffers.begin(slot);
         self.queued.push((slot, *op));
         Queued::Pending
     }
@@ -301,8 +300,9 @@ impl Engine for Sim {
                 }
             }
             self.in_flight.pop();
-            self.buffers.end(slot);
-            done.push(slot, self.outcomes[slot as usize]);
+            if let Some((slot, outcome)) = self.ends[slot as usize].take() {
+                done.push(slot, outcome);
+            }
             taken += 1;
             self.clock.pass(self.options.complete_cost);
         }

@@ -5,9 +5,12 @@ use crate::Tag;
 
 const BLOCK: u32 = 4096;
 
-fn sim(slots: u32, options: SimOptions) -> Sim {
+/// A simulated device and its slots, the first of which is the last in the list.
+fn sim(slots: u32, options: SimOptions) -> (Sim, Vec<FreeSlot>) {
     let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 4 * BLOCK);
-    Sim::with_options(&config, options).unwrap()
+    let mut sim = Sim::with_options(&config, options).unwrap();
+    let free = sim.take_slots().into_iter().rev().collect();
+    (sim, free)
 }
 
 fn op(kind: OpKind, block: u64) -> Op {
@@ -16,8 +19,8 @@ fn op(kind: OpKind, block: u64) -> Op {
 
 /// Runs `count` reads of ascending blocks at full depth. Returns all outcomes in the order of
 /// completion.
-fn run(sim: &mut Sim, slots: u32, count: u64) -> Vec<(Slot, Outcome)> {
-    let mut free: Vec<Slot> = (0..slots).rev().collect();
+fn run(sim: &mut Sim, mut free: Vec<FreeSlot>, count: u64) -> Vec<(Slot, Outcome)> {
+    let slots = free.len() as u32;
     let mut done = Completions::with_capacity(slots);
     let mut all = Vec::new();
     let mut next = 0;
@@ -28,31 +31,31 @@ fn run(sim: &mut Sim, slots: u32, count: u64) -> Vec<(Slot, Outcome)> {
             assert_eq!(sim.queue(slot, &op(OpKind::Read, next)), Queued::Pending);
             next += 1;
         }
-        done.clear();
         sim.reap(Want { min: 1, max: slots, timeout: None }, &mut done).unwrap();
         assert!(!done.is_empty());
-        for (slot, outcome) in done.as_slice() {
-            assert!(!free.contains(slot));
-            free.push(*slot);
-            all.push((*slot, *outcome));
+        while let Some((slot, outcome)) = done.pop_front() {
+            all.push((slot.index(), outcome));
+            free.push(slot);
         }
     }
     all
 }
 
-fn one(sim: &mut Sim, op: &Op) -> Outcome {
-    assert_eq!(sim.queue(0, op), Queued::Pending);
+fn one(sim: &mut Sim, free: &mut Vec<FreeSlot>, op: &Op) -> Outcome {
+    assert_eq!(sim.queue(free.pop().unwrap(), op), Queued::Pending);
     let mut done = Completions::with_capacity(1);
     sim.reap(Want { min: 1, max: 1, timeout: None }, &mut done).unwrap();
-    done.as_slice()[0].1
+    let (slot, outcome) = done.pop_front().unwrap();
+    free.push(slot);
+    outcome
 }
 
 #[test]
 fn channels_limit_how_many_ops_are_served_at_a_time() {
     for (channels, depth, expected) in [(1, 8, 100), (4, 8, 25), (8, 4, 25), (0, 8, 13)] {
-        let mut sim = sim(depth, SimOptions { channels, ..Default::default() });
+        let (mut sim, free) = sim(depth, SimOptions { channels, ..Default::default() });
         let start = sim.clock().now();
-        run(&mut sim, depth, 100);
+        run(&mut sim, free, 100);
         assert_eq!((sim.clock().now() - start) / 100_000, expected, "{channels} {depth}");
     }
 }
@@ -60,11 +63,11 @@ fn channels_limit_how_many_ops_are_served_at_a_time() {
 #[test]
 fn costs_pass_time() {
     let costs = SimOptions { submit_cost: 300, complete_cost: 50, ..Default::default() };
-    let mut sim = sim(4, costs);
+    let (mut sim, free) = sim(4, costs);
     let clock = sim.clock();
     let start = clock.now();
-    for slot in 0..4 {
-        sim.queue(slot, &op(OpKind::Read, 0));
+    for slot in free {
+        assert_eq!(sim.queue(slot, &op(OpKind::Read, 0)), Queued::Pending);
     }
     assert_eq!(clock.now(), start);
     assert_eq!(sim.flush().unwrap(), 4);
@@ -76,9 +79,9 @@ fn costs_pass_time() {
 
 #[test]
 fn a_wait_ends_when_its_time_is_up() {
-    let mut sim = sim(1, SimOptions::default());
+    let (mut sim, mut free) = sim(1, SimOptions::default());
     let start = sim.clock().now();
-    sim.queue(0, &op(OpKind::Read, 0));
+    assert_eq!(sim.queue(free.pop().unwrap(), &op(OpKind::Read, 0)), Queued::Pending);
     let mut done = Completions::with_capacity(1);
     sim.reap(Want { min: 1, max: 1, timeout: Some(60_000) }, &mut done).unwrap();
     assert_eq!((done.len(), sim.clock().now() - start), (0, 60_000));
@@ -88,8 +91,8 @@ fn a_wait_ends_when_its_time_is_up() {
 
 #[test]
 fn a_poller_sees_time_pass() {
-    let mut sim = sim(1, SimOptions::default());
-    sim.queue(0, &op(OpKind::Read, 0));
+    let (mut sim, mut free) = sim(1, SimOptions::default());
+    assert_eq!(sim.queue(free.pop().unwrap(), &op(OpKind::Read, 0)), Queued::Pending);
     let mut done = Completions::with_capacity(1);
     let polls = (0..)
         .take_while(|_| {
@@ -103,9 +106,9 @@ fn a_poller_sees_time_pass() {
 #[test]
 fn a_stall_holds_up_what_is_under_way() {
     let stalls = vec![(150_000, 1_000_000)];
-    let mut sim = sim(1, SimOptions { stalls, ..Default::default() });
+    let (mut sim, free) = sim(1, SimOptions { stalls, ..Default::default() });
     let trace = sim.trace();
-    run(&mut sim, 1, 3);
+    run(&mut sim, free, 3);
     let start = sim.clock().start();
     let ends: Vec<u64> = trace.borrow().iter().map(|a| a.ended - start).collect();
     assert_eq!(ends, [100_000, 1_200_000, 1_300_000]);
@@ -120,9 +123,9 @@ fn equal_seeds_give_equal_runs() {
         ..Default::default()
     };
     let accesses = |seed| {
-        let mut sim = sim(8, SimOptions { seed, ..options.clone() });
+        let (mut sim, free) = sim(8, SimOptions { seed, ..options.clone() });
         let trace = sim.trace();
-        run(&mut sim, 8, 1000);
+        run(&mut sim, free, 1000);
         trace.take()
     };
     assert_eq!(accesses(3), accesses(3));
@@ -156,26 +159,27 @@ fn faults_strike_where_and_when_they_are_told() {
         Fault { errno: libc::EIO, on: FaultOn::Bytes(4096, 8192) },
         Fault { errno: libc::ENODEV, on: FaultOn::Op(4) },
     ];
-    let mut sim = sim(1, SimOptions { errors, size: 4 * 4096 + 512, ..Default::default() });
-    assert_eq!(one(&mut sim, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut sim, &op(OpKind::Read, 1)), Outcome::err(libc::EIO));
-    assert_eq!(one(&mut sim, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut sim, &op(OpKind::Read, 2)), Outcome::err(libc::ENODEV));
-    assert_eq!(one(&mut sim, &op(OpKind::Read, 4)), Outcome::ok(512));
-    assert_eq!(one(&mut sim, &op(OpKind::Read, 5)), Outcome::err(libc::EIO));
-    assert_eq!(one(&mut sim, &op(OpKind::Write, 5)), Outcome::err(libc::ENOSPC));
+    let (mut sim, mut free) =
+        sim(1, SimOptions { errors, size: 4 * 4096 + 512, ..Default::default() });
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 1)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 2)), Outcome::err(libc::ENODEV));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 4)), Outcome::ok(512));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 5)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 5)), Outcome::err(libc::ENOSPC));
 }
 
 #[test]
 fn the_store_keeps_what_was_written() {
-    let mut sim = sim(1, SimOptions { store: true, ..Default::default() });
-    sim.buffer(0).fill(7);
+    let (mut sim, mut free) = sim(1, SimOptions { store: true, ..Default::default() });
+    sim.buffer(&mut free[0]).fill(7);
     let odd = Op { offset: 1000, len: 10_000, at: 100, ..op(OpKind::Write, 0) };
-    assert_eq!(one(&mut sim, &odd), Outcome::ok(10_000));
-    assert_eq!(one(&mut sim, &op(OpKind::Trim, 1)), Outcome::ok(0));
-    sim.buffer(0).fill(1);
-    one(&mut sim, &Op { offset: 0, len: 12_288, ..op(OpKind::Read, 0) });
-    let data = sim.buffer(0);
+    assert_eq!(one(&mut sim, &mut free, &odd), Outcome::ok(10_000));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Trim, 1)), Outcome::ok(0));
+    sim.buffer(&mut free[0]).fill(1);
+    one(&mut sim, &mut free, &Op { offset: 0, len: 12_288, ..op(OpKind::Read, 0) });
+    let data = sim.buffer(&mut free[0]);
     assert!(data[..1000].iter().chain(&data[4096..8192]).all(|b| *b == 0));
     assert!(data[1000..4096].iter().chain(&data[8192..11_000]).all(|b| *b == 7));
     assert!(data[11_000..12_288].iter().all(|b| *b == 0));
@@ -185,17 +189,17 @@ fn the_store_keeps_what_was_written() {
 #[test]
 fn torn_and_lost_writes_say_that_they_worked() {
     let lost = SimOptions { lost_rate: 100.0, store: true, ..Default::default() };
-    let mut sim = sim(1, lost);
-    sim.buffer(0).fill(7);
-    assert_eq!(one(&mut sim, &op(OpKind::Write, 0)), Outcome::ok(BLOCK));
-    one(&mut sim, &op(OpKind::Read, 0));
-    assert!(sim.buffer(0)[..BLOCK as usize].iter().all(|b| *b == 0));
+    let (mut sim, mut free) = sim(1, lost);
+    sim.buffer(&mut free[0]).fill(7);
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 0)), Outcome::ok(BLOCK));
+    one(&mut sim, &mut free, &op(OpKind::Read, 0));
+    assert!(sim.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0));
 
     let torn = SimOptions { torn_rate: 100.0, store: true, ..Default::default() };
-    let mut sim = self::sim(1, torn);
-    sim.buffer(0).fill(7);
-    assert_eq!(one(&mut sim, &op(OpKind::Write, 0)), Outcome::ok(BLOCK));
-    one(&mut sim, &op(OpKind::Read, 0));
-    let kept = sim.buffer(0)[..BLOCK as usize].iter().filter(|b| **b == 7).count();
+    let (mut sim, mut free) = self::sim(1, torn);
+    sim.buffer(&mut free[0]).fill(7);
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 0)), Outcome::ok(BLOCK));
+    one(&mut sim, &mut free, &op(OpKind::Read, 0));
+    let kept = sim.buffer(&mut free[0])[..BLOCK as usize].iter().filter(|b| **b == 7).count();
     assert!(kept > 0 && kept < BLOCK as usize && kept % 512 == 0, "{kept}");
 }

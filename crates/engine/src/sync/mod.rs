@@ -15,8 +15,8 @@ use std::os::fd::RawFd;
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FileKind, MachineClock, Op, OpKind, Outcome,
-    Queued, Slot, Target, Want, dataless,
+    Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
+    OpKind, Outcome, Queued, Target, Want, dataless,
 };
 
 /// `ioengine=psync`.
@@ -96,7 +96,7 @@ pub struct Span {
     pub offset: u64,
 }
 
-/// A synchronous engine, built from a [`Transfer`].
+/// A synchronous engine, built from a [`Transfer`]. It has one slot.
 #[derive(Debug)]
 pub struct SyncEngine<T> {
     transfer: T,
@@ -114,7 +114,7 @@ impl<T: Transfer> SyncEngine<T> {
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         Ok(SyncEngine {
             transfer: T::new(config)?,
-            buffers: Buffers::new(config)?,
+            buffers: Buffers::new(&EngineConfig { slots: 1, ..config.clone() })?,
             files: Files::new(config.files),
             clock: config.clock,
         })
@@ -124,9 +124,9 @@ impl<T: Transfer> SyncEngine<T> {
     /// reads and writes.
     #[cold]
     #[inline(never)]
-    fn dataless(&mut self, op: &Op) -> Queued {
+    fn dataless(&mut self, op: &Op) -> Outcome {
         let file = File { fd: self.files.fd(op.file), index: op.file };
-        Queued::Done(self.transfer.dataless(file, self.files.kind(op.file), op))
+        self.transfer.dataless(file, self.files.kind(op.file), op)
     }
 }
 
@@ -149,29 +149,37 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         self.transfer.attached(file, None)
     }
 
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
+    }
+
     #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.buffers.slice(slot)
     }
 
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
     #[inline(always)]
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
-            return self.dataless(op);
+            return Queued::Done(slot, self.dataless(op));
         }
-        let Some(data) = self.buffers.span(slot, op.at, op.len) else {
-            return Queued::Done(Outcome::err(libc::EINVAL));
+        let Some(data) = self.buffers.only_span(&slot, op.at, op.len) else {
+            return Queued::Done(slot, Outcome::err(libc::EINVAL));
         };
         let file = File { fd: self.files.fd(op.file), index: op.file };
         let span = Span { data, len: op.len as usize, offset: op.offset };
         let ret = if op.kind == OpKind::Read {
-            // SAFETY: `span` lies in the slot's buffer, and `&mut self` excludes other users.
+            // SAFETY: `span` lies in the slot's buffer, and the token excludes other users.
             unsafe { self.transfer.read(file, span) }
         } else {
-            // SAFETY: `span` lies in the slot's buffer, and `&mut self` excludes other users.
+            // SAFETY: `span` lies in the slot's buffer, and the token excludes other users.
             unsafe { self.transfer.write(file, span) }
         };
-        Queued::Done(Outcome::from_raw(ret))
+        Queued::Done(slot, Outcome::from_raw(ret))
     }
 
     #[inline]

@@ -9,8 +9,8 @@ use crate::buffers::Buffers;
 use crate::error::{last_errno, raw_result};
 use crate::files::Files;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Queued,
-    Slot, Target, Want, dataless,
+    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Target, Want, dataless,
 };
 
 /// `IOV_MAX` of Linux (`UIO_MAXIOV`).
@@ -30,10 +30,10 @@ pub struct Vsync {
     /// Start and end of the gathered I/Os in the file.
     start: u64,
     end: u64,
-    gathered: Vec<Slot>,
+    gathered: Vec<FreeSlot>,
     vectors: Vec<libc::iovec>,
     /// Completions that wait to be reaped.
-    ended: VecDeque<(Slot, Outcome)>,
+    ended: VecDeque<(FreeSlot, Outcome)>,
 }
 
 // SAFETY: the pointers in `vectors` point into `buffers`, which moves with them.
@@ -74,21 +74,26 @@ impl Vsync {
     /// Carries out the gathered I/Os. After a short transfer it calls again for the rest, until a
     /// call transfers nothing or fails.
     fn carry_out(&mut self) {
-        let mut ended = 0;
-        let mut into = 0;
-        while ended < self.gathered.len() {
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let (mut ended, mut into) = (0, 0);
+        let mut last = Outcome::ok(0);
+        let mut slots = gathered.drain(..);
+        while ended < self.vectors.len() {
             let offset = self.start;
             let mut left = match self.call(ended, offset) {
-                Ok(0) => return self.fail(ended, into, Outcome::ok(0)),
-                Err(errno) => return self.fail(ended, into, Outcome::err(errno)),
+                Ok(0) => break,
+                Err(errno) => {
+                    last = Outcome::err(errno);
+                    break;
+                }
                 Ok(bytes) => bytes,
             };
             self.start += left as u64;
-            while ended < self.gathered.len() && left >= self.vectors[ended].iov_len {
+            while ended < self.vectors.len() && left >= self.vectors[ended].iov_len {
                 left -= self.vectors[ended].iov_len;
                 let len = (self.vectors[ended].iov_len + into) as u32;
                 into = 0;
-                self.ended.push_back((self.gathered[ended], Outcome::ok(len)));
+                self.ended.extend(slots.next().map(|slot| (slot, Outcome::ok(len))));
                 ended += 1;
             }
             if left > 0 {
@@ -98,7 +103,11 @@ impl Vsync {
                 into += left;
             }
         }
-        self.gathered.clear();
+        // The rest was not carried out, except for some bytes of the first.
+        let first = if into > 0 { Outcome::ok(into as u32) } else { last };
+        self.ended.extend(slots.next().map(|slot| (slot, first)));
+        self.ended.extend(slots.map(|slot| (slot, last)));
+        self.gathered = gathered;
         self.vectors.clear();
     }
 
@@ -125,18 +134,7 @@ impl Vsync {
         if ret >= 0 { Ok(ret as usize) } else { Err(-ret as i32) }
     }
 
-    /// Completes the I/Os from `ended` on, which were not carried out, with `outcome`. The first of
-    /// them did transfer `into` bytes.
-    fn fail(&mut self, ended: usize, into: usize, outcome: Outcome) {
-        for (i, slot) in self.gathered.iter().enumerate().skip(ended) {
-            let short = i == ended && into > 0;
-            self.ended.push_back((*slot, if short { Outcome::ok(into as u32) } else { outcome }));
-        }
-        self.gathered.clear();
-        self.vectors.clear();
-    }
-
-    fn gather(&mut self, slot: Slot, op: &Op, data: *mut u8) {
+    fn gather(&mut self, slot: FreeSlot, op: &Op, data: *mut u8) {
         if self.gathered.is_empty() {
             self.kind = op.kind;
             self.file = op.file;
@@ -176,32 +174,40 @@ impl Engine for Vsync {
         Ok(())
     }
 
-    #[inline]
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.slice(slot)
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
     }
 
     #[inline]
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        self.buffers.slice(slot)
+    }
+
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             if !self.gathered.is_empty() {
-                return Queued::Full;
+                return Queued::Full(slot);
             }
-            return Queued::Done(dataless::on(&self.files, op));
+            return Queued::Done(slot, dataless::on(&self.files, op));
         }
-        let Some(data) = self.buffers.span(slot, op.at, op.len) else {
-            return Queued::Done(Outcome::err(libc::EINVAL));
+        let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
+            return Queued::Done(slot, Outcome::err(libc::EINVAL));
         };
         if !self.gathered.is_empty() && !self.is_neighbour(op) {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
         self.gather(slot, op, data);
         if self.slots == 1 {
             self.carry_out();
-            let (_, outcome) = self.ended.pop_back().unwrap_or((slot, Outcome::err(libc::EIO)));
-            return Queued::Done(outcome);
+            if let Some((slot, outcome)) = self.ended.pop_back() {
+                return Queued::Done(slot, outcome);
+            }
         }
-        self.buffers.begin(slot);
         Queued::Pending
     }
 
@@ -216,10 +222,7 @@ impl Engine for Vsync {
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.flush()?;
         let count = self.ended.len().min(want.max as usize);
-        for (slot, outcome) in self.ended.drain(..count) {
-            self.buffers.end(slot);
-            done.push(slot, outcome);
-        }
+        self.ended.drain(..count).for_each(|(slot, outcome)| done.push(slot, outcome));
         Ok(())
     }
 }

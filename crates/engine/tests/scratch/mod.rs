@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fiord_engine::{Engine, FileKind, Target};
+use fiord_engine::{Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Target, Want};
 
 /// A regular file that is removed when the test ends.
 pub struct Scratch {
@@ -101,4 +101,24 @@ pub fn device_target(path: &str) -> Target {
 /// Attaches a file. Fails the test if that fails.
 pub fn attach<E: Engine>(engine: &mut E, file: u32, target: &Target) {
     engine.attach(file, target).unwrap();
+}
+
+/// Queues and flushes one op, and reaps until it has completed.
+pub fn one<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) -> Outcome {
+    let slot = free.pop().unwrap();
+    let index = slot.index();
+    let (slot, outcome) = match engine.queue(slot, op) {
+        Queued::Done(slot, outcome) => (slot, outcome),
+        Queued::Full(_) => panic!("full with nothing in flight"),
+        Queued::Pending => {
+            engine.flush().unwrap();
+            let mut done = Completions::with_capacity(64);
+            engine.reap(Want { min: 1, max: 64, timeout: None }, &mut done).unwrap();
+            assert_eq!(done.len(), 1);
+            done.pop_front().unwrap()
+        }
+    };
+    assert_eq!(slot.index(), index);
+    free.push(slot);
+    outcome
 }

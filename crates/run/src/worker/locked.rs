@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use fiord_engine::{
-    Completions, Engine, EngineError, MachineClock, Op, OpKind, Queued, Slot, Target, TrimRange,
-    Want,
+    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind, Queued, Target,
+    TrimRange, Want,
 };
 use fiord_plan::LockFile;
 
@@ -20,10 +20,12 @@ pub(super) trait AnyEngine {
     fn clock(&self) -> MachineClock;
     fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
     fn detach(&mut self, file: u32) -> Result<(), EngineError>;
-    fn buffer(&mut self, slot: Slot) -> &mut [u8];
-    fn explain(&mut self, slot: Slot) -> Option<String>;
-    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]);
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued;
+    fn take_slots(&mut self) -> Vec<FreeSlot>;
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8];
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot;
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String>;
+    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]);
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued;
     fn flush(&mut self) -> Result<u32, EngineError>;
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
 }
@@ -41,16 +43,22 @@ impl<E: Engine<Clock = MachineClock>> AnyEngine for E {
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
         Engine::detach(self, file)
     }
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        Engine::take_slots(self)
+    }
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         Engine::buffer(self, slot)
     }
-    fn explain(&mut self, slot: Slot) -> Option<String> {
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        Engine::hold(self, slot)
+    }
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         Engine::explain(self, slot)
     }
-    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         Engine::ranges(self, slot, ranges);
     }
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         Engine::queue(self, slot, op)
     }
     fn flush(&mut self) -> Result<u32, EngineError> {
@@ -159,25 +167,30 @@ impl Engine for Locked {
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
         self.engine.detach(file)
     }
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.engine.take_slots()
+    }
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.engine.buffer(slot)
     }
-
-    fn explain(&mut self, slot: Slot) -> Option<String> {
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.engine.hold(slot)
+    }
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         self.engine.explain(slot)
     }
-
-    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         self.engine.ranges(slot, ranges);
     }
 
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !self.enter(op) {
-            return Queued::Full;
+            return Queued::Full(slot);
         }
+        let index = slot.index();
         let queued = self.engine.queue(slot, op);
         if queued == Queued::Pending {
-            self.slots[slot as usize] = op.file;
+            self.slots[index as usize] = op.file;
         } else {
             self.leave(op.file);
         }
@@ -195,7 +208,7 @@ impl Engine for Locked {
         let before = done.len();
         self.engine.reap(want, done)?;
         for at in before..done.len() {
-            let slot = done.as_slice()[at].0;
+            let slot = done.as_slice()[at].0.index();
             self.leave(self.slots[slot as usize]);
         }
         Ok(())

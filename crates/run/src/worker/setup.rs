@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock};
+use fiord_engine::{Engine, EngineConfig, EngineError, FreeSlot, MachineClock};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{InFlight, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
@@ -278,13 +278,15 @@ impl<E: Engine> Start<'_, E> {
     ) -> WorkerResult {
         let queued = !self.engine.completes_at_once();
         let managed = self.kind == LoopKind::Managed;
-        let placer = match set_up(&mut self.engine, &mut payload, &mut self.around, managed) {
+        let mut slots = self.engine.take_slots();
+        let engine = (&mut self.engine, &mut slots[..]);
+        let placer = match set_up(engine, &mut payload, &mut self.around, managed) {
             Ok(placer) => placer,
             Err(result) => return *result,
         };
         let Surroundings { job, files, control, live, hertz, .. } = self.around;
         let recorder = self.recorder;
-        let mut worker = Worker::new(self.engine, source, payload, |now| {
+        let mut worker = Worker::new((self.engine, slots), source, payload, |now| {
             JobState::new((job, files), (control, live), (recorder, hertz), placer, now)
         });
         worker.watch_buffers();
@@ -302,7 +304,7 @@ const fn at_once_possible<E: Engine>() -> bool {
 /// Prepares buffers, opens the files and waits for the jobs that start together with this one. The error
 /// is the result of a job that ends here.
 fn set_up<E: Engine>(
-    engine: &mut E,
+    (engine, slots): (&mut E, &mut [FreeSlot]),
     payload: &mut dyn Payload,
     around: &mut Surroundings,
     managed: bool,
@@ -310,8 +312,7 @@ fn set_up<E: Engine>(
     let fail = |error| Box::new(failed(error));
     let job = around.job;
     if payload.writes() {
-        let slots = if engine.completes_at_once() { 1 } else { job.depth.depth.max(1) };
-        (0..slots).for_each(|slot| payload.prepare(engine.buffer(slot)));
+        slots.iter_mut().for_each(|slot| payload.prepare(engine.buffer(slot)));
     }
     let placer = around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
     // Otherwise the source says which file to open when.

@@ -5,8 +5,8 @@ mod sampled;
 use std::path::Path;
 
 use fiord_engine::{
-    Completions, Engine, EngineError, FileKind, MachineClock, Op, OpKind, Outcome, Queued, Slot,
-    Target, Time, Want,
+    Buffers, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
+    MachineClock, Op, OpKind, Outcome, Queued, Slot, Target, Time, Want,
 };
 use fiord_load::{Flush, Io, Next, Source, Tag};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
@@ -109,10 +109,9 @@ impl Time for Hand {
 /// A scripted engine: the outcome of the n-th op is `answer(n, op)`.
 struct Scripted<F> {
     clock: Hand,
-    buffer: Vec<u8>,
-    pending: Vec<(Slot, Op)>,
+    buffers: Buffers,
+    pending: Vec<(FreeSlot, Op)>,
     at_once: bool,
-    slots: u32,
     answer: F,
     log: Vec<Op>,
     most: usize,
@@ -127,10 +126,9 @@ impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
     fn new(at_once: bool, slots: u32, answer: F) -> Self {
         Scripted {
             clock: Hand::default(),
-            buffer: vec![0; 1 << 16],
+            buffers: Buffers::new(&EngineConfig::plain(EnginePlan::Null, slots, 1 << 16)).unwrap(),
             pending: Vec::new(),
             at_once,
-            slots,
             answer,
             log: Vec::new(),
             most: 0,
@@ -162,21 +160,23 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
         assert!(self.pending.is_empty(), "a file was closed under pending I/Os");
         Ok(())
     }
-    fn buffer(&mut self, _slot: Slot) -> &mut [u8] {
-        &mut self.buffer
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.buffers.take_slots()
     }
-    fn explain(&mut self, slot: Slot) -> Option<String> {
-        (self.wrong == Some(slot)).then(|| "a tag is wrong".into())
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        self.buffers.slice(slot)
     }
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.buffers.hold(slot)
+    }
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
+        (self.wrong == Some(slot.index())).then(|| "a tag is wrong".into())
+    }
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if self.at_once {
             self.clock.0.set(self.clock.0.get() + 1000);
-            return Queued::Done(self.carry_out(op));
+            return Queued::Done(slot, self.carry_out(op));
         }
-        if self.pending.len() >= self.slots as usize {
-            return Queued::Full;
-        }
-        assert!(self.pending.iter().all(|(s, _)| *s != slot), "slot {slot} queued twice");
         self.pending.push((slot, *op));
         self.most = self.most.max(self.pending.len());
         self.unflushed += 1;
@@ -199,7 +199,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
             let (slot, op) = self.pending.remove(0);
             let outcome = self.carry_out(&op);
             if outcome == Outcome::err(84) {
-                self.wrong = Some(slot);
+                self.wrong = Some(slot.index());
             }
             done.push(slot, outcome);
         }
@@ -255,11 +255,12 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
 ) -> (WorkerResult, Vec<Op>, usize) {
     job.depth.depth = depth;
     job.load.mix = Mix::Write;
-    let engine = Scripted::new(depth == 1, depth, answer);
+    let mut engine = Scripted::new(depth == 1, depth, answer);
+    let slots = engine.take_slots();
     let (control, live) = (JobControl::new(), Live::new());
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
-    let mut worker = Worker::new(engine, List(list, 0), Nothing, |now| {
+    let mut worker = Worker::new((engine, slots), List(list, 0), Nothing, |now| {
         JobState::new((&job, &mut files), (&control, &live), (recorder, 1), None, now)
     });
     if depth == 1 {

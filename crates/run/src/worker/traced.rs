@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use fiord_engine::{
-    Completions, Engine, EngineError, MachineClock, Op, OpKind, Queued, Slot, Target, TrimRange,
-    Want,
+    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind, Queued, Slot,
+    Target, TrimRange, Want,
 };
 use fiord_plan::JobPlan;
 
@@ -93,25 +93,32 @@ impl<E: Engine> Engine for Traced<E> {
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
         self.engine.detach(file)
     }
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.engine.take_slots()
+    }
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.engine.buffer(slot)
     }
-    fn explain(&mut self, slot: Slot) -> Option<String> {
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.engine.hold(slot)
+    }
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         self.engine.explain(slot)
     }
-    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         self.engine.ranges(slot, ranges);
     }
 
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
-        if self.refused.take() != Some(slot) {
-            self.tracer.op(&["fill", "prep", "queue"], slot, op);
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
+        let index = slot.index();
+        if self.refused.take() != Some(index) {
+            self.tracer.op(&["fill", "prep", "queue"], index, op);
         }
         let queued = self.engine.queue(slot, op);
-        match queued {
-            Queued::Done(_) => self.tracer.op(&["complete"], slot, op),
-            Queued::Pending => self.ops[slot as usize] = Some(*op),
-            Queued::Full => self.refused = Some(slot),
+        match &queued {
+            Queued::Done(..) => self.tracer.op(&["complete"], index, op),
+            Queued::Pending => self.ops[index as usize] = Some(*op),
+            Queued::Full(_) => self.refused = Some(index),
         }
         queued
     }
@@ -124,8 +131,8 @@ impl<E: Engine> Engine for Traced<E> {
         let before = done.len();
         self.engine.reap(want, done)?;
         for (slot, _) in &done.as_slice()[before..] {
-            if let Some(op) = self.ops[*slot as usize].take() {
-                self.tracer.op(&["complete"], *slot, &op);
+            if let Some(op) = self.ops[slot.index() as usize].take() {
+                self.tracer.op(&["complete"], slot.index(), &op);
             }
         }
         Ok(())
@@ -149,16 +156,22 @@ impl Engine for Boxed {
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
         self.0.detach(file)
     }
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        self.0.take_slots()
+    }
+    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
         self.0.buffer(slot)
     }
-    fn explain(&mut self, slot: Slot) -> Option<String> {
+    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
+        self.0.hold(slot)
+    }
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         self.0.explain(slot)
     }
-    fn ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         self.0.ranges(slot, ranges);
     }
-    fn queue(&mut self, slot: Slot, op: &Op) -> Queued {
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         self.0.queue(slot, op)
     }
     fn flush(&mut self) -> Result<u32, EngineError> {

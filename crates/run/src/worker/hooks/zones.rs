@@ -1,7 +1,7 @@
 //! Jobs on zones (`zonemode=zbd`). [`crate::zones`] decides where an I/O goes; this module connects it
 //! to the loops.
 
-use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time};
+use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Slot, Time};
 use fiord_load::{Displaced, Io, Next, Source};
 use fiord_types::Dir;
 
@@ -131,13 +131,14 @@ impl JobState<'_> {
 
     /// Queues an op, or resets the zone whose reset it stands for.
     #[inline(never)]
-    pub fn queue_in_zone<E: Engine>(&mut self, engine: &mut E, slot: Slot, op: Op) -> Queued {
+    pub fn queue_in_zone<E: Engine>(&mut self, engine: &mut E, slot: FreeSlot, op: Op) -> Queued {
         if let Some(outcome) = self.reset_zone(op) {
-            return Queued::Done(outcome);
+            return Queued::Done(slot, outcome);
         }
+        let index = slot.index();
         let queued = engine.queue(slot, &op);
-        if queued != Queued::Full {
-            self.zone_op_accepted(slot);
+        if !matches!(queued, Queued::Full(_)) {
+            self.zone_op_accepted(index);
         }
         queued
     }

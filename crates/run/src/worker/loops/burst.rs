@@ -1,26 +1,27 @@
 //! Housekeeping of the loops, and the bursts of sampled rounds that follow it. Compiled once for each
 //! engine.
 
-use fiord_engine::{Engine, Time};
+use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_stat::shares::Part;
 
 use super::DynParts;
 use super::mode::Mode;
 use super::queued::LoopState;
 
-/// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The time after that;
-/// `None` when the job must issue no more I/Os.
+/// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The slot, and the time
+/// after that; `None` when the job must issue no more I/Os.
 #[cold]
 #[inline(never)]
 pub fn keep_house_direct<M: Mode, E: Engine>(
     parts: &mut DynParts<'_, '_, E>,
     mut now: u64,
-) -> Option<u64> {
+    mut slot: FreeSlot,
+) -> (FreeSlot, Option<u64>) {
     if !parts.state.keep_house(now) {
-        return None;
+        return (slot, None);
     }
     if !parts.state.stages.begin_burst(now) {
-        return Some(now);
+        return (slot, Some(now));
     }
     let mut more = true;
     while more && !parts.state.housekeeping_urgent(now) {
@@ -28,15 +29,18 @@ pub fn keep_house_direct<M: Mode, E: Engine>(
         parts.state.stages.begin_round(parts.clock.now());
         // A round ends with its I/O, whatever control operations come before it.
         while parts.state.drawn == drawn && !parts.state.housekeeping_urgent(now) {
-            if !parts.step::<M>(&mut now) {
-                return None;
+            let goes_on;
+            (slot, goes_on) = parts.step::<M>(slot, &mut now);
+            if !goes_on {
+                return (slot, None);
             }
         }
         more = end_round::<M, E>(parts, before);
     }
     // The burst may have ended because there is something to do.
     now = parts.clock.now();
-    (!parts.state.housekeeping_due(now) || parts.state.keep_house(now)).then_some(now)
+    let goes_on = !parts.state.housekeeping_due(now) || parts.state.keep_house(now);
+    (slot, goes_on.then_some(now))
 }
 
 /// Housekeeping of a loop with many I/Os in flight, then a burst of samples. False when the job must

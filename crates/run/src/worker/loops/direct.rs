@@ -1,6 +1,6 @@
 //! The loop of engines that complete each I/O before the next is queued: one I/O, one clock read.
 
-use fiord_engine::{Engine, Op, Outcome, Queued, Time};
+use fiord_engine::{Engine, FreeSlot, Op, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
 use fiord_stat::shares::Part;
@@ -16,42 +16,54 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
     pub fn run_direct<M: Mode>(&mut self) {
         self.state.one_by_one = true;
+        let Some(mut slot) = self.slots.pop() else { return };
         let mut now = self.clock.now();
-        while self.parts().step::<M>(&mut now) {
+        loop {
+            let goes_on;
+            (slot, goes_on) = self.parts().step::<M>(slot, &mut now);
+            if !goes_on {
+                break;
+            }
             if self.state.housekeeping_due(now) {
                 // By value: a variable whose address escapes is not kept in a register.
-                match burst::keep_house_direct::<M::Sampled, E>(&mut self.dyn_parts(), now) {
+                let later;
+                (slot, later) =
+                    burst::keep_house_direct::<M::Sampled, E>(&mut self.dyn_parts(), now, slot);
+                match later {
                     Some(later) => now = later,
                     None => break,
                 }
             }
         }
+        self.slots.push(slot);
     }
 }
 
 impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
-    /// One I/O, which begins at `now`: draw it, fill its buffer, issue it, record it. False at the end
-    /// of the job.
+    /// One I/O, which begins at `now`: draw it, fill its buffer, issue it, record it. Returns the slot,
+    /// and false at the end of the job.
     #[inline(always)]
-    pub(super) fn step<M: Mode>(&mut self, now: &mut u64) -> bool {
+    pub(super) fn step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, bool) {
+        let mut slot = slot;
         let io = match self.next_step::<M>(now) {
             NextStep::Issue(io) => io,
             NextStep::Control(control) => {
                 self.end_stage::<M>(Part::Rest);
-                let (from, more) = (self.clock.now(), self.control_now(control));
+                let from = self.clock.now();
+                let ended = self.control_now(slot, control);
                 *now = self.clock.now();
                 self.state.stages.add_control(from, *now);
-                return more;
+                return ended;
             }
             NextStep::Blocked => {
                 self.end_stage::<M>(Part::Waiting);
-                return true;
+                return (slot, true);
             }
-            NextStep::Stop => return false,
+            NextStep::Stop => return (slot, false),
         };
         self.state.drawn += 1;
         self.end_stage::<M>(if M::HOOKS { Part::Waiting } else { Part::Rest });
-        if io.dir == Dir::Write && self.fill_buffer(0, io) {
+        if io.dir == Dir::Write && self.fill_buffer(&mut slot, io) {
             *now = self.stage_time::<M>(Part::Contents, *now);
         }
         let op = op_of(&io);
@@ -62,7 +74,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             *now = self.state.stages.mark();
         }
         let start = *now;
-        let outcome = self.carry_out::<M>(&op);
+        let (mut slot, outcome) = self.carry_out::<M>(slot, &op);
         *now = self.stage_time::<M>(Part::Waiting, start);
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
@@ -73,23 +85,25 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             }
         } else {
             let context = (M::AXES, M::HOOKS);
-            match unusual_completion(
+            let end;
+            (slot, end) = unusual_completion(
                 self.state,
                 self.engine,
                 self.clock,
                 context,
-                (op, outcome),
+                (slot, op, outcome),
                 start,
-            ) {
+            );
+            match end {
                 Some(end) => *now = end,
-                None => return false,
+                None => return (slot, false),
             }
         }
         if M::HOOKS {
             self.state.follow_completion(0, &op, now.wrapping_sub(start), *now);
         }
         self.end_stage::<M>(Part::Completion);
-        !M::HOOKS || self.state.error.is_none()
+        (slot, !M::HOOKS || self.state.error.is_none())
     }
 
     /// Returns the next step of the source, when it is due.
@@ -119,30 +133,34 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
     /// Carries out one op, or the reset of a zone.
     #[inline(always)]
-    fn carry_out<M: Mode>(&mut self, op: &Op) -> Outcome {
+    fn carry_out<M: Mode>(&mut self, slot: FreeSlot, op: &Op) -> (FreeSlot, Outcome) {
         if M::HOOKS && self.state.is_zoned() {
             if let Some(outcome) = self.state.reset_zone(*op) {
-                return outcome;
+                return (slot, outcome);
             }
             self.state.zone_op_accepted(0);
         }
-        queue_now(self.engine, op)
+        queue_now(self.engine, slot, op)
     }
 
-    /// Carries out an operation that is not an I/O. False when the job's work is done.
+    /// Carries out an operation that is not an I/O. Returns the slot, and false when the job's work is
+    /// done.
     #[inline(always)]
-    fn control_now(&mut self, next: Next) -> bool {
+    fn control_now(&mut self, slot: FreeSlot, next: Next) -> (FreeSlot, bool) {
         if let Next::Flush(flush, file, offset, len, _) = next {
             let op = op_of_flush(flush, file, offset, len);
-            return flush_now(self.state, self.engine, self.clock, &op);
+            return flush_now(self.state, self.engine, self.clock, slot, &op);
         }
-        match carry_out_control(self.state, self.engine, &next) {
-            ControlOutcome::Continue => true,
+        let mut held = Some(slot);
+        let result = carry_out_control(self.state, self.engine, &mut held, &next);
+        let Some(slot) = held else { unreachable!("the engine completes each op at once") };
+        match result {
+            ControlOutcome::Continue => (slot, true),
             ControlOutcome::Restart => {
                 self.source.restart();
-                true
+                (slot, true)
             }
-            ControlOutcome::End | ControlOutcome::Stop => false,
+            ControlOutcome::End | ControlOutcome::Stop => (slot, false),
         }
     }
 }
@@ -158,23 +176,23 @@ fn step_of(next: Next) -> NextStep {
 
 /// Carries out one op.
 #[inline(always)]
-fn queue_now<E: Engine>(engine: &mut E, op: &Op) -> Outcome {
-    match engine.queue(0, op) {
-        Queued::Done(outcome) => outcome,
-        // Not reached: this loop runs only engines that complete at once.
-        Queued::Pending | Queued::Full => Outcome::err(5),
+fn queue_now<E: Engine>(engine: &mut E, slot: FreeSlot, op: &Op) -> (FreeSlot, Outcome) {
+    match engine.queue(slot, op) {
+        Queued::Done(slot, outcome) => (slot, outcome),
+        Queued::Full(slot) => (slot, Outcome::err(5)),
+        Queued::Pending => unreachable!("the engine completes each op at once"),
     }
 }
 
 /// Carries out one op, out of line: the loop contains the engine's code already.
 #[cold]
 #[inline(never)]
-fn queue_now_cold<E: Engine>(engine: &mut E, op: &Op) -> Outcome {
-    queue_now(engine, op)
+fn queue_now_cold<E: Engine>(engine: &mut E, slot: FreeSlot, op: &Op) -> (FreeSlot, Outcome) {
+    queue_now(engine, slot, op)
 }
 
 /// An I/O that failed, or moved less than it should: issues its rest. `axes` and `hooks`: those of the
-/// loop's mode. `None`: the job ends.
+/// loop's mode. Returns the slot and the time of completion; `None`: the job ends.
 #[cold]
 #[inline(never)]
 fn unusual_completion<E: Engine>(
@@ -182,9 +200,9 @@ fn unusual_completion<E: Engine>(
     engine: &mut E,
     clock: &E::Clock,
     (axes, hooks): (u32, bool),
-    (first, mut outcome): (Op, Outcome),
+    (mut slot, first, mut outcome): (FreeSlot, Op, Outcome),
     start: u64,
-) -> Option<u64> {
+) -> (FreeSlot, Option<u64>) {
     let mut op = first;
     let whole = first.len;
     let dir = direction(&first);
@@ -192,13 +210,13 @@ fn unusual_completion<E: Engine>(
     loop {
         match outcome.get() {
             Err(_) | Ok(0) => {
-                let explanation = engine.explain(0);
+                let explanation = engine.explain(&slot);
                 let survives = if hooks {
                     state.io_failed_in_zone(explanation, 0, &op, outcome)
                 } else {
                     state.io_failed(explanation, &op, outcome)
                 };
-                return survives.then(|| clock.now());
+                return (slot, survives.then(|| clock.now()));
             }
             Ok(bytes) if bytes < op.len => {
                 if !std::mem::replace(&mut short, true) {
@@ -207,7 +225,7 @@ fn unusual_completion<E: Engine>(
                 op.offset += u64::from(bytes);
                 op.at += bytes;
                 op.len -= bytes;
-                outcome = queue_now_cold(engine, &op);
+                (slot, outcome) = queue_now_cold(engine, slot, &op);
             }
             Ok(_) => break,
         }
@@ -219,29 +237,31 @@ fn unusual_completion<E: Engine>(
     if hooks {
         state.zone_op_done(0);
     }
-    Some(end)
+    (slot, Some(end))
 }
 
-/// Flushes a file and measures it. False when that failed and ends the job.
+/// Flushes a file and measures it. Returns the slot, and false when that failed and ends the job.
 #[cold]
 #[inline(never)]
 fn flush_now<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     clock: &E::Clock,
+    slot: FreeSlot,
     op: &Op,
-) -> bool {
+) -> (FreeSlot, bool) {
     let start = clock.now();
-    let outcome = queue_now(engine, op);
+    let (slot, outcome) = queue_now(engine, slot, op);
     state.recorder.sync_issued += 1;
     match outcome.get() {
         Ok(_) => {
             state.recorder.synced(clock.now() - start);
-            true
+            (slot, true)
         }
         Err(_) => {
-            let explanation = engine.explain(0);
-            state.io_failed(explanation, op, outcome)
+            let explanation = engine.explain(&slot);
+            let survives = state.io_failed(explanation, op, outcome);
+            (slot, survives)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How a loop with many I/Os in flight fills its free slots: it chooses the next op, prepares it and
 //! submits it to the engine.
 
-use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time};
+use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Slot, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::shares::Part;
 use fiord_types::Dir;
@@ -56,7 +56,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if M::HOOKS {
             self.state.pacing.wake = u64::MAX;
         }
-        while let Some(&slot) = slots.free.last() {
+        while !slots.free.is_empty() {
             if M::HOOKS && !self.state.pacing.gate(self.clock, &mut now, slots.in_flight()) {
                 return FillOutcome::Wait;
             }
@@ -67,7 +67,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 Next::Io(drawn) => match self.choose::<M>(drawn, slots, held, now) {
                     Ok(io) => {
                         self.end_stage::<M>(Part::Rest);
-                        self.prepare::<M>(slots, slot, io, &mut now);
+                        self.prepare::<M>(slots, io, &mut now);
                         Ok(op_of(&io))
                     }
                     Err(why) => Err(why),
@@ -84,13 +84,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 Err(NotNow::End) => return FillOutcome::End,
                 Err(NotNow::Stop) => return FillOutcome::Stop,
             };
+            let Some(slot) = slots.free.pop() else { break };
+            let index = slot.index();
             match self.submit::<M>(slots, slot, op, now) {
                 Queued::Pending => {
-                    slots.free.pop();
-                    slots.fresh.push(slot);
-                    slots.fresh_data += self.count_accepted::<M>(slot, &op);
+                    slots.fresh.push(index);
+                    slots.fresh_data += self.count_accepted::<M>(index, &op);
                 }
-                Queued::Done(outcome) => {
+                Queued::Done(slot, outcome) => {
                     now = self.complete_queued::<M>(slots, slot, &op, outcome, now);
                     *last = now;
                     if self.state.error.is_some() {
@@ -100,7 +101,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                         return FillOutcome::Housekeeping;
                     }
                 }
-                Queued::Full => {
+                Queued::Full(slot) => {
+                    slots.free.push(slot);
                     *held = Some(next);
                     return engine_full(self.state, slots.in_flight());
                 }
@@ -179,7 +181,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     fn carry_out_or_queue<M: Mode>(
         &mut self,
         next: Next,
-        slots: &Slots,
+        slots: &mut Slots,
         now: &mut u64,
     ) -> Result<Op, NotNow> {
         let idle = slots.in_flight() == 0;
@@ -198,7 +200,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             *now = self.time::<M>(*now);
             return Ok(op_of_flush(flush, file, offset, len));
         }
-        Err(match carry_out_control(self.state, self.engine, &next) {
+        let mut slot = slots.free.pop();
+        let result = carry_out_control(self.state, self.engine, &mut slot, &next);
+        slots.free.extend(slot);
+        Err(match result {
             ControlOutcome::Continue => NotNow::AskAgain,
             ControlOutcome::Restart => {
                 self.source.restart();
@@ -209,10 +214,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         })
     }
 
-    /// Fills the buffer of a write.
+    /// Fills the buffer of a write, which is that of the slot that is used next.
     #[inline(always)]
-    fn prepare<M: Mode>(&mut self, slots: &mut Slots, slot: Slot, io: Io, now: &mut u64) {
-        if io.dir == Dir::Write && self.fill_buffer(slot, io) {
+    fn prepare<M: Mode>(&mut self, slots: &mut Slots, io: Io, now: &mut u64) {
+        if io.dir == Dir::Write
+            && let Some(slot) = slots.free.last_mut()
+            && self.fill_buffer(slot, io)
+        {
             self.end_stage::<M>(Part::Contents);
             // The start of the I/O, in case it completes as it is queued. Otherwise it starts with
             // those that are submitted with it.
@@ -229,10 +237,11 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
     /// Hands one op to the engine.
     #[inline(always)]
-    fn submit<M: Mode>(&mut self, slots: &mut Slots, slot: Slot, op: Op, now: u64) -> Queued {
-        slots.flights[slot as usize] = InFlight { op, start: now, issue: now, short: false };
+    fn submit<M: Mode>(&mut self, slots: &mut Slots, slot: FreeSlot, op: Op, now: u64) -> Queued {
+        slots.flights[slot.index() as usize] =
+            InFlight { op, start: now, issue: now, short: false };
         if M::DYNAMIC && self.state.job.load.trim_ranges > 1 {
-            self.engine.ranges(slot, self.source.ranges());
+            self.engine.ranges(&slot, self.source.ranges());
         }
         let queued = if M::HOOKS && self.state.is_zoned() {
             self.state.queue_in_zone(self.engine, slot, op)
@@ -240,7 +249,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.engine.queue(slot, &op)
         };
         self.end_stage::<M>(match queued {
-            Queued::Done(_) => Part::Waiting,
+            Queued::Done(..) => Part::Waiting,
             _ => Part::Submission,
         });
         queued
@@ -251,13 +260,12 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     fn complete_queued<M: Mode>(
         &mut self,
         slots: &mut Slots,
-        slot: Slot,
+        slot: FreeSlot,
         op: &Op,
         outcome: Outcome,
         now: u64,
     ) -> u64 {
-        slots.free.pop();
-        let data = self.count_accepted::<M>(slot, op);
+        let data = self.count_accepted::<M>(slot.index(), op);
         self.state.recorder.depth.record_n(slots.in_flight(), data);
         let end = self.time::<M>(now);
         let mut batches = EMPTY_BATCHES;

@@ -1,6 +1,6 @@
 //! The end of a job's work: flushing and closing. The time that takes is part of the measured time.
 
-use fiord_engine::{Completions, Engine, Op, OpKind, Outcome, Queued, Tag, Want};
+use fiord_engine::{Completions, Engine, FreeSlot, Op, OpKind, Outcome, Queued, Tag, Want};
 use fiord_types::Dir;
 
 use super::super::core::JobState;
@@ -8,8 +8,8 @@ use super::detach;
 use crate::control::Phase;
 use crate::error::JobError;
 
-/// Flushes as the job asks and closes every file.
-pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E) {
+/// Flushes as the job asks and closes every file. `slot`: a slot to flush with.
+pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E, slot: &mut Option<FreeSlot>) {
     state.control.set_phase(Phase::Finishing);
     state.check_buffers();
     let load = &state.job.load;
@@ -20,7 +20,7 @@ pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E) {
         // when they are dropped.
     } else if writes && load.end_fsync && !failed {
         for file in 0..state.files.count() {
-            if !flush_alone(state, engine, file) {
+            if !flush_alone(state, engine, slot, file) {
                 return;
             }
         }
@@ -31,7 +31,7 @@ pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E) {
     }
     if state.opens_all() {
         for file in 0..state.files.count() {
-            let result = close(state, engine, file);
+            let result = close(state, engine, slot, file);
             state.keep_error(result);
         }
     }
@@ -42,11 +42,12 @@ pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E) {
 pub fn close<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
+    slot: &mut Option<FreeSlot>,
     file: u32,
 ) -> Result<(), JobError> {
     let writes = state.job.load.mix.has(Dir::Write);
     if state.job.load.fsync_on_close && writes && state.error.is_none() {
-        flush_alone(state, engine, file);
+        flush_alone(state, engine, slot, file);
     }
     detach(engine, state.files, file)?;
     state.files.close(file)
@@ -54,32 +55,46 @@ pub fn close<E: Engine>(
 
 /// An fsync with nothing else in flight. False when it failed. It belongs to the end of the run and not
 /// to the load, so it does not count as a sync of the job, as in fio.
-fn flush_alone<E: Engine>(state: &mut JobState<'_>, engine: &mut E, file: u32) -> bool {
+fn flush_alone<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    slot: &mut Option<FreeSlot>,
+    file: u32,
+) -> bool {
     let op = Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
-    let outcome = match engine.queue(0, &op) {
-        Queued::Done(outcome) => outcome,
-        Queued::Pending => wait_for_one(engine),
-        Queued::Full => Outcome::err(11),
+    let outcome = match slot.take().map(|slot| engine.queue(slot, &op)) {
+        Some(Queued::Done(free, outcome)) => {
+            *slot = Some(free);
+            outcome
+        }
+        Some(Queued::Pending) => wait_for_one(engine, slot),
+        Some(Queued::Full(free)) => {
+            *slot = Some(free);
+            Outcome::err(11)
+        }
+        // A slot was lost, and the job has failed.
+        None => Outcome::err(11),
     };
     match outcome.get() {
         Ok(_) => true,
         Err(_) => {
-            let explanation = engine.explain(0);
+            let explanation = slot.as_ref().and_then(|slot| engine.explain(slot));
             state.last_flush_failed(explanation, &op, outcome);
             false
         }
     }
 }
 
-/// The outcome of the only op in flight.
-fn wait_for_one<E: Engine>(engine: &mut E) -> Outcome {
+/// The outcome of the only op in flight, whose slot comes back.
+fn wait_for_one<E: Engine>(engine: &mut E, slot: &mut Option<FreeSlot>) -> Outcome {
     let mut done = Completions::with_capacity(1);
     loop {
         match engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done) {
             Err(e) => return Outcome::err(if e.errno == 0 { 5 } else { e.errno }),
             Ok(()) => {
-                if let Some((_, outcome)) = done.as_slice().first() {
-                    return *outcome;
+                if let Some((free, outcome)) = done.pop_front() {
+                    *slot = Some(free);
+                    return outcome;
                 }
             }
         }

@@ -21,7 +21,7 @@ pub mod ops;
 mod queued;
 mod slots;
 
-use fiord_engine::{Engine, Slot, Time};
+use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_plan::Access;
 use fiord_stat::shares::Part;
@@ -46,6 +46,8 @@ pub trait Payload {
 pub struct Worker<'a, E: Engine, S, P> {
     pub state: JobState<'a>,
     pub engine: E,
+    /// The slots that no loop uses now.
+    slots: Vec<FreeSlot>,
     source: S,
     payload: P,
     clock: E::Clock,
@@ -68,11 +70,17 @@ struct Parts<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
 type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
 
 impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
-    /// A worker whose set-up is complete. `state` makes its state at the given time, ns.
-    pub fn new(engine: E, source: S, payload: P, state: impl FnOnce(u64) -> JobState<'a>) -> Self {
+    /// A worker whose set-up is complete. `slots`: all slots of the engine. `state` makes its state at
+    /// the given time, ns.
+    pub fn new(
+        (engine, slots): (E, Vec<FreeSlot>),
+        source: S,
+        payload: P,
+        state: impl FnOnce(u64) -> JobState<'a>,
+    ) -> Self {
         let clock = engine.clock();
         let state = state(clock.now());
-        Worker { state, engine, source, payload, clock }
+        Worker { state, engine, slots, source, payload, clock }
     }
 
     #[inline(always)]
@@ -102,18 +110,17 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
         if self.state.job.process.memory.path().is_none() {
             return;
         }
-        let at_once = self.engine.completes_at_once();
-        let slots = if at_once { 1 } else { self.state.job.depth.depth.max(1) };
         // The buffers of `io_submit_mode=offload` lie in a region for each slot.
-        let mut watches: Vec<Watch> =
-            (0..slots).filter_map(|slot| Watch::over(self.engine.buffer(slot).as_ptr())).collect();
+        let (engine, slots) = (&mut self.engine, &mut self.slots);
+        let watch = |slot| Watch::over(engine.buffer(slot).as_ptr());
+        let mut watches: Vec<Watch> = slots.iter_mut().filter_map(watch).collect();
         watches.dedup();
         self.state.buffers = watches;
     }
 
     /// Flushes and closes the files as the job asks.
     pub fn finish(&mut self) {
-        finish::finish(&mut self.state, &mut self.engine);
+        finish::finish(&mut self.state, &mut self.engine, &mut self.slots.pop());
     }
 
     /// The result of the job.
@@ -135,7 +142,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Fills a slot's buffer with the bytes of a write. False if there was nothing to do. The I/O comes by
     /// value: one whose address escapes is assembled in memory, and reading it back waits for that.
     #[inline(always)]
-    fn fill_buffer(&mut self, slot: Slot, io: Io) -> bool {
+    fn fill_buffer(&mut self, slot: &mut FreeSlot, io: Io) -> bool {
         self.payload.writes()
             && self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
     }
@@ -179,17 +186,19 @@ fn detach(engine: &mut impl Engine, files: &dyn Files, file: u32) -> Result<(), 
     engine.detach(file).map_err(|e| JobError::from(e).during(Stage::Close).at(files.path(file)))
 }
 
-/// Opens or closes a file, or ends a loop. Nothing that the operation needs idle is in flight.
+/// Opens or closes a file, or ends a loop. Nothing that the operation needs idle is in flight. `slot`: a
+/// slot to flush with.
 #[cold]
 #[inline(never)]
 fn carry_out_control<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
+    slot: &mut Option<FreeSlot>,
     next: &Next,
 ) -> ControlOutcome {
     let result = match *next {
         Next::Open(file) => attach(engine, state.files, file),
-        Next::Close(file) => finish::close(state, engine, file),
+        Next::Close(file) => finish::close(state, engine, slot, file),
         Next::Again(file) => begin_again(state, engine, file),
         Next::End => return end_of_loop(state, engine),
         Next::Io(_) | Next::Flush(..) => Ok(()),

@@ -5,7 +5,7 @@
 //! or `iodepth_low` is followed to the letter: I/Os are then submitted and reaped in groups of that size,
 //! and queueing resumes only when few enough are left.
 
-use fiord_engine::{Engine, Op, OpKind, Outcome, Queued, Slot, Time, Want};
+use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time, Want};
 use fiord_load::{Next, Source};
 use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::Part;
@@ -34,7 +34,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
     pub fn run_queued<M: Mode>(&mut self) {
         let mut at = LoopState {
-            slots: Slots::new(self.state.job.depth.depth.max(1)),
+            slots: Slots::new(std::mem::take(&mut self.slots)),
             batching: Batching::of(&self.state.job.depth),
             held: None,
             now: self.clock.now(),
@@ -45,6 +45,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
                 || (self.state.housekeeping_due(at.now)
                     && !burst::keep_house_queued::<M::Sampled, E>(&mut self.dyn_parts(), &mut at));
         }
+        self.slots = at.slots.free;
     }
 }
 
@@ -141,7 +142,6 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if submitted > 0 {
             self.state.recorder.submit.record(submitted);
         }
-        slots.done.clear();
         self.end_stage::<M>(Part::Rest);
         if M::SAMPLED {
             // Use a separate call, to distinguish its time from the wait.
@@ -167,8 +167,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.state.recorder.complete.record(count as u32);
         }
         let mut batches = EMPTY_BATCHES;
-        for i in 0..count {
-            let (slot, outcome) = slots.done.as_slice()[i];
+        while let Some((slot, outcome)) = slots.done.pop_front() {
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
         }
         self.record_all::<M>(&batches, *now);
@@ -182,11 +181,11 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     pub(super) fn complete_one<M: Mode>(
         &mut self,
         slots: &mut Slots,
-        (slot, outcome): (Slot, Outcome),
+        (slot, outcome): (FreeSlot, Outcome),
         now: u64,
         batches: &mut CompletionBatches,
     ) {
-        let flight = &slots.flights[slot as usize];
+        let flight = &slots.flights[slot.index() as usize];
         let op = &flight.op;
         let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
         let moves = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
@@ -218,9 +217,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if M::HOOKS {
             let op = *op;
             if self.state.is_zoned() {
-                self.state.zone_op_done(slot);
+                self.state.zone_op_done(slot.index());
             }
-            self.state.follow_completion(slot, &op, now.wrapping_sub(start), now);
+            self.state.follow_completion(slot.index(), &op, now.wrapping_sub(start), now);
         }
         slots.free.push(slot);
     }
@@ -257,10 +256,10 @@ fn unusual_completion<E: Engine>(
     engine: &mut E,
     clock: &E::Clock,
     slots: &mut Slots,
-    (slot, outcome): (Slot, Outcome),
+    (slot, outcome): (FreeSlot, Outcome),
     now: u64,
 ) {
-    let flight = &mut slots.flights[slot as usize];
+    let flight = &mut slots.flights[slot.index() as usize];
     let op = flight.op;
     let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
     match outcome.get() {
@@ -279,8 +278,8 @@ fn unusual_completion<E: Engine>(
             }
         }
         Ok(_) | Err(_) => {
-            let explanation = engine.explain(slot);
-            state.io_failed_in_zone(explanation, slot, &op, outcome);
+            let explanation = engine.explain(&slot);
+            state.io_failed_in_zone(explanation, slot.index(), &op, outcome);
         }
     }
     slots.free.push(slot);
@@ -292,14 +291,15 @@ fn queue_rest<E: Engine>(
     engine: &mut E,
     clock: &E::Clock,
     slots: &mut Slots,
-    slot: Slot,
+    slot: FreeSlot,
     now: u64,
 ) {
-    let op = slots.flights[slot as usize].op;
+    let index = slot.index();
+    let op = slots.flights[index as usize].op;
     match engine.queue(slot, &op) {
         Queued::Pending => {}
-        Queued::Done(outcome) if outcome == Outcome::ok(op.len) => {
-            let flight = &slots.flights[slot as usize];
+        Queued::Done(slot, outcome) if outcome == Outcome::ok(op.len) => {
+            let flight = &slots.flights[index as usize];
             let end = clock.now().max(now);
             let times = Times {
                 slat: flight.issue.saturating_sub(flight.start),
@@ -308,12 +308,12 @@ fn queue_rest<E: Engine>(
             };
             record_rest(state, &op, times);
             slots.free.push(slot);
-            state.zone_op_done(slot);
+            state.zone_op_done(index);
         }
-        Queued::Done(outcome) => {
+        Queued::Done(slot, outcome) => {
             unusual_completion(state, engine, clock, slots, (slot, outcome), now);
         }
-        Queued::Full => {
+        Queued::Full(slot) => {
             // The engine has as many places as there are slots, and this one is ours.
             let full = "the engine accepts no I/O although its slot is free";
             state.error.get_or_insert(JobError::new(Stage::Queue, 0, full));

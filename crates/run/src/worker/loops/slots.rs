@@ -1,6 +1,6 @@
 //! The slots of a job with many I/Os in flight, and the sizes of its submissions and reaps.
 
-use fiord_engine::{Completions, Op, OpKind, Slot, Tag, Want};
+use fiord_engine::{Completions, FreeSlot, Op, OpKind, Slot, Tag, Want};
 use fiord_types::PerDir;
 
 /// An op that was queued.
@@ -19,7 +19,7 @@ pub struct InFlight {
 /// The slots of a job and their ops.
 pub struct Slots {
     /// Slots without an op. The last one is used first, so that few buffers stay in the CPU's caches.
-    pub free: Vec<Slot>,
+    pub free: Vec<FreeSlot>,
     /// The current, or else the last, op of each slot.
     pub flights: Vec<InFlight>,
     /// Slots queued since the last submission, for their issue timestamp.
@@ -33,17 +33,19 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// All free.
-    pub fn new(depth: u32) -> Self {
+    /// With no op in flight. `free`: all slots, in the order of their indices.
+    pub fn new(mut free: Vec<FreeSlot>) -> Self {
+        let depth = free.len();
+        free.reverse();
         let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
         let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
         Slots {
-            free: (0..depth).rev().collect(),
-            flights: vec![idle; depth as usize],
-            fresh: Vec::with_capacity(depth as usize),
+            free,
+            flights: vec![idle; depth],
+            fresh: Vec::with_capacity(depth),
             fresh_data: 0,
             filled: false,
-            done: Completions::with_capacity(depth),
+            done: Completions::with_capacity(depth as u32),
         }
     }
 
@@ -66,7 +68,7 @@ impl Slots {
                 && other_start < end
                 && matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim)
                 // A free slot still has its old op. That is rare, so search the list last.
-                && !self.free.contains(&slot)
+                && !self.free.iter().any(|free| free.index() == slot)
         })
     }
 }

@@ -44,12 +44,13 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     answer: F,
 ) -> (WorkerResult, usize) {
     let depth = job.depth.depth;
-    let engine = Scripted::new(at_once, depth, answer);
+    let mut engine = Scripted::new(at_once, depth, answer);
+    let slots = engine.take_slots();
     let contents = Slow(engine.clock.clone());
     let live = Live::new();
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
-    let mut worker = Worker::new(engine, List(list, 0), contents, |now| {
+    let mut worker = Worker::new((engine, slots), List(list, 0), contents, |now| {
         JobState::new((job, &mut files), (control, &live), (recorder, 1_000_000_000), None, now)
     });
     match which {
@@ -179,12 +180,13 @@ fn a_status_report_has_everything_that_the_final_report_has() {
         }
         whole(n, op)
     };
-    let engine = Scripted::new(true, 1, answer);
+    let mut engine = Scripted::new(true, 1, answer);
+    let slots = engine.take_slots();
     let contents = Slow(engine.clock.clone());
     let (live, job, mut files) = (Live::new(), plain(), NoFiles(1));
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Write]);
     recorder.lat_is_clat = true;
-    let mut worker = Worker::new(engine, List(writes(7_000), 0), contents, |now| {
+    let mut worker = Worker::new((engine, slots), List(writes(7_000), 0), contents, |now| {
         JobState::new((&job, &mut files), (&control, &live), (recorder, 1_000_000_000), None, now)
     });
     worker.run_direct::<Synchronous>();
@@ -204,12 +206,13 @@ fn a_status_report_has_everything_that_the_final_report_has() {
 
 #[test]
 fn a_submission_that_fails_in_a_sampled_round_is_reported() {
-    let engine = Scripted { broken: true, ..Scripted::new(false, 4, whole) };
+    let mut engine = Scripted { broken: true, ..Scripted::new(false, 4, whole) };
+    let slots = engine.take_slots();
     let contents = Slow(engine.clock.clone());
     let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
     let mut job = plain();
     job.depth.depth = 4;
-    let mut worker = Worker::new(engine, List(writes(20_000), 0), contents, |now| {
+    let mut worker = Worker::new((engine, slots), List(writes(20_000), 0), contents, |now| {
         JobState::new(
             (&job, &mut files),
             (&control, &live),
