@@ -19,7 +19,7 @@ refused "a block device" "is a block device, and .*generic character device" --n
 has "names the other" /tmp/refused.err "filename=/dev/ng[0-9]+n1"
 refused "a file" "is a regular file, and" --name=x $cmd --filename=/vm/order --bs=4k
 refused "another character device" "is a character device, and" --name=x $cmd --filename=/dev/zero --bs=4k
-refused "no device" "No such file" --name=x $cmd --filename=/dev/ng99n1 --bs=4k
+refused "no device" "there is no device" --name=x $cmd --filename=/dev/ng99n1 --bs=4k
 refused "odd blocks" "blocks of 512 bytes, and 1000 bytes" --name=x $cmd --filename=$ng --bs=1000 --rw=write
 refused "odd extended blocks" "520 bytes, 512 of data and 8 of metadata|blocks of 512 bytes" --name=x $cmd \
     --filename=/dev/fiord/nvme-ext-ng --bs=1000 --rw=write

@@ -32,7 +32,7 @@ mod schedule;
 mod target;
 
 pub use load::distribution::skew_of;
-pub use machine::facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
+pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use resolve::{PlanOptions, Resolved, resolve, resolve_invocation};
 

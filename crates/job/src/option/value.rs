@@ -86,3 +86,14 @@ pub struct ValueError {
     /// The byte range of the wrong part in the text.
     pub span: Option<(usize, usize)>,
 }
+
+impl std::fmt::Display for ValueError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.help {
+            Some(help) => write!(f, "{}. {help}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for ValueError {}

@@ -31,8 +31,8 @@ pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution 
         }),
         _ => Ok(Distribution::Even),
     };
-    read.unwrap_or_else(|Wrong { what, help }| {
-        messages.push(job.error("random_distribution", what).help(help));
+    read.unwrap_or_else(|ValueError { what, help, .. }| {
+        messages.push(job.error("random_distribution", what).help(help.unwrap_or_default()));
         Distribution::Even
     })
 }
@@ -46,8 +46,8 @@ pub(crate) fn of_files(
 ) -> Option<Skew> {
     match skew(word, rest) {
         Ok(skew) => Some(skew),
-        Err(Wrong { what, help }) => {
-            let help = help.replace("random_distribution", "file_service_type");
+        Err(ValueError { what, help, .. }) => {
+            let help = help.unwrap_or_default().replace("random_distribution", "file_service_type");
             messages.push(job.error("file_service_type", what).help(help));
             None
         }
@@ -58,27 +58,21 @@ pub(crate) fn of_files(
 ///
 /// # Errors
 ///
-/// A text that says what is wrong and how to fix it.
-pub fn skew_of(text: &str) -> Result<Skew, String> {
+/// The text is not a skewed distribution; the error has a remedy.
+pub fn skew_of(text: &str) -> Result<Skew, ValueError> {
     let (word, rest) = match text.split_once(':') {
         Some((word, rest)) => (word, Some(rest)),
         None => (text, None),
     };
-    skew(word, rest).map_err(|wrong| format!("{}. {}", wrong.what, wrong.help))
+    skew(word, rest)
 }
 
-/// An error and its remedy.
-struct Wrong {
-    what: String,
-    help: String,
-}
-
-fn wrong<T>(what: impl Into<String>, help: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong { what: what.into(), help: help.into() })
+fn wrong<T>(what: impl Into<String>, help: impl Into<String>) -> Result<T, ValueError> {
+    Err(ValueError::new(what).with_help(help))
 }
 
 /// Parses `PARAMETER[:CENTRE]`. The default parameters are those of fio 3.42.
-fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
+fn skew(word: &str, rest: Option<&str>) -> Result<Skew, ValueError> {
     let help = match word {
         "zipf" => "To fix: write `random_distribution=zipf:1.2`, or `zipf:1.2:0.25` with a centre",
         "pareto" => {
@@ -127,7 +121,7 @@ fn skew(word: &str, rest: Option<&str>) -> Result<Skew, Wrong> {
     Ok(Skew { law, centre })
 }
 
-fn zipf_theta(theta: f64, help: &str) -> Result<f64, Wrong> {
+fn zipf_theta(theta: f64, help: &str) -> Result<f64, ValueError> {
     if theta == 1.0 {
         return wrong(
             "zipf theta must be different than 1.0",
@@ -142,7 +136,7 @@ fn zipf_theta(theta: f64, help: &str) -> Result<f64, Wrong> {
 
 /// Parses `60/10:40/90`, or up to three such lists separated by commas. Missing lists repeat the
 /// last one, as in `bssplit`.
-fn zones(job: Reading, text: &str, absolute: bool) -> Result<PerDir<Vec<ZoneShare>>, Wrong> {
+fn zones(job: Reading, text: &str, absolute: bool) -> Result<PerDir<Vec<ZoneShare>>, ValueError> {
     let lists: Vec<&str> = text.split(',').collect();
     if lists.len() > 3 {
         return wrong(
@@ -166,7 +160,7 @@ fn zones(job: Reading, text: &str, absolute: bool) -> Result<PerDir<Vec<ZoneShar
     Ok(all)
 }
 
-fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>, Wrong> {
+fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>, ValueError> {
     let entries: Vec<&str> = text.split(':').collect();
     if entries.len() > MOST_ZONES {
         let what = format!("there are {} zones, and at most {MOST_ZONES} fit", entries.len());
@@ -189,7 +183,7 @@ fn zone_list(job: Reading, text: &str, absolute: bool) -> Result<Vec<ZoneShare>,
 }
 
 /// Fills in missing sizes: zones without a size share the rest of 100 per cent evenly.
-fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShare>, Wrong> {
+fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShare>, ValueError> {
     let percent = |size: &Option<ZoneSize>| match size {
         Some(ZoneSize::Percent(p)) => *p,
         _ => 0.0,
@@ -207,7 +201,7 @@ fn sizes_of(zones: &[(u8, Option<ZoneSize>)], text: &str) -> Result<Vec<ZoneShar
     Ok(zones.iter().map(|z| ZoneShare { share: z.0, size: size(z.1) }).collect())
 }
 
-fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize>), Wrong> {
+fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize>), ValueError> {
     let (share, size) = text.split_once('/').unwrap_or((text, ""));
     let help = match absolute {
         true => "To fix: write per cent of the I/O and a size: `zoned_abs:60/20g:40/100g`",
@@ -233,7 +227,7 @@ fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize
     Ok((share, size))
 }
 
-fn steps(text: &str) -> Result<Vec<u64>, Wrong> {
+fn steps(text: &str) -> Result<Vec<u64>, ValueError> {
     let help =
         "To fix: write block numbers separated by commas: `random_distribution=sequence:2,0,1`";
     if text.trim().is_empty() {

@@ -1,5 +1,7 @@
 //! `write_mode`: the commands that carry out writes.
 
+use fiord_job::option::value::ValueError;
+
 use crate::model::WriteForm;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -25,8 +27,8 @@ pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8
     match parse(&text) {
         Ok(forms) if forms.iter().all(|(form, _)| *form == WriteForm::Data) => Vec::new(),
         Ok(forms) => forms,
-        Err(why) => {
-            messages.push(job.error("write_mode", why).help(
+        Err(wrong) => {
+            messages.push(job.error("write_mode", wrong.what).help(
                 "To fix: write one of `write`, `uncor`, `zeroes`, `verify`, `zone_append`, or several with \
                  their shares: `write/60:zeroes/40`",
             ));
@@ -37,41 +39,40 @@ pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8
 
 /// Parses one mode, or several with their shares (`write/60:zeroes/40`). Entries with an empty
 /// share (`zeroes/`) divide the rest evenly; the first of them gets the remainder.
-fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, String> {
+fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, ValueError> {
     if !text.contains([':', '/']) {
         return Ok(vec![(named(text.trim())?, 100)]);
     }
     if !text.contains(':') {
-        return Err(format!("`{text}` has a share, but a single mode has none"));
+        return Err(ValueError::new(format!("`{text}` has a share, but a single mode has none")));
     }
     let mut entries = Vec::new();
     for entry in text.split(':') {
         let (word, share) = entry.split_once('/').ok_or_else(|| {
-            format!("`{entry}` has no share: with several modes, each needs a `/`")
+            ValueError::new(format!("`{entry}` has no share: with several modes, each needs a `/`"))
         })?;
         let share = match share.trim() {
             "" => None,
-            number => {
-                Some(number.parse::<u8>().ok().filter(|n| *n <= 100).ok_or_else(|| {
-                    format!("`{number}` is not a share from 0 to 100, in per cent")
-                })?)
-            }
+            number => Some(number.parse::<u8>().ok().filter(|n| *n <= 100).ok_or_else(|| {
+                ValueError::new(format!("`{number}` is not a share from 0 to 100, in per cent"))
+            })?),
         };
         entries.push((named(word.trim())?, share));
     }
     shares(&entries)
 }
 
-fn named(word: &str) -> Result<WriteForm, String> {
+fn named(word: &str) -> Result<WriteForm, ValueError> {
     let known = WORDS.iter().find(|(name, _)| *name == word);
-    known.map(|(_, form)| *form).ok_or_else(|| format!("`{word}` is not a write mode"))
+    let unknown = || ValueError::new(format!("`{word}` is not a write mode"));
+    known.map(|(_, form)| *form).ok_or_else(unknown)
 }
 
-fn shares(entries: &[(WriteForm, Option<u8>)]) -> Result<Vec<(WriteForm, u8)>, String> {
+fn shares(entries: &[(WriteForm, Option<u8>)]) -> Result<Vec<(WriteForm, u8)>, ValueError> {
     let given: u32 = entries.iter().filter_map(|(_, share)| *share).map(u32::from).sum();
     let open = entries.iter().filter(|(_, share)| share.is_none()).count() as u32;
     if given > 100 || (open == 0 && given != 100) {
-        return Err(format!("the shares add up to {given} %, not to 100 %"));
+        return Err(ValueError::new(format!("the shares add up to {given} %, not to 100 %")));
     }
     let left = 100 - given;
     let mut first = true;
@@ -122,7 +123,7 @@ mod tests {
             ("write/x:zeroes/", "`x` is not a share"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.what.contains(why), "{text}: {error}");
         }
     }
 }

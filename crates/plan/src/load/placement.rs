@@ -63,7 +63,7 @@ impl PlacementOptions {
             Some(text) => match list(&text) {
                 Ok(listed) => listed,
                 Err(wrong) => {
-                    messages.push(job.error("plids", format!("`{text}`: {wrong}")).help(
+                    messages.push(job.error("plids", format!("`{text}`: {}", wrong.what)).help(
                         "To fix: write numbers and ranges separated by commas: `plids=0,2-4`",
                     ));
                     return None;
@@ -299,21 +299,22 @@ fn kernel_has(
 }
 
 /// Parses a list of numbers and ranges, such as `0,2-4`.
-fn list(text: &str) -> Result<Vec<u16>, String> {
+fn list(text: &str) -> Result<Vec<u16>, ValueError> {
     let mut all = Vec::new();
     for part in text.split([',', ':']).map(str::trim) {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| {
             let text = text.trim();
-            text.parse::<u16>().map_err(|_| format!("`{text}` is not a number from 0 to 65535"))
+            text.parse::<u16>()
+                .map_err(|_| ValueError::new(format!("`{text}` is not a number from 0 to 65535")))
         };
         let (low, high) = (number(low)?, number(high)?);
         if low > high {
-            return Err(format!("the range `{part}` ends before it begins"));
+            return Err(ValueError::new(format!("the range `{part}` ends before it begins")));
         }
         all.extend(low..=high);
         if all.len() > MOST {
-            return Err(ValueError::list_too_long("identifiers", MOST).what);
+            return Err(ValueError::list_too_long("identifiers", MOST));
         }
     }
     Ok(all)
@@ -340,7 +341,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
             Ok(range) => lines.push(range),
             Err(wrong) => {
                 messages.push(
-                    job.error("dp_scheme", format!("line {} of `{path}`: {wrong}", i + 1))
+                    job.error("dp_scheme", format!("line {} of `{path}`: {}", i + 1, wrong.what))
                         .help("To fix: write start offset, end offset and identifier, separated by commas: `0, 1073741824, 2`"),
                 );
                 return None;
@@ -354,21 +355,22 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
     Some(lines)
 }
 
-fn range(line: &str, job: Reading) -> Result<(u64, u64, u16), String> {
+fn range(line: &str, job: Reading) -> Result<(u64, u64, u16), ValueError> {
     let parts: Vec<&str> = line.split(',').map(str::trim).collect();
     let [start, end, id] = parts[..] else {
-        return Err(format!("`{}` does not have three parts", line.trim()));
+        return Err(ValueError::new(format!("`{}` does not have three parts", line.trim())));
     };
     let offset = |text: &str| {
-        let value = number::integer(text, Unit::Bytes, &job.spec.bases).map_err(|e| e.what)?;
-        u64::try_from(value).map_err(|_| format!("`{text}` is not an offset"))
+        let value = number::integer(text, Unit::Bytes, &job.spec.bases)?;
+        u64::try_from(value).map_err(|_| ValueError::new(format!("`{text}` is not an offset")))
     };
     let (start, end) = (offset(start)?, offset(end)?);
     if start >= end {
-        return Err(format!("the range from {start} to {end} is empty"));
+        return Err(ValueError::new(format!("the range from {start} to {end} is empty")));
     }
     let id = id.parse::<u16>().ok().filter(|id| *id < u16::MAX);
-    Ok((start, end, id.ok_or("the identifier is not a number from 0 to 65534")?))
+    let no_id = || ValueError::new("the identifier is not a number from 0 to 65534");
+    Ok((start, end, id.ok_or_else(no_id)?))
 }
 
 #[cfg(test)]

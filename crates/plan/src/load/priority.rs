@@ -2,6 +2,7 @@
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
+use fiord_job::option::value::ValueError;
 use fiord_types::{Dir, PerDir};
 
 use crate::model::{BlockSize, EnginePlan, IoPrio, Load, Priorities, PriorityShare};
@@ -128,7 +129,7 @@ impl Table {
             for entry in list.split(':').filter(|e| !e.trim().is_empty()) {
                 match entry_of(entry, usual[dir], job) {
                     Err(wrong) => messages.push(
-                        job.error("cmdprio_bssplit", format!("`{entry}`: {wrong}")).help(
+                        job.error("cmdprio_bssplit", format!("`{entry}`: {}", wrong.what)).help(
                             "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
                              `SIZE/PERCENT/CLASS/LEVEL/HINT`",
                         ),
@@ -172,19 +173,18 @@ impl Table {
 }
 
 /// Parses one entry: size in bytes, share in per cent, and priority.
-fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio), String> {
+fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio), ValueError> {
     let parts: Vec<&str> = entry.split('/').map(str::trim).collect();
     let bounded = |text: &str, what: &str, low: i128, high: i128| {
-        number::integer(text, Unit::Count, &job.spec.bases).map_err(|e| e.what).and_then(|n| {
-            match (low..=high).contains(&n) {
-                true => Ok(n),
-                false => Err(format!("the {what} is not from {low} to {high}")),
-            }
-        })
+        let n = number::integer(text, Unit::Count, &job.spec.bases)?;
+        match (low..=high).contains(&n) {
+            true => Ok(n),
+            false => Err(ValueError::new(format!("the {what} is not from {low} to {high}"))),
+        }
     };
-    let size = number::integer(parts[0], Unit::Bytes, &job.spec.bases).map_err(|e| e.what)?;
+    let size = number::integer(parts[0], Unit::Bytes, &job.spec.bases)?;
     let size = u32::try_from(size).ok().filter(|s| *s > 0);
-    let size = size.ok_or_else(|| String::from("this is not a block size"))?;
+    let size = size.ok_or_else(|| ValueError::new("this is not a block size"))?;
     let percent = match parts.get(1) {
         None | Some(&"") => 0,
         Some(text) => bounded(text, "share in per cent", 0, 100)? as u8,
@@ -196,8 +196,8 @@ fn entry_of(entry: &str, usual: IoPrio, job: Reading) -> Result<(u32, u8, IoPrio
             level: bounded(parts[3], "level", 0, 7)? as u8,
             hint: parts.get(4).map_or(Ok(0), |t| bounded(t, "hint", 0, 1023))? as u16,
         },
-        3 => return Err("a class needs a level".into()),
-        _ => return Err("there are too many slashes".into()),
+        3 => return Err(ValueError::new("a class needs a level")),
+        _ => return Err(ValueError::new("there are too many slashes")),
     };
     Ok((size, percent, value))
 }

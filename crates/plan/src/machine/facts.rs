@@ -3,8 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::in_use::Users;
+use fiord_sys::in_use::{User, Users};
 use fiord_sys::nvme;
+use fiord_sys::nvme::admin::Refused;
+use fiord_sys::scsi::generic::Failure;
 
 /// The kind of file at a path, after following symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +90,29 @@ pub struct ScsiDisk {
     pub max_transfer: Option<u64>,
 }
 
+/// Why a path accepts no SCSI commands.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotScsi {
+    /// A partition: the addresses of commands are those of the disk.
+    #[error("it is a partition, and commands go to the whole disk")]
+    Partition,
+    /// A device that the kernel builds on others.
+    #[error("it is built on {}, and commands go to the whole disk beneath", .0.join(", "))]
+    BuiltOn(Vec<String>),
+    /// A disk of another kind.
+    #[error("it is not a SCSI disk")]
+    OtherDisk,
+    /// Not a device for SCSI commands.
+    #[error("it is not a SCSI device")]
+    OtherDevice,
+    /// The path cannot be examined.
+    #[error(transparent)]
+    System(#[from] fiord_sys::Error),
+    /// The device does not report its capacity.
+    #[error(transparent)]
+    Capacity(#[from] Failure),
+}
+
 /// Facts about a machine. Implementations must not change the machine, and must not read or write
 /// the data of a target.
 pub trait Facts {
@@ -109,8 +134,8 @@ pub trait Facts {
     /// controller.
     ///
     /// # Errors
-    /// The reason in words why the namespace cannot be identified.
-    fn namespace(&self, device: &Path) -> Result<nvme::Device, String>;
+    /// The kernel or the controller refuses to identify the namespace.
+    fn namespace(&self, device: &Path) -> Result<nvme::Device, Refused>;
     /// The generic character device of an NVMe block device. `None`: it has none.
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf>;
     /// The block device of an NVMe or SCSI generic character device. `None`: it has none.
@@ -120,15 +145,15 @@ pub trait Facts {
     /// The disk at a path that accepts SCSI commands.
     ///
     /// # Errors
-    /// The reason in words why the path accepts no SCSI commands.
-    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String>;
-    /// Who uses a device, in words. Users of a block device are its mounts, swap and holders, its
+    /// The path accepts no SCSI commands.
+    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, NotScsi>;
+    /// Who uses a device. Users of a block device are its mounts, swap and holders, its
     /// partitions, and the devices built on them. A character device for storage has the users of
     /// its block device. `None`: the device is free. `users` caches the users of the machine.
     ///
     /// # Errors
-    /// The reason in words why the users are unknown.
-    fn user(&self, device: &Path, users: &Users) -> Result<Option<String>, String>;
+    /// The users are unknown.
+    fn user(&self, device: &Path, users: &Users) -> Result<Option<User>, fiord_sys::Error>;
     /// The system directory, such as `/etc`, that contains the file at a path or would contain it,
     /// after following symbolic links. `None`: no system directory, or unknown.
     fn system_directory(&self, path: &Path) -> Option<String>;
@@ -146,8 +171,8 @@ pub trait Facts {
     /// order of its list.
     ///
     /// # Errors
-    /// The reason in words why they cannot be read.
-    fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, String>;
+    /// The kernel or the controller refuses to report them.
+    fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, Refused>;
     /// The number of write streams of a block device. `None`: the kernel does not support them.
     fn write_streams(&self, device: &Path) -> Option<u32>;
     /// The contents of a small text file, such as a placement scheme.

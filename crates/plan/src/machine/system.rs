@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Kind};
-use fiord_sys::in_use::Users;
+use fiord_sys::in_use::{User, Users};
+use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Addressee;
 use fiord_sys::{block, host, nvme, scsi};
 
-use crate::machine::facts::{Facts, Found, FoundKind, Passthrough, ScsiDisk, ZoneFacts};
+use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 
 /// The machine that this process runs on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,18 +26,12 @@ fn to_io(error: fiord_sys::Error) -> io::Error {
 
 /// Checks that a block device is a whole disk. SCSI commands have addresses on the disk, so they
 /// would not stay within a partition.
-///
-/// # Errors
-/// The reason in words why the device must not get SCSI commands.
-fn takes_commands(block: file::Device) -> Result<(), String> {
+fn takes_commands(block: file::Device) -> Result<(), NotScsi> {
     match scsi::generic::addressee(block) {
         Addressee::Unit => Ok(()),
-        Addressee::Partition => Err("it is a partition, and commands go to the whole disk".into()),
-        Addressee::BuiltOn(below) => Err(format!(
-            "it is built on {}, and commands go to the whole disk beneath",
-            below.join(", ")
-        )),
-        Addressee::Other => Err("it is not a SCSI disk".into()),
+        Addressee::Partition => Err(NotScsi::Partition),
+        Addressee::BuiltOn(below) => Err(NotScsi::BuiltOn(below)),
+        Addressee::Other => Err(NotScsi::OtherDisk),
     }
 }
 
@@ -98,8 +93,8 @@ impl Facts for Machine {
         nvme.or_else(|| scsi::generic::name(node).map(|_| Passthrough::Scsi))
     }
 
-    fn namespace(&self, device: &Path) -> Result<nvme::Device, String> {
-        nvme::device::inspect(device).map_err(|error| error.to_string())
+    fn namespace(&self, device: &Path) -> Result<nvme::Device, Refused> {
+        nvme::device::inspect(device)
     }
 
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf> {
@@ -120,19 +115,19 @@ impl Facts for Machine {
         })
     }
 
-    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String> {
-        let found = file::facts(device).map_err(|e| e.to_string())?;
+    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, NotScsi> {
+        let found = file::facts(device)?;
         let block = match (found.kind, found.node) {
             (Kind::Block, node) => node,
             (_, Some(node)) if scsi::generic::name(node).is_some() => {
                 scsi::generic::block_sibling(node).map(|(_, block)| block)
             }
-            _ => return Err("it is not a SCSI device".into()),
+            _ => return Err(NotScsi::OtherDevice),
         };
         if let (Kind::Block, Some(block)) = (found.kind, block) {
             takes_commands(block)?;
         }
-        let capacity = scsi::capacity::of(device).map_err(|e| e.to_string())?;
+        let capacity = scsi::capacity::of(device)?;
         let kib = block.and_then(|block| block::queue_number(block, "max_hw_sectors_kb"));
         // Some drivers report the largest number if they have no limit.
         let limited = kib.filter(|kib| *kib < u64::from(u32::MAX >> 1));
@@ -143,9 +138,8 @@ impl Facts for Machine {
         })
     }
 
-    fn user(&self, device: &Path, users: &Users) -> Result<Option<String>, String> {
-        let found = users.user(device).map_err(|error| error.to_string())?;
-        Ok(found.map(|user| user.to_string()))
+    fn user(&self, device: &Path, users: &Users) -> Result<Option<User>, fiord_sys::Error> {
+        users.user(device)
     }
 
     fn system_directory(&self, path: &Path) -> Option<String> {
@@ -168,12 +162,9 @@ impl Facts for Machine {
         file::space_for(path).ok().map(|s| s.available)
     }
 
-    fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, String> {
-        let node = file::Open::read_only().open(device).map_err(|e| e.to_string())?;
-        nvme::placement::identifiers(&node).map_err(|refused| match refused {
-            nvme::admin::Refused::Kernel(error) => error.to_string(),
-            nvme::admin::Refused::Controller(status) => status.to_string(),
-        })
+    fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, Refused> {
+        let node = file::Open::read_only().open(device).map_err(Refused::Kernel)?;
+        nvme::placement::identifiers(&node)
     }
 
     fn write_streams(&self, device: &Path) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! `spec`: the numbers of a data sheet, to compare with the measurement.
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::value::ValueError;
 
 use crate::model::{JobPlan, Pattern, Stated};
 use crate::options::messages::Messages;
@@ -37,7 +38,7 @@ pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match parse(part) {
             Ok(stated) => all.push(stated),
-            Err(what) => messages.push(job.error("spec", what).help(
+            Err(wrong) => messages.push(job.error("spec", wrong.what).help(
                 "To fix: write the numbers of the data sheet, separated by commas: spec=randread=780k,read=7000MB/s; patterns \
                  are read, write, randread, randwrite, rw and randrw",
             )),
@@ -47,13 +48,14 @@ pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
 }
 
 /// `randread=780k`, `read=7000MB/s`, `write=6.5GiB/s`.
-fn parse(text: &str) -> Result<Stated, String> {
-    let (word, number) =
-        text.split_once('=').ok_or_else(|| format!("`{text}` has no number after `=`"))?;
-    let pattern = Pattern::ALL.into_iter().find(|pattern| pattern.word() == word.trim());
-    let pattern = pattern.ok_or_else(|| format!("`{}` is not a pattern", word.trim()))?;
-    let (value, bytes) =
-        figure(number.trim()).ok_or_else(|| format!("`{}` is not a rate", number.trim()))?;
+fn parse(text: &str) -> Result<Stated, ValueError> {
+    let wrong = |what: String| move || ValueError::new(what);
+    let number = text.split_once('=');
+    let (word, number) = number.ok_or_else(wrong(format!("`{text}` has no number after `=`")))?;
+    let (word, number) = (word.trim(), number.trim());
+    let pattern = Pattern::ALL.into_iter().find(|pattern| pattern.word() == word);
+    let pattern = pattern.ok_or_else(wrong(format!("`{word}` is not a pattern")))?;
+    let (value, bytes) = figure(number).ok_or_else(wrong(format!("`{number}` is not a rate")))?;
     Ok(Stated { pattern, value, bytes })
 }
 
@@ -95,8 +97,8 @@ mod tests {
             assert_eq!(figure(bad), None, "{bad}");
         }
         assert_eq!(parse("randread=780k").unwrap().pattern, Pattern::RandRead);
-        assert!(parse("780k").unwrap_err().contains("no number"));
-        assert!(parse("trim=1").unwrap_err().contains("`trim` is not a pattern"));
+        assert!(parse("780k").unwrap_err().what.contains("no number"));
+        assert!(parse("trim=1").unwrap_err().what.contains("`trim` is not a pattern"));
     }
 
     #[test]

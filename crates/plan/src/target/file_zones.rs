@@ -137,7 +137,7 @@ fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
 fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
     let device = match survey.namespace(path) {
         Ok(device) => device,
-        Err(why) => return Real::Unknown(why),
+        Err(why) => return Real::Unknown(why.to_string()),
     };
     let block = u64::from(device.namespace.format.data);
     match (device.command_set, device.zoned) {

@@ -53,21 +53,13 @@ pub(crate) fn refuse(
 
 fn system_file(job: Reading, path: &Path, directory: &str, does: &str) -> Diagnostic {
     let shown = path.display();
-    let (what, help) = match (directory, does) {
-        ("/dev", "create it") => (
-            format!("there is no device `{shown}`, and fiord creates no regular files in /dev"),
-            "To fix: check the name of the device (`lsblk` lists them)",
-        ),
-        _ => (
-            format!(
-                "`{shown}` lies in the system directory {directory}, and this job would {does}"
-            ),
-            "To fix: use a file in another directory, or set `allow_mounted_write=1` if you \
-             want to change the system's file",
-        ),
-    };
     let option = if job.is_set("filename") { "filename" } else { "directory" };
-    job.error(option, what).help(help)
+    let what =
+        format!("`{shown}` lies in the system directory {directory}, and this job would {does}");
+    job.error(option, what).help(
+        "To fix: use a file in another directory, or set `allow_mounted_write=1` if you want to change \
+         the system's file",
+    )
 }
 
 fn link_at_generated_name(job: Reading, path: &Path) -> Diagnostic {

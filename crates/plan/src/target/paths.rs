@@ -42,13 +42,18 @@ pub(crate) fn kind_of(
         {
             let planned = survey.planned(path);
             if planned.is_none() {
+                if !usage.access.mounted_write && is_for_devices(path, survey) {
+                    messages.push(no_device(job, path));
+                    return None;
+                }
                 may_create(job, path, usage, messages)?;
                 readable_when_made(job, path, usage.mix, &usage.layout, messages);
             }
             return Some((FileKind::Regular, Extent::Growable(planned)));
         }
         Err(e) => {
-            messages.push(cannot_look(job, path, &e));
+            let missing = e.kind == ErrorKind::NotFound && is_for_devices(path, survey);
+            messages.push(if missing { no_device(job, path) } else { cannot_look(job, path, &e) });
             return None;
         }
     };
@@ -150,6 +155,23 @@ fn readable_when_made(
             .help("To fix: leave out `create_on_open`, or create the file first"),
         );
     }
+}
+
+/// Whether a file that does not exist would lie in /dev, so that the user means a device.
+fn is_for_devices(path: &Path, survey: &mut Survey) -> bool {
+    let is_link = survey.facts.is_link(path);
+    survey.system_directory(path, is_link).as_deref() == Some("/dev")
+}
+
+/// The error for a device that does not exist.
+fn no_device(job: Reading, path: &Path) -> Diagnostic {
+    let shown = path.display();
+    let option = if job.is_set("filename") { "filename" } else { "directory" };
+    job.error(
+        option,
+        format!("there is no device `{shown}`, and fiord creates no regular files in /dev"),
+    )
+    .help("To fix: check the name of the device (`lsblk` lists them)")
 }
 
 /// The error for a path whose lookup failed.

@@ -28,6 +28,21 @@ fn regular_files_of_the_system_are_not_written() {
 }
 
 #[test]
+fn a_missing_device_is_reported_as_missing() {
+    let machine = Fake::default().dir("/dev");
+    for options in [
+        "",
+        "--zonemode=zbd --direct=1",
+        "--allow_file_create=0",
+        "--ioengine=sg",
+        "--ioengine=io_uring_cmd",
+    ] {
+        let said = error(&machine, &format!("--name=a --rw=read --filename=/dev/d3 {options}"));
+        assert!(said.contains("there is no device `/dev/d3`"), "{options}: {said}");
+    }
+}
+
+#[test]
 fn buffers_do_not_overwrite_files_with_data() {
     let machine = Fake::default().file("/full", 4096).file("/empty", 0);
     let mem = |value: &str| format!("--name=a --size=1m --mem={value}");

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::in_use::Users;
+use fiord_sys::in_use::{Use, User, Users};
 use fiord_sys::nvme;
+use fiord_sys::nvme::admin::Refused;
 
 use crate::ScsiDisk;
-use crate::machine::facts::{Facts, Found, FoundKind, Passthrough, ZoneFacts};
+use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ZoneFacts};
 
 /// An imaginary machine: mainly a map from paths to files.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,7 @@ pub(crate) struct Fake {
     secret: Vec<PathBuf>,
     streams: Vec<(PathBuf, u32)>,
     texts: BTreeMap<PathBuf, String>,
-    namespaces: BTreeMap<PathBuf, Result<nvme::Device, String>>,
+    namespaces: BTreeMap<PathBuf, Result<nvme::Device, Refused>>,
     zoned: Vec<(PathBuf, ZoneFacts)>,
 }
 
@@ -69,7 +70,7 @@ impl Fake {
     }
     /// Adds the generic character device of a namespace that cannot be identified.
     pub(crate) fn mute(mut self, path: &str, why: &str) -> Self {
-        self.namespaces.insert(path.into(), Err(why.into()));
+        self.namespaces.insert(path.into(), Err(refused(why)));
         self.with(path, FoundKind::Char, 0)
     }
     /// Adds the generic character device of a namespace whose block device is mounted.
@@ -101,6 +102,10 @@ impl Fake {
     }
 }
 
+fn refused(why: &str) -> Refused {
+    Refused::Kernel(fiord_sys::Error::new("identify", 13).saying(why))
+}
+
 impl Facts for Fake {
     fn look(&self, path: &Path) -> io::Result<Found> {
         self.things.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -122,8 +127,8 @@ impl Facts for Fake {
             false => self.namespaces.contains_key(device).then_some(Passthrough::Nvme),
         }
     }
-    fn namespace(&self, device: &Path) -> Result<nvme::Device, String> {
-        self.namespaces.get(device).cloned().unwrap_or_else(|| Err("there is none".into()))
+    fn namespace(&self, device: &Path) -> Result<nvme::Device, Refused> {
+        self.namespaces.get(device).cloned().unwrap_or_else(|| Err(refused("there is none")))
     }
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf> {
         (device == Path::new("/dev/nvme0n1")).then(|| "/dev/ng0n1".into())
@@ -134,19 +139,24 @@ impl Facts for Fake {
     fn zones(&self, device: &Path) -> Option<ZoneFacts> {
         self.zoned.iter().find(|(path, _)| path == device).map(|(_, facts)| *facts)
     }
-    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, String> {
+    fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, NotScsi> {
         match device.to_str() {
             Some("/dev/sda" | "/dev/sg0") => {
                 Ok(ScsiDisk { blocks: 1 << 20, block: 512, max_transfer: Some(1 << 19) })
             }
-            Some("/dev/sda1") => Err("it is a partition".into()),
-            _ => Err("it is not a SCSI device".into()),
+            Some("/dev/sda1") => Err(NotScsi::Partition),
+            _ => Err(NotScsi::OtherDevice),
         }
     }
-    fn user(&self, device: &Path, _: &Users) -> Result<Option<String>, String> {
+    fn user(&self, device: &Path, _: &Users) -> Result<Option<User>, fiord_sys::Error> {
         match self.mounted.iter().any(|m| m == device) {
-            true => Ok(Some("it is mounted on /mnt".into())),
-            false if self.secret.iter().any(|s| s == device) => Err("open: EACCES".into()),
+            true => {
+                let listed = Use::Mounted { device: "it".into(), point: "/mnt".into() };
+                Ok(Some(User::Listed(listed)))
+            }
+            false if self.secret.iter().any(|s| s == device) => {
+                Err(fiord_sys::Error::new("open", 13).saying("EACCES"))
+            }
             false => Ok(None),
         }
     }
@@ -166,7 +176,7 @@ impl Facts for Fake {
     fn free_space(&self, _: &Path) -> Option<u64> {
         Some(1 << 30)
     }
-    fn placement_ids(&self, _: &Path) -> Result<Vec<u16>, String> {
+    fn placement_ids(&self, _: &Path) -> Result<Vec<u16>, Refused> {
         Ok(vec![0, 1, 2, 0x100])
     }
     fn write_streams(&self, device: &Path) -> Option<u32> {

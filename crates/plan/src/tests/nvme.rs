@@ -388,7 +388,7 @@ fn refuses_the_wrong_kind_of_device() {
     }
     let missing =
         error(&machine, "--name=a --ioengine=io_uring_cmd --filename=/dev/ng9n9 --size=1m");
-    assert!(missing.contains("cannot use `/dev/ng9n9`"), "{missing}");
+    assert!(missing.contains("there is no device `/dev/ng9n9`"), "{missing}");
     let other = machine.with("/dev/null", FoundKind::Char, 0);
     let message = error(&other, "--name=a --ioengine=io_uring_cmd --filename=/dev/null --size=1m");
     assert!(message.contains("is a character device"), "{message}");
@@ -447,7 +447,7 @@ fn a_device_whose_use_is_unknown_counts_as_in_use() {
 fn refuses_a_namespace_that_cannot_be_identified() {
     let machine = Fake::empty().mute("/dev/ng0n1", "Permission denied");
     let message = error(&machine, LINE);
-    assert!(message.contains("cannot be identified: Permission denied"), "{message}");
+    assert!(message.contains("cannot be identified: identify: Permission denied"), "{message}");
     let keys = with(|device| device.command_set = CommandSet::KeyValue);
     assert!(refused(keys, "").contains("it has no blocks"));
     let odd = with(|device| device.namespace.format.data = 0);

@@ -1,5 +1,6 @@
 //! How a job handles the metadata and the protection information of a namespace.
 
+use fiord_job::option::value::ValueError;
 use fiord_sys::nvme::{self, Device};
 use fiord_types::Dir;
 
@@ -61,8 +62,8 @@ pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
 /// Parses `pi_chk`.
 ///
 /// # Errors
-/// The word that is not a part of the protection information.
-fn checks(job: Reading) -> Result<Checks, String> {
+/// A word is not a part of the protection information.
+fn checks(job: Reading) -> Result<Checks, ValueError> {
     let mut checks = Checks::default();
     let text = job.set_text("pi_chk").unwrap_or_default();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -70,7 +71,10 @@ fn checks(job: Reading) -> Result<Checks, String> {
             "GUARD" => checks.guard = true,
             "REFTAG" => checks.reference = true,
             "APPTAG" => checks.application = true,
-            _ => return Err(word.to_owned()),
+            _ => {
+                let what = format!("`{word}` is not a part of the protection information");
+                return Err(ValueError::new(what));
+            }
         }
     }
     Ok(checks)
@@ -83,10 +87,9 @@ fn tag(job: Reading, name: &str) -> Option<u16> {
 
 /// Refuses invalid values.
 pub(super) fn values(job: Reading, messages: &mut Messages) {
-    if let Err(word) = checks(job) {
+    if let Err(wrong) = checks(job) {
         messages.push(
-            job.error("pi_chk", format!("`{word}` is not a part of the protection information"))
-                .help("To fix: write some of `GUARD,REFTAG,APPTAG`"),
+            job.error("pi_chk", wrong.what).help("To fix: write some of `GUARD,REFTAG,APPTAG`"),
         );
     }
     for name in ["apptag", "apptag_mask"] {
