@@ -222,7 +222,7 @@ impl<'p> FileSet<'p> {
 
     fn invalidate(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
         let target = &self.job.target;
-        if !target.open.invalidate || target.layout.pre_read || plan.kind == FileKind::Virtual {
+        if !target.open.invalidate || target.layout.pre_read || !plan.kind.has_path() {
             return Ok(());
         }
         file::drop_cache(fd.as_fd(), plan.offset, plan.reach())
@@ -250,7 +250,7 @@ impl Files for FileSet<'_> {
         let plan = self.plan(index)?;
         let slot = index as usize;
         let fd = match (&self.open[slot], plan.kind) {
-            (_, FileKind::Virtual) => None,
+            (_, kind) if !kind.has_path() => None,
             (Some(fd), _) => Some(Arc::clone(fd)),
             (None, _) => {
                 if !self.made[slot] {
@@ -371,7 +371,7 @@ fn is_as_planned(planned: FileKind, found: file::Kind) -> bool {
         FileKind::Regular => found == file::Kind::Regular,
         FileKind::Block => found == file::Kind::Block,
         FileKind::Char => found == file::Kind::Char,
-        FileKind::Pipe | FileKind::Virtual => true,
+        FileKind::Pipe | FileKind::Endpoint | FileKind::Virtual => true,
     }
 }
 

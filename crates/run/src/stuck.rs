@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use fiord_plan::{FileKind, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_sys::task::{self, Waiting};
 
 use crate::control::Phase;
@@ -52,7 +52,7 @@ fn detail(job: &JobPlan, waiting: Option<&Waiting>) -> String {
 
 /// The files of a job in words; only the first ones if there are many.
 fn files(job: &JobPlan) -> String {
-    let real = job.target.files.iter().filter(|file| file.kind != FileKind::Virtual);
+    let real = job.target.files.iter().filter(|file| file.kind.has_path());
     let names: Vec<&Path> = real.map(|file| file.path.as_path()).collect();
     let shown: Vec<String> =
         names.iter().take(NAMED).map(|path| path.display().to_string()).collect();

@@ -1,6 +1,6 @@
 //! `size-per-job`: `size` applies to each instance of a job.
 
-use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, FindingBuilder, Findings, Lint};
@@ -54,7 +54,7 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
                 .all(|(a, b)| (&a.path, a.offset, a.len) == (&b.path, b.offset, b.len))
     };
     plan.jobs.iter().find(same)?;
-    let file = job.target.files.first().filter(|file| file.kind != FileKind::Virtual)?;
+    let file = job.target.files.first().filter(|file| file.kind.has_path())?;
     let len: u64 = job.target.files.iter().map(|file| file.len).sum();
     let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
     let name = &job.identity.name;

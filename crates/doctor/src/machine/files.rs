@@ -159,7 +159,7 @@ pub(super) fn survey(plan: &Plan) -> Files {
 pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
     let mut seen: HashSet<&OsStr> = HashSet::new();
     let files = plan.jobs.iter().flat_map(|job| &job.target.files);
-    let real = files.filter(|file| file.kind != FileKind::Virtual);
+    let real = files.filter(|file| file.kind.has_path());
     let unique: Vec<_> = real.filter(|file| seen.insert(file.path.as_os_str())).collect();
     let regular = unique.iter().filter(|file| file.kind == FileKind::Regular).count();
     let mut nth = 0;
@@ -182,7 +182,7 @@ fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
         chosen.iter().enumerate().map(|(n, path)| (path.as_os_str(), n)).collect();
     let mut uses: Vec<Option<Use>> = vec![None; chosen.len()];
     for job in &plan.jobs {
-        for file in job.target.files.iter().filter(|file| file.kind != FileKind::Virtual) {
+        for file in job.target.files.iter().filter(|file| file.kind.has_path()) {
             let Some(&order) = order.get(file.path.as_os_str()) else { continue };
             let range = (file.offset, file.end());
             let used = uses[order].get_or_insert(Use {
@@ -363,6 +363,14 @@ mod tests {
         assert_eq!(files.left_out(), Some(&Unavailable("256 of 10000 files were examined".into())));
         let known = |from: usize| (from..from + 100).any(|n| files.get(&named(n).path).is_some());
         assert!((0..100).all(|part| known(part * 100)));
+    }
+
+    #[test]
+    fn servers_are_not_examined_as_files() {
+        let (mut plan, _) = plan("--name=a --rw=write --size=4k --filename=none");
+        assert_eq!(survey(&plan).len(), 1);
+        plan.jobs[0].target.files[0].kind = FileKind::Endpoint;
+        assert_eq!(survey(&plan).len(), 0);
     }
 
     #[test]

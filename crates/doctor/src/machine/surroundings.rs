@@ -1,6 +1,6 @@
 //! The machine around the devices: CPUs, clock, limits and pressure.
 
-use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_plan::{JobPlan, Plan};
 use fiord_sys::conditions::{self, Governors, Moment, Sleep, power};
 use fiord_sys::cpu::{self, CpuSet};
 use fiord_sys::root::Root;
@@ -32,7 +32,7 @@ impl Surroundings {
     /// Takes a snapshot. Returns the default for a plan without files and devices, which needs none.
     pub(super) fn survey(plan: &Plan) -> Surroundings {
         let mut files = plan.jobs.iter().flat_map(|job| &job.target.files);
-        if files.all(|file| file.kind == FileKind::Virtual) {
+        if !files.any(|file| file.kind.has_path()) {
             return Surroundings::default();
         }
         let root = Root::machine();

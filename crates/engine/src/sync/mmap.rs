@@ -238,7 +238,7 @@ impl Transfer for Call {
         else {
             return Ok(());
         };
-        if matches!(target.kind, FileKind::Pipe | FileKind::Virtual) {
+        if target.kind == FileKind::Pipe || !target.kind.has_path() {
             return Err(EngineError::plain("ioengine=mmap cannot map a pipe or socket")
                 .help("To fix: use ioengine=psync"));
         }

@@ -80,6 +80,14 @@ impl EnginePlan {
             _ => false,
         }
     }
+
+    /// Whether the engine's virtual clock runs at the speed of the machine's clock
+    /// (`sim_real_time`).
+    pub fn is_real_time(&self) -> bool {
+        let EnginePlan::Sim(sim) = self else { return false };
+        let mut options = sim.options.iter();
+        options.any(|(name, value)| name == "sim_real_time" && value == "1")
+    }
 }
 
 /// The options of `io_uring` rings.

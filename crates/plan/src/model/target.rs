@@ -7,7 +7,7 @@ use super::{Skew, Zones};
 /// The files or devices of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// The files in the order of the options. Empty only for engines that need no files.
+    /// The files in the order of the options.
     pub files: Vec<FilePlan>,
     /// `openfiles`: how many files the job keeps open at a time; at least 1, at most all.
     pub open_files: u32,
@@ -38,14 +38,23 @@ pub enum FileKind {
     Char,
     /// A pipe or socket.
     Pipe,
+    /// A server that the engine connects to. The path is its address.
+    Endpoint,
     /// The engine touches no file (`null`, `sim`).
     Virtual,
+}
+
+impl FileKind {
+    /// Whether a path on this machine leads to the file, so that it can be looked up and opened.
+    pub const fn has_path(self) -> bool {
+        !matches!(self, FileKind::Endpoint | FileKind::Virtual)
+    }
 }
 
 /// One file or device, and the region of it that the job uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlan {
-    /// Path of the file; only a name for `Virtual`.
+    /// Path of the file; the address of an `Endpoint`; only a name for `Virtual`.
     pub path: PathBuf,
     /// Kind of the file.
     pub kind: FileKind,

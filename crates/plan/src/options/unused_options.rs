@@ -130,7 +130,7 @@ fn no_files(
         }
         _ => {}
     }
-    if !files.is_empty() && files.iter().all(|file| file.kind == FileKind::Virtual) {
+    if !files.is_empty() && files.iter().all(|file| !file.kind.has_path()) {
         add(
             "ioscheduler",
             format!("with `ioengine={word}`"),

@@ -171,6 +171,7 @@ fn no_region(
         NoRegion::SizeUnknown => {
             let why = match (kind, extent) {
                 (FileKind::Virtual, _) => "the engine has no files to take a size from".to_string(),
+                (FileKind::Endpoint, _) => format!("only the server knows the size of `{shown}`"),
                 (FileKind::Char | FileKind::Pipe, _) => format!("`{shown}` has no size of its own"),
                 (_, Extent::Growable(None)) => {
                     format!("`{shown}` does not exist, and the job sets no size")

@@ -27,7 +27,7 @@ pub(crate) fn refuse(
 ) -> bool {
     let missing = extent.size_now().is_none() && kind == FileKind::Regular;
     let writes = usage.mix.changes_data() || grows || missing;
-    if kind == FileKind::Virtual || !(writes || usage.unlinks) {
+    if !kind.has_path() || !(writes || usage.unlinks) {
         return false;
     }
     let is_link = survey.facts.is_link(path);

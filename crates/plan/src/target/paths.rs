@@ -26,8 +26,10 @@ pub(crate) fn kind_of(
     messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let engine = usage.engine.access;
-    if engine == Access::Nothing {
-        return Some((FileKind::Virtual, Extent::Endless));
+    match engine {
+        Access::Nothing => return Some((FileKind::Virtual, Extent::Endless)),
+        Access::Endpoint => return Some((FileKind::Endpoint, Extent::Endless)),
+        Access::Calls | Access::Mapping | Access::NvmeCommands | Access::ScsiCommands => {}
     }
     if path == Path::new("-") {
         pipe(job, path, messages);

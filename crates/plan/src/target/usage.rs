@@ -52,7 +52,7 @@ impl Access {
     }
     /// Whether the job sets `file_append`, but a file of this kind cannot grow.
     pub(crate) fn appends_only_regular(&self, kind: FileKind) -> bool {
-        self.append && !matches!(kind, FileKind::Regular | FileKind::Virtual)
+        self.append && kind.has_path() && kind != FileKind::Regular
     }
 }
 

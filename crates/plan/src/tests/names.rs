@@ -73,3 +73,19 @@ fn refuses_directories_that_cannot_be_listed() {
     assert!(error(&machine, "--name=a --opendir=gone").contains("cannot list `gone`"));
     assert!(error(&machine, "--name=a --opendir=none").contains("no files below `none`"));
 }
+
+#[test]
+fn the_address_of_a_server_is_not_looked_up_as_a_path() {
+    let errors = |line: &str| -> Vec<String> {
+        let errors = run(&Fake::empty(), line).expect_err("the engine is not supported yet");
+        errors.into_iter().map(|error| error.what).collect()
+    };
+    let job = "--name=a --rw=write --filename=/dev/server";
+    let nbd = "job `a`: engine `nbd` is not supported yet";
+    assert_eq!(errors(&format!("{job} --ioengine=nbd --size=1m")), [nbd]);
+    let found = errors(&format!("{job} --ioengine=nbd"));
+    assert!(found[1].contains("only the server knows the size"), "{found:?}");
+    // An engine that works on files.
+    let found = errors(&format!("{job} --ioengine=posixaio --size=1m"));
+    assert!(found[1].contains("there is no device `/dev/server`"), "{found:?}");
+}

@@ -49,6 +49,16 @@ fn a_missing_file_and_a_directory_are_named() {
 }
 
 #[test]
+fn a_server_is_not_opened_as_a_file() {
+    let mut job = job("nbd://server/export".into(), 4096);
+    job.target.files[0].kind = FileKind::Endpoint;
+    let mut files = FileSet::new(&job);
+    assert!(files.open(0).unwrap().fd.is_none());
+    files.ready().unwrap();
+    files.close(0).unwrap();
+}
+
+#[test]
 fn files_that_each_loop_removes_are_created_again() {
     let dir = Scratch::new();
     let mut job = job(dir.path().join("f"), 8192);

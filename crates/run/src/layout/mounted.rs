@@ -21,7 +21,7 @@ pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
     // Reads the tables of mounts and holders only when a target needs them: a file needs fewer than a device.
     let users = Users::now();
     for plan in &job.target.files {
-        if matches!(plan.kind, FileKind::Pipe | FileKind::Virtual) {
+        if plan.kind == FileKind::Pipe || !plan.kind.has_path() {
             continue;
         }
         let shown = plan.path.display().to_string();

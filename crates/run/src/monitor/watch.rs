@@ -1,6 +1,6 @@
 //! Monitors one running job: records its rates over windows, and stops it when its run time is over.
 
-use fiord_plan::{EnginePlan, JobPlan};
+use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
 use fiord_stat::timeline::{IopsTimeline, TimelineRecorder};
 use fiord_stat::windows::Windows;
@@ -38,7 +38,7 @@ impl Watch {
             bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
             iops: Windows::new(job.record.iops_window.max(1_000_000), 0),
             other_clock: job.engine.def().virtual_time,
-            real_time: real_time(&job.engine),
+            real_time: job.engine.is_real_time(),
             wanted: job.record.bandwidth,
             ..Watch::default()
         }
@@ -103,16 +103,5 @@ impl Watch {
         let mut windows = self.bandwidth.clone();
         windows.iops = self.iops.iops;
         windows
-    }
-}
-
-/// Whether the simulated device runs in real time (`sim_real_time`).
-fn real_time(engine: &EnginePlan) -> bool {
-    match engine {
-        EnginePlan::Sim(sim) => {
-            let mut options = sim.options.iter();
-            options.any(|(name, value)| name == "sim_real_time" && value == "1")
-        }
-        _ => false,
     }
 }

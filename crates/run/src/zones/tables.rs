@@ -156,7 +156,7 @@ impl Identity {
         };
         let node = file::facts(&file.path).ok().and_then(|facts| facts.node);
         match (file.kind, node) {
-            (FileKind::Virtual, _) => Identity::Path(file.path.clone()),
+            (kind, _) if !kind.has_path() => Identity::Path(file.path.clone()),
             (FileKind::Block, Some(node)) => Identity::Device(node),
             (FileKind::Char, Some(node)) => block::block_device_of_generic(node)
                 .map_or_else(|| Identity::Path(path()), |(_, block)| Identity::Device(block)),
