@@ -15,7 +15,20 @@ pub enum Answer {
     NoTerminal,
 }
 
-/// Source of answers.
+/// Source of answers. A test answers itself:
+///
+/// ```
+/// use fiord_commands::consent::{self, Answer, Ask};
+///
+/// struct Never;
+/// impl Ask for Never {
+///     fn ask(&mut self, question: &str) -> Answer {
+///         assert!(!question.is_empty());
+///         Answer::No
+///     }
+/// }
+/// assert!(consent::obtain(false, &mut Never).is_err());
+/// ```
 pub trait Ask {
     /// Asks a yes-or-no question.
     fn ask(&mut self, question: &str) -> Answer;

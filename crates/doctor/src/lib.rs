@@ -16,6 +16,20 @@
 //!
 //! Each of these uses only what is below it: `registry`, `findings`, `evidence`, [`check`],
 //! [`machine`].
+//!
+//! ```
+//! use fiord_doctor::{Machine, Typed};
+//!
+//! let arguments = ["--name=a", "--ioengine=psync", "--iodepth=32", "--size=1m"].map(String::from);
+//! let invocation = fiord_job::invocation(&arguments, &mut fiord_job::load::Machine).unwrap();
+//! let resolved =
+//!     fiord_plan::resolve_invocation(&invocation, &fiord_plan::machine::system::Machine).unwrap();
+//! let typed = Typed { specs: &invocation.jobs, notes: &resolved.warnings };
+//!
+//! let findings = fiord_doctor::ahead(&resolved.plan, typed, &Machine::survey(&resolved.plan));
+//! let finding = findings.findings().find(|finding| finding.id == "depth-ignored").unwrap();
+//! assert_eq!(finding.option.as_deref(), Some("iodepth"));
+//! ```
 
 #![forbid(unsafe_code)]
 

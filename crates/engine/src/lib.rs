@@ -296,6 +296,19 @@ pub struct EngineError {
 ///
 /// All times of a job (due times, latencies, timeouts) are nanoseconds of this one clock. A
 /// reading must be cheap, because the worker reads the clock on the path of every I/O.
+///
+/// ```
+/// use fiord_engine::{Engine, EngineConfig, Sim, Time};
+/// use fiord_plan::EnginePlan;
+///
+/// let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), 1, 4096);
+/// let clock = Sim::new(&config)?.clock();
+/// let start = clock.now();
+/// // The virtual clock jumps ahead: the test does not wait for an hour.
+/// clock.sleep_until(start + 3_600_000_000_000);
+/// assert_eq!(clock.now() - start, 3_600_000_000_000);
+/// # Ok::<(), fiord_engine::EngineError>(())
+/// ```
 pub trait Time: Clone {
     /// Nanoseconds since an arbitrary start. Must not go backwards: latencies are differences of
     /// two readings.

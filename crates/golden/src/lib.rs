@@ -3,6 +3,13 @@
 //!
 //! Each checker returns a description of the first difference. It ignores parts that depend on the
 //! machine (disks) or on the run (filled latency buckets), and the key `"fiord"`.
+//!
+//! ```
+//! use fiord_golden::json::shape;
+//!
+//! assert_eq!(shape(r#"{"iops": 12.5}"#, r#"{"iops": 99.1}"#), Ok(()));
+//! assert!(shape(r#"{"iops": 12.5}"#, r#"{"iops": 99}"#).is_err());
+//! ```
 
 #![forbid(unsafe_code)]
 

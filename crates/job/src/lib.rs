@@ -4,6 +4,19 @@
 //! keeps its place in the source. The crate does not access the system under test.
 //!
 //! The only entry point is [`invocation`].
+//!
+//! ```
+//! use fiord_job::diagnostic;
+//! use fiord_job::load::Memory;
+//!
+//! let mut files = Memory::job("[global]\nbs=8k\n[reader]\nrw=randread\nsize=1g\n");
+//! let run = fiord_job::invocation(&["job.fio".into()], &mut files).unwrap();
+//! assert_eq!(run.jobs[0].name, "reader");
+//! assert!(run.jobs[0].setting("bs").is_some_and(|setting| setting.global));
+//!
+//! let errors = fiord_job::invocation(&["--name=a".into(), "--rw=randraed".into()], &mut files).unwrap_err();
+//! assert!(diagnostic::render(&errors, false).contains("did you mean `randread`?"));
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,14 @@
 use std::io::{self, Read};
 
 /// The source of files, variables and facts about the machine. Tests use [`Memory`].
+///
+/// ```
+/// use fiord_job::load::{Loader, Memory};
+///
+/// let mut loader = Memory::job("[a]\nsize=1m\n");
+/// assert_eq!(loader.read("job.fio").unwrap(), b"[a]\nsize=1m\n");
+/// assert!(loader.read("other.fio").is_err());
+/// ```
 pub trait Loader {
     /// The contents of a job file. `-` is standard input.
     ///

@@ -150,6 +150,22 @@ pub enum Displaced {
 ///
 /// `source/tests/promises.rs` checks bounds, sizes, limits and repeatability on random mixtures of
 /// options.
+///
+/// ```
+/// use fiord_load::{Next, Source, any_source};
+/// use fiord_plan::{EnginePlan, JobPlan};
+///
+/// // Two sequential reads of 4 KiB, then the end, until the next loop begins.
+/// let mut source = any_source(&JobPlan::plain(EnginePlan::Null, 2 * 4096))?;
+/// let mut offset = || match source.next() {
+///     Next::Io(io) => Some(io.offset),
+///     _ => None,
+/// };
+/// assert_eq!([offset(), offset(), offset(), offset()], [Some(0), Some(4096), None, None]);
+/// source.restart();
+/// assert!(matches!(source.next(), Next::Io(_)));
+/// # Ok::<(), fiord_load::LoadError>(())
+/// ```
 pub trait Source {
     /// What to do next. After [`Next::End`] it keeps answering `End` until
     /// [`restart`](Self::restart).
@@ -187,6 +203,29 @@ pub trait Source {
 /// to the slice that it gets. It must not expect that a buffer still holds what it put there if the
 /// job also reads, because reads go to the same buffers. Its cost is part of every write that the
 /// user measures.
+///
+/// ```
+/// use fiord_load::{Content, Io, Next, Source, any_source};
+/// use fiord_plan::{EnginePlan, JobPlan};
+///
+/// /// Fills each buffer with the number of its block.
+/// struct BlockNumbers;
+///
+/// impl Content for BlockNumbers {
+///     fn prepare(&mut self, _buffer: &mut [u8]) {}
+///     fn fill(&mut self, buffer: &mut [u8], io: &Io) {
+///         buffer.fill((io.offset / 4096) as u8);
+///     }
+/// }
+///
+/// let mut source = any_source(&JobPlan::plain(EnginePlan::Null, 2 * 4096))?;
+/// let mut buffer = [0; 4096];
+/// while let Next::Io(io) = source.next() {
+///     BlockNumbers.fill(&mut buffer, &io);
+/// }
+/// assert_eq!(buffer, [1; 4096]);
+/// # Ok::<(), fiord_load::LoadError>(())
+/// ```
 pub trait Content {
     /// Called once per slot before the first I/O. `buffer` is the whole buffer of the slot.
     fn prepare(&mut self, buffer: &mut [u8]);

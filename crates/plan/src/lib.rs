@@ -18,6 +18,20 @@
 //! | when does a job start and end, and how fast is it? | `schedule/` |
 //!
 //! `resolve` uses all directories. The others use only those above them in this table.
+//!
+//! ```
+//! use fiord_plan::machine::system::Machine;
+//!
+//! let arguments = ["--name=a", "--ioengine=null", "--rw=randread", "--size=1m", "--runtime=2s", "--numjobs=2"];
+//! let arguments = arguments.map(String::from);
+//! let invocation = fiord_job::invocation(&arguments, &mut fiord_job::load::Machine).unwrap();
+//! let plan = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap().plan;
+//!
+//! assert_eq!(plan.jobs.len(), 2);
+//! let job = &plan.jobs[0];
+//! assert!(job.load.random);
+//! assert_eq!(job.target.files[0].len, 1 << 20);
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,17 @@
 //!
 //! Pure functions of [`fiord_stat::report::Report`] and of the few structs behind the header and
 //! live lines. Nothing here computes a statistic.
+//!
+//! ```
+//! use fiord_stat::report::{JobReport, Report};
+//!
+//! let job = JobReport { name: "reader".into(), ..JobReport::default() };
+//! let report = Report { jobs: vec![job], ..Report::default() };
+//! let mut text = Vec::new();
+//! fiord_report::json(&report, &mut text)?;
+//! assert!(String::from_utf8_lossy(&text).contains("\"jobname\" : \"reader\""));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

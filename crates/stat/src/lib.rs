@@ -5,6 +5,15 @@
 //! have ended, the data of each job becomes a [`JobData`](job::JobData), and [`assemble`](job::assemble)
 //! merges, summarises and groups the jobs into the parts of a [`Report`](report::Report). This crate prints
 //! nothing.
+//!
+//! ```
+//! use fiord_stat::histogram::Histogram;
+//!
+//! let mut latencies = Histogram::default();
+//! (1..=100).for_each(|us| latencies.record(us * 1000));
+//! // Buckets are at most 1/64 wide, as in fio.
+//! assert_eq!(latencies.percentiles(&[50.0, 99.0]), [(50.0, 49_920), (99.0, 98_816)]);
+//! ```
 
 #![forbid(unsafe_code)]
 

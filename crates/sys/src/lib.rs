@@ -36,6 +36,22 @@
 //! Every fallible call returns [`Error`], which names the call, the path, and the kernel's answer. If a
 //! feature needs a certain kernel version, the documentation of the function says so; otherwise Linux
 //! 4.4 or older is enough.
+//!
+//! ```
+//! use std::path::Path;
+//! use std::time::Duration;
+//!
+//! use fiord_sys::clock::{self, Clock};
+//! use fiord_sys::file;
+//!
+//! let clock = Clock::best();
+//! let start = clock.now();
+//! clock::sleep(Duration::from_millis(1));
+//! assert!(clock.now() - start >= 1_000_000);
+//!
+//! let error = file::facts(Path::new("/no/such/file")).unwrap_err();
+//! assert_eq!(error.to_string(), "stat /no/such/file: No such file or directory (ENOENT)");
+//! ```
 
 pub mod block;
 pub mod bus;

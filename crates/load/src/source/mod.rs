@@ -38,6 +38,24 @@ use crate::rng::{Purpose, Rng};
 use crate::{LoadError, Source};
 
 /// Code that is generic over the source of a job, whose type only [`with_source`] knows.
+///
+/// ```
+/// use fiord_load::{Next, Source, SourceVisitor, with_source};
+/// use fiord_plan::{EnginePlan, JobPlan};
+///
+/// /// Counts the I/Os of one loop.
+/// struct Count;
+///
+/// impl SourceVisitor for Count {
+///     type Out = usize;
+///     fn visit<S: Source>(self, mut source: S) -> usize {
+///         std::iter::from_fn(|| matches!(source.next(), Next::Io(_)).then_some(())).count()
+///     }
+/// }
+///
+/// assert_eq!(with_source(&JobPlan::plain(EnginePlan::Null, 16 * 4096), Count)?, 16);
+/// # Ok::<(), fiord_load::LoadError>(())
+/// ```
 pub trait SourceVisitor {
     /// Result type.
     type Out;

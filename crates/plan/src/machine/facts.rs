@@ -115,6 +115,16 @@ pub enum NotScsi {
 
 /// Facts about a machine. Implementations must not change the machine, and must not read or write
 /// the data of a target.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use fiord_plan::machine::system::Machine;
+/// use fiord_plan::{Facts, FoundKind};
+///
+/// assert_eq!(Machine.look(Path::new("/dev/null")).unwrap().kind, FoundKind::Char);
+/// assert!(!Machine.cpus().is_empty());
+/// ```
 pub trait Facts {
     /// The file at a path, after following symbolic links.
     ///

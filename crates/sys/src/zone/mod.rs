@@ -224,6 +224,19 @@ impl Action {
 }
 
 /// A device with zones.
+///
+/// ```
+/// use fiord_sys::zone::fake::Fake;
+/// use fiord_sys::zone::{Action, ZonedDevice};
+///
+/// // Four zones of 16 MiB, all of them sequential.
+/// let device = Fake::new(4, 0, 16 << 20, 16 << 20);
+/// device.write(0, 4096)?;
+/// assert_eq!(device.zones()?[0].write_pointer, 4096);
+/// device.manage(Action::Reset, 0, 16 << 20)?;
+/// assert_eq!(device.zones()?[0].write_pointer, 0);
+/// # Ok::<(), fiord_sys::Error>(())
+/// ```
 pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     /// Returns the properties of the device.
     ///
