@@ -5,7 +5,10 @@ mod scratch;
 use fiord_engine::{
     Completions, Engine, EngineConfig, FreeSlot, Op, OpKind, Outcome, Queued, Tag, Want,
 };
-use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_job::option::def::Support;
+use fiord_job::option::table;
+use fiord_plan::machine::system::Machine;
+use fiord_plan::{Access, EngineDef, EnginePlan};
 use scratch::{LoopDevice, Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -197,75 +200,114 @@ fn on_character_devices<E: Engine>(mut engine: E) {
     assert!(matches!(full, Err(libc::ENOSPC | libc::EINVAL)), "{full:?}");
 }
 
-const URING: IoUringPlan = IoUringPlan {
-    hipri: false,
-    fixed_buffers: false,
-    register_files: false,
-    sqpoll: false,
-    sqpoll_cpu: None,
-    nonvectored: true,
-    uncached: false,
-    nowait: false,
-    force_async: 0,
-};
+/// Options with which an engine is tested besides its defaults.
+const VARIANTS: &[(&str, &str)] = &[
+    ("pvsync2", "--hipri --hipri_percentage=50"),
+    ("libaio", "--userspace_reap"),
+    ("libaio", "--libaio_vectored=1"),
+    ("io_uring", "--nonvectored=0"),
+    ("io_uring", "--fixedbufs --registerfiles"),
+    ("io_uring", "--sqthread_poll"),
+    ("io_uring", "--sqthread_poll --sqthread_poll_cpu=0"),
+    ("io_uring", "--force_async=3"),
+];
 
-macro_rules! engines {
-    ($($name:ident: $type:ty, $plan:expr;)*) => {$(
-        mod $name {
-            use super::*;
-            use fiord_engine::*;
-
-            #[test]
-            fn writes_then_reads_at_every_depth() {
-                for slots in [1, 2, 16] {
-                    write_then_read(<$type>::new(&config($plan, slots)).unwrap());
-                }
-            }
-
-            #[test]
-            fn edges_are_outcomes() {
-                edges(<$type>::new(&config($plan, 4)).unwrap());
-            }
-
-            #[test]
-            fn block_devices_work() {
-                let config = EngineConfig { direct: true, ..config($plan, 8) };
-                on_a_device(<$type>::new(&config).unwrap(), stringify!($name) == "mmap");
-            }
-
-            #[test]
-            fn character_devices_work() {
-                if stringify!($name) != "mmap" {
-                    on_character_devices(<$type>::new(&config($plan, 4)).unwrap());
-                }
-            }
-        }
-    )*};
+/// The supported engines that read and write files: each with its defaults, and with each of its
+/// variants.
+fn plans() -> Vec<EnginePlan> {
+    let works = |engine: &&EngineDef| {
+        engine.support == Support::Built && engine.access.uses_file_layer() && engine.moves_data
+    };
+    let names = table::engines().iter().filter(works).map(|engine| engine.name);
+    names.map(|name| (name, "")).chain(VARIANTS.iter().copied()).map(planned).collect()
 }
 
-engines! {
-    psync: Psync, EnginePlan::Psync;
-    sync: SyncRw, EnginePlan::Sync;
-    vsync: Vsync, EnginePlan::Vsync;
-    pvsync: Pvsync, EnginePlan::Pvsync;
-    pvsync2: Pvsync2, EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
-    pvsync2_polled: Pvsync2,
-        EnginePlan::Pvsync2 { hipri_percent: 50, uncached: false, nowait: false };
-    mmap: Mmap, EnginePlan::Mmap { thp: false };
-    libaio: Libaio,
-        EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
-    libaio_userspace_reap: Libaio,
-        EnginePlan::Libaio { userspace_reap: true, nowait: false, vectored: false };
-    libaio_vectored: Libaio,
-        EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: true };
-    io_uring: IoUring, EnginePlan::IoUring(URING);
-    io_uring_vectored: IoUring, EnginePlan::IoUring(IoUringPlan { nonvectored: false, ..URING });
-    io_uring_fixed: IoUring,
-        EnginePlan::IoUring(IoUringPlan { fixed_buffers: true, register_files: true, ..URING });
-    io_uring_sqpoll: IoUring, EnginePlan::IoUring(IoUringPlan { sqpoll: true, ..URING });
-    io_uring_sqpoll_cpu: IoUring,
-        EnginePlan::IoUring(IoUringPlan { sqpoll: true, sqpoll_cpu: Some(0), ..URING });
-    io_uring_async: IoUring, EnginePlan::IoUring(IoUringPlan { force_async: 3, ..URING });
+/// The plan of an engine with these options.
+fn planned((name, options): (&str, &str)) -> EnginePlan {
+    let job = format!("--name=a --size=4k --filename=none --ioengine={name} {options}");
+    let args: Vec<String> = job.split_whitespace().map(String::from).collect();
+    let invocation = fiord_job::invocation(&args, &mut fiord_job::load::Memory::default()).unwrap();
+    let resolved = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap();
+    resolved.plan.jobs[0].engine.clone()
+}
+
+/// A test for one engine.
+trait Test {
+    fn run<E: Engine>(&self, engine: E);
+}
+
+macro_rules! dispatch {
+    ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
+        /// Runs a test on the engine of a configuration.
+        fn run(config: &EngineConfig, test: &impl Test) {
+            match &config.engine {
+                $(EnginePlan::$plan { .. } => test.run(fiord_engine::$engine::new(config).unwrap()),)*
+            }
+        }
+    };
+}
+
+fiord_engine::for_each_engine!(dispatch);
+
+#[test]
+fn every_engine_writes_then_reads_at_every_depth() {
+    struct WriteThenRead;
+    impl Test for WriteThenRead {
+        fn run<E: Engine>(&self, engine: E) {
+            write_then_read(engine);
+        }
+    }
+    for plan in plans() {
+        println!("{plan:?}");
+        for slots in [1, 2, 16] {
+            run(&config(plan.clone(), slots), &WriteThenRead);
+        }
+    }
+}
+
+#[test]
+fn edges_are_outcomes_on_every_engine() {
+    struct Edges;
+    impl Test for Edges {
+        fn run<E: Engine>(&self, engine: E) {
+            edges(engine);
+        }
+    }
+    for plan in plans() {
+        println!("{plan:?}");
+        run(&config(plan, 4), &Edges);
+    }
+}
+
+#[test]
+fn every_engine_works_on_block_devices() {
+    struct OnADevice {
+        maps: bool,
+    }
+    impl Test for OnADevice {
+        fn run<E: Engine>(&self, engine: E) {
+            on_a_device(engine, self.maps);
+        }
+    }
+    for plan in plans() {
+        println!("{plan:?}");
+        let maps = plan.def().access == Access::Mapping;
+        run(&EngineConfig { direct: true, ..config(plan, 8) }, &OnADevice { maps });
+    }
+}
+
+#[test]
+fn every_engine_without_a_mapping_works_on_character_devices() {
+    struct OnCharacterDevices;
+    impl Test for OnCharacterDevices {
+        fn run<E: Engine>(&self, engine: E) {
+            on_character_devices(engine);
+        }
+    }
+    for plan in plans().into_iter().filter(|plan| plan.def().access != Access::Mapping) {
+        println!("{plan:?}");
+        run(&config(plan, 4), &OnCharacterDevices);
+    }
 }
 
 #[test]

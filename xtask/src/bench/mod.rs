@@ -266,6 +266,10 @@ fn parse(args: &[String]) -> Result<Options> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_job::option::def::Support;
+    use fiord_job::option::engine::EngineDef;
+    use fiord_job::option::table;
+
     use super::*;
 
     #[test]
@@ -281,6 +285,17 @@ mod tests {
         for (i, row) in ROWS.iter().enumerate() {
             assert!(ROWS[..i].iter().all(|other| other.name != row.name), "{}", row.name);
             assert!(!row.than.is_empty(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn every_engine_that_needs_no_special_device_has_a_row() {
+        let supported = |engine: &&EngineDef| engine.support == Support::Built;
+        let anywhere =
+            |engine: &&EngineDef| !engine.access.sends_commands() && !engine.virtual_time;
+        for engine in table::engines().iter().filter(supported).filter(anywhere) {
+            let option = format!("--ioengine={}", engine.name);
+            assert!(ROWS.iter().any(|row| row.job.has(&option)), "{option}");
         }
     }
 }

@@ -38,6 +38,30 @@ pub(super) const ROWS: &[Row] = &[
         than: &[(Fio, Any)],
     },
     Row {
+        name: "sync random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=sync --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, Any)],
+    },
+    Row {
+        name: "vsync random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=vsync --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, Any)],
+    },
+    Row {
+        name: "pvsync random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=pvsync --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, Any)],
+    },
+    Row {
+        name: "pvsync2 random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=pvsync2 --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, Any)],
+    },
+    Row {
         name: "io_uring depth 32 random read 512 B",
         what: Rate,
         job: Job(&["--ioengine=io_uring --iodepth=32 --rw=randread --bs=512 FILE"]),
